@@ -1,0 +1,22 @@
+package core
+
+import (
+	"context"
+	"io"
+)
+
+// Blobs keeps files by content hash. Implementations verify what they return.
+type Blobs interface {
+	// Put stores a stream of at most limit bytes and returns its digest
+	// ("sha256:…") and size. Returns LIMIT if the stream is longer.
+	Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+	// Open returns the stream of a digest, or NOTFOUND. Reading fails if the content does not match.
+	Open(ctx context.Context, digest string) (io.ReadCloser, error)
+	// Delete removes a digest; a missing one is fine.
+	Delete(ctx context.Context, digest string) error
+	// Each calls fn with every stored digest, its size and when it was stored (ms since 1970).
+	Each(ctx context.Context, fn func(digest string, size, stored int64) error) error
+	// Ping returns UNAVAILABLE if the store cannot write.
+	Ping(ctx context.Context) error
+	Close() error
+}

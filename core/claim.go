@@ -1,0 +1,133 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Claim is a request and a VM, taken together by one owner.
+type Claim struct {
+	Key       string
+	Spec      Spec
+	VM        string
+	Token     string // every later write names it
+	Attempts  int    // platform faults so far; this is attempt Attempts+1
+	Since     int64  // ms, the server's clock
+	Cancelled string // who asked to stop it before it was claimed; "" if nobody
+}
+
+// Finish ends one claim.
+type Finish struct {
+	Key     string
+	Token   string
+	Outcome Outcome
+}
+
+// Exchange is one call of the hot path: finish n, claim k, beat, in one script.
+// Owner, Epoch, Lane and Seq name the call; the same call again gets the same
+// answer and acts once. It must not change between repeats.
+type Exchange struct {
+	Owner string
+	Host  string
+	Epoch int64
+	Lane  int   // calls of one lane follow one another
+	Seq   int64 // grows by one a call of the lane
+
+	Finish    []Finish
+	Pools     []string      // in the order to look in
+	Want      int           // claims wanted
+	TokenBase int64         // claims get tokens <epoch>.<TokenBase>, <epoch>.<TokenBase+1>, …; the caller keeps Want of them for this call
+	Beat      time.Duration // the call is a proof of life; the next is due within
+}
+
+// Exchanged is the answer of an Exchange.
+type Exchanged struct {
+	Finished  []bool // per item: false means the token was not the slot's, nothing moved
+	Claims    []Claim
+	Slots     int      // how many slots Redis has for the owner now
+	Cancelled []string // keys in its slots that somebody cancelled
+	Draining  bool
+	Ready     bool // false: the host must reconcile first, nothing was claimed
+}
+
+// Claims is how owners take and end work.
+type Claims interface {
+	// Exchange runs one call. Returns FENCED if the owner's epoch is over and
+	// STALE if the lane already went past Seq.
+	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
+	// Progress notes that a claim entered a phase ("running"). Returns STALE if the token is not the slot's.
+	Progress(ctx context.Context, owner string, epoch int64, key, token, phase string) error
+	// Wait returns when the host's bell rings, when something is cancelled for
+	// owner, or after poll. It is a hint: the poll is the truth.
+	Wait(ctx context.Context, owner, host string, poll time.Duration) error
+}
+
+// Place says where Redis has a request.
+type Place struct {
+	State    RequestState `json:"state"` // "" if Redis does not have it
+	Pool     string       `json:"pool,omitempty"`
+	Class    Class        `json:"class,omitempty"`
+	Owner    string       `json:"owner,omitempty"`
+	VM       string       `json:"vm,omitempty"`
+	Token    string       `json:"token,omitempty"`
+	Since    int64        `json:"since_ms,omitempty"`
+	Ahead    int          `json:"ahead"`    // of the same submitter, pool and class
+	Attempts int          `json:"attempts"` // platform faults so far
+}
+
+// CancelScope limits what a cancel may touch.
+type CancelScope string
+
+// The scopes.
+const (
+	CancelAny     CancelScope = "any"     // wherever it is
+	CancelWaiting CancelScope = "waiting" // only if nobody has begun it
+)
+
+// Queue is the waiting side of requests.
+type Queue interface {
+	// Enqueue puts accepted requests into their queues; one that Redis has
+	// already, or that ended lately, stays as it is. The answer has one error
+	// (or nil) per spec: FULL where a limit on waiting work refuses it.
+	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
+	// Present says which of the keys Redis has anywhere.
+	Present(ctx context.Context, keys []string) ([]bool, error)
+	// Locate says where one request is.
+	Locate(ctx context.Context, key string) (Place, error)
+	// Cancel marks a request: a claim then does not run it, and its owner stops
+	// it. The place is where it was; State is "" if Redis does not have it or the scope forbids.
+	Cancel(ctx context.Context, key, by string, scope CancelScope) (Place, error)
+	// Withdraw removes a waiting or parked request whose end is recorded in the
+	// store. Returns false if it is not waiting.
+	Withdraw(ctx context.Context, key string) (bool, error)
+	// Waiting counts waiting requests per pool and class.
+	Waiting(ctx context.Context) ([]QueueInfo, error)
+	// ListDead lists keys of dead requests, newest first.
+	ListDead(ctx context.Context, limit int) ([]string, error)
+	// Trim forgets tombstones and dead entries older than keep and returns how many.
+	Trim(ctx context.Context, keep time.Duration) (int, error)
+}
+
+// QueueInfo counts one pool's waiting work.
+type QueueInfo struct {
+	Pool       string `json:"pool"`
+	Class      Class  `json:"class"`
+	Waiting    int    `json:"waiting"`
+	Submitters int    `json:"submitters"`
+}
+
+// OutputChunk is a piece of live output.
+type OutputChunk struct {
+	ID     string // position; the next read names it
+	Stream string // stdout, stderr, or end
+	Data   []byte
+}
+
+// Output carries live output from the runner to whoever watches. It is capped
+// and short-lived; the result in the store is the whole.
+type Output interface {
+	// Append adds chunks under a request and its claim's token.
+	Append(ctx context.Context, key, token string, chunks []OutputChunk) error
+	// Read returns what follows after, waiting up to wait for something.
+	Read(ctx context.Context, key, token, after string, wait time.Duration) ([]OutputChunk, error)
+}

@@ -1,0 +1,47 @@
+package core
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// MaxNameLen is the longest name or id, in bytes, that drover accepts.
+const MaxNameLen = 63
+
+var namePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
+
+// ValidName reports whether s may become part of a Redis key, a file name or a
+// host name: lower-case letters, digits and inner hyphens, at most MaxNameLen bytes.
+func ValidName(s string) bool {
+	return len(s) <= MaxNameLen && namePattern.MatchString(s)
+}
+
+// CheckName returns nil for a valid name and otherwise an INVALID error that
+// says what kind of name it is and how to mend it.
+func CheckName(kind, s string) error {
+	if ValidName(s) {
+		return nil
+	}
+	return Errorf(CodeInvalid, s,
+		"%s %q is not a valid name: use 1 to %d of a-z, 0-9 and inner hyphens", kind, s, MaxNameLen)
+}
+
+// Key names one generation of a request in Redis: "<id>-<generation>". A rerun
+// is a new generation, so nothing left of the old one can be taken for it.
+func Key(id string, generation int) string {
+	return id + "-" + strconv.Itoa(generation)
+}
+
+// ParseKey splits a Key into request id and generation. It returns an INVALID
+// error for anything that Key cannot have made.
+func ParseKey(key string) (id string, generation int, err error) {
+	cut := strings.LastIndexByte(key, '-')
+	if cut > 0 {
+		generation, err = strconv.Atoi(key[cut+1:])
+		if err == nil && generation > 0 && ValidName(key[:cut]) {
+			return key[:cut], generation, nil
+		}
+	}
+	return "", 0, Errorf(CodeInvalid, key, "%q is not a request key of the form <id>-<generation>", key)
+}

@@ -1,0 +1,147 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Role is what an owner does.
+type Role string
+
+// The roles that hold work.
+const (
+	RoleTestrunner Role = "testrunner"
+	RoleVMFactory  Role = "vmfactory"
+	RoleTaskrunner Role = "taskrunner"
+)
+
+// OwnerName makes the stable name of an owner, "<role>@<host>#<n>": a restarted
+// process finds under it what its predecessor left.
+func OwnerName(role Role, host string, n int) string {
+	return fmt.Sprintf("%s@%s#%d", role, host, n)
+}
+
+// ParseOwner splits an owner's name into role and host.
+func ParseOwner(name string) (role Role, host string, err error) {
+	r, rest, ok := strings.Cut(name, "@")
+	host, _, ok2 := strings.Cut(rest, "#")
+	if !ok || !ok2 || !ValidName(host) {
+		return "", "", Errorf(CodeInvalid, name, "%q is not an owner's name of the form <role>@<host>#<n>", name)
+	}
+	return Role(r), host, nil
+}
+
+// Registration is what an owner says of itself when it starts.
+type Registration struct {
+	Owner       string
+	Host        string
+	Machine     string // an id of the machine, so that two machines with one host name are told apart
+	PID         int
+	Version     string        // of the program
+	Beat        time.Duration // its next proof of life is due within
+	CPU         int           // of the host
+	MemoryBytes int64         // of the host
+}
+
+// Registered is what an owner gets: its epoch, and what its predecessor held.
+type Registered struct {
+	Epoch int64
+	Left  []Held
+}
+
+// Held is one slot: a piece of work in an owner's hands.
+type Held struct {
+	Key       string // request key, VM id (vmfactory) or task id (taskrunner)
+	VM        string // of a request
+	Token     string
+	Phase     string // claimed, running; creating, destroying
+	Since     int64  // ms, the server's clock
+	Attempts  int    // platform faults so far
+	Cancelled string // who asked to stop it; "" if nobody
+	Pool      string
+}
+
+// Beat is what an owner hears when it proves its life.
+type Beat struct {
+	Slots     int      // how many slots Redis has for it
+	Cancelled []string // keys in its slots that somebody cancelled
+	Draining  bool     // its host takes no new work
+}
+
+// OwnerInfo is one owner as operators see it.
+type OwnerInfo struct {
+	Name     string `json:"name"`
+	Role     Role   `json:"role"`
+	Host     string `json:"host"`
+	PID      int    `json:"pid"`
+	Version  string `json:"version"`
+	Epoch    int64  `json:"epoch"`
+	Since    int64  `json:"since_ms"`
+	Deadline int64  `json:"deadline_ms"` // of its next proof of life; 0 once fenced
+	Late     bool   `json:"late"`
+	Slots    int    `json:"slots"`
+}
+
+// HostInfo is one host as operators see it.
+type HostInfo struct {
+	Name      string         `json:"name"`
+	State     HostState      `json:"state"`
+	Drain     bool           `json:"drain"`
+	Epoch     int64          `json:"epoch"`
+	Deadline  int64          `json:"deadline_ms"`
+	CPU       int            `json:"cpu"`
+	Memory    int64          `json:"memory_bytes"`
+	Ready     bool           `json:"ready"` // its vmfactory has reconciled with this incarnation of Redis
+	VMs       map[string]int `json:"vms"`   // state → count
+	Owners    []string       `json:"owners"`
+	Providers string         `json:"providers,omitempty"`
+}
+
+// Owners keeps who is alive and empties the slots of who is not.
+type Owners interface {
+	// Register starts a new epoch of an owner and fences the one before.
+	// Returns BUSY if another machine holds the host's name, VERSION if Redis is of another schema.
+	Register(ctx context.Context, r Registration) (Registered, error)
+	// Beat proves an owner's life. Returns FENCED if its epoch is over.
+	Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (Beat, error)
+	// Held lists an owner's slots with what settling them needs.
+	Held(ctx context.Context, owner string) ([]Held, error)
+	// Settle empties slots of a fenced or restarted owner. Items with a token
+	// that is not in the slot any more are skipped. Returns how many moved.
+	Settle(ctx context.Context, owner string, epoch int64, items []Settlement) (int, error)
+	// Deregister ends an owner that holds nothing. Returns CONFLICT if it holds something.
+	Deregister(ctx context.Context, owner string, epoch int64) error
+	// Late lists owners whose proof of life is late by the given time or more, and
+	// those fenced but not yet emptied. Lateness counts from the latest of the last
+	// proof, Redis' own start, and the moment when most became late at once: then
+	// it is Redis, not they.
+	Late(ctx context.Context, by time.Duration) ([]string, error)
+	// Fence ends the epoch of an owner that is late by the given time and returns
+	// the epoch under which its slots are settled. Fencing a fenced owner returns
+	// the same epoch. Returns CONFLICT if its proof of life arrived meanwhile.
+	Fence(ctx context.Context, owner string, by time.Duration) (int64, error)
+	// Forget removes a fenced owner that holds nothing any more.
+	Forget(ctx context.Context, owner string, epoch int64) error
+	// ListOwners lists all owners by name.
+	ListOwners(ctx context.Context) ([]OwnerInfo, error)
+}
+
+// Outcome is how a claim ends.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeDone    Outcome = "done"    // its terminal result is in the store; or the VM operation is complete
+	OutcomeRelease Outcome = "release" // given back: queued again at the front, no attempt used
+	OutcomeRetry   Outcome = "retry"   // platform fault: queued again at the front, one attempt used
+	OutcomeDead    Outcome = "dead"    // its terminal result "dead" is in the store
+)
+
+// Settlement ends one slot of an owner that is not there to do it.
+type Settlement struct {
+	Key     string
+	Token   string
+	Outcome Outcome
+}

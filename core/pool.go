@@ -1,0 +1,100 @@
+package core
+
+import "time"
+
+// Pool is a named kind of VM: what it is made of, how large it is, how many
+// stand ready on each host, and what its requests may do.
+type Pool struct {
+	Name     string `json:"name"`
+	Provider string `json:"provider"`        // local, lxc
+	Image    string `json:"image,omitempty"` // the provider's name for the file system; "" is its default
+	Warm     int    `json:"warm"`            // clean VMs kept per host
+	Max      int    `json:"max"`             // most VMs per host, whatever their state
+	Paused   bool   `json:"paused"`          // claims skip a paused pool
+
+	Limits Limits `json:"limits"` // of a request that names none; a request may lower, never raise them
+
+	MaxWait      time.Duration `json:"max_wait_ns"`  // a request that waited longer ends timed_out; 0 is for ever
+	MaxWaiting   int           `json:"max_waiting"`  // waiting requests of one submitter and class
+	StageTimeout time.Duration `json:"stage_ns"`     // from claim to the command's start
+	OnHostLoss   string        `json:"on_host_loss"` // requeue or fail
+}
+
+// What happens to the work of a lost host.
+const (
+	OnHostLossRequeue = "requeue"
+	OnHostLossFail    = "fail"
+)
+
+// DefaultPool is what a pool's settings are until somebody sets them.
+func DefaultPool(name string) Pool {
+	return Pool{
+		Name: name, Provider: "local", Warm: 2, Max: 8,
+		Limits: Limits{
+			Timeout: 10 * time.Second, Memory: 256 << 20, Disk: 64 << 20, FileSize: 64 << 20,
+			Pids: 64, OpenFiles: 256, Output: 1 << 20,
+		},
+		MaxWait: 24 * time.Hour, MaxWaiting: 10_000, StageTimeout: 30 * time.Second, OnHostLoss: OnHostLossRequeue,
+	}
+}
+
+// Upper bounds of a pool's settings.
+const (
+	MaxPoolVMs     = 10_000
+	MaxTimeout     = 24 * time.Hour
+	MaxOutputBytes = 16 << 20
+)
+
+// Check returns an INVALID error that names the first setting that cannot be.
+func (p Pool) Check() error {
+	if err := CheckName("pool", p.Name); err != nil {
+		return err
+	}
+	if err := CheckName("provider", p.Provider); err != nil {
+		return err
+	}
+	l := p.Limits
+	switch {
+	case p.Warm < 0 || p.Warm > p.Max:
+		return Errorf(CodeInvalid, p.Name, "pool %s: warm %d must be between 0 and max %d", p.Name, p.Warm, p.Max)
+	case p.Max < 1 || p.Max > MaxPoolVMs:
+		return Errorf(CodeInvalid, p.Name, "pool %s: max %d must be between 1 and %d", p.Name, p.Max, MaxPoolVMs)
+	case l.Timeout <= 0 || l.Timeout > MaxTimeout:
+		return Errorf(CodeInvalid, p.Name, "pool %s: timeout %s must be above 0 and at most %s", p.Name, l.Timeout, MaxTimeout)
+	case l.Memory < 4<<20:
+		return Errorf(CodeInvalid, p.Name, "pool %s: memory %d must be at least 4 MiB", p.Name, l.Memory)
+	case l.Disk < 1<<20 || l.FileSize < 1<<10:
+		return Errorf(CodeInvalid, p.Name, "pool %s: disk must be at least 1 MiB and file size at least 1 KiB", p.Name)
+	case l.Pids < 1 || l.OpenFiles < 16:
+		return Errorf(CodeInvalid, p.Name, "pool %s: pids must be at least 1 and open files at least 16", p.Name)
+	case l.Output < 1 || l.Output > MaxOutputBytes:
+		return Errorf(CodeInvalid, p.Name, "pool %s: output %d must be between 1 and %d bytes", p.Name, l.Output, MaxOutputBytes)
+	case p.MaxWait < 0 || p.MaxWaiting < 1 || p.StageTimeout <= 0:
+		return Errorf(CodeInvalid, p.Name, "pool %s: max wait must not be negative, max waiting and stage time-out must be above 0", p.Name)
+	case p.OnHostLoss != OnHostLossRequeue && p.OnHostLoss != OnHostLossFail:
+		return Errorf(CodeInvalid, p.Name, "pool %s: on host loss %q must be %s or %s", p.Name, p.OnHostLoss, OnHostLossRequeue, OnHostLossFail)
+	}
+	return nil
+}
+
+// Within returns l, filled from the pool's limits, or an INVALID error if l asks
+// for more than the pool gives.
+func (p Pool) Within(l Limits) (Limits, error) {
+	full, most := l.Or(p.Limits), p.Limits
+	type bound struct {
+		name      string
+		got, most int64
+	}
+	for _, b := range []bound{
+		{"timeout", int64(full.Timeout), int64(most.Timeout)}, {"memory", full.Memory, most.Memory},
+		{"disk", full.Disk, most.Disk}, {"file size", full.FileSize, most.FileSize},
+		{"pids", int64(full.Pids), int64(most.Pids)}, {"open files", int64(full.OpenFiles), int64(most.OpenFiles)},
+		{"output", full.Output, most.Output},
+	} {
+		if b.got > b.most {
+			return Limits{}, Errorf(CodeInvalid, p.Name,
+				"%s %d is more than pool %s allows (%d): ask for less or raise the pool with drover pool set", b.name, b.got, p.Name, b.most)
+		}
+	}
+	return full, nil
+}

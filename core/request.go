@@ -1,0 +1,94 @@
+package core
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Class is a request's weight class. Classes share a pool by weight, so that
+// low is slow but never starves.
+type Class string
+
+// The classes, from the heaviest to the lightest.
+const (
+	ClassHigh   Class = "high"
+	ClassNormal Class = "normal"
+	ClassLow    Class = "low"
+)
+
+// Classes lists the classes from the heaviest to the lightest.
+func Classes() []Class { return []Class{ClassHigh, ClassNormal, ClassLow} }
+
+// Valid reports whether c is one of Classes.
+func (c Class) Valid() bool { return c == ClassHigh || c == ClassNormal || c == ClassLow }
+
+// Bounds on what a request may bring. They keep a spec small enough for Redis.
+const (
+	MaxSpecBytes = 64 << 10 // encoded spec
+	MaxFiles     = 1000     // files of a submission, harness excluded
+	MaxArgs      = 256      // words of a command
+)
+
+// File is one file of a request, stored in the blob store by its content hash.
+type File struct {
+	Path   string `json:"path"`           // relative, slash separated, no "..", as it will stand in the VM
+	Digest string `json:"digest"`         // "sha256:" and 64 hex digits
+	Size   int64  `json:"size"`           // bytes
+	Mode   uint32 `json:"mode,omitempty"` // permission bits; 0 means 0644
+}
+
+// Limits bound one run. Zero means the pool's value.
+type Limits struct {
+	Timeout   time.Duration `json:"timeout_ns,omitempty"` // wall time of the command
+	Memory    int64         `json:"memory,omitempty"`     // bytes of the whole process tree, page cache of its tmpfs included where the kernel counts it
+	Disk      int64         `json:"disk,omitempty"`       // bytes of each writable place
+	FileSize  int64         `json:"file_size,omitempty"`  // bytes of any one file
+	Pids      int           `json:"pids,omitempty"`       // processes and threads
+	OpenFiles int           `json:"open_files,omitempty"` // descriptors of one process
+	Output    int64         `json:"output,omitempty"`     // bytes kept of each of stdout and stderr; what follows is counted and thrown away
+}
+
+// Or fills what l leaves open from d.
+func (l Limits) Or(d Limits) Limits {
+	pick := func(a, b int64) int64 {
+		if a > 0 {
+			return a
+		}
+		return b
+	}
+	return Limits{
+		Timeout:   time.Duration(pick(int64(l.Timeout), int64(d.Timeout))),
+		Memory:    pick(l.Memory, d.Memory),
+		Disk:      pick(l.Disk, d.Disk),
+		FileSize:  pick(l.FileSize, d.FileSize),
+		Pids:      int(pick(int64(l.Pids), int64(d.Pids))),
+		OpenFiles: int(pick(int64(l.OpenFiles), int64(d.OpenFiles))),
+		Output:    pick(l.Output, d.Output),
+	}
+}
+
+// Spec is what a request asks for. It is immutable: a rerun gets a new
+// generation with the same spec. Redis holds it as JSON under the request's key.
+//
+// A request is either a plain command (Command set) or a grading (Harness set).
+type Spec struct {
+	ID          string          `json:"id"`
+	Generation  int             `json:"gen"`
+	Pool        string          `json:"pool"`
+	Class       Class           `json:"class"`
+	Submitter   string          `json:"submitter"`
+	Command     []string        `json:"command,omitempty"`
+	Env         []string        `json:"env,omitempty"`        // NAME=value, added to the VM's own
+	Stdin       *File           `json:"stdin,omitempty"`      // of a plain command
+	Files       []File          `json:"files,omitempty"`      // the submission, or a command's files
+	Harness     *File           `json:"harness,omitempty"`    // a tar of the harness folder
+	Input       json.RawMessage `json:"input,omitempty"`      // what the harness gets under raw_* and actions
+	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for
+	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
+	Idempotency string          `json:"idempotency,omitempty"`
+	Limits      Limits          `json:"limits"`
+	Submitted   int64           `json:"submitted"` // ms since 1970, the submitting program's clock
+}
+
+// Key is the spec's name in Redis.
+func (s *Spec) Key() string { return Key(s.ID, s.Generation) }

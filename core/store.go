@@ -1,0 +1,79 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Row is a request in the result store: its spec, and its result once it has one.
+type Row struct {
+	Spec     Spec
+	State    RequestState // queued until a terminal result is recorded
+	Result   *Result      // of the current generation; nil until then
+	Finished int64        // ms since 1970; 0 until then
+}
+
+// Attempt is one recorded try of a request.
+type Attempt struct {
+	Result   Result
+	Accepted bool  // it is its generation's terminal result
+	Recorded int64 // ms since 1970
+}
+
+// Filter selects rows. Zero fields do not select.
+type Filter struct {
+	Submitter  string
+	Pool       string
+	Assignment string
+	States     []RequestState
+	Before     string // rows with ids before this one (newest first): a page's cursor
+	Limit      int    // 1 to 1000; 0 is 50
+}
+
+// ResultStore is the ledger. Accepted means: the row is durable there.
+// Implementations pass resultstoretest.
+type ResultStore interface {
+	// Create makes a request durable. If the submitter used the same
+	// idempotency key before, it returns that row and false.
+	// Returns CONFLICT if the id is taken by another spec.
+	Create(ctx context.Context, spec Spec) (Row, bool, error)
+	// Get returns NOTFOUND for an unknown id.
+	Get(ctx context.Context, id string) (Row, error)
+	// List returns a page, newest first.
+	List(ctx context.Context, f Filter) ([]Row, error)
+	// Unfinished lists specs without a terminal result and with ids after the
+	// given one, in order of id: the sweeper's cursor.
+	Unfinished(ctx context.Context, after string, limit int) ([]Spec, error)
+	// Record stores a result. The first one of a generation becomes its
+	// terminal result (true); a later one is kept in the history as refused
+	// (false). The same token recorded again returns its first answer.
+	// Returns NOTFOUND for an unknown id or generation.
+	Record(ctx context.Context, r Result) (bool, error)
+	// Terminal says which of the keys have their terminal result.
+	Terminal(ctx context.Context, keys []string) (map[string]RequestState, error)
+	// Rerun starts a new generation of a terminal request. Returns CONFLICT if it is not terminal.
+	Rerun(ctx context.Context, id string, submitted int64) (Spec, error)
+	// Attempts returns the history of all generations, oldest first.
+	Attempts(ctx context.Context, id string) ([]Attempt, error)
+	// Purge deletes rows finished before the time, at most limit, and returns how many.
+	Purge(ctx context.Context, before time.Time, limit int) (int, error)
+	// Digests calls fn with every blob digest that a row names.
+	Digests(ctx context.Context, fn func(digest string) error) error
+
+	// PutPool and Pools keep the pools' settings through a loss of Redis.
+	PutPool(ctx context.Context, p Pool) error
+	Pools(ctx context.Context) ([]Pool, error)
+
+	// CreateTask makes a task durable; a unique task that waits already returns false.
+	CreateTask(ctx context.Context, t Task) (bool, error)
+	// EndTask records a task's end once.
+	EndTask(ctx context.Context, id string, state TaskState, note string) (bool, error)
+	// UnfinishedTasks lists tasks without an end, oldest first.
+	UnfinishedTasks(ctx context.Context, limit int) ([]Task, error)
+	// ListTasks lists tasks, newest first.
+	ListTasks(ctx context.Context, limit int) ([]Task, error)
+
+	// Ping returns UNAVAILABLE if the store cannot write.
+	Ping(ctx context.Context) error
+	Close() error
+}

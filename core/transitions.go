@@ -1,0 +1,70 @@
+package core
+
+// Entity is a kind of thing that has states.
+type Entity string
+
+// The entities of the transition table.
+const (
+	EntityRequest Entity = "request"
+	EntityVM      Entity = "vm"
+	EntityHost    Entity = "host"
+)
+
+// Transition is one legal move. By lists the operations that make it: the stems
+// of Lua scripts, or "store" where the move is the recording of a result.
+type Transition struct {
+	Entity Entity
+	From   string // "" for the first appearance
+	To     string
+	By     []string
+	Why    string
+}
+
+// Transitions returns the one table of legal moves. The scripts' headers, the
+// documents' pictures and the tests are checked against it.
+func Transitions() []Transition {
+	return []Transition{
+		{EntityRequest, "", "queued", []string{"enqueue"}, "accepted: its row is durable; submitted, swept back or rerun"},
+		{EntityRequest, "queued", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
+		{EntityRequest, "claimed", "running", []string{"progress"}, "staged; its command starts"},
+		{EntityRequest, "claimed", "queued", []string{"exchange", "settle"}, "released, or a platform fault"},
+		{EntityRequest, "running", "queued", []string{"exchange", "settle"}, "a platform fault"},
+		{EntityRequest, "queued", "parked", []string{"park"}, "nothing alive can run it"},
+		{EntityRequest, "parked", "queued", []string{"unpark"}, "capacity returned"},
+		{EntityRequest, "claimed", "cancelling", []string{"cancel"}, "somebody asked to stop it"},
+		{EntityRequest, "running", "cancelling", []string{"cancel"}, "somebody asked to stop it"},
+		{EntityRequest, "claimed", "completed", []string{"exchange", "settle"}, "result recorded"},
+		{EntityRequest, "running", "completed", []string{"exchange", "settle"}, "result recorded"},
+		{EntityRequest, "claimed", "failed", []string{"exchange", "settle"}, "result recorded"},
+		{EntityRequest, "running", "failed", []string{"exchange", "settle"}, "result recorded"},
+		{EntityRequest, "running", "timed_out", []string{"exchange", "settle"}, "over its time limit"},
+		{EntityRequest, "cancelling", "cancelled", []string{"exchange", "settle"}, "its work was stopped"},
+		{EntityRequest, "queued", "cancelled", []string{"withdraw"}, "cancelled or superseded while it waited"},
+		{EntityRequest, "parked", "cancelled", []string{"withdraw"}, "cancelled while it was parked"},
+		{EntityRequest, "queued", "timed_out", []string{"withdraw"}, "waited longer than its pool allows"},
+		{EntityRequest, "claimed", "dead", []string{"exchange", "settle"}, "attempts used up"},
+		{EntityRequest, "running", "dead", []string{"exchange", "settle"}, "attempts used up"},
+		{EntityVM, "", "creating", []string{"vm_create"}, "the pool is below its target"},
+		{EntityVM, "creating", "clean", []string{"vm_ready"}, "its bootstrapper answers"},
+		{EntityVM, "creating", "dirty", []string{"vm_ready", "settle"}, "its creation failed or its creator died"},
+		{EntityVM, "clean", "claimed", []string{"exchange"}, "taken together with a request"},
+		{EntityVM, "clean", "dirty", []string{"vm_retire"}, "failed its health check, or too many"},
+		{EntityVM, "claimed", "dirty", []string{"exchange", "settle"}, "its claim ended; a VM is never used again"},
+		{EntityVM, "dirty", "destroying", []string{"vm_destroy"}, "taken by the host's vmfactory"},
+		{EntityVM, "destroying", "dirty", []string{"settle"}, "its destroyer died"},
+		{EntityVM, "destroying", "aside", []string{"vm_gone"}, "could not be destroyed"},
+		{EntityVM, "destroying", "gone", []string{"vm_gone"}, "destroyed"},
+		{EntityVM, "", "clean", []string{"vm_reconcile"}, "found on the host, healthy and unused"},
+		{EntityVM, "", "dirty", []string{"vm_reconcile"}, "found on the host, not known or not healthy"},
+		{EntityVM, "clean", "gone", []string{"vm_reconcile"}, "not on the host any more"},
+		{EntityVM, "dirty", "gone", []string{"vm_reconcile"}, "not on the host any more"},
+		{EntityVM, "aside", "gone", []string{"vm_reconcile"}, "not on the host any more"},
+		{EntityVM, "clean", "lost", []string{"host_down"}, "its host is lost"},
+		{EntityVM, "dirty", "lost", []string{"host_down"}, "its host is lost"},
+		{EntityHost, "", "up", []string{"register"}, "its first owner registered"},
+		{EntityHost, "up", "suspect", []string{"host_judge"}, "all its owners are late"},
+		{EntityHost, "suspect", "up", []string{"host_judge"}, "an owner's proof of life arrived"},
+		{EntityHost, "suspect", "down", []string{"host_down"}, "late beyond the limit; fenced"},
+		{EntityHost, "down", "up", []string{"register"}, "it came back under a new epoch"},
+	}
+}

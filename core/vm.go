@@ -1,0 +1,92 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// VMInfo is one VM as Redis knows it.
+type VMInfo struct {
+	ID    string  `json:"id"`
+	Host  string  `json:"host"`
+	Pool  string  `json:"pool"`
+	State VMState `json:"state"`
+	Since int64   `json:"since_ms"`
+	Owner string  `json:"owner,omitempty"` // who has it in a slot
+	Note  string  `json:"note,omitempty"`  // why it was set aside
+}
+
+// PoolLoad is what a vmfactory needs to know of one pool on its host.
+type PoolLoad struct {
+	Pool     Pool
+	Clean    int
+	Creating int
+	InUse    int
+	Waiting  int // requests waiting for the pool, counted up to its max
+}
+
+// Pools keeps the pools' settings in Redis.
+type Pools interface {
+	// SetPool writes a checked pool. The result store has it first.
+	SetPool(ctx context.Context, p Pool) error
+	// GetPool returns NOTFOUND for a pool that nobody set.
+	GetPool(ctx context.Context, name string) (Pool, error)
+	// ListPools lists all pools by name.
+	ListPools(ctx context.Context) ([]Pool, error)
+}
+
+// VMs is the vmfactory's side of its host's VMs. Owner and epoch are the
+// vmfactory's; each call returns FENCED when that epoch is over.
+type VMs interface {
+	// Load counts the named pools on the host, with their settings; unknown pools are left out.
+	Load(ctx context.Context, host string, pools []string) ([]PoolLoad, error)
+	// Create notes VMs that are about to be made, so that a crash leaves them reachable.
+	Create(ctx context.Context, owner string, epoch int64, host, pool string, vms []string) error
+	// Ready ends creations: ok ones become clean, the others dirty. It rings for waiting work.
+	Ready(ctx context.Context, owner string, epoch int64, host string, made map[string]bool) error
+	// Destroy takes up to n dirty VMs.
+	Destroy(ctx context.Context, owner string, epoch int64, host string, n int) ([]string, error)
+	// Gone ends destructions: "" means gone, a text sets the VM aside with that note.
+	Gone(ctx context.Context, owner string, epoch int64, host string, vms map[string]string) error
+	// Retire takes clean VMs off the list and makes them dirty. VMs that are not
+	// clean any more stay as they are. Returns those it took.
+	Retire(ctx context.Context, owner string, epoch int64, host string, vms []string) ([]string, error)
+	// Reconcile makes Redis agree with what is really on the host and lets it
+	// claim: found maps VM → (pool, usable). Unknown usable ones become clean,
+	// unknown others dirty, known ones that were not found are removed.
+	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found) (Reconciled, error)
+	// WaitWork returns when the host's vmfactory has something to do, or after poll. It is a hint.
+	WaitWork(ctx context.Context, host string, poll time.Duration) error
+	// ListVMs lists a host's VMs, or all hosts' for "".
+	ListVMs(ctx context.Context, host string) ([]VMInfo, error)
+	// CleanVMs lists a pool's clean VMs on the host.
+	CleanVMs(ctx context.Context, host, pool string) ([]string, error)
+}
+
+// Found is a VM as its provider sees it.
+type Found struct {
+	Pool   string
+	Usable bool // healthy and unused
+}
+
+// Reconciled counts what a Reconcile changed.
+type Reconciled struct {
+	Adopted, Dirtied, Removed int
+}
+
+// Hosts keeps the herd's machines.
+type Hosts interface {
+	// ListHosts lists all hosts by name.
+	ListHosts(ctx context.Context) ([]HostInfo, error)
+	// Drain sets or clears the drain flag. Returns NOTFOUND for an unknown host.
+	Drain(ctx context.Context, host string, on bool) error
+	// Judge moves hosts between up and suspect by their owners' proofs of life
+	// and returns those that are late by down or more, with the same care for
+	// Redis' own start and mass lateness as Owners.Late.
+	Judge(ctx context.Context, suspect, down time.Duration) ([]string, error)
+	// Down fences a host: its epoch grows, its lists of VMs are emptied. Returns
+	// CONFLICT if a proof of life arrived meanwhile.
+	Down(ctx context.Context, host string, down time.Duration) error
+	// ForgetHost removes a down host. Returns CONFLICT if it is not down or its owners are still there.
+	ForgetHost(ctx context.Context, host string) error
+}
