@@ -22,6 +22,8 @@ type PoolLoad struct {
 	Clean    int
 	Creating int
 	InUse    int
+	Dirty    int // dirty or being destroyed: they leave by themselves
+	Aside    int // set aside: they stay until a person mends them
 	Waiting  int // requests waiting for the pool, counted up to its max
 }
 

@@ -41,6 +41,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.NoError(t, clock.Sleep(context.Background(), c, 0))
 
+	c = clock.NewManual(time.UnixMilli(0))
 	go func() { ended <- clock.Sleep(context.Background(), c, time.Second) }()
 	require.Eventually(t, func() bool { return c.Sleepers() > 0 }, time.Minute, time.Millisecond)
 	c.Advance(time.Hour)
