@@ -1,5 +1,10 @@
 package core
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // Blame says whose fault a bad end is. Platform faults never count against a submitter.
 type Blame string
 
@@ -20,12 +25,43 @@ type Test struct {
 	Parts    []Part  `json:"parts,omitempty"`
 }
 
-// Part is one line of a test: name, score, most possible.
+// Part is one line of a test: name, score, most possible. In JSON it is an
+// array of these three, as harnesses write it.
 type Part struct {
 	Name     string
 	Score    float64
 	MaxScore float64
 }
+
+// MarshalJSON writes [name, score, max score].
+func (p Part) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{p.Name, p.Score, p.MaxScore})
+}
+
+// UnmarshalJSON reads [name, score, max score] and nothing else.
+func (p *Part) UnmarshalJSON(b []byte) error {
+	var raw []json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	if len(raw) != 3 {
+		return fmt.Errorf("a part has %d elements, want [name, score, max score]", len(raw))
+	}
+	for i, into := range []any{&p.Name, &p.Score, &p.MaxScore} {
+		if err := json.Unmarshal(raw[i], into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The limits that can end a run, as Result.Limit and Result.HeldBy name them.
+const (
+	LimitTime   = "time"
+	LimitMemory = "memory"
+	LimitPids   = "pids"
+	LimitOutput = "output"
+)
 
 // Times are milliseconds since the request was submitted; -1 where it never got so far.
 type Times struct {
@@ -49,7 +85,8 @@ type Result struct {
 	Generation int               `json:"generation"`
 	State      RequestState      `json:"state"`
 	Blame      Blame             `json:"blame"`
-	Reason     string            `json:"reason"` // one sentence for people; empty for a good end
+	Reason     string            `json:"reason"`          // one sentence for people; empty for a good end
+	Limit      string            `json:"limit,omitempty"` // the limit that ended the run; empty if none did
 	ExitCode   int               `json:"exit_code"`
 	Signal     string            `json:"signal"` // such as "SIGKILL"; empty if it exited
 	Stdout     string            `json:"stdout"`
