@@ -20,6 +20,7 @@ const (
 	CodeBusy        Code = "BUSY"        // somebody alive holds the name or lock
 	CodeVersion     Code = "VERSION"     // another schema version is in use
 	CodeEnded       Code = "ENDED"       // the request already has its terminal result
+	CodeCancelled   Code = "CANCELLED"   // somebody asked to stop the work
 	CodeUnavailable Code = "UNAVAILABLE" // Redis, store, blob store or provider cannot be reached or used
 	CodeForbidden   Code = "FORBIDDEN"   // wrong secret or missing right
 	CodeBadVM       Code = "BADVM"       // the VM or its bootstrapper failed: a platform fault
