@@ -1,0 +1,147 @@
+package coretest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"drover/core/redisstore"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// Backend is one Redis that a test runs on.
+type Backend struct {
+	Name      string // mini or real
+	URL       string // as the restricted user
+	Namespace string // the test's own
+	Admin     *redis.Client
+	Mini      *miniredis.Miniredis // nil on the real one
+}
+
+// Each runs test once on miniredis and once on a real redis-server, in parallel,
+// each with a namespace of its own. Where there is no redis-server the second
+// run is skipped, and fails when CI is set.
+func Each(t *testing.T, test func(t *testing.T, b *Backend)) {
+	t.Helper()
+	t.Run("mini", func(t *testing.T) {
+		t.Parallel()
+		test(t, Mini(t))
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		test(t, Real(t))
+	})
+}
+
+// Mini starts a miniredis of the test's own.
+func Mini(t testing.TB) *Backend {
+	t.Helper()
+	m := miniredis.NewMiniRedis()
+	require.NoError(t, m.Start())
+	t.Cleanup(m.Close)
+	admin := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	t.Cleanup(func() { require.NoError(t, admin.Close()) })
+	return &Backend{Name: "mini", URL: "redis://" + m.Addr(), Namespace: newNamespace(), Admin: admin, Mini: m}
+}
+
+// Real gives the test a namespace and a user of its own on a redis-server that
+// the tests of the package share.
+func Real(t testing.TB) *Backend {
+	t.Helper()
+	s, err := sharedServer()
+	if err != nil {
+		Missing(t, "redis-server", err)
+	}
+	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket})
+	t.Cleanup(func() { require.NoError(t, admin.Close()) })
+	ns, password := newNamespace(), rand.Text()
+	require.NoError(t, admin.Do(context.Background(), "ACL", "SETUSER", ns, "on", ">"+password,
+		"~"+ns+":*", "resetchannels", "+@all", "-@dangerous", "-@admin", "+info").Err())
+	t.Cleanup(func() {
+		require.NoError(t, admin.Do(context.Background(), "ACL", "DELUSER", ns).Err())
+	})
+	return &Backend{
+		Name: "real", Namespace: ns, Admin: admin,
+		URL: fmt.Sprintf("unix://%s:%s@%s", ns, password, s.socket),
+	}
+}
+
+// Open opens a Store on the backend, closed at the end of the test.
+func (b *Backend) Open(t testing.TB) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(context.Background(), b.Options())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// Options are those of a Store on the backend.
+func (b *Backend) Options() redisstore.Options {
+	o := redisstore.Options{URL: b.URL, Namespace: b.Namespace}
+	if b.Mini != nil {
+		// It does not tell its run id and has no uptime.
+		o.Incarnation, o.Born = "mini", time.UnixMilli(0)
+	}
+	return o
+}
+
+// Missing skips a test for want of a real part, and fails it when CI is set.
+func Missing(t testing.TB, part string, err error) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s is missing, and CI must have it: %v", part, err)
+	}
+	t.Skipf("%s is missing (make test installs it): %v", part, err)
+}
+
+func newNamespace() string { return "t-" + strings.ToLower(rand.Text()[:12]) }
+
+type server struct{ socket string }
+
+// sharedServer starts one redis-server for the test binary. It ends with it: a
+// guard process waits for the end of this one's life and then stops the server.
+var sharedServer = sync.OnceValues(func() (*server, error) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "drover-redis-")
+	if err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(dir, "redis.sock")
+	// The guard reads from a pipe whose other end only this process has.
+	guard := exec.Command("/bin/sh", "-c",
+		`"$0" --port 0 --unixsocket "$1" --unixsocketperm 700 --dir "$2" --save "" --appendonly no >/dev/null 2>&1 &
+server=$!
+read -r _
+kill -9 "$server"
+wait "$server" 2>/dev/null
+rm -rf "$2"`, path, socket, dir)
+	if _, err := guard.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := guard.Start(); err != nil {
+		return nil, err
+	}
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, MaxRetries: -1})
+	defer func() { _ = client.Close() }() // only asked whether it is there
+	deadline := time.Now().Add(30 * time.Second)
+	for client.Ping(context.Background()).Err() != nil {
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("redis-server at %s does not answer", socket)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return &server{socket: socket}, nil
+})

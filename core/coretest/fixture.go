@@ -1,0 +1,102 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/redisstore"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Spec makes a checked request of a pool and submitter.
+func Spec(id, pool, submitter string) core.Spec {
+	return core.Spec{
+		ID: id, Generation: 1, Pool: pool, Class: core.ClassNormal, Submitter: submitter,
+		Command: []string{"true"}, Limits: core.DefaultPool(pool).Limits, Submitted: 1,
+	}
+}
+
+// Herd is a host with registered owners and a pool, ready to claim.
+type Herd struct {
+	Store   *redisstore.Store
+	Host    string
+	Pool    string
+	Runner  string
+	Factory string
+	Epoch   int64 // the runner's
+	Made    int64 // the vmfactory's epoch
+	vms     int
+}
+
+// NewHerd registers a testrunner and a vmfactory on a host and makes a pool.
+func NewHerd(t testing.TB, s *redisstore.Store, host, pool string) *Herd {
+	t.Helper()
+	ctx := context.Background()
+	p := core.DefaultPool(pool)
+	p.Max = 1000
+	require.NoError(t, s.SetPool(ctx, p))
+	h := &Herd{
+		Store: s, Host: host, Pool: pool,
+		Runner: core.OwnerName(core.RoleTestrunner, host, 0), Factory: core.OwnerName(core.RoleVMFactory, host, 0),
+	}
+	h.Epoch = h.Register(t, h.Runner).Epoch
+	h.Made = h.Register(t, h.Factory).Epoch
+	_, err := s.Reconcile(ctx, h.Factory, h.Made, host, nil)
+	require.NoError(t, err)
+	return h
+}
+
+// Register registers an owner of the herd's host for a minute.
+func (h *Herd) Register(t testing.TB, owner string) core.Registered {
+	t.Helper()
+	r, err := h.Store.Register(context.Background(), core.Registration{
+		Owner: owner, Host: h.Host, Machine: "m-" + h.Host, PID: 1, Version: "test", Beat: time.Minute,
+	})
+	require.NoError(t, err)
+	return r
+}
+
+// AddVMs creates n clean VMs and returns their ids.
+func (h *Herd) AddVMs(t testing.TB, n int) []string {
+	t.Helper()
+	ids, made := make([]string, n), make(map[string]bool)
+	for i := range ids {
+		h.vms++
+		ids[i] = fmt.Sprintf("vm-%s-%d", h.Host, h.vms)
+		made[ids[i]] = true
+	}
+	ctx := context.Background()
+	require.NoError(t, h.Store.Create(ctx, h.Factory, h.Made, h.Host, h.Pool, ids))
+	require.NoError(t, h.Store.Ready(ctx, h.Factory, h.Made, h.Host, made))
+	return ids
+}
+
+// Submit enqueues requests and requires that each is taken.
+func (h *Herd) Submit(t testing.TB, specs ...core.Spec) {
+	t.Helper()
+	verdicts, err := h.Store.Enqueue(context.Background(), specs)
+	require.NoError(t, err)
+	for _, v := range verdicts {
+		require.NoError(t, v)
+	}
+}
+
+// Call is an exchange of the herd's runner.
+func (h *Herd) Call(seq int64, want int, finish ...core.Finish) core.Exchange {
+	return core.Exchange{
+		Owner: h.Runner, Host: h.Host, Epoch: h.Epoch, Seq: seq, Pools: []string{h.Pool},
+		Want: want, TokenBase: seq * 1000, Finish: finish, Beat: time.Minute,
+	}
+}
+
+// Exchange runs a call and requires that it is answered.
+func (h *Herd) Exchange(t testing.TB, seq int64, want int, finish ...core.Finish) core.Exchanged {
+	t.Helper()
+	x, err := h.Store.Exchange(context.Background(), h.Call(seq, want, finish...))
+	require.NoError(t, err)
+	return x
+}

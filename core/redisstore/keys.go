@@ -1,0 +1,107 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+)
+
+// KeyDef describes one kind of key. The Go builder, the Lua constants and the
+// table in docs/redis.md are made from it, so that a key has one home.
+type KeyDef struct {
+	Name    string // as scripts say it: K.<name>
+	Pattern string // below the namespace; <x> is an argument
+	Type    string // as Redis' TYPE says
+	Holds   string
+}
+
+// Keys returns every key that drover uses, in the order of the documents.
+func Keys() []KeyDef {
+	return []KeyDef{
+		{"meta", "meta", "hash", "schema version; since when most owners are late at once"},
+		{"owners", "owners", "zset", "owner → when its next proof of life is due, ms; 0 once fenced"},
+		{"owner", "owner:<owner>", "hash", "role host pid version epoch since, and per lane its last call and answer"},
+		{"slots", "slots:<owner>", "hash", "request, task or VM → vm or pool | token | since | phase: what this owner holds"},
+		{"hosts", "hosts", "zset", "host → when the next proof of life of any of its owners is due, ms"},
+		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory; incarnation of Redis it reconciled with"},
+		{"pools", "pools", "set", "names of pools"},
+		{"pool", "pool:<pool>", "hash", "settings as JSON, and apart those that scripts read: paused, max_waiting"},
+		{"turns", "turns:<pool>:<class>", "list", "submitters with waiting requests, whose turn is next first"},
+		{"queue", "queue:<pool>:<class>:<submitter>", "list", "their waiting requests, oldest first"},
+		{"specs", "specs", "hash", "request → its spec as JSON: every accepted, unfinished request that Redis knows"},
+		{"attempts", "attempts", "hash", "request or task → tries that a fault ended, only once there was one"},
+		{"cancels", "cancels", "hash", "request → who asked to stop it"},
+		{"dead", "dead", "zset", "request → when its attempts were used up, ms"},
+		{"tombstones", "tombstones", "zset", "ended request or task → when it ended, ms"},
+		{"idle", "idle:<pool>", "set", "hosts that wanted work of the pool and found none: whom to wake"},
+		{"vms", "vms:<host>", "hash", "VM → pool | since: all VMs of the host"},
+		{"clean", "vms:<host>:<pool>:clean", "list", "ready and unused VMs, oldest first"},
+		{"dirty", "vms:<host>:dirty", "list", "VMs to be destroyed, oldest first"},
+		{"aside", "vms:<host>:aside", "hash", "VM → why it could not be destroyed"},
+		{"tasks", "tasks", "hash", "task → itself as JSON: every accepted, unfinished task"},
+		{"tasks_queue", "tasks:queue", "list", "waiting tasks, oldest first"},
+		{"tasks_later", "tasks:later", "zset", "task → when its next try is due, ms"},
+		{"epochs", "epochs", "hash", "owner or host → its epoch; never deleted"},
+		{"events", "events", "stream", "transitions, capped; one entry a script call, naming all it moved"},
+		{"output", "output:<request>:<token>", "stream", "live output, capped, gone an hour after the last write"},
+		{"bell", "bell:<host>", "list", "at most one entry: wakes one idle owner of the host"},
+		{"factory_bell", "bell:<host>:vmfactory", "list", "at most one entry: wakes the host's vmfactory"},
+		{"tasks_bell", "bell:tasks", "list", "at most one entry: wakes one idle taskrunner"},
+		{"notice", "notice:<owner>", "list", "at most one entry: tells the owner to ask what was cancelled"},
+	}
+}
+
+// Space is a namespace: every key of one herd begins with it.
+type Space string
+
+// Key builds the key with the given KeyDef name. It panics on a name or number
+// of arguments that Keys does not have: a bug, not an input.
+func (s Space) Key(name string, args ...string) string {
+	pattern, ok := patterns[name]
+	if !ok || strings.Count(pattern, "<") != len(args) {
+		panic(fmt.Sprintf("redisstore: no key %q with %d arguments", name, len(args)))
+	}
+	var b strings.Builder
+	b.WriteString(string(s))
+	b.WriteByte(':')
+	for _, arg := range args {
+		before, rest, _ := strings.Cut(pattern, "<")
+		_, after, _ := strings.Cut(rest, ">")
+		b.WriteString(before)
+		b.WriteString(arg)
+		pattern = after
+	}
+	b.WriteString(pattern)
+	return b.String()
+}
+
+var patterns = func() map[string]string {
+	m := make(map[string]string)
+	for _, k := range Keys() {
+		m[k.Name] = k.Pattern
+	}
+	return m
+}()
+
+// luaKey returns the Lua statement that makes a key known to a script: a string,
+// or a function of the pattern's arguments. P is the namespace and its colon.
+func luaKey(k KeyDef) string {
+	var params, parts []string
+	rest := k.Pattern
+	for {
+		before, tail, found := strings.Cut(rest, "<")
+		if before != "" {
+			parts = append(parts, "'"+before+"'")
+		}
+		if !found {
+			break
+		}
+		name, after, _ := strings.Cut(tail, ">")
+		params, parts = append(params, name), append(parts, name)
+		rest = after
+	}
+	expr := "P.." + strings.Join(parts, "..")
+	if len(params) == 0 {
+		return fmt.Sprintf("local K_%s=%s", k.Name, expr)
+	}
+	return fmt.Sprintf("local function K_%s(%s) return %s end", k.Name, strings.Join(params, ","), expr)
+}

@@ -1,0 +1,71 @@
+-- Put accepted requests into their queues, each behind its submitter's others.
+-- ARGV    1 most requests in all, 2 most bytes of specs, 3 number of requests,
+--         then per request: key, pool, class, submitter, spec
+-- RETURN  per request: ok, have (Redis has it), ended, nopool, full-total, full-bytes, full-submitter
+-- REFUSE  -
+-- MOVES   request →queued
+-- REPEAT  the second run answers have
+local most, most_bytes, n = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local keys = {}
+for i = 0, n - 1 do
+  keys[i + 1] = ARGV[4 + 5 * i]
+end
+local have = redis.call('HMGET', K.specs, unpack(keys))
+local ended = redis.call('ZMSCORE', K.tombstones, unpack(keys))
+local total = redis.call('HLEN', K.specs)
+-- Measuring costs, so only once there is something to measure.
+local heavy = total > 1000 and redis.call('MEMORY', 'USAGE', K.specs, 'SAMPLES', 5) > most_bytes
+local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}
+for i = 0, n - 1 do
+  local at = 4 + 5 * i
+  local key, pool, class, submitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  if limits[pool] == nil then
+    limits[pool] = tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
+  end
+  local name = pool .. ':' .. class .. ':' .. submitter
+  local group = groups[name]
+  if have[i + 1] or seen[key] then
+    verdict[i + 1] = 'have'
+  elseif ended[i + 1] then
+    verdict[i + 1] = 'ended'
+  elseif limits[pool] == 0 then
+    verdict[i + 1] = 'nopool'
+  elseif heavy then
+    verdict[i + 1] = 'full-bytes'
+  elseif total >= most then
+    verdict[i + 1] = 'full-total'
+  else
+    if not group then
+      group = { pool, class, submitter, {}, {}, redis.call('LLEN', K.queue(pool, class, submitter)) }
+    end
+    if group[6] >= limits[pool] then
+      verdict[i + 1] = 'full-submitter'
+    else
+      if #group[4] == 0 then
+        groups[name], order[#order + 1] = group, group
+      end
+      group[4][#group[4] + 1] = key
+      group[5][#group[5] + 1] = key
+      group[5][#group[5] + 1] = ARGV[at + 4]
+      group[6], total, seen[key] = group[6] + 1, total + 1, true
+      verdict[i + 1] = 'ok'
+    end
+  end
+end
+if #order == 0 then
+  return verdict
+end
+local added, pools = {}, {}
+for i = 1, #order do
+  local group = order[i]
+  redis.call('HSET', K.specs, unpack(group[5]))
+  enqueue(group[1], group[2], group[3], group[4], false)
+  pools[group[1]] = (pools[group[1]] or 0) + #group[4]
+  added[i] = table.concat(group[4], ' ')
+end
+local clock = now()
+for pool, count in pairs(pools) do
+  wake(pool, math.min(count, 8), clock)
+end
+event('enqueue', '-', table.concat(added, ' '))
+return verdict

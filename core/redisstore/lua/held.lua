@@ -1,0 +1,7 @@
+-- Tell what an owner holds.
+-- ARGV    1 owner
+-- RETURN  key, slot, attempts, who cancelled, pool, ...
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  reads only
+return left(ARGV[1])

@@ -1,0 +1,23 @@
+-- Remove a host that is down and has no owners any more.
+-- ARGV    1 host
+-- RETURN  1
+-- REFUSE  NOTFOUND CONFLICT
+-- MOVES   -
+-- REPEAT  the second run refuses NOTFOUND
+local host = ARGV[1]
+local state = redis.call('HGET', K.host(host), 'state')
+if not state then
+  return fail('NOTFOUND', host)
+end
+if state ~= 'down' then
+  return fail('CONFLICT', host)
+end
+for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
+  if redis.call('HGET', K.owner(owner), 'host') == host then
+    return fail('CONFLICT', host)
+  end
+end
+redis.call('ZREM', K.hosts, host)
+redis.call('DEL', K.host(host))
+event('host forget', '-', host)
+return 1

@@ -1,0 +1,68 @@
+-- The one way out of a pool's queues towards a claim. Submitters take turns within a
+-- class. Of every ten tickets six go to high, three to normal and one to low, and what a
+-- class does not use goes to the others, the heavier first. ticket counts what the caller
+-- ever asked for, so that the shares hold across calls of any size.
+local function take(pool, class, want, out)
+  local turns = K.turns(pool, class)
+  local rounds = 0
+  while want > 0 and rounds < 64 do
+    rounds = rounds + 1
+    local submitters = redis.call('LPOP', turns, want)
+    if not submitters or #submitters == 0 then
+      return want
+    end
+    local n = #submitters
+    local share, extra = math.floor(want / n), want % n
+    local back, last = {}, {}
+    for i = 1, n do
+      local queue = K.queue(pool, class, submitters[i])
+      local count = share
+      if i <= extra then
+        count = count + 1
+      end
+      local got = redis.call('LPOP', queue, count)
+      if got then
+        for j = 1, #got do
+          out[#out + 1] = got[j]
+        end
+        want = want - #got
+        if #got == count and redis.call('EXISTS', queue) == 1 then
+          if i <= extra then
+            last[#last + 1] = submitters[i]
+          else
+            back[#back + 1] = submitters[i]
+          end
+        end
+      end
+    end
+    for i = 1, #last do
+      back[#back + 1] = last[i]
+    end
+    if #back > 0 then
+      redis.call('RPUSH', turns, unpack(back))
+    end
+  end
+  return want
+end
+local function dequeue(pool, want, ticket)
+  local out = {}
+  local quota = { high = 0, normal = 0, low = 0 }
+  local cycle = { 'high', 'normal', 'high', 'high', 'normal', 'high', 'low', 'high', 'normal', 'high' }
+  for i = 0, want - 1 do
+    local class = cycle[(ticket + i) % 10 + 1]
+    quota[class] = quota[class] + 1
+  end
+  local left = 0
+  local classes = { 'high', 'normal', 'low' }
+  for i = 1, 3 do
+    if quota[classes[i]] > 0 then
+      left = left + take(pool, classes[i], quota[classes[i]], out)
+    end
+  end
+  for i = 1, 3 do
+    if left > 0 then
+      left = take(pool, classes[i], left, out)
+    end
+  end
+  return out
+end

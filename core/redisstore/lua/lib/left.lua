@@ -1,0 +1,18 @@
+-- What an owner holds, with what settling it needs: key, slot, attempts, who cancelled, pool.
+local function left(owner)
+  local all = redis.call('HGETALL', K.slots(owner))
+  local out = {}
+  for i = 1, #all, 2 do
+    local key, pool = all[i], ''
+    local spec = redis.call('HGET', K.specs, key)
+    if spec then
+      pool = cjson.decode(spec).pool
+    end
+    out[#out + 1] = key
+    out[#out + 1] = all[i + 1]
+    out[#out + 1] = redis.call('HGET', K.attempts, key) or '0'
+    out[#out + 1] = redis.call('HGET', K.cancels, key) or ''
+    out[#out + 1] = pool
+  end
+  return out
+end

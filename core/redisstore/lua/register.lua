@@ -1,0 +1,33 @@
+-- Start a new epoch of an owner, which fences the one before, and tell what that one held.
+-- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next proof of
+--         life, 8 schema, 9 cpus, 10 memory bytes
+-- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, ...}}
+-- REFUSE  VERSION BUSY
+-- MOVES   host →up, down→up
+-- REPEAT  starts one more epoch; only the last one counts
+local owner, host, machine = ARGV[1], ARGV[3], ARGV[4]
+local schema = redis.call('HGET', K.meta, 'schema')
+if schema and schema ~= ARGV[8] then
+  return fail('VERSION', schema)
+end
+local clock = now()
+local its = redis.call('HMGET', K.host(host), 'machine', 'state')
+local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)
+if its[1] and its[1] ~= machine and due >= clock then
+  return fail('BUSY', host)
+end
+redis.call('HSET', K.meta, 'schema', ARGV[8])
+if not its[2] or its[2] == 'down' then
+  local epoch = redis.call('HINCRBY', K.epochs, 'host:' .. host, 1)
+  redis.call('HSET', K.host(host), 'state', 'up', 'epoch', epoch, 'since', clock)
+  event('host up', owner, host)
+end
+redis.call('HSET', K.host(host), 'machine', machine, 'cpu', ARGV[9], 'memory', ARGV[10])
+local epoch = redis.call('HINCRBY', K.epochs, owner, 1)
+redis.call('DEL', K.owner(owner))
+redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', host, 'pid', ARGV[5], 'version', ARGV[6],
+  'epoch', epoch, 'since', clock)
+redis.call('ZADD', K.owners, clock + tonumber(ARGV[7]), owner)
+redis.call('ZADD', K.hosts, 'GT', clock + tonumber(ARGV[7]), host)
+event('register', owner, tostring(epoch))
+return { epoch, left(owner) }

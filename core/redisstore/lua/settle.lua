@@ -1,0 +1,22 @@
+-- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
+-- ARGV    1 owner, 2 epoch, 3 host, 4 number of items, then per item: key, token, outcome
+-- RETURN  how many moved
+-- REFUSE  FENCED
+-- MOVES   request claimed→queued, running→queued, claimed→completed, running→completed,
+--         claimed→failed, running→failed, running→timed_out, cancelling→cancelled,
+--         claimed→dead, running→dead; vm claimed→dirty, creating→dirty, destroying→dirty
+-- REPEAT  what moved is not in its slot any more and is skipped
+local owner, host = ARGV[1], ARGV[3]
+if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
+  return fail('FENCED', owner)
+end
+local items = {}
+for i = 1, 3 * tonumber(ARGV[4]) do
+  items[i] = ARGV[4 + i]
+end
+local down = redis.call('HGET', K.host(host), 'state') == 'down'
+local _, moved = settle(owner, host, items, now(), down)
+if #moved > 0 then
+  event('settle', owner, table.concat(moved, ' '))
+end
+return #moved

@@ -1,0 +1,20 @@
+-- Note VMs that are about to be made, so that a crash leaves them reachable.
+-- ARGV    1 owner, 2 epoch, 3 host, 4 pool, then the VMs
+-- RETURN  1
+-- REFUSE  FENCED
+-- MOVES   vm →creating
+-- REPEAT  notes the same
+local owner, epoch, host, pool = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if redis.call('HGET', K.owner(owner), 'epoch') ~= epoch then
+  return fail('FENCED', owner)
+end
+local clock, vms, slots, names = now(), {}, {}, {}
+for i = 5, #ARGV do
+  vms[#vms + 1], vms[#vms + 2] = ARGV[i], pool .. '|' .. clock
+  slots[#slots + 1], slots[#slots + 2] = ARGV[i], pool .. '|' .. epoch .. '.0|' .. clock .. '|creating'
+  names[#names + 1] = ARGV[i]
+end
+redis.call('HSET', K.vms(host), unpack(vms))
+redis.call('HSET', K.slots(owner), unpack(slots))
+event('create', owner, table.concat(names, ' '))
+return 1

@@ -1,0 +1,47 @@
+-- Count the named pools on a host.
+-- ARGV    1 host, 2 the host's vmfactory, then the pools
+-- RETURN  per known pool: settings, clean, creating, dirty or destroying, aside, all VMs,
+--         waiting requests up to its max
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  reads only
+local host, out = ARGV[1], {}
+local pool_of, all, creating, dirty, aside = {}, {}, {}, {}, {}
+local function count(into, pool)
+  into[pool] = (into[pool] or 0) + 1
+end
+local vms = redis.call('HGETALL', K.vms(host))
+for i = 1, #vms, 2 do
+  local pool = string.match(vms[i + 1], '^(.-)|')
+  pool_of[vms[i]] = pool
+  count(all, pool)
+end
+for _, slot in ipairs(redis.call('HVALS', K.slots(ARGV[2]))) do
+  local pool, _, _, phase = held(slot)
+  count(phase == 'creating' and creating or dirty, pool)
+end
+for _, vm in ipairs(redis.call('LRANGE', K.dirty(host), 0, -1)) do
+  count(dirty, pool_of[vm] or '')
+end
+for _, vm in ipairs(redis.call('HKEYS', K.aside(host))) do
+  count(aside, pool_of[vm] or '')
+end
+for i = 3, #ARGV do
+  local pool = ARGV[i]
+  local its = redis.call('HMGET', K.pool(pool), 'settings', 'max')
+  if its[1] then
+    local most, waiting = tonumber(its[2]), 0
+    for _, class in ipairs({ 'high', 'normal', 'low' }) do
+      for _, submitter in ipairs(redis.call('LRANGE', K.turns(pool, class), 0, most - 1)) do
+        if waiting < most then
+          waiting = waiting + redis.call('LLEN', K.queue(pool, class, submitter))
+        end
+      end
+    end
+    local n = #out
+    out[n + 1], out[n + 2], out[n + 3] = its[1], redis.call('LLEN', K.clean(host, pool)), creating[pool] or 0
+    out[n + 4], out[n + 5], out[n + 6] = dirty[pool] or 0, aside[pool] or 0, all[pool] or 0
+    out[n + 7] = math.min(waiting, most)
+  end
+end
+return out

@@ -1,0 +1,37 @@
+-- End creations: good ones become clean, once; the others dirty. Wake who waits for them.
+-- ARGV    1 owner, 2 epoch, 3 host, then per VM: itself, 1 if it is good
+-- RETURN  how many moved
+-- REFUSE  FENCED
+-- MOVES   vm creating→clean, creating→dirty
+-- REPEAT  what moved is not in its slot any more and is skipped
+local owner, host = ARGV[1], ARGV[3]
+if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
+  return fail('FENCED', owner)
+end
+local moved = {}
+for i = 4, #ARGV, 2 do
+  local vm = ARGV[i]
+  local slot = redis.call('HGET', K.slots(owner), vm)
+  local pool, phase, _
+  if slot then
+    pool, _, _, phase = held(slot)
+  end
+  if phase == 'creating' then
+    redis.call('HDEL', K.slots(owner), vm)
+    if ARGV[i + 1] == '1' then
+      redis.call('RPUSH', K.clean(host, pool), vm)
+      if waits(pool) then
+        ring(K.bell(host))
+      else
+        redis.call('SADD', K.idle(pool), host)
+      end
+    else
+      redis.call('RPUSH', K.dirty(host), vm)
+    end
+    moved[#moved + 1] = vm .. '=' .. ARGV[i + 1]
+  end
+end
+if #moved > 0 then
+  event('ready', owner, table.concat(moved, ' '))
+end
+return #moved

@@ -1,0 +1,25 @@
+-- Remove a waiting request whose end stands in the result store.
+-- ARGV    1 key
+-- RETURN  1, or 0 if it does not wait
+-- REFUSE  -
+-- MOVES   request queued→cancelled, queued→timed_out
+-- REPEAT  the second run answers 0
+local key = ARGV[1]
+local spec = redis.call('HGET', K.specs, key)
+if not spec then
+  return 0
+end
+local s = cjson.decode(spec)
+local queue = K.queue(s.pool, s.class, s.submitter)
+if redis.call('LREM', queue, 1, key) == 0 then
+  return 0
+end
+if redis.call('EXISTS', queue) == 0 then
+  redis.call('LREM', K.turns(s.pool, s.class), 0, s.submitter)
+end
+redis.call('HDEL', K.specs, key)
+redis.call('HDEL', K.cancels, key)
+redis.call('HDEL', K.attempts, key)
+redis.call('ZADD', K.tombstones, now(), key)
+event('withdraw', '-', key)
+return 1

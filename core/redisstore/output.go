@@ -1,0 +1,56 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Live output is a view, not a record: it is bounded and goes by itself.
+const (
+	outputEntries = 1024
+	outputKeep    = time.Hour
+)
+
+// Append implements core.Output. It is not repeated when its reply is lost, so
+// that no text is shown twice.
+func (s *Store) Append(ctx context.Context, key, token string, chunks []core.OutputChunk) error {
+	stream := s.space.Key("output", key, token)
+	_, err := s.once.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, c := range chunks {
+			p.XAdd(ctx, &redis.XAddArgs{
+				Stream: stream, MaxLen: outputEntries, Approx: true, Values: []any{"s", c.Stream, "d", c.Data},
+			})
+		}
+		p.PExpire(ctx, stream, outputKeep)
+		return nil
+	})
+	return fault(err, key)
+}
+
+// Read implements core.Output.
+func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Duration) ([]core.OutputChunk, error) {
+	if after == "" {
+		after = "0"
+	}
+	streams, err := s.once.XRead(ctx, &redis.XReadArgs{
+		Streams: []string{s.space.Key("output", key, token), after}, Count: outputEntries, Block: max(wait, time.Millisecond),
+	}).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault(err, key)
+	}
+	var out []core.OutputChunk
+	for _, st := range streams {
+		for _, m := range st.Messages {
+			out = append(out, core.OutputChunk{ID: m.ID, Stream: str(m.Values["s"]), Data: []byte(str(m.Values["d"]))})
+		}
+	}
+	return out, nil
+}

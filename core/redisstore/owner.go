@@ -1,0 +1,157 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Register implements core.Owners.
+func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registered, error) {
+	role, host, err := core.ParseOwner(r.Owner)
+	if err != nil {
+		return core.Registered{}, err
+	}
+	if host != r.Host {
+		return core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong to host %s", r.Owner, r.Host)
+	}
+	reply, err := s.run(ctx, "register", r.Owner, r.Owner, string(role), r.Host, r.Machine, r.PID, r.Version,
+		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes)
+	if err != nil {
+		return core.Registered{}, err
+	}
+	f := list(reply)
+	if len(f) != 2 {
+		return core.Registered{}, core.Errorf(core.CodeInternal, r.Owner, "the register script answered %d parts", len(f))
+	}
+	return core.Registered{Epoch: num(f[0]), Left: toHeld(list(f[1]))}, nil
+}
+
+func toHeld(f []any) []core.Held {
+	out := make([]core.Held, 0, len(f)/5)
+	for i := 0; i+4 < len(f); i += 5 {
+		parts := strings.SplitN(str(f[i+1]), "|", 4)
+		if len(parts) != 4 {
+			continue
+		}
+		h := core.Held{
+			Key: str(f[i]), VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3],
+			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]),
+		}
+		if h.Phase == string(core.VMCreating) || h.Phase == string(core.VMDestroying) {
+			h.Pool, h.VM = h.VM, h.Key
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// Beat implements core.Owners.
+func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (core.Beat, error) {
+	_, host, err := core.ParseOwner(owner)
+	if err != nil {
+		return core.Beat{}, err
+	}
+	reply, err := s.run(ctx, "beat", owner, owner, epoch, next.Milliseconds(), host, s.incarnation())
+	if err != nil {
+		return core.Beat{}, err
+	}
+	f := list(reply)
+	if len(f) != 4 {
+		return core.Beat{}, core.Errorf(core.CodeInternal, owner, "the beat script answered %d parts", len(f))
+	}
+	return core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: strs(f[2]), Ready: num(f[3]) == 1}, nil
+}
+
+// Held implements core.Owners.
+func (s *Store) Held(ctx context.Context, owner string) ([]core.Held, error) {
+	reply, err := s.run(ctx, "held", owner, owner)
+	return toHeld(list(reply)), err
+}
+
+// Settle implements core.Owners.
+func (s *Store) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (int, error) {
+	_, host, err := core.ParseOwner(owner)
+	if err != nil {
+		return 0, err
+	}
+	moved := 0
+	for chunk := range slices.Chunk(items, maxBatch) {
+		args := []any{owner, epoch, host, len(chunk)}
+		for _, it := range chunk {
+			args = append(args, it.Key, it.Token, string(it.Outcome))
+		}
+		reply, err := s.run(ctx, "settle", owner, args...)
+		if err != nil {
+			return moved, err
+		}
+		moved += int(num(reply))
+	}
+	return moved, nil
+}
+
+// Deregister implements core.Owners.
+func (s *Store) Deregister(ctx context.Context, owner string, epoch int64) error {
+	_, err := s.run(ctx, "deregister", owner, owner, epoch)
+	return err
+}
+
+// Forget implements core.Owners.
+func (s *Store) Forget(ctx context.Context, owner string, epoch int64) error {
+	return s.Deregister(ctx, owner, epoch)
+}
+
+// Late implements core.Owners.
+func (s *Store) Late(ctx context.Context, by time.Duration) ([]string, error) {
+	reply, err := s.run(ctx, "late", "", by.Milliseconds(), s.born())
+	return strs(reply), err
+}
+
+func (s *Store) born() int64 { return s.life.Load().start }
+
+// Fence implements core.Owners.
+func (s *Store) Fence(ctx context.Context, owner string, by time.Duration) (int64, error) {
+	reply, err := s.run(ctx, "fence", owner, owner, by.Milliseconds())
+	return num(reply), err
+}
+
+// ListOwners implements core.Owners.
+func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
+	due, err := s.db.ZRangeWithScores(ctx, s.space.Key("owners"), 0, -1).Result()
+	if err != nil {
+		return nil, fault(err, "")
+	}
+	now, err := s.db.Time(ctx).Result()
+	if err != nil {
+		return nil, fault(err, "")
+	}
+	facts := make([]*redis.MapStringStringCmd, len(due))
+	slots := make([]*redis.IntCmd, len(due))
+	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, z := range due {
+			facts[i] = p.HGetAll(ctx, s.space.Key("owner", z.Member.(string)))
+			slots[i] = p.HLen(ctx, s.space.Key("slots", z.Member.(string)))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, fault(err, "")
+	}
+	out := make([]core.OwnerInfo, len(due))
+	for i, z := range due {
+		f := facts[i].Val()
+		out[i] = core.OwnerInfo{
+			Name: z.Member.(string), Role: core.Role(f["role"]), Host: f["host"], PID: int(num(f["pid"])),
+			Version: f["version"], Epoch: num(f["epoch"]), Since: num(f["since"]), Deadline: int64(z.Score),
+			Late: int64(z.Score) < now.UnixMilli(), Slots: int(slots[i].Val()),
+		}
+	}
+	slices.SortFunc(out, func(a, b core.OwnerInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}

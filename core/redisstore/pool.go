@@ -1,0 +1,60 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// SetPool implements core.Pools.
+func (s *Store) SetPool(ctx context.Context, p core.Pool) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, p.Name, "pool %s cannot be written as JSON", p.Name)
+	}
+	_, err = s.run(ctx, "pool_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max)
+	return err
+}
+
+// GetPool implements core.Pools.
+func (s *Store) GetPool(ctx context.Context, name string) (core.Pool, error) {
+	if err := core.CheckName("pool", name); err != nil {
+		return core.Pool{}, err
+	}
+	text, err := s.db.HGet(ctx, s.space.Key("pool", name), "settings").Bytes()
+	if errors.Is(err, redis.Nil) {
+		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s: make it with drover pool set %s", name, name)
+	}
+	if err != nil {
+		return core.Pool{}, fault(err, name)
+	}
+	var p core.Pool
+	err = json.Unmarshal(text, &p)
+	return p, core.Wrap(err, core.CodeInternal, name, "the settings of pool %s in Redis are not readable", name)
+}
+
+// ListPools implements core.Pools.
+func (s *Store) ListPools(ctx context.Context) ([]core.Pool, error) {
+	names, err := s.db.SMembers(ctx, s.space.Key("pools")).Result()
+	if err != nil {
+		return nil, fault(err, "")
+	}
+	slices.Sort(names)
+	out := make([]core.Pool, 0, len(names))
+	for _, n := range names {
+		p, err := s.GetPool(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}

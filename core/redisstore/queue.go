@@ -1,0 +1,170 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxBatch bounds the items of one script call: Lua's unpack has its limit.
+const maxBatch = 500
+
+// Enqueue implements core.Queue.
+func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	verdicts := make([]error, 0, len(specs))
+	for len(specs) > 0 {
+		n := min(len(specs), maxBatch)
+		args := []any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, n}
+		for i := range specs[:n] {
+			spec := &specs[i]
+			text, err := json.Marshal(spec)
+			if err != nil {
+				return nil, core.Wrap(err, core.CodeInvalid, spec.ID, "request %s cannot be written as JSON", spec.ID)
+			}
+			if err := checkParts(spec, len(text)); err != nil {
+				return nil, err
+			}
+			args = append(args, spec.Key(), spec.Pool, string(spec.Class), spec.Submitter, text)
+		}
+		reply, err := s.run(ctx, "enqueue", specs[0].ID, args...)
+		if err != nil {
+			return nil, err
+		}
+		for i, word := range strs(reply) {
+			verdicts = append(verdicts, s.verdict(word, &specs[i]))
+		}
+		specs = specs[n:]
+	}
+	return verdicts, nil
+}
+
+// checkParts keeps what is not a name out of keys.
+func checkParts(spec *core.Spec, size int) error {
+	for kind, name := range map[string]string{"request id": spec.ID, "pool": spec.Pool, "submitter": spec.Submitter} {
+		if err := core.CheckName(kind, name); err != nil {
+			return err
+		}
+	}
+	if !spec.Class.Valid() || spec.Generation < 1 {
+		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has class %q and generation %d: use high, normal or low, and 1 or more",
+			spec.ID, spec.Class, spec.Generation)
+	}
+	if size > core.MaxSpecBytes {
+		return core.Errorf(core.CodeLimit, spec.ID, "request %s has %d bytes, more than %d: put its contents into files", spec.ID, size, core.MaxSpecBytes)
+	}
+	return nil
+}
+
+func (s *Store) verdict(word string, spec *core.Spec) error {
+	switch word {
+	case "ok", "have":
+		return nil
+	case "ended":
+		return core.Errorf(core.CodeEnded, spec.ID, "request %s ended already", spec.ID)
+	case "nopool":
+		return core.Errorf(core.CodeNotFound, spec.Pool, "there is no pool %s: make it with drover pool set %s", spec.Pool, spec.Pool)
+	case "full-submitter":
+		return core.Errorf(core.CodeFull, spec.Submitter, "submitter %s has as many requests waiting in pool %s as it allows: wait until some have run", spec.Submitter, spec.Pool)
+	case "full-bytes":
+		return core.Errorf(core.CodeFull, "", "the waiting requests take more than %d bytes of Redis: wait until some have run", s.opts.MaxSpecBytes)
+	case "full-total":
+		return core.Errorf(core.CodeFull, "", "%d requests are waiting, as many as this herd allows: wait until some have run", s.opts.MaxWaiting)
+	}
+	return core.Errorf(core.CodeInternal, spec.ID, "the enqueue script answered %q", word)
+}
+
+// Present implements core.Queue.
+func (s *Store) Present(ctx context.Context, keys []string) ([]bool, error) {
+	return s.fieldsExist(ctx, "specs", keys)
+}
+
+func (s *Store) fieldsExist(ctx context.Context, key string, fields []string) ([]bool, error) {
+	cmds := make([]*redis.BoolCmd, len(fields))
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, f := range fields {
+			cmds[i] = p.HExists(ctx, s.space.Key(key), f)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fault(err, "")
+	}
+	out := make([]bool, len(fields))
+	for i, c := range cmds {
+		out[i] = c.Val()
+	}
+	return out, nil
+}
+
+// Locate implements core.Queue.
+func (s *Store) Locate(ctx context.Context, key string) (core.Place, error) {
+	reply, err := s.run(ctx, "locate", key, key)
+	if err != nil {
+		return core.Place{}, err
+	}
+	return toPlace(reply), nil
+}
+
+// Cancel implements core.Queue.
+func (s *Store) Cancel(ctx context.Context, key, by string, scope core.CancelScope) (core.Place, error) {
+	reply, err := s.run(ctx, "cancel", key, key, by, string(scope))
+	if err != nil {
+		return core.Place{}, err
+	}
+	return toPlace(reply), nil
+}
+
+func toPlace(reply any) core.Place {
+	f := list(reply)
+	if len(f) < 9 {
+		return core.Place{}
+	}
+	p := core.Place{
+		State: core.RequestState(str(f[0])), Pool: str(f[1]), Class: core.Class(str(f[2])),
+		Owner: str(f[3]), VM: str(f[4]), Token: str(f[5]), Since: num(f[6]), Ahead: int(num(f[7])),
+	}
+	if len(f) > 9 {
+		p.Attempts = int(num(f[9]))
+	}
+	return p
+}
+
+// Withdraw implements core.Queue.
+func (s *Store) Withdraw(ctx context.Context, key string) (bool, error) {
+	reply, err := s.run(ctx, "withdraw", key, key)
+	return num(reply) == 1, err
+}
+
+// Waiting implements core.Queue.
+func (s *Store) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
+	const mostSubmitters = 10_000
+	reply, err := s.run(ctx, "waiting", "", mostSubmitters)
+	if err != nil {
+		return nil, err
+	}
+	f := list(reply)
+	var out []core.QueueInfo
+	for i := 0; i+3 < len(f); i += 4 {
+		out = append(out, core.QueueInfo{
+			Pool: str(f[i]), Class: core.Class(str(f[i+1])), Waiting: int(num(f[i+2])), Submitters: int(num(f[i+3])),
+		})
+	}
+	return out, nil
+}
+
+// ListDead implements core.Queue.
+func (s *Store) ListDead(ctx context.Context, limit int) ([]string, error) {
+	keys, err := s.db.ZRevRange(ctx, s.space.Key("dead"), 0, int64(limit)-1).Result()
+	return keys, fault(err, "")
+}
+
+// Trim implements core.Queue.
+func (s *Store) Trim(ctx context.Context, keep time.Duration) (int, error) {
+	const mostTombstones = 1_000_000
+	reply, err := s.run(ctx, "trim", "", keep.Milliseconds(), mostTombstones)
+	return int(num(reply)), err
+}

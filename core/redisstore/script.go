@@ -1,0 +1,108 @@
+package redisstore
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua lua/lib/*.lua
+var luaFiles embed.FS
+
+// library lists the functions that scripts share, each after those it calls.
+var library = []string{
+	"now", "fail", "held", "ring", "event", "waits", "wake", "enqueue", "dequeue", "settle", "place", "left", "late",
+}
+
+var (
+	luaComment = regexp.MustCompile(`(?m)^\s*--.*$`)
+	luaCall    = regexp.MustCompile(`\b([a-z_]+)\(`)
+	luaKeyUse  = regexp.MustCompile(`\bK\.([a-z_]+)`)
+)
+
+// scripts holds every operation by the stem of its file.
+var scripts = func() map[string]*redis.Script {
+	all := make(map[string]*redis.Script)
+	for _, name := range scriptNames() {
+		all[name] = redis.NewScript(assemble(name))
+	}
+	return all
+}()
+
+// scriptNames lists the operations.
+func scriptNames() []string {
+	entries, err := luaFiles.ReadDir("lua")
+	if err != nil {
+		panic(err) // embedded: cannot be missing
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, strings.TrimSuffix(e.Name(), ".lua"))
+		}
+	}
+	return names
+}
+
+func readLua(name string) string {
+	b, err := luaFiles.ReadFile(path.Join("lua", name+".lua"))
+	if err != nil {
+		panic(err) // embedded: cannot be missing
+	}
+	return string(b)
+}
+
+// assemble puts the keys and library functions that a script uses in front of
+// it, on its first line, so that line numbers in errors are those of the file.
+func assemble(name string) string {
+	body := readLua(name)
+	used := callsOf(body)
+	var parts []string
+	for i := len(library) - 1; i >= 0; i-- {
+		if !used[library[i]] {
+			continue
+		}
+		source := readLua("lib/" + library[i])
+		for w := range callsOf(source) {
+			used[w] = true
+		}
+		parts = append([]string{source}, parts...)
+	}
+	shared := strings.Join(parts, "\n")
+	var head strings.Builder
+	head.WriteString("local P=string.sub(KEYS[1],1,-5) ")
+	uses := keysUsed(shared + body)
+	for _, k := range Keys() {
+		if uses[k.Name] {
+			head.WriteString(luaKey(k) + " ")
+		}
+	}
+	head.WriteString(strings.Join(strings.Fields(luaComment.ReplaceAllString(shared, "")), " "))
+	text := head.String() + " " + strings.TrimPrefix(luaComment.ReplaceAllString(body, ""), "\n")
+	return luaKeyUse.ReplaceAllString(text, "K_$1")
+}
+
+func callsOf(source string) map[string]bool {
+	calls := make(map[string]bool)
+	for _, m := range luaCall.FindAllStringSubmatch(luaComment.ReplaceAllString(source, ""), -1) {
+		calls[m[1]] = true
+	}
+	return calls
+}
+
+// keysUsed returns the names of the keys that Lua source builds. It panics on
+// one that Keys does not have.
+func keysUsed(source string) map[string]bool {
+	uses := make(map[string]bool)
+	for _, m := range luaKeyUse.FindAllStringSubmatch(luaComment.ReplaceAllString(source, ""), -1) {
+		if _, ok := patterns[m[1]]; !ok {
+			panic(fmt.Sprintf("redisstore: a script uses the unknown key %q", m[1]))
+		}
+		uses[m[1]] = true
+	}
+	return uses
+}

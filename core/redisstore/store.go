@@ -1,0 +1,252 @@
+// Package redisstore implements core's queues, claims, owners, VMs and hosts on
+// Redis. Every change of state is one Lua script (lua/*.lua) that checks first
+// and writes last and is safe to run twice, because the client repeats calls by
+// itself. Every key has its home in keys.go.
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Schema is the version of keys and scripts. Programs of different schemas do
+// not work on one namespace.
+const Schema = 1
+
+// Options are a Store's settings.
+type Options struct {
+	URL       string // redis://, rediss:// or unix:// as go-redis reads them
+	Namespace string // default "drover"
+
+	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
+	MaxSpecBytes int64 // memory that their specs may take; default 1 GiB
+
+	// Incarnation names this life of a server that does not say it itself (an
+	// embedded one). Empty: the server's own run id.
+	Incarnation string
+	// Born is when that life began; zero: the server's own uptime.
+	Born time.Time
+}
+
+// Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
+// Pools, Output and Tasks, and is safe for concurrent use.
+type Store struct {
+	db    *redis.Client // repeats calls by itself
+	once  *redis.Client // for calls that must not be repeated, or that block
+	space Space
+	opts  Options
+
+	life atomic.Pointer[life]
+}
+
+// life is one life of the server: it ends with a restart or a change of role.
+type life struct {
+	incarnation string
+	start       int64 // ms
+}
+
+// The interfaces that a Store is.
+var (
+	_ core.Queue  = (*Store)(nil)
+	_ core.Claims = (*Store)(nil)
+	_ core.Owners = (*Store)(nil)
+	_ core.VMs    = (*Store)(nil)
+	_ core.Hosts  = (*Store)(nil)
+	_ core.Pools  = (*Store)(nil)
+	_ core.Output = (*Store)(nil)
+	_ core.Tasks  = (*Store)(nil)
+)
+
+// Open makes a Store and checks that the server answers and has this schema.
+// Returns INVALID for a bad URL or namespace, UNAVAILABLE, VERSION.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	if opts.Namespace == "" {
+		opts.Namespace = "drover"
+	}
+	if opts.MaxWaiting == 0 {
+		opts.MaxWaiting = 1_000_000
+	}
+	if opts.MaxSpecBytes == 0 {
+		opts.MaxSpecBytes = 1 << 30
+	}
+	bare := strings.TrimSuffix(strings.TrimPrefix(opts.Namespace, "{"), "}")
+	if err := core.CheckName("namespace", bare); err != nil {
+		return nil, err
+	}
+	conf, err := redis.ParseURL(opts.URL)
+	if err != nil {
+		// The cause may quote the URL, and that may hold a password.
+		return nil, core.Errorf(core.CodeInvalid, "", "the Redis URL cannot be read: write redis://host:port, rediss://… or unix:///path/to/socket")
+	}
+	conf.ContextTimeoutEnabled = true
+	conf.DisableIdentity = true
+	s := &Store{space: Space(opts.Namespace), opts: opts}
+	conf.OnConnect = s.noteLife
+	single := *conf
+	single.MaxRetries = -1
+	s.db, s.once = redis.NewClient(conf), redis.NewClient(&single)
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Ping checks that Redis answers and has this schema. Returns UNAVAILABLE or VERSION.
+func (s *Store) Ping(ctx context.Context) error {
+	schema, err := s.db.HGet(ctx, s.space.Key("meta"), "schema").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fault(err, "")
+	}
+	if schema != "" && schema != strconv.Itoa(Schema) {
+		return core.Errorf(core.CodeVersion, schema,
+			"namespace %s of this Redis has schema %s, this program has %d: stop the programs of the other version, or use another --namespace",
+			s.space, schema, Schema)
+	}
+	return nil
+}
+
+// Close closes the connections.
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.once.Close()) }
+
+// Client is the connection, for what only looks: doctor, benchmarks, tests.
+func (s *Store) Client() *redis.Client { return s.db }
+
+// Namespace is what every key begins with.
+func (s *Store) Namespace() Space { return s.space }
+
+// noteLife learns, on every new connection, which life of the server it leads to.
+func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
+	l := life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli()}
+	if l.incarnation == "" {
+		text, err := cn.Info(ctx, "server").Result()
+		if err != nil {
+			return err
+		}
+		l.incarnation = infoField(text, "run_id")
+		up, err := strconv.ParseInt(infoField(text, "uptime_in_seconds"), 10, 64)
+		if err != nil || l.incarnation == "" {
+			return core.Errorf(core.CodeUnavailable, "", "this Redis does not say its run id in INFO server")
+		}
+		now, err := cn.Time(ctx).Result()
+		if err != nil {
+			return err
+		}
+		l.start = now.Add(-time.Duration(up) * time.Second).UnixMilli()
+	}
+	if old := s.life.Load(); old == nil || old.incarnation != l.incarnation {
+		s.life.Store(&l)
+	}
+	return nil
+}
+
+func (s *Store) incarnation() string { return s.life.Load().incarnation }
+
+func infoField(text, name string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// run calls a script and turns its refusals into core errors about id.
+func (s *Store) run(ctx context.Context, script, id string, args ...any) (any, error) {
+	reply, err := scripts[script].Run(ctx, s.db, []string{s.space.Key("meta")}, args...).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, fault(err, id)
+	}
+	return reply, nil
+}
+
+// sentences say what a refusal means; %s is the detail the script gave.
+var sentences = map[core.Code]string{
+	core.CodeFenced:   "the epoch of %s is over: it was late, or another process has its name",
+	core.CodeStale:    "%s is not held under that token or sequence any more",
+	core.CodeNotFound: "Redis knows no %s",
+	core.CodeConflict: "%s is not in a state that allows this",
+	core.CodeBusy:     "the host name %s is in use by another machine that is alive: choose another with --host",
+	core.CodeVersion:  "this Redis is of schema %s: stop the programs of the other version, or use another --namespace",
+}
+
+// fault makes a core error of what Redis or the connection answered.
+func fault(err error, id string) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !isNet(err) {
+		return err
+	}
+	var refused redis.Error
+	if errors.As(err, &refused) {
+		word, detail, _ := strings.Cut(refused.Error(), " ")
+		if sentence, ok := sentences[core.Code(word)]; ok {
+			return core.Errorf(core.Code(word), detail, sentence, detail)
+		}
+		if word == "OOM" {
+			return core.Errorf(core.CodeFull, id, "Redis is full (maxmemory): raise it, or wait until work has ended")
+		}
+	}
+	return core.Wrap(err, core.CodeUnavailable, id, "Redis did not do it")
+}
+
+func isNet(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// callID names one call, so that a script which runs twice acts once.
+func callID() string { return rand.Text() }
+
+func list(reply any) []any {
+	l, ok := reply.([]any)
+	if !ok {
+		return nil
+	}
+	return l
+}
+
+func str(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case nil:
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+func num(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return 0
+}
+
+func strs(reply any) []string {
+	l := list(reply)
+	out := make([]string, len(l))
+	for i, v := range l {
+		out[i] = str(v)
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Load implements core.VMs.
+func (s *Store) Load(ctx context.Context, host string, pools []string) ([]core.PoolLoad, error) {
+	args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0)}
+	for _, p := range pools {
+		args = append(args, p)
+	}
+	reply, err := s.run(ctx, "vm_load", host, args...)
+	if err != nil {
+		return nil, err
+	}
+	f := list(reply)
+	var out []core.PoolLoad
+	for i := 0; i+6 < len(f); i += 7 {
+		l := core.PoolLoad{
+			Clean: int(num(f[i+1])), Creating: int(num(f[i+2])), Dirty: int(num(f[i+3])),
+			Aside: int(num(f[i+4])), Waiting: int(num(f[i+6])),
+		}
+		if err := json.Unmarshal([]byte(str(f[i])), &l.Pool); err != nil {
+			return nil, core.Wrap(err, core.CodeInternal, host, "the settings of a pool in Redis are not readable")
+		}
+		l.InUse = max(0, int(num(f[i+5]))-l.Clean-l.Creating-l.Dirty-l.Aside)
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// each calls a script for at most maxBatch VMs at a time, after the common arguments.
+func (s *Store) each(ctx context.Context, script string, head []any, width int, rest []any) ([]any, error) {
+	var replies []any
+	for chunk := range slices.Chunk(rest, width*maxBatch) {
+		reply, err := s.run(ctx, script, str(head[2]), append(slices.Clone(head), chunk...)...)
+		if err != nil {
+			return replies, err
+		}
+		replies = append(replies, reply)
+	}
+	return replies, nil
+}
+
+// Create implements core.VMs.
+func (s *Store) Create(ctx context.Context, owner string, epoch int64, host, pool string, vms []string) error {
+	rest := make([]any, len(vms))
+	for i, vm := range vms {
+		if err := core.CheckName("VM", vm); err != nil {
+			return err
+		}
+		rest[i] = vm
+	}
+	_, err := s.each(ctx, "vm_create", []any{owner, epoch, host, pool}, 1, rest)
+	return err
+}
+
+// Ready implements core.VMs.
+func (s *Store) Ready(ctx context.Context, owner string, epoch int64, host string, made map[string]bool) error {
+	rest := make([]any, 0, 2*len(made))
+	for vm, ok := range made {
+		rest = append(rest, vm, flag(ok))
+	}
+	_, err := s.each(ctx, "vm_ready", []any{owner, epoch, host}, 2, rest)
+	return err
+}
+
+// Destroy implements core.VMs.
+func (s *Store) Destroy(ctx context.Context, owner string, epoch int64, host string, n int) ([]string, error) {
+	if n < 1 {
+		return nil, nil
+	}
+	reply, err := s.run(ctx, "vm_destroy", host, owner, epoch, host, min(n, maxBatch), callID())
+	return strs(reply), err
+}
+
+// Gone implements core.VMs.
+func (s *Store) Gone(ctx context.Context, owner string, epoch int64, host string, vms map[string]string) error {
+	rest := make([]any, 0, 2*len(vms))
+	for vm, note := range vms {
+		rest = append(rest, vm, note)
+	}
+	_, err := s.each(ctx, "vm_gone", []any{owner, epoch, host}, 2, rest)
+	return err
+}
+
+// Retire implements core.VMs.
+func (s *Store) Retire(ctx context.Context, owner string, epoch int64, host string, vms []string) ([]string, error) {
+	rest := make([]any, len(vms))
+	for i, vm := range vms {
+		rest[i] = vm
+	}
+	replies, err := s.each(ctx, "vm_retire", []any{owner, epoch, host}, 1, rest)
+	var taken []string
+	for _, r := range replies {
+		taken = append(taken, strs(r)...)
+	}
+	return taken, err
+}
+
+// Reconcile implements core.VMs.
+func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found) (core.Reconciled, error) {
+	const most = 2000 // one call must see the whole host
+	if len(found) > most {
+		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
+	}
+	args := []any{owner, epoch, host, s.incarnation(), len(found)}
+	for vm, f := range found {
+		if !core.ValidName(vm) || !core.ValidName(f.Pool) {
+			continue // not ours: no VM of drover has such a name
+		}
+		args = append(args, vm, f.Pool, flag(f.Usable))
+	}
+	args[4] = (len(args) - 5) / 3
+	reply, err := s.run(ctx, "vm_reconcile", host, args...)
+	if err != nil {
+		return core.Reconciled{}, err
+	}
+	f := list(reply)
+	if len(f) != 3 {
+		return core.Reconciled{}, core.Errorf(core.CodeInternal, host, "the reconcile script answered %d parts", len(f))
+	}
+	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2]))}, nil
+}
+
+// WaitWork implements core.VMs.
+func (s *Store) WaitWork(ctx context.Context, host string, poll time.Duration) error {
+	return s.await(ctx, poll, s.space.Key("factory_bell", host))
+}
+
+// CleanVMs implements core.VMs.
+func (s *Store) CleanVMs(ctx context.Context, host, pool string) ([]string, error) {
+	vms, err := s.db.LRange(ctx, s.space.Key("clean", host, pool), 0, -1).Result()
+	return vms, fault(err, host)
+}
+
+// ListVMs implements core.VMs.
+func (s *Store) ListVMs(ctx context.Context, host string) ([]core.VMInfo, error) {
+	hosts := []string{host}
+	if host == "" {
+		var err error
+		if hosts, err = s.db.ZRange(ctx, s.space.Key("hosts"), 0, -1).Result(); err != nil {
+			return nil, fault(err, "")
+		}
+	}
+	owners, err := s.db.ZRange(ctx, s.space.Key("owners"), 0, -1).Result()
+	if err != nil {
+		return nil, fault(err, "")
+	}
+	var out []core.VMInfo
+	for _, h := range hosts {
+		vms, err := s.hostVMs(ctx, h, owners)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vms...)
+	}
+	return out, nil
+}
+
+// hostVMs reads all places of one host's VMs in one transaction.
+func (s *Store) hostVMs(ctx context.Context, host string, owners []string) ([]core.VMInfo, error) {
+	var all, aside *redis.MapStringStringCmd
+	var dirty *redis.StringSliceCmd
+	slots := make(map[string]*redis.MapStringStringCmd)
+	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		all, aside = p.HGetAll(ctx, s.space.Key("vms", host)), p.HGetAll(ctx, s.space.Key("aside", host))
+		dirty = p.LRange(ctx, s.space.Key("dirty", host), 0, -1)
+		for _, o := range owners {
+			if _, at, err := core.ParseOwner(o); err == nil && at == host {
+				slots[o] = p.HGetAll(ctx, s.space.Key("slots", o))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fault(err, host)
+	}
+	state, owner := make(map[string]core.VMState), make(map[string]string)
+	for _, vm := range dirty.Val() {
+		state[vm] = core.VMDirty
+	}
+	for vm := range aside.Val() {
+		state[vm] = core.VMAside
+	}
+	for o, cmd := range slots {
+		for key, slot := range cmd.Val() {
+			what, phase := key, slot[strings.LastIndexByte(slot, '|')+1:]
+			if phase != string(core.VMCreating) && phase != string(core.VMDestroying) {
+				what, _, _ = strings.Cut(slot, "|")
+				phase = string(core.VMClaimed)
+			}
+			state[what], owner[what] = core.VMState(phase), o
+		}
+	}
+	out := make([]core.VMInfo, 0, len(all.Val()))
+	for vm, fact := range all.Val() {
+		pool, since, _ := strings.Cut(fact, "|")
+		info := core.VMInfo{ID: vm, Host: host, Pool: pool, State: state[vm], Since: num(since), Owner: owner[vm], Note: aside.Val()[vm]}
+		if info.State == "" {
+			info.State = core.VMClean
+		}
+		out = append(out, info)
+	}
+	slices.SortFunc(out, func(a, b core.VMInfo) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
