@@ -1,0 +1,76 @@
+// Package guest is the host's end of the bootstrapper, the small agent that is
+// the init of every VM: it stages files, runs a command as an unprivileged user
+// within limits, streams its output, and kills everything afterwards.
+//
+// It is plain HTTP over a unix socket that was bound outside the VM, under a
+// secret that only the VM's folder on the host knows:
+//
+//	GET  /status              → Status
+//	PUT  /assignment          whose VM it is; once in its life
+//	PUT  /stage/<place>       entry frames; refused whole, or all of it is there
+//	POST /run                 Spec, then standard input → frames, the last an Exit
+//	POST /kill                everything but the agent dies
+//
+// Package agent is the other end, package boot its way into our executable, and
+// package wire what the ends share.
+package guest
+
+import (
+	"io"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// Files of a VM's folder on its host.
+const (
+	SocketFile = "agent.sock"
+	SecretFile = "secret"
+)
+
+// Paths inside a VM.
+const (
+	HomeDir       = wire.Home
+	HarnessDir    = wire.Home + "/" + wire.Harness
+	SubmissionDir = wire.Home + "/" + wire.Submission
+	WorkDir       = wire.Home + "/" + wire.Work
+)
+
+// The streams that a run's sink gets.
+const (
+	Stdout = "stdout"
+	Stderr = "stderr"
+)
+
+// What a provider needs to start an agent, and what the agent reports.
+type (
+	// Config is what a provider tells the agent of its VM.
+	Config = wire.Config
+	// Cgroup names files that tell the agent its VM's usage.
+	Cgroup = wire.Cgroup
+	// Status is what an agent says of itself.
+	Status = wire.Status
+	// Exit says how a run ended.
+	Exit = wire.Exit
+)
+
+// AgentName is argv[0] that turns our executable into an agent, and the
+// descriptors that it must find open then.
+const (
+	AgentName  = wire.AgentName
+	ListenerFD = wire.ListenerFD
+	ConfigFD   = wire.ConfigFD
+	LifelineFD = wire.LifelineFD
+)
+
+// AgentEnv is the whole environment of an agent: it keeps the Go runtime small.
+func AgentEnv() []string { return []string{"GOMAXPROCS=2"} }
+
+// Run is a command to run in a VM.
+type Run struct {
+	Args   []string  // the program, by path or by name, and its arguments
+	Env    []string  // NAME=value, added to the VM's own
+	Dir    string    // absolute; WorkDir if empty
+	Stdin  io.Reader // nil is empty. A Read that is under way when the run ends keeps its goroutine until it returns
+	Limits core.Limits
+}
