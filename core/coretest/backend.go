@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +109,11 @@ func Missing(t testing.TB, part string, err error) {
 
 func newNamespace() string { return "t-" + strings.ToLower(rand.Text()[:12]) }
 
-type server struct{ socket string }
+// server is the redis-server of a test binary; life is the pipe it lives by.
+type server struct {
+	socket string
+	life   io.WriteCloser
+}
 
 // sharedServer starts one redis-server for the test binary. It ends with it: a
 // guard process waits for the end of this one's life and then stops the server.
@@ -128,20 +135,21 @@ read -r _
 kill -9 "$server"
 wait "$server" 2>/dev/null
 rm -rf "$2"`, path, socket, dir)
-	if _, err := guard.StdinPipe(); err != nil {
+	life, err := guard.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
 	if err := guard.Start(); err != nil {
 		return nil, err
 	}
-	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, MaxRetries: -1})
-	defer func() { _ = client.Close() }() // only asked whether it is there
-	deadline := time.Now().Add(30 * time.Second)
-	for client.Ping(context.Background()).Err() != nil {
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("redis-server at %s does not answer", socket)
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			return &server{socket: socket, life: life}, conn.Close()
 		}
-		time.Sleep(5 * time.Millisecond)
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("redis-server does not answer: %w", err)
+		}
+		runtime.Gosched()
 	}
-	return &server{socket: socket}, nil
 })
