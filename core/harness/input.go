@@ -1,0 +1,167 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/core"
+)
+
+// Input is what a request's spec says to its harness: the spec's Input, parsed.
+// Everything in it is optional; Stdin fills what it leaves open.
+type Input struct {
+	Config Config // raw_harness.config
+	// TestType is raw_submission.test_type: public or final.
+	TestType string
+
+	harness, submission, assignment, provider object
+	actions                                   []json.RawMessage // nil where not given
+}
+
+// NewInput makes the Input of a spec for a harness with the given settings.
+func NewInput(c Config, testType string) json.RawMessage {
+	config := c.Raw
+	if config == nil {
+		config = json.RawMessage("{}")
+	}
+	// Only a Config that did not come from ParseConfig could fail here.
+	raw, _ := json.Marshal(map[string]any{
+		"raw_harness":    map[string]any{"config": config},
+		"raw_submission": map[string]any{"test_type": testType},
+	})
+	return raw
+}
+
+// ParseInput reads a spec's Input; an empty one is fine. It returns an INVALID
+// error for objects that are none, for settings that are wrong, and for keys
+// that the contract does not know and that have no "/" in them.
+func ParseInput(raw json.RawMessage) (Input, error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	members, err := parseObject(raw)
+	if err != nil {
+		return Input{}, invalid("the harness's input", err)
+	}
+	in, err := members.input()
+	return in, invalid("the harness's input", err)
+}
+
+func (o object) input() (Input, error) {
+	in := Input{TestType: TestPublic, provider: object{}}
+	var err error
+	if in.harness, err = o.object("raw_harness"); err != nil {
+		return Input{}, err
+	}
+	if in.submission, err = o.object("raw_submission"); err != nil {
+		return Input{}, err
+	}
+	if in.assignment, err = o.object("raw_assignment"); err != nil {
+		return Input{}, err
+	}
+	if in.actions, err = o.list("actions", MaxTests); err != nil {
+		return Input{}, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		switch {
+		case slices.Contains([]string{"raw_harness", "raw_submission", "raw_assignment", "actions"}, key):
+		case strings.Contains(key, "/"):
+			in.provider[key] = o[key]
+		default:
+			return Input{}, fmt.Errorf("has an unknown key %q: a platform's own needs a \"/\" in it", shorten(key, maxQuoted))
+		}
+	}
+	if in.harness.given("config") {
+		if in.Config, err = parseConfig(in.harness["config"]); err != nil {
+			return Input{}, fmt.Errorf("has a config that %w", err)
+		}
+	}
+	kind, err := in.submission.text("test_type")
+	switch {
+	case err != nil:
+		return Input{}, err
+	case kind == TestPublic || kind == TestFinal:
+		in.TestType = kind
+	case kind != "":
+		return Input{}, fmt.Errorf("has a test_type %q: it is %s or %s", shorten(kind, maxQuoted), TestPublic, TestFinal)
+	}
+	return in, nil
+}
+
+// object returns the key's object, or an empty one where it is missing or null.
+func (o object) object(key string) (object, error) {
+	if !o.given(key) {
+		return object{}, nil
+	}
+	inner, err := parseObject(o[key])
+	if err != nil {
+		return nil, fmt.Errorf("has a %q that %w", key, err)
+	}
+	return inner, nil
+}
+
+// Places say where in the VM things are.
+type Places struct {
+	Harness    string
+	Submission string
+}
+
+// Stdin makes the one object that a harness reads: the contract's fields, all of
+// them, null where nothing is known, and the platform's own, each with a "/" in its name.
+func (in Input) Stdin(spec *core.Spec, at Places, platform map[string]any) ([]byte, error) {
+	submitted := time.UnixMilli(spec.Submitted).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	id := ""
+	if spec.Harness != nil {
+		id = spec.Harness.Digest
+	}
+	config := in.Config.Raw
+	if config == nil {
+		config = json.RawMessage("{}")
+	}
+	actions := in.actions
+	if actions == nil {
+		actions = in.Config.Actions(in.TestType)
+	}
+	whole := map[string]any{
+		"raw_harness": in.harness.filled(map[string]any{"id": id, "config": config, "harness_path": at.Harness}),
+		"raw_submission": in.submission.filled(map[string]any{
+			"id": spec.ID, "assignment": orNull(spec.Assignment), "user": spec.Submitter, "timestamp": submitted,
+			"most_recent": nil, "test_type": in.TestType, "test_results": nil, "test_request_timestamp": submitted,
+		}),
+		"raw_assignment": in.assignment.filled(map[string]any{
+			"name": orNull(spec.Assignment), "due": nil, "due_cutoff": nil, "hide_until": nil, "test_harness": id,
+		}),
+		"testables_directory": at.Submission,
+		"harness_directory":   at.Harness,
+		"actions":             actions,
+	}
+	for key, value := range in.provider {
+		whole[key] = value
+	}
+	maps.Copy(whole, platform)
+	return json.Marshal(whole)
+}
+
+// filled returns the object with defaults where it says nothing.
+func (o object) filled(defaults map[string]any) map[string]any {
+	whole := maps.Clone(defaults)
+	for key := range o {
+		if o.given(key) {
+			whole[key] = o[key]
+		} else if _, known := whole[key]; !known {
+			whole[key] = nil
+		}
+	}
+	return whole
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
