@@ -1,0 +1,80 @@
+// Package config is every setting of drover in one struct: its name, its
+// default, where its value came from, and whether the values fit together.
+//
+// A setting named max_attempts is max_attempts in the one YAML file,
+// DROVER_MAX_ATTEMPTS in the environment and --max-attempts on a command line.
+// Flags win over the environment, the environment over the file, the file over
+// the default. An empty environment variable counts as unset.
+package config
+
+import (
+	"time"
+)
+
+// Config is all settings. Load makes it; the tags are the one place where a
+// setting's name, default, meaning and users are written down.
+//
+//	koanf    its name in the file
+//	default  its value if nobody sets it; computed ones are in defaults.go
+//	shown    how a computed default is described
+//	for      the commands that read it; none means all of them
+//	usage    what it means, for help and documents
+type Config struct {
+	Redis             URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the herd's Redis: redis://HOST:PORT/DB, rediss://… or unix:///PATH"`
+	RedisPasswordFile string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
+	Store             URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH"`
+	Blobs             URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, s3://…, gs://…, azblob://…"`
+	Namespace         string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
+	Host              string `koanf:"host" shown:"the machine's name" usage:"name of this host in the herd"`
+	Data              string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
+	Run               string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
+
+	LogLevel  string `koanf:"log_level" default:"info" usage:"least severe messages to log: debug, info, warn or error"`
+	LogFormat string `koanf:"log_format" default:"text" usage:"text for people, json for programs"`
+
+	MaxWaiting      int           `koanf:"max_waiting" default:"1000000" usage:"most requests that Redis holds unfinished; more are refused"`
+	MaxWaitingBytes Size          `koanf:"max_waiting_bytes" default:"1GiB" usage:"most memory that their specs may take in Redis; more are refused"`
+	MaxAttempts     int           `koanf:"max_attempts" default:"3" usage:"platform faults after which a request is dead"`
+	Poll            time.Duration `koanf:"poll" default:"1s" usage:"how often an idle component looks for work even if no bell rings"`
+
+	Listen string        `koanf:"listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420; empty for none"`
+	Drain  time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
+	Beat   time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner" usage:"between an owner's proofs of life"`
+	Slots  int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
+	Pools  []string      `koanf:"pools" default:"default" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in"`
+
+	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
+
+	Provider       string        `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs"`
+	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`
+	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
+	ReconcileEvery time.Duration `koanf:"reconcile_every" default:"1m" for:"vmfactory" usage:"between comparisons of Redis with what is really on the host"`
+	CreateTimeout  time.Duration `koanf:"create_timeout" default:"30s" for:"vmfactory" usage:"after which a VM that is not ready is given up"`
+	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"2m" for:"vmfactory" usage:"after which a VM that will not die is set aside"`
+
+	Suspect        time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how late a proof of life may be before a host gets no new work"`
+	Down           time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how late it may be before an owner or host is fenced and its work taken back"`
+	KeepFinished   time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
+	KeepTombstones time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
+
+	file    string            // the file that was read; "" if none
+	sources map[string]Source // by name in the file
+}
+
+// Source says where a value came from: "default", "file PATH",
+// "environment DROVER_X" or "flag --x".
+type Source string
+
+// Default is the source of a value that nobody set.
+const Default Source = "default"
+
+// Source returns where the value of a setting, by its name in the file, came from.
+func (c *Config) Source(name string) Source {
+	if s, ok := c.sources[name]; ok {
+		return s
+	}
+	return Default
+}
+
+// File returns the path of the file that was read, or "" if there was none.
+func (c *Config) File() string { return c.file }

@@ -1,0 +1,163 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/core"
+
+	"github.com/sirupsen/logrus"
+)
+
+// The smallest useful beat and poll: below them a process is busy with nothing else.
+const (
+	minBeat = 10 * time.Millisecond
+	minPoll = time.Millisecond
+)
+
+// maxSlots is far above what one process can run and far below what breaks it.
+const maxSlots = 10_000
+
+// maxSocketPath is the longest path of a unix socket, in bytes, on Linux.
+const maxSocketPath = 107
+
+// Validate returns nil, or an INVALID error for every setting that cannot be.
+func (c *Config) Validate() error {
+	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes())
+}
+
+func (c *Config) checkURLs() error {
+	return errors.Join(
+		c.checkURL("redis", c.Redis, "redis", "rediss", "unix"),
+		c.checkURL("store", c.Store),
+		c.checkURL("blobs", c.Blobs),
+		c.checkSocket(),
+		c.checkListen(),
+	)
+}
+
+// checkURL wants a URL, of one of the schemes if any are named. It quotes
+// nothing that may hold a password.
+func (c *Config) checkURL(name string, u URL, schemes ...string) error {
+	parsed, err := url.Parse(string(u))
+	if err != nil || parsed.Scheme == "" {
+		return c.problem(name, "it is not a URL: %s", usageOf(name))
+	}
+	if len(schemes) > 0 && !slices.Contains(schemes, parsed.Scheme) {
+		return c.problem(name, "it begins with %s:, not with one of %s: %s", parsed.Scheme, strings.Join(schemes, ", "), usageOf(name))
+	}
+	return nil
+}
+
+func (c *Config) checkSocket() error {
+	parsed, err := url.Parse(string(c.Redis))
+	if err != nil || parsed.Scheme != "unix" || len(parsed.Path) <= maxSocketPath {
+		return nil
+	}
+	return c.problem("redis", "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
+}
+
+func (c *Config) checkListen() error {
+	if c.Listen == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return c.problem("listen", "%q is not an address: write HOST:PORT, such as 127.0.0.1:9420", c.Listen)
+	}
+	return nil
+}
+
+func (c *Config) checkNames() error {
+	var problems []error
+	check := func(name, kind, value string) {
+		if err := core.CheckName(kind, value); err != nil {
+			problems = append(problems, c.problem(name, "%w", err))
+		}
+	}
+	namespace := c.Namespace
+	if inner, ok := strings.CutPrefix(namespace, "{"); ok {
+		namespace = strings.TrimSuffix(inner, "}")
+		if namespace == inner {
+			problems = append(problems, c.problem("namespace", "%q has no closing brace", c.Namespace))
+		}
+	}
+	check("namespace", "namespace", namespace)
+	check("host", "host", c.Host)
+	check("provider", "provider", c.Provider)
+	for i, pool := range c.Pools {
+		check("pools", "pool", pool)
+		if slices.Contains(c.Pools[:i], pool) {
+			problems = append(problems, c.problem("pools", "%s is named twice", pool))
+		}
+	}
+	if len(c.Pools) == 0 {
+		problems = append(problems, c.problem("pools", "it names no pool"))
+	}
+	return errors.Join(problems...)
+}
+
+func (c *Config) checkLogs() error {
+	var problems []error
+	if _, err := logrus.ParseLevel(c.LogLevel); err != nil {
+		problems = append(problems, c.problem("log_level", "%q is no level: use debug, info, warn or error", c.LogLevel))
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		problems = append(problems, c.problem("log_format", "%q is no format: use text or json", c.LogFormat))
+	}
+	return errors.Join(problems...)
+}
+
+func (c *Config) checkNumbers() error {
+	var problems []error
+	for _, n := range []struct {
+		name       string
+		got        int64
+		least, top int64
+	}{
+		{"max_waiting", int64(c.MaxWaiting), 1, 1e9},
+		{"max_waiting_bytes", int64(c.MaxWaitingBytes), core.MaxSpecBytes, 1 << 50},
+		{"max_attempts", int64(c.MaxAttempts), 1, 100},
+		{"slots", int64(c.Slots), 1, maxSlots},
+		{"cache_bytes", int64(c.CacheBytes), 0, 1 << 50},
+		{"max_vms", int64(c.MaxVMs), 0, core.MaxPoolVMs},
+	} {
+		if n.got < n.least || n.got > n.top {
+			problems = append(problems, c.problem(n.name, "%d must be between %d and %d", n.got, n.least, n.top))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (c *Config) checkTimes() error {
+	var problems []error
+	atLeast := func(name string, got, least time.Duration, why string) {
+		if got < least {
+			problems = append(problems, c.problem(name, "%s must be at least %s%s", got, least, why))
+		}
+	}
+	atLeast("beat", c.Beat, minBeat, "")
+	atLeast("poll", c.Poll, minPoll, "")
+	atLeast("suspect", c.Suspect, c.Beat, ", the beat: a proof of life must have time to arrive")
+	atLeast("down", c.Down, c.Suspect, ", the limit of suspect: a host is suspect before it is down")
+	atLeast("drain", c.Drain, 0, "")
+	atLeast("check_every", c.CheckEvery, minBeat, "")
+	atLeast("reconcile_every", c.ReconcileEvery, minBeat, "")
+	atLeast("create_timeout", c.CreateTimeout, minBeat, "")
+	atLeast("destroy_timeout", c.DestroyTimeout, minBeat, "")
+	atLeast("keep_finished", c.KeepFinished, time.Minute, "")
+	atLeast("keep_tombstones", c.KeepTombstones, 10*time.Minute, ": a retry must find what it repeats")
+	return errors.Join(problems...)
+}
+
+func usageOf(name string) string {
+	for _, s := range Settings() {
+		if s.Name == name {
+			return s.Usage
+		}
+	}
+	return ""
+}
