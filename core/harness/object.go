@@ -17,11 +17,11 @@ type object map[string]json.RawMessage
 func parseObject(raw []byte) (object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	start, err := dec.Token()
+	if err == nil && start != json.Delim('{') {
+		return nil, errors.New("is not a JSON object")
+	}
 	if err != nil {
 		return nil, syntax(err)
-	}
-	if start != json.Delim('{') {
-		return nil, errors.New("is not a JSON object")
 	}
 	members := object{}
 	for dec.More() {
@@ -57,7 +57,7 @@ func syntax(err error) error {
 	if errors.As(err, &bad) {
 		return fmt.Errorf("is not JSON: byte %d: %s", bad.Offset, bad.Error())
 	}
-	return fmt.Errorf("is not JSON: %w", err)
+	return fmt.Errorf("is not JSON: %s", shorten(err.Error(), maxQuoted))
 }
 
 // given reports whether the object has the key with a value other than null.

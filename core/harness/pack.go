@@ -13,7 +13,7 @@ import (
 
 // Bounds on a harness folder.
 const (
-	MaxPackFiles  = 10_000
+	MaxPackFiles  = 8_000
 	MaxPackBytes  = 64 << 20
 	MaxConfigSize = 32 << 10 // bytes of harness.json: it travels in each request's spec
 )
