@@ -1,7 +1,6 @@
 package core
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -9,12 +8,17 @@ import (
 // MaxNameLen is the longest name or id, in bytes, that drover accepts.
 const MaxNameLen = 63
 
-var namePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
-
 // ValidName reports whether s may become part of a Redis key, a file name or a
 // host name: lower-case letters, digits and inner hyphens, at most MaxNameLen bytes.
 func ValidName(s string) bool {
-	return len(s) <= MaxNameLen && namePattern.MatchString(s)
+	for i := range len(s) {
+		c := s[i]
+		inner := c == '-' && i > 0 && i < len(s)-1
+		if !inner && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= MaxNameLen
 }
 
 // CheckName returns nil for a valid name and otherwise an INVALID error that
