@@ -1,0 +1,3 @@
+# Ends as a C program does that follows a null pointer.
+read -r first
+kill -s SEGV $$
