@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"drover/core"
@@ -30,10 +31,10 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 		return core.Exchanged{}, err
 	}
 	f := list(reply)
-	if len(f) != 6 {
+	if len(f) != 11 {
 		return core.Exchanged{}, core.Errorf(core.CodeInternal, x.Owner, "the exchange script answered %d parts", len(f))
 	}
-	claims, err := toClaims(list(f[5]))
+	claims, err := toClaims(x, f)
 	return core.Exchanged{
 		Finished: verdicts(str(f[0]), len(x.Finish)), Claims: claims, Slots: int(num(f[1])),
 		Cancelled: strs(f[4]), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
@@ -48,14 +49,26 @@ func verdicts(word string, n int) []bool {
 	return out
 }
 
-func toClaims(f []any) ([]core.Claim, error) {
-	claims := make([]core.Claim, 0, len(f)/7)
-	for i := 0; i+6 < len(f); i += 7 {
-		c := core.Claim{
-			Key: str(f[i]), VM: str(f[i+1]), Token: str(f[i+2]), Since: num(f[i+3]),
-			Attempts: int(num(f[i+4])), Cancelled: str(f[i+5]),
+// toClaims reads the parts of exchange's answer that are by claim.
+func toClaims(x core.Exchange, f []any) ([]core.Claim, error) {
+	since, keys, vms, specs, attempts, marks := num(f[5]), list(f[6]), list(f[7]), list(f[8]), list(f[9]), list(f[10])
+	token := strconv.FormatInt(x.Epoch, 10) + "." + strconv.FormatInt(x.TokenBase, 10)
+	claims := make([]core.Claim, 0, len(keys))
+	for i := range keys {
+		if specs[i] == nil {
+			continue
 		}
-		if err := json.Unmarshal([]byte(str(f[i+6])), &c.Spec); err != nil {
+		c := core.Claim{
+			Key: str(keys[i]), VM: str(vms[i]), Since: since,
+			Token: token,
+		}
+		if len(attempts) > i {
+			c.Attempts = int(num(attempts[i]))
+		}
+		if len(marks) > i {
+			c.Cancelled = str(marks[i])
+		}
+		if err := json.Unmarshal([]byte(str(specs[i])), &c.Spec); err != nil {
 			return nil, core.Wrap(err, core.CodeInternal, c.Key, "the spec of request %s in Redis is not readable", c.Key)
 		}
 		claims = append(claims, c)

@@ -15,7 +15,8 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
-	"now", "fail", "held", "ring", "event", "waits", "wake", "enqueue", "dequeue", "settle", "place", "left", "late",
+	"now", "fail", "held", "ring", "event", "waits", "wake", "enqueue", "dequeue",
+	"again_requests", "again_tasks", "settle", "place", "left", "late",
 }
 
 var (

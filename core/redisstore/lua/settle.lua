@@ -15,8 +15,8 @@ for i = 1, 3 * tonumber(ARGV[4]) do
   items[i] = ARGV[4 + i]
 end
 local down = redis.call('HGET', K.host(host), 'state') == 'down'
-local _, moved = settle(owner, host, items, now(), down)
-if #moved > 0 then
-  event('settle', owner, table.concat(moved, ' '))
+local verdicts, moved = settle(owner, host, items, now(), down)
+if moved ~= '' then
+  event('settle', owner, moved)
 end
-return #moved
+return select(2, string.gsub(verdicts, '1', ''))

@@ -1,5 +1,5 @@
 -- Finish tasks, prove the owner's life, and claim tasks that are due.
--- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 first token number, 7 want,
+-- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next proof of life, 9 number of finishes, then per finish: id, token, outcome
 -- RETURN  {verdicts, {id, token, attempts, task, ...}}
 -- REFUSE  FENCED STALE
@@ -26,7 +26,7 @@ if seq == last then
 else
   -- A first write that frees memory lets the others pass when Redis is full.
   redis.call('HDEL', me, 'full')
-  local moved = {}
+  local moved = ''
   if tonumber(ARGV[9]) > 0 then
     local items = {}
     for i = 1, 3 * tonumber(ARGV[9]) do
@@ -44,7 +44,7 @@ else
     local fields = {}
     for i, id in ipairs(claimed) do
       fields[2 * i - 1] = id
-      fields[2 * i] = '|' .. epoch .. '.' .. (ARGV[6] + i - 1) .. '|' .. clock .. '|task'
+      fields[2 * i] = '|' .. epoch .. '.' .. ARGV[6] .. '|' .. clock .. '|task'
     end
     if #fields > 0 then
       redis.call('HSET', slots, unpack(fields))
@@ -53,8 +53,8 @@ else
       ring(K.tasks_bell)
     end
   end
-  if #claimed > 0 or #moved > 0 then
-    event('tasks', owner, table.concat(moved, ' ') .. ' ' .. table.concat(claimed, ' '))
+  if #claimed > 0 or moved ~= '' then
+    event('tasks', owner, moved .. ' ' .. table.concat(claimed, ' '))
     redis.call('HSET', me, lane, ARGV[5] .. '|' .. verdicts .. '|' .. table.concat(claimed, ' '))
   end
 end

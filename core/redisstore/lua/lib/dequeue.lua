@@ -13,7 +13,7 @@ local function take(pool, class, want, out)
     end
     local n = #submitters
     local share, extra = math.floor(want / n), want % n
-    local back, last = {}, {}
+    local back, last, filled = {}, {}, #out
     for i = 1, n do
       local queue = K.queue(pool, class, submitters[i])
       local count = share
@@ -23,9 +23,9 @@ local function take(pool, class, want, out)
       local got = redis.call('LPOP', queue, count)
       if got then
         for j = 1, #got do
-          out[#out + 1] = got[j]
+          out[filled + j] = got[j]
         end
-        want = want - #got
+        filled, want = filled + #got, want - #got
         if #got == count and redis.call('EXISTS', queue) == 1 then
           if i <= extra then
             last[#last + 1] = submitters[i]
@@ -46,9 +46,10 @@ local function take(pool, class, want, out)
 end
 local function dequeue(pool, want, ticket)
   local out = {}
-  local quota = { high = 0, normal = 0, low = 0 }
+  local cycles = math.floor(want / 10)
+  local quota = { high = 6 * cycles, normal = 3 * cycles, low = cycles }
   local cycle = { 'high', 'normal', 'high', 'high', 'normal', 'high', 'low', 'high', 'normal', 'high' }
-  for i = 0, want - 1 do
+  for i = 10 * cycles, want - 1 do
     local class = cycle[(ticket + i) % 10 + 1]
     quota[class] = quota[class] + 1
   end

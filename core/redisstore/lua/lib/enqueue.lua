@@ -2,9 +2,8 @@
 local function enqueue(pool, class, submitter, keys, front)
   local push = front and 'LPUSH' or 'RPUSH'
   local queue = K.queue(pool, class, submitter)
-  local fresh = redis.call('EXISTS', queue) == 0
-  redis.call(push, queue, unpack(keys))
-  if fresh then
+  -- As long as what was pushed: it was empty.
+  if redis.call(push, queue, unpack(keys)) == #keys then
     redis.call(push, K.turns(pool, class), submitter)
   end
 end

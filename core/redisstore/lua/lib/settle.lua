@@ -3,91 +3,73 @@
 -- (0: the slot is not that token's, nothing moved) and what moved, for the event. A task's
 -- retry may carry its delay in ms, as in retry5000. lost: the host's VMs are not listed.
 local function settle(owner, host, items, clock, lost)
-  local slots = K.slots(owner)
+  local slots, role = K.slots(owner), string.match(owner, '^(%a+)@')
   local keys = {}
   for i = 1, #items, 3 do
-    keys[#keys + 1] = items[i]
+    keys[(i + 2) / 3] = items[i]
   end
   local found = redis.call('HMGET', slots, unpack(keys))
-  local verdict, moved = {}, {}
-  local gone, ended, stones, dirty, again, dead = {}, {}, {}, {}, {}, {}
-  local tasks, seen = {}, {}
+  -- Numbers cost as arguments, so the time is written once.
+  local stamp = string.format('%.0f', clock)
+  local verdict, seen = {}, {}
+  local gone, dirty, n = {}, {}, 0
+  local done, stones, ndone = {}, {}, 0
+  local other, dead = {}, {}
   for i = 1, #keys do
     local key, token, outcome = keys[i], items[3 * i - 1], items[3 * i]
-    local what, mine, _, phase
-    if found[i] and not seen[key] then
-      what, mine, _, phase = held(found[i])
-    end
-    if mine ~= token then
+    local at = found[i] and not seen[key] and string.find(found[i], '|' .. token .. '|', 1, true)
+    if not at then
       verdict[i] = '0'
     else
       verdict[i], seen[key] = '1', true
-      gone[#gone + 1] = key
-      if phase == 'creating' or phase == 'destroying' then
-        dirty[#dirty + 1] = key
-      elseif phase == 'task' then
-        tasks[#tasks + 1] = { key, outcome }
-      else
-        dirty[#dirty + 1] = what
-        if outcome == 'done' or outcome == 'dead' then
-          ended[#ended + 1] = key
-          stones[#stones + 1], stones[#stones + 2] = clock, key
-          if outcome == 'dead' then
-            dead[#dead + 1], dead[#dead + 2] = clock, key
-          end
-        else
-          again[#again + 1] = { key, outcome }
+      n = n + 1
+      gone[n] = key
+      dirty[n] = role == 'vmfactory' and key or string.sub(found[i], 1, at - 1)
+      if role == 'vmfactory' then
+        other[#other + 1] = { key, outcome }
+      elseif outcome == 'done' or outcome == 'dead' then
+        ndone = ndone + 1
+        done[ndone] = key
+        stones[2 * ndone - 1], stones[2 * ndone] = stamp, key
+        if outcome == 'dead' then
+          dead[#dead + 1], dead[#dead + 2] = stamp, key
         end
+      else
+        other[#other + 1] = { key, outcome }
       end
-      moved[#moved + 1] = key .. '=' .. outcome
     end
   end
-  if #gone == 0 then
-    return table.concat(verdict), moved
+  if n == 0 then
+    return table.concat(verdict), ''
   end
   redis.call('HDEL', slots, unpack(gone))
-  if #ended > 0 then
-    redis.call('HDEL', K.specs, unpack(ended))
+  if ndone > 0 then
+    redis.call('HDEL', role == 'taskrunner' and K.tasks or K.specs, unpack(done))
     if redis.call('EXISTS', K.attempts) == 1 then
-      redis.call('HDEL', K.attempts, unpack(ended))
+      redis.call('HDEL', K.attempts, unpack(done))
     end
     if redis.call('EXISTS', K.cancels) == 1 then
-      redis.call('HDEL', K.cancels, unpack(ended))
+      redis.call('HDEL', K.cancels, unpack(done))
     end
     redis.call('ZADD', K.tombstones, unpack(stones))
   end
-  if #dead > 0 then
+  if #dead > 0 and role ~= 'taskrunner' then
     redis.call('ZADD', K.dead, unpack(dead))
   end
-  for i = #again, 1, -1 do
-    local spec = redis.call('HGET', K.specs, again[i][1])
-    if spec then
-      local s = cjson.decode(spec)
-      if again[i][2] == 'retry' then
-        redis.call('HINCRBY', K.attempts, again[i][1], 1)
-      end
-      enqueue(s.pool, s.class, s.submitter, { again[i][1] }, true)
-      wake(s.pool, 1, clock)
+  if role == 'taskrunner' then
+    again_tasks(other, clock)
+  else
+    if role ~= 'vmfactory' then
+      again_requests(other, clock)
+    end
+    if not lost then
+      redis.call('RPUSH', K.dirty(host), unpack(dirty))
+      ring(K.factory_bell(host))
     end
   end
-  for i = 1, #tasks do
-    local id, outcome = tasks[i][1], tasks[i][2]
-    if outcome == 'done' or outcome == 'dead' then
-      redis.call('HDEL', K.tasks, id)
-      redis.call('HDEL', K.attempts, id)
-      redis.call('ZADD', K.tombstones, clock, id)
-    elseif string.sub(outcome, 1, 5) == 'retry' then
-      redis.call('HINCRBY', K.attempts, id, 1)
-      redis.call('ZADD', K.tasks_later, clock + (tonumber(string.sub(outcome, 6)) or 0), id)
-      ring(K.tasks_bell)
-    else
-      redis.call('LPUSH', K.tasks_queue, id)
-      ring(K.tasks_bell)
-    end
+  local moved = { table.concat(done, ' ') }
+  for i = 1, #other do
+    moved[#moved + 1] = other[i][1] .. '=' .. other[i][2]
   end
-  if #dirty > 0 and not lost then
-    redis.call('RPUSH', K.dirty(host), unpack(dirty))
-    ring(K.factory_bell(host))
-  end
-  return table.concat(verdict), moved
+  return table.concat(verdict), table.concat(moved, ' ')
 end
