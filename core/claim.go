@@ -36,7 +36,7 @@ type Exchange struct {
 	Finish    []Finish
 	Pools     []string      // in the order to look in
 	Want      int           // claims wanted
-	TokenBase int64         // claims get tokens <epoch>.<TokenBase>, <epoch>.<TokenBase+1>, …; the caller keeps Want of them for this call
+	TokenBase int64         // the claims of this call get the token <epoch>.<TokenBase>; it grows by Want a call of the owner, which is what class weights count
 	Beat      time.Duration // the call is a proof of life; the next is due within
 }
 
@@ -58,7 +58,8 @@ type Claims interface {
 	// Progress notes that a claim entered a phase ("running"). Returns STALE if the token is not the slot's.
 	Progress(ctx context.Context, owner string, epoch int64, key, token, phase string) error
 	// Wait returns when the host's bell rings, when something is cancelled for
-	// owner, or after poll. It is a hint: the poll is the truth.
+	// owner, or after poll. It is a hint: the poll is the truth. With host "" no
+	// bell ends it: an owner that wants no work must not take a ring meant for others.
 	Wait(ctx context.Context, owner, host string, poll time.Duration) error
 }
 
