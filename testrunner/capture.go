@@ -1,0 +1,29 @@
+package testrunner
+
+import (
+	"strings"
+
+	"drover/core/guest"
+)
+
+// capture keeps the beginning of a run's two streams. It is used by one
+// goroutine at a time.
+type capture struct {
+	limit          int64
+	stdout, stderr strings.Builder
+	cutOut, cutErr bool // more came than was kept
+}
+
+func (c *capture) add(stream string, data []byte) {
+	into, cut := &c.stdout, &c.cutOut
+	if stream == guest.Stderr {
+		into, cut = &c.stderr, &c.cutErr
+	}
+	if room := c.limit - int64(into.Len()); int64(len(data)) > room {
+		data, *cut = data[:max(room, 0)], true
+	}
+	into.Write(data)
+}
+
+// text makes a stream fit for results, which are UTF-8.
+func text(b *strings.Builder) string { return strings.ToValidUTF8(b.String(), "\ufffd") }

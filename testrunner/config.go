@@ -1,0 +1,79 @@
+package testrunner
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/recovery"
+)
+
+// Config is how a testrunner behaves. Zero fields get the defaults named.
+type Config struct {
+	Registration core.Registration // the owner's name, host, machine and size
+	Pools        []string          // pools to take work from
+	Slots        int               // requests in hand at once; default 1
+	RunDir       string            // the host's run folder: a VM's folder is RunDir/<vm>
+	SpoolDir     string            // where results wait while the store is down; runners of a host may share it
+
+	Poll        time.Duration // how often an idle runner asks for work unasked; default 1 s
+	MaxAttempts int           // platform faults until a request is dead; default recovery.MaxAttempts
+	RunGrace    time.Duration // how long after a run's time limit its VM may take to say so; default 30 s
+	HandOver    time.Duration // how long a runner that must stop still tries to deliver results; default 10 s
+	SpoolFiles  int           // most results that the spool holds; default 10,000
+	SpoolBytes  int64         // most bytes that the spool holds; default 1 GiB
+}
+
+func (c Config) filled() Config {
+	c.Slots = cmp.Or(c.Slots, 1)
+	c.Poll = cmp.Or(c.Poll, time.Second)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, recovery.MaxAttempts)
+	c.RunGrace = cmp.Or(c.RunGrace, 30*time.Second)
+	c.HandOver = cmp.Or(c.HandOver, 10*time.Second)
+	c.SpoolFiles = cmp.Or(c.SpoolFiles, 10_000)
+	c.SpoolBytes = cmp.Or(c.SpoolBytes, 1<<30)
+	return c
+}
+
+// check returns an INVALID error that names the first setting that cannot be.
+// What concerns claims, the desk checks when it is opened.
+func (c Config) check() error {
+	owner := c.Registration.Owner
+	role, _, err := core.ParseOwner(owner)
+	switch {
+	case err != nil:
+		return err
+	case role != core.RoleTestrunner:
+		return core.Errorf(core.CodeInvalid, owner, "testrunner: %q is not the name of a testrunner", owner)
+	case c.RunDir == "":
+		return core.Errorf(core.CodeInvalid, owner, "testrunner: no run folder: name one with --run")
+	case c.SpoolDir == "":
+		return core.Errorf(core.CodeInvalid, owner, "testrunner: no folder for results that wait for the store")
+	case c.Slots < 1 || c.MaxAttempts < 1 || c.SpoolFiles < 1 || c.SpoolBytes < 1:
+		return core.Errorf(core.CodeInvalid, owner, "testrunner: slots, attempts and the spool's bounds must be at least 1")
+	case c.Poll < 0 || c.RunGrace < 0 || c.HandOver < 0:
+		return core.Errorf(core.CodeInvalid, owner, "testrunner: no time may be below 0")
+	}
+	return nil
+}
+
+// Parts are what a Runner works with.
+type Parts struct {
+	Owners core.Owners
+	Claims core.Claims
+	Pools  core.Pools
+	Output core.Output
+	Store  core.ResultStore
+	Blobs  core.Blobs // of submissions and standard input
+	// Harnesses holds harness archives: the host's cache before the blob store.
+	// Nil: Blobs.
+	Harnesses core.Blobs
+	Dial      Dial        // nil: core/guest over the VM's socket
+	Clock     clock.Clock // nil: the machine's
+	Log       logrus.FieldLogger
+	Collect   prometheus.Registerer // gets the metrics; nil: nobody does
+}

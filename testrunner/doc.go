@@ -1,0 +1,51 @@
+// Package testrunner runs requests: it claims a request together with a clean VM
+// of its own host, stages harness and files, runs within limits, records the
+// result, and hands in the claim while it takes the next. One process has many
+// slots; they share the calls to Redis (see core/claims).
+//
+//	claim ─▶ assign ─▶ stage ─▶ run ─▶ judge ─▶ record (store) ─▶ finish (Redis) and next
+//
+// # What becomes of a request when something fails
+//
+//	what happens                               result                               claim ends
+//	the command ends, well or badly            completed, its exit code             done
+//	over its time limit                        timed_out, blame submission          done
+//	over memory, processes or output           failed, blame submission             done
+//	the command cannot be started              failed, blame submission             done
+//	its files are refused by the VM            failed, blame submission             done
+//	harness: a good report                     completed, its tests and scores      done
+//	harness: says that it failed               failed, blame submission             done
+//	harness: memory or processes exceeded      failed, blame submission, whatever   done
+//	                                           it printed: the VM's limits are the last word
+//	harness: bad report, exit code, signal,    failed, blame harness                done
+//	  over its time, flood, refused archive
+//	a file or the harness is not in the blob   failed, blame platform: it would be  done, not queued again
+//	  store any more                           missing the next time too
+//	the input for the harness is wrong         failed, blame platform               done
+//	somebody cancels it                        cancelled; the VM's work is killed   done
+//	the VM does not answer, breaks, has        none                                 retry on another VM
+//	  another assignment, or staging or the run takes
+//	  longer than it may; a blob cannot be read
+//	the same, attempts used up                 dead, blame platform                 dead
+//	the blob store is down                     none: the claim is kept until it is back
+//	the result store is down                   kept in memory and in the spool, tried until it is
+//	                                           recorded; the slot is not cleared before
+//	the store refuses the result               failed, without output and tests     done
+//	Redis is down                              the run goes on; what it would have been told is
+//	                                           repeated until it answers
+//	the owner is fenced                        none; the VM's work is killed, a new epoch begins
+//	drain (SIGTERM)                            what is in hand is finished
+//	the time for that is up                    none; killed                         release, no attempt used
+//	the process dies                           its next start, or the overseer, settles what it held
+//	                                           (core/recovery); spooled results are delivered first
+//
+// Whichever attempt records first is the result; a later one changes nothing.
+//
+// # Live output
+//
+// Output is appended to a stream under request and token while it comes: at once
+// after a silence, then at most every 50 ms. What watchers see is always a
+// beginning of the whole: where Redis fails or cannot keep up, it just ends, and
+// the result has the rest. A last chunk "end" names the state that the request
+// went to; its result can be read from then on.
+package testrunner

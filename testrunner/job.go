@@ -1,0 +1,192 @@
+package testrunner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/claims"
+	"drover/core/guest"
+	"drover/core/harness"
+)
+
+// job is one claim on its way from the VM to a result.
+type job struct {
+	r       *Runner
+	desk    *claims.Desk
+	w       *claims.Work
+	ctx     context.Context // ends when the work must stop
+	log     logrus.FieldLogger
+	pool    core.Pool
+	limits  core.Limits
+	arrived time.Time // when the claim did, by our clock
+	started time.Time // when its command did; zero before
+
+	vm     VM
+	image  string
+	staged map[string]bool
+	input  harness.Input
+	stdin  *source // of a plain command
+	out    capture
+	live   *live
+}
+
+func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
+	r := s.r
+	j := &job{
+		r: r, desk: s.desk, w: w, ctx: ctx, arrived: r.parts.Clock.Now(), staged: map[string]bool{},
+		log:  r.log.WithFields(logrus.Fields{"request": w.Key, "vm": w.VM, "token": w.Token}),
+		pool: r.pools.get(ctx, w.Spec.Pool), live: startLive(r.parts.Output, r.parts.Clock, w.Key, w.Token),
+	}
+	j.limits = w.Spec.Limits.Or(j.pool.Limits)
+	return j
+}
+
+// do takes the claim to the end of its run. An *ended error is a bad end that
+// another try would not change; any other one is a platform fault, unless the
+// context has ended.
+func (j *job) do() (core.Result, error) {
+	defer j.live.close()
+	if j.ctx.Err() != nil {
+		return core.Result{}, j.ctx.Err()
+	}
+	if j.w.Spec.Harness != nil {
+		input, err := harness.ParseInput(j.w.Spec.Input)
+		if err != nil {
+			return core.Result{}, &ended{core.BlamePlatform, "The request cannot be graded, because " + err.Error() + "."}
+		}
+		j.input = input
+		// The author may ask for less time than the request gets, not for more.
+		if limit := input.Config.Timeout; limit > 0 && limit < j.limits.Timeout {
+			j.limits.Timeout = limit
+		}
+	}
+	j.out.limit = j.limits.Output
+	dir := filepath.Join(j.r.cfg.RunDir, j.w.VM)
+	vm, err := j.r.parts.Dial(dir)
+	if err != nil {
+		return core.Result{}, err
+	}
+	defer vm.Close()
+	j.vm, j.image = vm, imageOf(dir)
+	if err := j.stage(j.ctx); err != nil {
+		return core.Result{}, missing(err)
+	}
+	if j.stdin != nil {
+		defer j.stdin.from.Close() //nolint:errcheck // only read from
+	}
+	j.r.metrics.staging.Observe(j.r.parts.Clock.Now().Sub(j.arrived).Seconds())
+	return j.run()
+}
+
+// missing makes a bad end of a blob that is not there, and leaves other errors alone.
+func missing(err error) error {
+	var blob *blobFault
+	if errors.As(err, &blob) && core.Is(blob.err, core.CodeNotFound) {
+		return &ended{core.BlamePlatform, blob.missing}
+	}
+	return err
+}
+
+// run runs what is staged and judges how it ended.
+func (j *job) run() (core.Result, error) {
+	run, err := j.command()
+	if err != nil {
+		return core.Result{}, err
+	}
+	if err := j.progress(); err != nil {
+		return core.Result{}, err
+	}
+	j.started = j.r.parts.Clock.Now()
+	late := j.limits.Timeout + j.r.cfg.RunGrace
+	ctx, cancel := context.WithTimeoutCause(j.ctx, late,
+		core.Errorf(core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
+	defer cancel()
+	exit, err := j.vm.Run(ctx, run, func(stream string, data []byte) {
+		j.out.add(stream, data)
+		j.live.add(stream, data)
+	})
+	switch {
+	case err == nil:
+	case core.Is(err, core.CodeInvalid):
+		return j.unstartable(err), nil
+	case j.ctx.Err() == nil && ctx.Err() != nil:
+		return core.Result{}, context.Cause(ctx)
+	default:
+		return core.Result{}, err
+	}
+	if j.stdin != nil && j.stdin.fault() != nil {
+		// The program saw its input end too early; what it made of that counts for nothing.
+		return core.Result{}, missing(&blobFault{err: j.stdin.fault(), missing: reasonNoSubmission})
+	}
+	return j.judge(exit), nil
+}
+
+// progressPatience is how long the start of a run waits for Redis to hear of it.
+const progressPatience = 2 * time.Second
+
+// progress tells Redis that the command starts. Only that the claim is not ours
+// any more stops the run; that Redis does not answer does not.
+func (j *job) progress() error {
+	ctx, cancel := context.WithTimeout(j.ctx, progressPatience)
+	defer cancel()
+	err := j.desk.Progress(ctx, j.w, string(core.RequestRunning))
+	if core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale) {
+		return err
+	}
+	return nil
+}
+
+// command is what to run: the request's own command, or the harness.
+func (j *job) command() (guest.Run, error) {
+	spec := &j.w.Spec
+	if spec.Harness == nil {
+		run := guest.Run{Args: spec.Command, Env: spec.Env, Dir: guest.WorkDir, Limits: j.limits}
+		if j.stdin != nil {
+			run.Stdin = io.Reader(j.stdin)
+		}
+		return run, nil
+	}
+	stdin, err := j.input.Stdin(spec, harness.Places{Harness: guest.HarnessDir, Submission: guest.SubmissionDir}, map[string]any{
+		"drover/request": spec.ID, "drover/attempt": j.w.Attempts + 1, "drover/work_directory": guest.WorkDir,
+		"drover/timeout": j.limits.Timeout.Seconds(), "drover/memory": j.limits.Memory, "drover/pids": j.limits.Pids,
+		"drover/output": j.limits.Output,
+	})
+	if err != nil {
+		return guest.Run{}, &ended{core.BlamePlatform, "The request cannot be graded, because its input cannot be written: " + err.Error() + "."}
+	}
+	env := append([]string{}, spec.Env...)
+	env = append(env, "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
+	return guest.Run{
+		Args: []string{guest.HarnessDir + "/" + harness.MainFile}, Env: env, Dir: guest.HarnessDir,
+		Stdin: bytes.NewReader(stdin), Limits: j.limits,
+	}, nil
+}
+
+// maxVMFile bounds what is read of a VM's description.
+const maxVMFile = 64 << 10
+
+// imageOf reads from a VM's folder what it was made of, or "" if nobody wrote it
+// down: a result is as good without.
+func imageOf(dir string) string {
+	file, err := os.Open(filepath.Join(dir, "vm.json")) //nolint:gosec // the folder is the vmfactory's
+	if err != nil {
+		return ""
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	var vm struct {
+		Image string `json:"image"`
+	}
+	if json.NewDecoder(io.LimitReader(file, maxVMFile)).Decode(&vm) != nil {
+		return ""
+	}
+	return vm.Image
+}

@@ -1,0 +1,163 @@
+package testrunner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/docker/go-units"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/core/harness"
+)
+
+// judge makes a result of a run that ended.
+func (j *job) judge(exit guest.Exit) core.Result {
+	res := j.result()
+	res.ExitCode, res.Signal, res.HeldBy = exit.Code, exit.Signal, exit.HeldBy
+	res.Usage = core.Usage{CPUMs: exit.CPUMs, WallMs: exit.WallMs, MemoryPeakBytes: exit.MemoryPeakBytes}
+	res.Truncated = exit.Truncated || j.out.cutOut || j.out.cutErr
+	if j.w.Spec.Harness == nil {
+		judgeCommand(&res, exit, j.limits)
+		return res
+	}
+	outCut := res.Truncated && int64(j.out.stdout.Len()) >= j.limits.Output
+	judgeHarness(&res, exit, j.limits, j.out.stdout.String(), outCut)
+	return res
+}
+
+// judgeCommand says how a plain command ended. An exit code is the caller's
+// business, a limit is not.
+func judgeCommand(res *core.Result, exit guest.Exit, limits core.Limits) {
+	res.Limit = exit.Limit()
+	switch {
+	case res.Limit == core.LimitTime:
+		res.State, res.Blame, res.Reason = core.RequestTimedOut, core.BlameSubmission, "The program was stopped: "+over(res.Limit, limits)
+	case res.Limit != "":
+		res.State, res.Blame, res.Reason = core.RequestFailed, core.BlameSubmission, "The program was stopped: "+over(res.Limit, limits)
+	default:
+		res.State = core.RequestCompleted
+		if exit.Signal != "" {
+			res.Reason = "The program was ended by the signal " + exit.Signal + "."
+		}
+	}
+}
+
+// notYours begins every reason that is not the submitter's fault.
+const notYours = "The grading program failed, which is not your fault: "
+
+// judgeHarness says how a grading ended. Memory and processes are the VM's: who
+// crosses those limits ends the run, whatever the harness printed before or after,
+// so that it does not matter whom the kernel refused or killed first.
+func judgeHarness(res *core.Result, exit guest.Exit, limits core.Limits, out string, outCut bool) {
+	res.State, res.Limit = core.RequestFailed, exit.Limit()
+	switch {
+	case res.Limit == core.LimitMemory || res.Limit == core.LimitPids:
+		res.Blame, res.Reason = core.BlameSubmission, "The grading was stopped: "+over(res.Limit, limits)
+		return
+	case res.Limit != "":
+		res.Blame, res.Reason = core.BlameHarness, notYours+over(res.Limit, limits)
+		return
+	case exit.Signal != "":
+		res.Blame, res.Reason = core.BlameHarness, notYours+"it was ended by the signal "+exit.Signal+"."
+		return
+	case exit.Code != 0:
+		res.Blame, res.Reason = core.BlameHarness, fmt.Sprintf("%sit ended with exit code %d.", notYours, exit.Code)
+		return
+	case outCut:
+		res.Limit = core.LimitOutput
+		res.Blame, res.Reason = core.BlameHarness, notYours+over(res.Limit, limits)
+		return
+	}
+	report, err := harness.ParseReport([]byte(out))
+	if err != nil {
+		res.Blame, res.Reason = core.BlameHarness, notYours+err.Error()+"."
+		return
+	}
+	res.Score, res.MaxScore, res.Tests = report.Score, report.MaxScore, report.Tests
+	if report.Failed {
+		res.Blame, res.Reason = core.BlameSubmission, refusal(report.Tests)
+		return
+	}
+	res.State = core.RequestCompleted
+}
+
+// over says which limit was crossed.
+func over(limit string, l core.Limits) string {
+	switch limit {
+	case core.LimitTime:
+		return fmt.Sprintf("it ran for longer than its time limit of %s.", l.Timeout)
+	case core.LimitMemory:
+		return fmt.Sprintf("it took more memory than its limit of %s.", units.BytesSize(float64(l.Memory)))
+	case core.LimitPids:
+		return fmt.Sprintf("it started more processes than its limit of %d.", l.Pids)
+	case core.LimitOutput:
+		return fmt.Sprintf("it printed more than its output limit of %s.", units.BytesSize(float64(l.Output)))
+	}
+	return "it went over its limit on " + limit + "."
+}
+
+// refusal is why a harness would not grade: the first line that it gives a test.
+func refusal(tests []core.Test) string {
+	for _, test := range tests {
+		if line, _, _ := strings.Cut(strings.TrimSpace(test.Message), "\n"); line != "" {
+			return "The grading program could not grade this submission: " + line
+		}
+	}
+	return "The grading program could not grade this submission."
+}
+
+// exitNotFound is what a shell answers for a command that it cannot start.
+const exitNotFound = 127
+
+// unstartable is the result of a command that the VM could not start.
+func (j *job) unstartable(err error) core.Result {
+	res := j.failed(core.BlameSubmission, "The command could not be started: "+err.Error()+".")
+	if j.w.Spec.Harness != nil {
+		res = j.failed(core.BlameHarness, notYours+"it could not be started: "+err.Error()+".")
+	}
+	res.ExitCode = exitNotFound
+	return res
+}
+
+// failed is a result that names who is to blame and why.
+func (j *job) failed(blame core.Blame, reason string) core.Result {
+	res := j.result()
+	res.State, res.Blame, res.Reason = core.RequestFailed, blame, reason
+	return res
+}
+
+// cancelled is the result of work that somebody stopped.
+func (j *job) cancelled(cause error) core.Result {
+	res := j.result()
+	res.State, res.Reason = core.RequestCancelled, cause.Error()
+	return res
+}
+
+// dead is the result of a request whose attempts are used up.
+func (j *job) dead(fault error) core.Result {
+	res := j.result()
+	res.State, res.Blame = core.RequestDead, core.BlamePlatform
+	res.Reason = fmt.Sprintf("It could not be run: %d tries failed, each on a VM of its own, which is not your fault. The last one: %s.",
+		res.Attempt, fault)
+	return res
+}
+
+// result is what every result of the job has in common.
+func (j *job) result() core.Result {
+	spec := &j.w.Spec
+	res := core.Result{
+		ID: spec.ID, Generation: spec.Generation, Attempt: j.w.Attempts + 1,
+		Stdout: text(&j.out.stdout), Stderr: text(&j.out.stderr), Truncated: j.out.cutOut || j.out.cutErr,
+		Host: j.r.host, Pool: spec.Pool, VM: j.w.VM, Token: j.w.Token, Image: j.image,
+	}
+	// The claim's time is Redis' own, so that only one difference of clocks, the
+	// submitter's, is in what follows.
+	claimed := max(j.w.Since-spec.Submitted, 0)
+	res.Times = core.Times{Submitted: spec.Submitted, Claimed: claimed, Started: -1}
+	if !j.started.IsZero() {
+		res.Times.Started = claimed + j.started.Sub(j.arrived).Milliseconds()
+	}
+	res.Times.Finished = claimed + j.r.parts.Clock.Now().Sub(j.arrived).Milliseconds()
+	return res
+}

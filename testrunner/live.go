@@ -1,0 +1,128 @@
+package testrunner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// Bounds of live output.
+const (
+	liveEvery    = 50 * time.Millisecond // between appends
+	liveChunk    = 32 << 10              // bytes of one chunk
+	liveBacklog  = 256 << 10             // bytes that may wait
+	livePatience = 2 * time.Second       // for one append
+)
+
+// StreamEnd is the stream of the last chunk of live output. Its data is the
+// state that the request went to: a terminal one, or queued if it runs again.
+const StreamEnd = "end"
+
+// live passes a run's output on while it comes. It never holds up the run: what
+// it cannot pass on in time ends it, so that what watchers have is a beginning of the whole.
+type live struct {
+	out        core.Output
+	key, token string
+	clock      clock.Clock
+
+	wake chan struct{} // something waits
+	stop chan struct{} // nothing more will come
+	done chan struct{}
+
+	mu      sync.Mutex
+	waiting []core.OutputChunk
+	bytes   int
+	broken  bool // nothing more is passed on
+}
+
+func startLive(out core.Output, c clock.Clock, key, token string) *live {
+	l := &live{
+		out: out, clock: c, key: key, token: token,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go l.run()
+	return l
+}
+
+// add takes a piece of output; it does not keep data.
+func (l *live) add(stream string, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken || len(data) == 0 {
+		return
+	}
+	if l.bytes+len(data) > liveBacklog {
+		l.broken = true // what waits already still goes
+		return
+	}
+	l.bytes += len(data)
+	for len(data) > 0 {
+		last := len(l.waiting) - 1
+		if last < 0 || l.waiting[last].Stream != stream || len(l.waiting[last].Data) >= liveChunk {
+			l.waiting = append(l.waiting, core.OutputChunk{Stream: stream})
+			last++
+		}
+		c := &l.waiting[last]
+		n := min(len(data), liveChunk-len(c.Data))
+		c.Data, data = append(c.Data, data[:n]...), data[n:]
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run appends whatever waits, until stop.
+func (l *live) run() {
+	defer close(l.done)
+	for stopping := false; !stopping; {
+		select {
+		case <-l.wake:
+		case <-l.stop:
+			stopping = true
+		}
+		if chunks := l.take(); len(chunks) > 0 && l.append(chunks) != nil {
+			// It may or may not have arrived: more after it could leave a gap.
+			l.breakOff()
+		}
+		select {
+		case <-l.clock.After(liveEvery):
+		case <-l.stop:
+		}
+	}
+}
+
+func (l *live) take() []core.OutputChunk {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	chunks := l.waiting
+	l.waiting, l.bytes = nil, 0
+	return chunks
+}
+
+func (l *live) breakOff() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken, l.waiting = true, nil
+}
+
+func (l *live) append(chunks []core.OutputChunk) error {
+	ctx, cancel := context.WithTimeout(context.Background(), livePatience)
+	defer cancel()
+	return l.out.Append(ctx, l.key, l.token, chunks)
+}
+
+// close passes on what waits and returns when nothing more will go but the end.
+func (l *live) close() {
+	close(l.stop)
+	<-l.done
+}
+
+// end tells watchers what became of the request. Call it after close. An error
+// is theirs to notice: they ask the store when they hear nothing.
+func (l *live) end(state core.RequestState) error {
+	return l.append([]core.OutputChunk{{Stream: StreamEnd, Data: []byte(state)}})
+}

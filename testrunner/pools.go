@@ -1,0 +1,55 @@
+package testrunner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// poolsFresh is how long a pool's settings are believed without asking again.
+const poolsFresh = 5 * time.Second
+
+// pools remembers the settings of pools, so that not every claim asks for them.
+type pools struct {
+	from  core.Pools
+	clock clock.Clock
+
+	mu   sync.Mutex
+	seen map[string]seenPool
+}
+
+type seenPool struct {
+	pool core.Pool
+	at   time.Time
+}
+
+func newPools(from core.Pools, c clock.Clock) *pools {
+	return &pools{from: from, clock: c, seen: map[string]seenPool{}}
+}
+
+// get returns a pool's settings: as they are, as they were when they could last
+// be read, or as they are by default.
+func (p *pools) get(ctx context.Context, name string) core.Pool {
+	p.mu.Lock()
+	last, known := p.seen[name]
+	p.mu.Unlock()
+	now := p.clock.Now()
+	if known && now.Sub(last.at) < poolsFresh {
+		return last.pool
+	}
+	pool, err := p.from.GetPool(ctx, name)
+	switch {
+	case err == nil:
+	case known:
+		return last.pool
+	default:
+		return core.DefaultPool(name)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[name] = seenPool{pool, now}
+	return pool
+}

@@ -1,0 +1,209 @@
+package testrunner
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/claims"
+	"drover/core/clock"
+	"drover/core/recovery"
+)
+
+// Runner runs requests in many slots under one owner's name.
+type Runner struct {
+	cfg     Config
+	parts   Parts
+	host    string
+	log     logrus.FieldLogger
+	pools   *pools
+	spool   *spool
+	metrics *metrics
+
+	drain    sync.Once
+	draining chan struct{} // closed by Drain
+
+	mu   sync.Mutex
+	desk *claims.Desk // of the present epoch; nil between epochs
+}
+
+// New checks the config and makes a runner. Returns INVALID for a config that
+// cannot be, and UNAVAILABLE if the spool folder cannot be used.
+func New(cfg Config, parts Parts) (*Runner, error) {
+	cfg = cfg.filled()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if parts.Clock == nil {
+		parts.Clock = clock.Real{}
+	}
+	if parts.Dial == nil {
+		parts.Dial = dialGuest
+	}
+	if parts.Harnesses == nil {
+		parts.Harnesses = parts.Blobs
+	}
+	_, host, err := core.ParseOwner(cfg.Registration.Owner)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{
+		cfg: cfg, parts: parts, host: host, draining: make(chan struct{}),
+		log: parts.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(parts.Pools, parts.Clock),
+	}
+	if r.spool, err = openSpool(cfg.SpoolDir, cfg.SpoolFiles, cfg.SpoolBytes); err != nil {
+		return nil, err
+	}
+	r.metrics = newMetrics(r)
+	if parts.Collect != nil {
+		if err := r.metrics.register(parts.Collect); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Drain asks Run to take no new work, finish what is in hand and return. It does
+// not wait.
+func (r *Runner) Drain() { r.drain.Do(func() { close(r.draining) }) }
+
+// Run works until Drain and the end of what is in hand. When ctx ends it kills
+// what runs and gives it back. When its epoch ends it starts a new one. Returns
+// BUSY if another machine that is alive has the host's name, VERSION if Redis is
+// of another schema, FORBIDDEN or INVALID if Redis refuses it for good.
+func (r *Runner) Run(ctx context.Context) error {
+	pause := newPause()
+	for {
+		err := r.epoch(ctx)
+		if !core.Is(err, core.CodeFenced) {
+			return err
+		}
+		r.metrics.fenced.Inc()
+		r.log.WithError(err).Warn("this epoch is over; what was in hand is stopped, a new one begins")
+		// Another process under the same name would fence us again and again.
+		if r.stopping(ctx) || clock.Sleep(ctx, r.parts.Clock, pause.NextBackOff()) != nil {
+			return nil
+		}
+	}
+}
+
+// stopping reports whether no new epoch should begin.
+func (r *Runner) stopping(ctx context.Context) bool {
+	select {
+	case <-r.draining:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+// epoch is one registration, from the desk's opening to its close.
+func (r *Runner) epoch(ctx context.Context) error {
+	// Until slots work, a drain is as good as the end.
+	starting, started := context.WithCancel(ctx)
+	defer started()
+	go func() {
+		select {
+		case <-r.draining:
+			started()
+		case <-starting.Done():
+		}
+	}()
+	desk, left, err := r.open(starting)
+	if err != nil || desk == nil {
+		return err
+	}
+	r.setDesk(desk)
+	defer r.setDesk(nil)
+	err = r.settle(starting, desk, left)
+	if err == nil {
+		s := newSession(ctx, r, desk)
+		err = s.work()
+	}
+	if closing := desk.Close(ctx); closing != nil {
+		r.log.WithError(closing).Warn("closing the desk")
+	}
+	if core.Is(err, core.CodeFenced) {
+		return err
+	}
+	return nil
+}
+
+func (r *Runner) setDesk(d *claims.Desk) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.desk = d
+}
+
+// Desk counts what is in hand and when life was last proved; zero between epochs.
+func (r *Runner) Desk() claims.Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.desk == nil {
+		return claims.Stats{}
+	}
+	return r.desk.Stats()
+}
+
+// open registers and opens the desk; while Redis cannot be reached it keeps
+// trying. The desk is nil if ctx ended first.
+func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
+	pause := newPause()
+	for ctx.Err() == nil {
+		desk, left, err := claims.Open(ctx, r.parts.Owners, r.parts.Claims, claims.Config{
+			Registration: r.cfg.Registration, Pools: r.cfg.Pools, Slots: r.cfg.Slots, Poll: r.cfg.Poll,
+			Notice: r.notice,
+		})
+		switch core.CodeOf(err) {
+		case "":
+			r.log.WithFields(logrus.Fields{"epoch": desk.Epoch(), "left": len(left)}).Info("registered")
+			return desk, left, nil
+		case core.CodeUnavailable, core.CodeInternal, core.CodeFull:
+			if ctx.Err() == nil {
+				r.log.WithError(err).Warn("cannot register; trying again")
+			}
+		default:
+			return nil, nil, err
+		}
+		if clock.Sleep(ctx, r.parts.Clock, pause.NextBackOff()) != nil {
+			break
+		}
+	}
+	return nil, nil, nil
+}
+
+// notice logs what the desk says of Redis.
+func (r *Runner) notice(text string, err error) {
+	if err == nil {
+		r.log.Info(text)
+		return
+	}
+	r.log.WithError(err).Warn(text)
+}
+
+// settle delivers results that a predecessor spooled, and then settles what it
+// held: in this order, because the store decides what becomes of a slot. It
+// keeps trying until both are done or the epoch is over.
+func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held) error {
+	pause := newPause()
+	for {
+		err := r.deliver(ctx)
+		if err == nil {
+			var report recovery.Report
+			report, err = recovery.Settle(ctx, r.parts.Owners, r.parts.Store, desk.Owner(), desk.Epoch(), left,
+				recovery.Options{MaxAttempts: r.cfg.MaxAttempts, Now: r.parts.Clock.Now})
+			if report.Moved > 0 {
+				r.log.WithField("report", report).Info("settled what the predecessor left")
+			}
+		}
+		if err == nil || ctx.Err() != nil || core.Is(err, core.CodeFenced) {
+			return err
+		}
+		r.log.WithError(err).Warn("cannot settle what the predecessor left; trying again")
+		if err := r.pauseOrLost(ctx, desk, pause.NextBackOff()); err != nil {
+			return err
+		}
+	}
+}

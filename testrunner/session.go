@@ -1,0 +1,211 @@
+package testrunner
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"drover/core"
+	"drover/core/claims"
+	"drover/core/clock"
+)
+
+// session is the slots of one epoch at work.
+type session struct {
+	r    *Runner
+	desk *claims.Desk
+	ctx  context.Context // ends when what runs must be killed and given back
+	keep context.Context // ends when results in hand need not be delivered any more
+	drop context.CancelFunc
+}
+
+func newSession(ctx context.Context, r *Runner, desk *claims.Desk) *session {
+	s := &session{r: r, desk: desk, ctx: ctx}
+	s.keep, s.drop = context.WithCancel(context.WithoutCancel(ctx))
+	return s
+}
+
+// work runs the slots until they are drained, ctx ends, or the epoch is over:
+// then it returns FENCED.
+func (s *session) work() error {
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { s.watch(over) })
+	errs := make(chan error, s.r.cfg.Slots)
+	for range s.r.cfg.Slots {
+		go func() { errs <- s.slot() }()
+	}
+	var fenced error
+	for range s.r.cfg.Slots {
+		if err := <-errs; core.Is(err, core.CodeFenced) {
+			fenced = err
+		}
+	}
+	close(over)
+	watch.Wait()
+	s.drop()
+	return fenced
+}
+
+// watch passes a drain on to the desk, and says when results in hand need not be
+// delivered any more: once the epoch is over, or some time after ctx ended.
+func (s *session) watch(over <-chan struct{}) {
+	defer s.drop()
+	draining, ended := s.r.draining, s.ctx.Done()
+	var patience <-chan time.Time
+	for {
+		select {
+		case <-over:
+			return
+		case <-s.desk.Lost():
+			return
+		case <-patience:
+			return
+		case <-draining:
+			s.desk.Drain()
+			draining = nil
+		case <-ended:
+			patience, ended = s.r.parts.Clock.After(s.r.cfg.HandOver), nil
+		}
+	}
+}
+
+// slot runs one claim after the other.
+func (s *session) slot() error {
+	w, err := s.desk.Next(s.ctx)
+	for err == nil {
+		s.r.metrics.claims.Inc()
+		outcome, over := s.serve(w)
+		if over {
+			w, _, err = s.desk.FinishNext(s.ctx, w, outcome)
+		} else {
+			w, err = s.desk.Next(s.ctx)
+		}
+	}
+	return err
+}
+
+var errStopping = errors.New("the runner must stop")
+
+// serve takes a claim to its end and says how it ends in Redis. It returns false
+// if it does not: the epoch is over, the desk was closed over it, or its result could
+// not be recorded before the runner had to stop.
+func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
+	s.r.metrics.busy.Inc()
+	defer s.r.metrics.busy.Dec()
+	ctx, cancel := context.WithCancelCause(w.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(errStopping) })()
+
+	j := s.newJob(ctx, w)
+	res, err := j.do()
+	outcome := core.OutcomeDone
+	if err != nil {
+		res, outcome = s.conclude(j, err)
+	}
+	state := core.RequestQueued // where a release and a retry lead
+	switch outcome {
+	case "":
+		return "", false
+	case core.OutcomeDone, core.OutcomeDead:
+		if !s.record(j, res) {
+			return "", false
+		}
+		state = res.State
+	case core.OutcomeRelease, core.OutcomeRetry:
+	}
+	if err := j.live.end(state); err != nil {
+		j.log.WithError(err).Debug("watchers were not told of the end")
+	}
+	return outcome, true
+}
+
+// conclude decides what becomes of a claim that has no result of its own. The
+// outcome is empty if it is not ours any more.
+func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
+	var bad *ended
+	cause := context.Cause(j.ctx)
+	switch {
+	case core.Is(cause, core.CodeCancelled):
+		return j.cancelled(cause), core.OutcomeDone
+	case errors.Is(cause, errStopping):
+		s.r.metrics.releases.Inc()
+		return core.Result{}, core.OutcomeRelease
+	case cause != nil, core.Is(err, core.CodeFenced), core.Is(err, core.CodeStale):
+		j.log.WithError(err).Warn("the claim is not ours any more; its work is dropped")
+		return core.Result{}, ""
+	case errors.As(err, &bad):
+		return j.failed(bad.blame, bad.reason), core.OutcomeDone
+	case j.w.Attempts+1 >= s.r.cfg.MaxAttempts:
+		j.log.WithError(err).Error("a platform fault; attempts are used up")
+		return j.dead(err), core.OutcomeDead
+	}
+	j.log.WithError(err).Warn("a platform fault; trying again on another VM")
+	s.r.metrics.retries.Inc()
+	return core.Result{}, core.OutcomeRetry
+}
+
+// pauseOrLost waits; it returns FENCED if the epoch ends meanwhile.
+func (r *Runner) pauseOrLost(ctx context.Context, desk *claims.Desk, d time.Duration) error {
+	select {
+	case <-r.parts.Clock.After(d):
+		return nil
+	case <-desk.Lost():
+		return core.Errorf(core.CodeFenced, desk.Owner(), "the epoch of %s is over", desk.Owner())
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// record keeps a result until the store has it: in memory and, once the store
+// does not answer, in the spool. It returns false if it had to give up; the
+// spool's copy is delivered by the runner's next epoch or process.
+func (s *session) record(j *job, res core.Result) bool {
+	pause := newPause()
+	spooled, shrunk := false, false
+	for {
+		_, err := s.r.parts.Store.Record(s.keep, res)
+		switch core.CodeOf(err) {
+		case "":
+			s.r.metrics.finished(res)
+			if spooled {
+				s.r.unspool(res)
+			}
+			return true
+		case core.CodeNotFound:
+			j.log.WithError(err).Error("the store does not know the request any more; its result is dropped")
+			if spooled {
+				s.r.unspool(res)
+			}
+			return true
+		case core.CodeInvalid, core.CodeLimit:
+			if !shrunk {
+				j.log.WithError(err).Error("the store refuses the result; recording its end without output and tests")
+				res, shrunk = bare(res, err), true
+				continue
+			}
+		}
+		if s.keep.Err() == nil {
+			j.log.WithError(err).Warn("the result cannot be recorded; keeping it and trying again")
+		}
+		if !spooled {
+			spooled = s.r.putSpool(res)
+		}
+		if clock.Sleep(s.keep, s.r.parts.Clock, pause.NextBackOff()) != nil {
+			return false
+		}
+	}
+}
+
+// bare is what is left of a result that the store refuses.
+func bare(res core.Result, refusal error) core.Result {
+	res.Stdout, res.Stderr, res.Tests, res.Score, res.MaxScore = "", "", nil, nil, nil
+	res.Truncated = true
+	if res.State != core.RequestCompleted && res.State != core.RequestFailed {
+		return res
+	}
+	res.State, res.Blame = core.RequestFailed, core.BlamePlatform
+	res.Reason = "It ran, but its result could not be kept: " + refusal.Error() + "."
+	return res
+}
