@@ -93,10 +93,19 @@ func (s *Store) Wait(ctx context.Context, owner, host string, poll time.Duration
 
 // await blocks until one of the bells rings or poll is over.
 func (s *Store) await(ctx context.Context, poll time.Duration, bells ...string) error {
-	// Redis counts a time-out of 0 as for ever.
-	err := s.once.BLPop(ctx, max(poll, time.Millisecond), bells...).Err()
+	args := []any{"blpop"}
+	for _, bell := range bells {
+		args = append(args, bell)
+	}
+	// Redis counts a time-out of 0 as for ever. The client's own call rounds to seconds.
+	poll = max(poll, time.Millisecond)
+	args = append(args, strconv.FormatFloat(poll.Seconds(), 'f', 3, 64))
+	err := s.once.WithTimeout(poll+slack).Do(ctx, args...).Err()
 	if errors.Is(err, redis.Nil) {
 		return nil
 	}
-	return fault(err, "")
+	return fault(ctx, err, "")
 }
+
+// slack is how much longer than asked a blocking call may take.
+const slack = 10 * time.Second

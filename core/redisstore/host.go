@@ -16,7 +16,7 @@ import (
 func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	due, err := s.db.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1).Result()
 	if err != nil {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	owners, err := s.ListOwners(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 		h.Name, h.Deadline = z.Member.(string), int64(z.Score)
 		f, err := s.db.HGetAll(ctx, s.space.Key("host", h.Name)).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, fault(err, h.Name)
+			return nil, fault(ctx, err, h.Name)
 		}
 		h.State, h.Drain, h.Epoch = core.HostState(f["state"]), f["drain"] == "1", num(f["epoch"])
 		h.CPU, h.Memory = int(num(f["cpu"])), num(f["memory"])

@@ -29,7 +29,7 @@ func (s *Store) Append(ctx context.Context, key, token string, chunks []core.Out
 		p.PExpire(ctx, stream, outputKeep)
 		return nil
 	})
-	return fault(err, key)
+	return fault(ctx, err, key)
 }
 
 // Read implements core.Output.
@@ -44,7 +44,7 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fault(err, key)
+		return nil, fault(ctx, err, key)
 	}
 	var out []core.OutputChunk
 	for _, st := range streams {

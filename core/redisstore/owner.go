@@ -125,11 +125,11 @@ func (s *Store) Fence(ctx context.Context, owner string, by time.Duration) (int6
 func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 	due, err := s.db.ZRangeWithScores(ctx, s.space.Key("owners"), 0, -1).Result()
 	if err != nil {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	now, err := s.db.Time(ctx).Result()
 	if err != nil {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	facts := make([]*redis.MapStringStringCmd, len(due))
 	slots := make([]*redis.IntCmd, len(due))
@@ -141,7 +141,7 @@ func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	out := make([]core.OwnerInfo, len(due))
 	for i, z := range due {

@@ -34,7 +34,7 @@ func (s *Store) GetPool(ctx context.Context, name string) (core.Pool, error) {
 		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s: make it with drover pool set %s", name, name)
 	}
 	if err != nil {
-		return core.Pool{}, fault(err, name)
+		return core.Pool{}, fault(ctx, err, name)
 	}
 	var p core.Pool
 	err = json.Unmarshal(text, &p)
@@ -45,7 +45,7 @@ func (s *Store) GetPool(ctx context.Context, name string) (core.Pool, error) {
 func (s *Store) ListPools(ctx context.Context) ([]core.Pool, error) {
 	names, err := s.db.SMembers(ctx, s.space.Key("pools")).Result()
 	if err != nil {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	slices.Sort(names)
 	out := make([]core.Pool, 0, len(names))

@@ -91,7 +91,7 @@ func (s *Store) fieldsExist(ctx context.Context, key string, fields []string) ([
 		return nil
 	})
 	if err != nil {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	out := make([]bool, len(fields))
 	for i, c := range cmds {
@@ -159,7 +159,7 @@ func (s *Store) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
 // ListDead implements core.Queue.
 func (s *Store) ListDead(ctx context.Context, limit int) ([]string, error) {
 	keys, err := s.db.ZRevRange(ctx, s.space.Key("dead"), 0, int64(limit)-1).Result()
-	return keys, fault(err, "")
+	return keys, fault(ctx, err, "")
 }
 
 // Trim implements core.Queue.

@@ -83,7 +83,8 @@ func assemble(name string) string {
 		}
 	}
 	head.WriteString(strings.Join(strings.Fields(luaComment.ReplaceAllString(shared, "")), " "))
-	text := head.String() + " " + strings.TrimPrefix(luaComment.ReplaceAllString(body, ""), "\n")
+	// The file's first line is a comment: its place is taken.
+	text := head.String() + luaComment.ReplaceAllString(body, "")
 	return luaKeyUse.ReplaceAllString(text, "K_$1")
 }
 

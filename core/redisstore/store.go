@@ -105,7 +105,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 func (s *Store) Ping(ctx context.Context) error {
 	schema, err := s.db.HGet(ctx, s.space.Key("meta"), "schema").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return fault(err, "")
+		return fault(ctx, err, "")
 	}
 	if schema != "" && schema != strconv.Itoa(Schema) {
 		return core.Errorf(core.CodeVersion, schema,
@@ -164,7 +164,7 @@ func infoField(text, name string) string {
 func (s *Store) run(ctx context.Context, script, id string, args ...any) (any, error) {
 	reply, err := scripts[script].Run(ctx, s.db, []string{s.space.Key("meta")}, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fault(err, id)
+		return nil, fault(ctx, err, id)
 	}
 	return reply, nil
 }
@@ -179,13 +179,11 @@ var sentences = map[core.Code]string{
 	core.CodeVersion:  "this Redis is of schema %s: stop the programs of the other version, or use another --namespace",
 }
 
-// fault makes a core error of what Redis or the connection answered.
-func fault(err error, id string) error {
+// fault makes a core error of what Redis or the connection answered. The end of
+// the caller's own context stays what it is.
+func fault(ctx context.Context, err error, id string) error {
 	if err == nil {
 		return nil
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !isNet(err) {
-		return err
 	}
 	var refused redis.Error
 	if errors.As(err, &refused) {
@@ -197,12 +195,10 @@ func fault(err error, id string) error {
 			return core.Errorf(core.CodeFull, id, "Redis is full (maxmemory): raise it, or wait until work has ended")
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return core.Wrap(err, core.CodeUnavailable, id, "Redis did not do it")
-}
-
-func isNet(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // callID names one call, so that a script which runs twice acts once.

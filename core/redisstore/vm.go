@@ -140,7 +140,7 @@ func (s *Store) WaitWork(ctx context.Context, host string, poll time.Duration) e
 // CleanVMs implements core.VMs.
 func (s *Store) CleanVMs(ctx context.Context, host, pool string) ([]string, error) {
 	vms, err := s.db.LRange(ctx, s.space.Key("clean", host, pool), 0, -1).Result()
-	return vms, fault(err, host)
+	return vms, fault(ctx, err, host)
 }
 
 // ListVMs implements core.VMs.
@@ -149,12 +149,12 @@ func (s *Store) ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
 	if host == "" {
 		var err error
 		if hosts, err = s.db.ZRange(ctx, s.space.Key("hosts"), 0, -1).Result(); err != nil {
-			return nil, fault(err, "")
+			return nil, fault(ctx, err, "")
 		}
 	}
 	owners, err := s.db.ZRange(ctx, s.space.Key("owners"), 0, -1).Result()
 	if err != nil {
-		return nil, fault(err, "")
+		return nil, fault(ctx, err, "")
 	}
 	var out []core.VMInfo
 	for _, h := range hosts {
@@ -183,7 +183,7 @@ func (s *Store) hostVMs(ctx context.Context, host string, owners []string) ([]co
 		return nil
 	})
 	if err != nil {
-		return nil, fault(err, host)
+		return nil, fault(ctx, err, host)
 	}
 	state, owner := make(map[string]core.VMState), make(map[string]string)
 	for _, vm := range dirty.Val() {

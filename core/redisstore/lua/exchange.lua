@@ -6,9 +6,10 @@
 --         {key, ...}, {vm, ...}, {spec, ...}, {attempts, ...}, {who cancelled, ...}}: the last
 --         five by claim; no spec: it is gone again; no attempts or cancels at all: empty
 -- REFUSE  FENCED STALE
--- MOVES   request queued→claimed, claimed→queued, running→queued, claimed→completed,
---         running→completed, claimed→failed, running→failed, running→timed_out,
---         cancelling→cancelled, claimed→dead, running→dead;
+-- MOVES   request queued→claimed, queued→cancelling, claimed→queued, running→queued,
+--         cancelling→queued, claimed→completed, running→completed, cancelling→completed,
+--         claimed→failed, running→failed, cancelling→failed, running→timed_out,
+--         cancelling→timed_out, cancelling→cancelled, claimed→dead, running→dead;
 --         vm clean→claimed, claimed→dirty
 -- REPEAT  the same lane and seq answer the same and act once
 local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]

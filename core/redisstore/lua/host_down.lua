@@ -2,7 +2,7 @@
 -- ARGV    1 host, 2 late by ms
 -- RETURN  1
 -- REFUSE  NOTFOUND CONFLICT
--- MOVES   host suspect→down; vm clean→lost, dirty→lost
+-- MOVES   host suspect→down; vm clean→lost, dirty→lost, aside→lost
 -- REPEAT  the second run answers 1
 local host = ARGV[1]
 local state = redis.call('HGET', K.host(host), 'state')

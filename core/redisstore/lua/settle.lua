@@ -2,9 +2,11 @@
 -- ARGV    1 owner, 2 epoch, 3 host, 4 number of items, then per item: key, token, outcome
 -- RETURN  how many moved
 -- REFUSE  FENCED
--- MOVES   request claimed→queued, running→queued, claimed→completed, running→completed,
---         claimed→failed, running→failed, running→timed_out, cancelling→cancelled,
---         claimed→dead, running→dead; vm claimed→dirty, creating→dirty, destroying→dirty
+-- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→completed,
+--         running→completed, cancelling→completed, claimed→failed, running→failed,
+--         cancelling→failed, running→timed_out, cancelling→timed_out, cancelling→cancelled,
+--         claimed→dead, running→dead; vm claimed→dirty, creating→dirty, destroying→dirty,
+--         claimed→lost, creating→lost, destroying→lost
 -- REPEAT  what moved is not in its slot any more and is skipped
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then

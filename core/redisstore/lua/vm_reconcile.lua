@@ -3,7 +3,7 @@
 --         then per VM: itself, pool, 1 if it is healthy and unused
 -- RETURN  {adopted, dirtied, removed}
 -- REFUSE  FENCED
--- MOVES   vm →clean, →dirty, clean→gone, dirty→gone, aside→gone
+-- MOVES   vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone, aside→gone
 -- REPEAT  finds nothing left to change
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
