@@ -39,25 +39,29 @@ type ResultStore interface {
 	Create(ctx context.Context, spec Spec) (Row, bool, error)
 	// Get returns NOTFOUND for an unknown id.
 	Get(ctx context.Context, id string) (Row, error)
-	// List returns a page, newest first.
+	// List returns a page, newest first. Its results come without stdout and
+	// stderr: Get has them.
 	List(ctx context.Context, f Filter) ([]Row, error)
 	// Unfinished lists specs without a terminal result and with ids after the
 	// given one, in order of id: the sweeper's cursor.
 	Unfinished(ctx context.Context, after string, limit int) ([]Spec, error)
 	// Record stores a result. The first one of a generation becomes its
 	// terminal result (true); a later one is kept in the history as refused
-	// (false). The same token recorded again returns its first answer.
+	// (false). The same claim (token and VM) recorded again returns its first
+	// answer; so does the same state of results that no claim made.
 	// Returns NOTFOUND for an unknown id or generation.
 	Record(ctx context.Context, r Result) (bool, error)
 	// Terminal says which of the keys have their terminal result.
 	Terminal(ctx context.Context, keys []string) (map[string]RequestState, error)
 	// Rerun starts a new generation of a terminal request. Returns CONFLICT if it is not terminal.
 	Rerun(ctx context.Context, id string, submitted int64) (Spec, error)
-	// Attempts returns the history of all generations, oldest first.
+	// Attempts returns the history of all generations, oldest first, with the
+	// first 16 KiB of stdout and stderr. Returns NOTFOUND for an unknown id.
 	Attempts(ctx context.Context, id string) ([]Attempt, error)
-	// Purge deletes rows finished before the time, at most limit, and returns how many.
+	// Purge deletes rows finished and tasks ended before the time, at most limit,
+	// and returns how many.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
-	// Digests calls fn with every blob digest that a row names.
+	// Digests calls fn with every blob digest that a row names, perhaps more than once.
 	Digests(ctx context.Context, fn func(digest string) error) error
 
 	// PutPool and Pools keep the pools' settings through a loss of Redis.
@@ -66,7 +70,8 @@ type ResultStore interface {
 
 	// CreateTask makes a task durable; a unique task that waits already returns false.
 	CreateTask(ctx context.Context, t Task) (bool, error)
-	// EndTask records a task's end once.
+	// EndTask records a task's end once; a later call returns false. Returns
+	// NOTFOUND for an unknown id.
 	EndTask(ctx context.Context, id string, state TaskState, note string) (bool, error)
 	// UnfinishedTasks lists tasks without an end, oldest first.
 	UnfinishedTasks(ctx context.Context, limit int) ([]Task, error)

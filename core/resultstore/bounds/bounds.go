@@ -1,0 +1,141 @@
+// Package bounds says how large the things in a result store may be and checks
+// them, the same for every store: what one accepts, the others do too.
+package bounds
+
+import (
+	"encoding/json"
+	"strings"
+
+	"drover/core"
+)
+
+// The bounds.
+const (
+	MaxResultBytes = 4 << 20  // encoded result, its output left out
+	MaxRefused     = 16       // refused results kept of one generation; later ones are answered and not kept
+	MaxGenerations = 1000     // reruns of one request, and attempts that its history shows
+	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
+	MaxPools       = 1000     // pools with settings
+	MaxTaskArgs    = 64 << 10 // a task's arguments
+	MaxNote        = 4 << 10  // a task's note
+	MaxUnique      = 256      // a task's unique key
+	MaxStates      = 16       // states that a filter may name
+	MaxRows        = 1000     // rows of one page of List
+	DefaultRows    = 50       // of a page that names no limit
+	MaxPage        = 10_000   // specs or tasks of one page
+)
+
+// Spec checks a new request and returns its encoding. Returns INVALID or LIMIT.
+func Spec(s core.Spec) ([]byte, error) {
+	if err := core.CheckName("request id", s.ID); err != nil {
+		return nil, err
+	}
+	if s.Generation != 1 {
+		return nil, core.Errorf(core.CodeInvalid, s.ID, "a new request is of generation 1, not %d", s.Generation)
+	}
+	return EncodeSpec(s)
+}
+
+// EncodeSpec encodes a spec of any generation. Returns INVALID or LIMIT.
+func EncodeSpec(s core.Spec) ([]byte, error) {
+	doc, err := json.Marshal(s)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
+	}
+	if len(doc) > core.MaxSpecBytes {
+		return nil, core.Errorf(core.CodeLimit, s.ID, "request %s has a spec of %d bytes, at most %d are allowed: use fewer files or arguments",
+			s.ID, len(doc), core.MaxSpecBytes)
+	}
+	return doc, nil
+}
+
+// Result checks a result and returns its encoding without its output, which a
+// store keeps beside it byte by byte. Returns INVALID or LIMIT.
+func Result(r core.Result) ([]byte, error) {
+	if !r.State.Terminal() {
+		return nil, core.Errorf(core.CodeInvalid, r.ID, "state %q of request %s is not an end", r.State, r.ID)
+	}
+	if most := max(len(r.Stdout), len(r.Stderr)); most > core.MaxOutputBytes {
+		return nil, core.Errorf(core.CodeLimit, r.ID, "request %s has an output of %d bytes, at most %d are kept", r.ID, most, core.MaxOutputBytes)
+	}
+	r.Stdout, r.Stderr = "", ""
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, r.ID, "the result of request %s cannot be written as JSON", r.ID)
+	}
+	if len(doc) > MaxResultBytes {
+		return nil, core.Errorf(core.CodeLimit, r.ID, "request %s has a result of %d bytes beside its output, at most %d are kept", r.ID, len(doc), MaxResultBytes)
+	}
+	return doc, nil
+}
+
+// Origin names what a result came from, so that a repeat of it is known. That is
+// the claim, by token and VM: a token alone may occur twice, because each owner
+// counts its own. A result without a claim (cancelled or timed out while it
+// waited) is named by its state.
+func Origin(r core.Result) string {
+	if r.Token == "" {
+		return "state " + string(r.State)
+	}
+	return r.Token + " " + r.VM
+}
+
+// Cut shortens the output of a result to what the history shows of it.
+func Cut(r core.Result) core.Result {
+	for _, stream := range []*string{&r.Stdout, &r.Stderr} {
+		if len(*stream) > AttemptOutput {
+			*stream, r.Truncated = (*stream)[:AttemptOutput], true
+		}
+	}
+	return r
+}
+
+// Task checks a new task. Returns INVALID or LIMIT.
+func Task(t core.Task) error {
+	if err := core.CheckName("task id", t.ID); err != nil {
+		return err
+	}
+	if err := core.CheckName("task kind", strings.ReplaceAll(t.Kind, "_", "-")); err != nil {
+		return err
+	}
+	if len(t.Args) > 0 && !json.Valid(t.Args) {
+		return core.Errorf(core.CodeInvalid, t.ID, "the arguments of task %s are not JSON", t.ID)
+	}
+	if len(t.Args) > MaxTaskArgs || len(t.Unique) > MaxUnique {
+		return core.Errorf(core.CodeLimit, t.ID, "task %s has arguments of %d bytes and a unique key of %d, at most %d and %d are allowed",
+			t.ID, len(t.Args), len(t.Unique), MaxTaskArgs, MaxUnique)
+	}
+	return nil
+}
+
+// TaskEnd checks a task's end. Returns INVALID or LIMIT.
+func TaskEnd(id string, state core.TaskState, note string) error {
+	if state != core.TaskDone && state != core.TaskDead {
+		return core.Errorf(core.CodeInvalid, id, "state %q of task %s is not an end", state, id)
+	}
+	if len(note) > MaxNote {
+		return core.Errorf(core.CodeLimit, id, "the note of task %s has %d bytes, at most %d are kept", id, len(note), MaxNote)
+	}
+	return nil
+}
+
+// Filter checks a filter and returns the number of rows it asks for. Returns INVALID.
+func Filter(f core.Filter) (int, error) {
+	if len(f.States) > MaxStates {
+		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
+	}
+	if f.Limit == 0 {
+		return DefaultRows, nil
+	}
+	return f.Limit, within(f.Limit, MaxRows)
+}
+
+// Page checks how much of a list is asked for. Returns INVALID.
+func Page(limit int) error { return within(limit, MaxPage) }
+
+func within(limit, most int) error {
+	if limit < 1 || limit > most {
+		return core.Errorf(core.CodeInvalid, "", "limit %d must be between 1 and %d", limit, most)
+	}
+	return nil
+}

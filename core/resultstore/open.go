@@ -1,0 +1,34 @@
+// Package resultstore opens the ledger of requests and results: the one place
+// that says what was accepted and how it ended. Redis can be lost and is rebuilt
+// from it.
+//
+// Its parts: bounds says how large things may be, sqlite keeps the ledger in one
+// file, resultstoretest is the suite that every store passes.
+package resultstore
+
+import (
+	"context"
+	"strings"
+
+	"drover/core"
+	"drover/core/resultstore/sqlite"
+)
+
+// Schemes lists the URLs that Open knows, as examples for people.
+func Schemes() []string { return []string{"sqlite://PATH"} }
+
+// Open opens the store that a URL names: "sqlite://PATH", where PATH is absolute
+// or relative to the working folder. Returns INVALID for another URL, VERSION for
+// a store that a newer drover wrote, UNAVAILABLE if it cannot be used.
+func Open(ctx context.Context, url string) (core.ResultStore, error) {
+	scheme, path, ok := strings.Cut(url, "://")
+	switch {
+	case ok && scheme == "sqlite":
+		return sqlite.Open(ctx, path, sqlite.Options{})
+	case ok && (scheme == "mongodb" || scheme == "mongodb+srv"):
+		return nil, core.Errorf(core.CodeInvalid, scheme,
+			"a result store on MongoDB is not built yet in this version: use %s", strings.Join(Schemes(), ", "))
+	}
+	// The URL itself is not repeated: it may hold a password.
+	return nil, core.Errorf(core.CodeInvalid, "", "this result store URL is not known: write %s", strings.Join(Schemes(), ", "))
+}

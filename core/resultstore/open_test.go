@@ -1,0 +1,34 @@
+package resultstore_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"drover/core"
+	"drover/core/resultstore"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	s, err := resultstore.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "drover.db"))
+	require.NoError(t, err)
+	require.NoError(t, s.Ping(t.Context()))
+	require.NoError(t, s.Close())
+
+	for url, text := range map[string]string{
+		"":                            "sqlite://PATH",
+		"drover.db":                   "sqlite://PATH",
+		"postgres://u:secret@h/d":     "sqlite://PATH",
+		"mongodb://u:secret@h/d":      "not built yet in this version",
+		"mongodb+srv://u:secret@h/d":  "not built yet in this version",
+		"sqlite://":                   "sqlite://PATH",
+		"sqlite:///nowhere/at/all.db": "does not exist",
+	} {
+		_, err := resultstore.Open(t.Context(), url)
+		require.ErrorContains(t, err, text, url)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(err), url)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}

@@ -1,0 +1,82 @@
+package resultstoretest
+
+import (
+	"context"
+	"testing"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Calls returns every call of the interface by name, each with good arguments.
+func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultStore) error {
+	return map[string]func(ctx context.Context, s core.ResultStore) error{
+		"Create": func(ctx context.Context, s core.ResultStore) error {
+			_, _, err := s.Create(ctx, Spec("ann"))
+			return err
+		},
+		"Get":  func(ctx context.Context, s core.ResultStore) error { _, err := s.Get(ctx, spec.ID); return err },
+		"List": func(ctx context.Context, s core.ResultStore) error { _, err := s.List(ctx, core.Filter{}); return err },
+		"Unfinished": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Unfinished(ctx, "", 10)
+			return err
+		},
+		"Record": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Record(ctx, Result(spec, "1.1"))
+			return err
+		},
+		"Terminal": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Terminal(ctx, []string{spec.Key()})
+			return err
+		},
+		"Rerun":    func(ctx context.Context, s core.ResultStore) error { _, err := s.Rerun(ctx, spec.ID, 5); return err },
+		"Attempts": func(ctx context.Context, s core.ResultStore) error { _, err := s.Attempts(ctx, spec.ID); return err },
+		"Purge":    func(ctx context.Context, s core.ResultStore) error { _, err := s.Purge(ctx, soon(), 10); return err },
+		"Digests": func(ctx context.Context, s core.ResultStore) error {
+			return s.Digests(ctx, func(string) error { return nil })
+		},
+		"PutPool": func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
+		"Pools":   func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"CreateTask": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.CreateTask(ctx, core.Task{ID: "t", Kind: "k"})
+			return err
+		},
+		"EndTask": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.EndTask(ctx, "t", core.TaskDone, "")
+			return err
+		},
+		"UnfinishedTasks": func(ctx context.Context, s core.ResultStore) error { _, err := s.UnfinishedTasks(ctx, 1); return err },
+		"ListTasks":       func(ctx context.Context, s core.ResultStore) error { _, err := s.ListTasks(ctx, 1); return err },
+		"Ping":            func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
+	}
+}
+
+func cancelled(t *testing.T, s core.ResultStore) {
+	spec := mustCreate(t, s, Spec("ann"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range Calls(spec) {
+		err := call(ctx, s)
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.Equal(t, core.CodeUnavailable, core.CodeOf(err), name)
+	}
+	require.Equal(t, core.Row{Spec: spec, State: core.RequestQueued}, mustGet(t, s, spec.ID))
+	rows, err := s.List(t.Context(), core.Filter{})
+	require.NoError(t, err)
+	require.Len(t, rows, 1, "what was cancelled before it was begun is not there")
+}
+
+func ping(t *testing.T, s core.ResultStore) {
+	require.NoError(t, s.Ping(t.Context()))
+	require.NoError(t, s.Ping(t.Context()))
+}
+
+func closed(t *testing.T, s core.ResultStore) {
+	spec := mustCreate(t, s, Spec("ann"))
+	require.NoError(t, s.Close())
+	for name, call := range Calls(spec) {
+		require.Equal(t, core.CodeUnavailable, core.CodeOf(call(t.Context(), s)), name)
+	}
+	require.NoError(t, s.Close(), "a second time")
+}

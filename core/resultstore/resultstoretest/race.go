@@ -1,0 +1,136 @@
+package resultstoretest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+// racers is how many goroutines do the same thing at once.
+const racers = 32
+
+// race runs do from many goroutines at once and fails the test with their errors.
+func race(t *testing.T, do func(i int) error) {
+	t.Helper()
+	errs := make([]error, racers)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range racers {
+		all.Go(func() {
+			<-start
+			errs[i] = do(i)
+		})
+	}
+	close(start)
+	all.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+}
+
+func raceRecord(t *testing.T, s core.ResultStore) { RaceRecord(t, s, s) }
+
+// RaceRecord records different results for one request from many goroutines, in
+// turn through both handles of one store: exactly one is accepted.
+func RaceRecord(t *testing.T, a, b core.ResultStore) {
+	t.Helper()
+	for range 10 {
+		spec := mustCreate(t, a, Spec("ann"))
+		var accepted atomic.Int32
+		var winner atomic.Value
+		race(t, func(i int) error {
+			r := Result(spec, fmt.Sprintf("1.%d", i/2)) // every claim twice
+			r.ExitCode = i / 2
+			is, err := []core.ResultStore{a, b}[i%2].Record(t.Context(), r)
+			if is {
+				accepted.Add(1)
+				winner.Store(r)
+			}
+			return err
+		})
+		require.EqualValues(t, 2, accepted.Load(), "one claim, asked twice")
+		want := winner.Load().(core.Result) //nolint:forcetypeassert // stored above
+		require.Equal(t, &want, mustGet(t, b, spec.ID).Result)
+		history, err := b.Attempts(t.Context(), spec.ID)
+		require.NoError(t, err)
+		require.Len(t, history, racers/2)
+		for i, attempt := range history {
+			require.Equal(t, i == 0, attempt.Accepted, "the first")
+		}
+	}
+}
+
+func raceCreate(t *testing.T, s core.ResultStore) { RaceCreate(t, s, s) }
+
+// RaceCreate creates requests with one idempotency key from many goroutines, in
+// turn through both handles of one store: all get the same row.
+func RaceCreate(t *testing.T, a, b core.ResultStore) {
+	t.Helper()
+	for round := range 10 {
+		var made atomic.Int32
+		var got sync.Map
+		race(t, func(i int) error {
+			spec := Spec("ann")
+			spec.Idempotency = fmt.Sprintf("key %d", round)
+			row, is, err := []core.ResultStore{a, b}[i%2].Create(t.Context(), spec)
+			if is {
+				made.Add(1)
+			}
+			got.Store(row.Spec.ID, true)
+			return err
+		})
+		require.EqualValues(t, 1, made.Load())
+		n := 0
+		got.Range(func(any, any) bool { n++; return true })
+		require.Equal(t, 1, n, "different rows")
+		rows, err := b.List(t.Context(), core.Filter{})
+		require.NoError(t, err)
+		require.Len(t, rows, round+1)
+	}
+}
+
+func raceRerun(t *testing.T, s core.ResultStore) {
+	spec := mustCreate(t, s, Spec("ann"))
+	mustRecord(t, s, Result(spec, "1.1"), true)
+	var again atomic.Int32
+	race(t, func(int) error {
+		_, err := s.Rerun(t.Context(), spec.ID, 5)
+		if err == nil {
+			again.Add(1)
+		}
+		if core.Is(err, core.CodeConflict) {
+			return nil
+		}
+		return err
+	})
+	require.EqualValues(t, 1, again.Load())
+	require.Equal(t, 2, mustGet(t, s, spec.ID).Spec.Generation)
+}
+
+func raceTasks(t *testing.T, s core.ResultStore) {
+	var made, ended atomic.Int32
+	race(t, func(i int) error {
+		is, err := s.CreateTask(t.Context(), core.Task{ID: fmt.Sprintf("t%d", i), Kind: "k", Unique: "one", Created: 1})
+		if is {
+			made.Add(1)
+		}
+		return err
+	})
+	require.EqualValues(t, 1, made.Load())
+	open, err := s.UnfinishedTasks(t.Context(), 10)
+	require.NoError(t, err)
+	require.Len(t, open, 1)
+	race(t, func(i int) error {
+		is, err := s.EndTask(t.Context(), open[0].ID, core.TaskDone, fmt.Sprint(i))
+		if is {
+			ended.Add(1)
+		}
+		return err
+	})
+	require.EqualValues(t, 1, ended.Load())
+}

@@ -1,0 +1,122 @@
+package resultstoretest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/resultstore/bounds"
+
+	"github.com/stretchr/testify/require"
+)
+
+func pools(t *testing.T, s core.ResultStore) {
+	all, err := s.Pools(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	b, a := core.DefaultPool("b"), core.DefaultPool("a")
+	require.NoError(t, s.PutPool(t.Context(), b))
+	require.NoError(t, s.PutPool(t.Context(), a))
+	b.Paused, b.Warm = true, 3
+	require.NoError(t, s.PutPool(t.Context(), b))
+	all, err = s.Pools(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []core.Pool{a, b}, all)
+
+	bad := core.DefaultPool("a")
+	bad.Max = 0
+	requireCode(t, core.CodeInvalid, s.PutPool(t.Context(), bad))
+	for i := range bounds.MaxPools - 2 {
+		require.NoError(t, s.PutPool(t.Context(), core.DefaultPool(fmt.Sprintf("p%d", i))))
+	}
+	requireCode(t, core.CodeLimit, s.PutPool(t.Context(), core.DefaultPool("one-too-many")))
+	require.NoError(t, s.PutPool(t.Context(), b), "those that are there can still be set")
+}
+
+func tasks(t *testing.T, s core.ResultStore) {
+	var made []core.Task
+	for i := range 3 {
+		task := core.Task{ID: fmt.Sprintf("t%d", 9-i), Kind: "archive_class", Created: int64(100 + i), State: core.TaskQueued}
+		if i == 1 {
+			task.Args, task.Unique = json.RawMessage(`{"class": [1]}`), "u"
+		}
+		is, err := s.CreateTask(t.Context(), task)
+		require.NoError(t, err)
+		require.True(t, is)
+		made = append(made, task)
+	}
+	open, err := s.UnfinishedTasks(t.Context(), 2)
+	require.NoError(t, err)
+	require.Equal(t, made[:2], open, "oldest first")
+	all, err := s.ListTasks(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []core.Task{made[2], made[1], made[0]}, all, "newest first")
+
+	is, err := s.EndTask(t.Context(), made[1].ID, core.TaskDead, "no luck")
+	require.NoError(t, err)
+	require.True(t, is)
+	is, err = s.EndTask(t.Context(), made[1].ID, core.TaskDone, "late")
+	require.NoError(t, err)
+	require.False(t, is)
+	open, err = s.UnfinishedTasks(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []core.Task{made[0], made[2]}, open)
+	all, err = s.ListTasks(t.Context(), 2)
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), time.UnixMilli(all[1].Ended), time.Hour)
+	made[1].State, made[1].Note, made[1].Ended = core.TaskDead, "no luck", all[1].Ended
+	require.Equal(t, []core.Task{made[2], made[1]}, all)
+}
+
+func tasksUnique(t *testing.T, s core.ResultStore) {
+	first, second := core.Task{ID: "a", Kind: "k", Unique: "u", Created: 1}, core.Task{ID: "b", Kind: "k", Unique: "u", Created: 2}
+	expect := func(task core.Task, want bool) {
+		t.Helper()
+		is, err := s.CreateTask(t.Context(), task)
+		require.NoError(t, err)
+		require.Equal(t, want, is)
+	}
+	expect(first, true)
+	expect(first, false) // the same call again
+	expect(second, false)
+	_, err := s.EndTask(t.Context(), "a", core.TaskDone, "")
+	require.NoError(t, err)
+	expect(second, true)
+	expect(core.Task{ID: "c", Kind: "k"}, true) // no key is no key
+	expect(core.Task{ID: "d", Kind: "k"}, true)
+
+	other := first
+	other.Kind = "other"
+	_, err = s.CreateTask(t.Context(), other)
+	requireCode(t, core.CodeConflict, err)
+}
+
+func tasksRefuse(t *testing.T, s core.ResultStore) {
+	for name, c := range map[string]struct {
+		task core.Task
+		want core.Code
+	}{
+		"id":     {core.Task{ID: "a b", Kind: "k"}, core.CodeInvalid},
+		"kind":   {core.Task{ID: "a", Kind: ""}, core.CodeInvalid},
+		"args":   {core.Task{ID: "a", Kind: "k", Args: json.RawMessage(`{`)}, core.CodeInvalid},
+		"large":  {core.Task{ID: "a", Kind: "k", Args: json.RawMessage(`"` + strings.Repeat("x", bounds.MaxTaskArgs) + `"`)}, core.CodeLimit},
+		"unique": {core.Task{ID: "a", Kind: "k", Unique: strings.Repeat("x", bounds.MaxUnique+1)}, core.CodeLimit},
+	} {
+		_, err := s.CreateTask(t.Context(), c.task)
+		require.Error(t, err, name)
+		require.Equal(t, c.want, core.CodeOf(err), name)
+	}
+	_, err := s.EndTask(t.Context(), "nobody", core.TaskDone, "")
+	requireCode(t, core.CodeNotFound, err)
+	_, err = s.EndTask(t.Context(), "nobody", core.TaskQueued, "")
+	requireCode(t, core.CodeInvalid, err)
+	_, err = s.EndTask(t.Context(), "nobody", core.TaskDone, strings.Repeat("x", bounds.MaxNote+1))
+	requireCode(t, core.CodeLimit, err)
+	_, err = s.ListTasks(t.Context(), 0)
+	requireCode(t, core.CodeInvalid, err)
+	_, err = s.UnfinishedTasks(t.Context(), 10_001)
+	requireCode(t, core.CodeInvalid, err)
+}

@@ -1,0 +1,226 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+
+	"drover/core"
+)
+
+// A batch is what one transaction takes: at most this many writes and, by what
+// they bring, about this many bytes.
+const (
+	batchWrites = 256
+	batchBytes  = 8 << 20
+)
+
+// committer owns the one connection that writes. While it commits, callers
+// queue up; all that wait then share the next transaction and its one fsync.
+// Nobody waits for company.
+type committer struct {
+	conn  *sql.Conn
+	known map[string]*sql.Stmt // by text; the loop's alone
+
+	queue chan write // unbuffered: what was taken is always answered
+	quit  chan struct{}
+	done  chan struct{}
+
+	commits, writes atomic.Int64
+}
+
+// write is one caller's part of a batch.
+type write interface {
+	run(t *tx) error
+	reply(err error)
+	size() int
+	given() bool // its caller went away before it was begun
+}
+
+// job is a write with an answer.
+type job[T any] struct {
+	ctx    context.Context //nolint:containedctx // asked once, when the batch is gathered
+	do     func(t *tx) (T, error)
+	bytes  int
+	answer T
+	result chan outcome[T]
+}
+
+type outcome[T any] struct {
+	answer T
+	err    error
+}
+
+func (j *job[T]) run(t *tx) (err error) { j.answer, err = j.do(t); return err }
+func (j *job[T]) size() int             { return j.bytes }
+func (j *job[T]) given() bool           { return j.ctx.Err() != nil }
+
+func (j *job[T]) reply(err error) {
+	if err != nil {
+		var none T
+		j.answer = none
+	}
+	j.result <- outcome[T]{j.answer, err}
+}
+
+func newCommitter(conn *sql.Conn) *committer {
+	c := &committer{
+		conn: conn, known: map[string]*sql.Stmt{},
+		queue: make(chan write), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	go c.loop()
+	return c
+}
+
+// commit runs do within a batch and returns its answer once it is durable. do
+// may run twice, refuses (a *core.Error) before it writes anything, and keeps
+// nothing of t. The end of ctx ends the waiting, not a write that was begun.
+func commit[T any](ctx context.Context, c *committer, id string, bytes int, do func(t *tx) (T, error)) (T, error) {
+	var none T
+	j := &job[T]{ctx: ctx, do: do, bytes: bytes, result: make(chan outcome[T], 1)}
+	select {
+	case c.queue <- j:
+	case <-ctx.Done():
+		return none, fault(ctx.Err(), id)
+	case <-c.quit:
+		return none, closed()
+	}
+	select {
+	case out := <-j.result:
+		return out.answer, fault(out.err, id)
+	case <-ctx.Done():
+		select {
+		case out := <-j.result:
+			return out.answer, fault(out.err, id)
+		default:
+		}
+		return none, core.Wrap(ctx.Err(), core.CodeUnavailable, id, "the caller stopped waiting; what it wrote may be there: ask again")
+	}
+}
+
+func (c *committer) loop() {
+	defer close(c.done)
+	for {
+		select {
+		case first := <-c.queue:
+			c.commit(c.gather(first))
+		case <-c.quit:
+			return
+		}
+	}
+}
+
+// gather takes what waits right now.
+func (c *committer) gather(first write) []write {
+	batch, bytes := []write{first}, first.size()
+	for len(batch) < batchWrites && bytes < batchBytes {
+		select {
+		case next := <-c.queue:
+			batch, bytes = append(batch, next), bytes+next.size()
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs a batch and answers each of its writes. If the transaction fails,
+// each write gets one of its own, so that the one at fault is alone.
+func (c *committer) commit(batch []write) {
+	live := batch[:0]
+	for _, w := range batch {
+		if w.given() {
+			w.reply(context.Canceled)
+			continue
+		}
+		live = append(live, w)
+	}
+	if len(live) == 0 {
+		return
+	}
+	verdicts, begun, err := c.transact(live)
+	if err != nil && begun && len(live) > 1 {
+		for _, w := range live {
+			c.commit([]write{w})
+		}
+		return
+	}
+	for i, w := range live {
+		if err != nil {
+			w.reply(err)
+			continue
+		}
+		w.reply(verdicts[i])
+	}
+}
+
+// transact runs writes in one transaction. The verdicts are the writes' own
+// refusals; err means that nothing of the transaction is there.
+func (c *committer) transact(writes []write) (verdicts []error, begun bool, err error) {
+	ctx := context.Background() //nolint:forbidigo // no caller's end may cancel what all of them share
+	t := &tx{ctx: ctx, c: c}
+	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		return nil, false, err
+	}
+	verdicts = make([]error, len(writes))
+	for i, w := range writes {
+		verdicts[i] = w.run(t)
+		var refusal *core.Error
+		if verdicts[i] != nil && !errors.As(verdicts[i], &refusal) {
+			t.rollback()
+			return nil, true, verdicts[i]
+		}
+	}
+	if _, err := t.exec("COMMIT"); err != nil {
+		t.rollback()
+		return nil, true, err
+	}
+	c.commits.Add(1)
+	c.writes.Add(int64(len(writes)))
+	return verdicts, true, nil
+}
+
+// rollback ends a failed transaction. Its own failure says only that SQLite did
+// so by itself.
+func (t *tx) rollback() { _, _ = t.exec("ROLLBACK") }
+
+// tx is the running transaction; its statements are prepared once.
+type tx struct {
+	ctx context.Context //nolint:containedctx // it lives as long as one transaction
+	c   *committer
+}
+
+func (t *tx) prepared(query string) (*sql.Stmt, error) {
+	if stmt := t.c.known[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := t.c.conn.PrepareContext(t.ctx, query)
+	if err == nil {
+		t.c.known[query] = stmt
+	}
+	return stmt, err
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(query string, args ...any) (int, error) {
+	stmt, err := t.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	done, err := stmt.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := done.RowsAffected()
+	return int(n), err
+}
+
+// one reads at most one row into the places. Returns sql.ErrNoRows if there is none.
+func (t *tx) one(query string, args []any, into ...any) error {
+	stmt, err := t.prepared(query)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(t.ctx, args...).Scan(into...)
+}

@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"drover/core"
+	"drover/core/resultstore/resultstoretest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// writes are the calls that must fail when nothing can be written.
+var writes = []string{"Create", "Record", "Rerun", "PutPool", "CreateTask", "EndTask", "Ping"}
+
+// pragma sets something on the writing connection.
+func pragma(t *testing.T, s *Store, text string) {
+	t.Helper()
+	_, err := s.conn.ExecContext(t.Context(), "PRAGMA "+text)
+	require.NoError(t, err)
+}
+
+// prepare makes a store in which every call of resultstoretest.Calls has something to do.
+func prepare(t *testing.T) (*Store, core.Spec) {
+	t.Helper()
+	s, spec := openHere(t), resultstoretest.Spec("ann")
+	_, _, err := s.Create(t.Context(), spec)
+	require.NoError(t, err)
+	_, err = s.CreateTask(t.Context(), core.Task{ID: "t", Kind: "k"})
+	require.NoError(t, err)
+	return s, spec
+}
+
+func TestReadonly(t *testing.T) {
+	t.Parallel()
+	s, spec := prepare(t)
+	calls := resultstoretest.Calls(spec)
+	pragma(t, s, "query_only = 1")
+	for name, call := range calls {
+		err := call(t.Context(), s)
+		if name == "Rerun" || name == "CreateTask" { // refused before anything is written
+			continue
+		}
+		for _, w := range writes {
+			if w == name {
+				require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%s: %v", name, err)
+				require.ErrorContains(t, err, "check the rights")
+			}
+		}
+	}
+	for _, name := range []string{"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "UnfinishedTasks", "ListTasks"} {
+		require.NoError(t, calls[name](t.Context(), s), "reading goes on: %s", name)
+	}
+	pragma(t, s, "query_only = 0")
+	for _, name := range []string{"Create", "Record", "Rerun", "PutPool", "EndTask", "Ping"} {
+		require.NoError(t, calls[name](t.Context(), s), "mended: %s", name)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	s, spec := prepare(t)
+	pragma(t, s, "max_page_count = 1") // SQLite takes the current size
+	result := resultstoretest.Result(spec, "1.1")
+	result.Stdout = strings.Repeat("x", 1<<20)
+	for range 3 {
+		_, err := s.Record(t.Context(), result)
+		require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+		require.ErrorContains(t, err, "free space")
+	}
+	row, err := s.Get(t.Context(), spec.ID)
+	require.NoError(t, err)
+	require.Equal(t, core.Row{Spec: spec, State: core.RequestQueued}, row, "nothing of it is there")
+	require.NoError(t, s.Ping(t.Context()), "what needs no room still works")
+
+	pragma(t, s, "max_page_count = 1000000")
+	is, err := s.Record(t.Context(), result)
+	require.NoError(t, err)
+	require.True(t, is)
+}
+
+func TestLockedByAnotherProgram(t *testing.T) {
+	t.Parallel()
+	s, spec := prepare(t)
+	other, err := Open(t.Context(), s.path, Options{})
+	require.NoError(t, err)
+	pragma(t, s, "busy_timeout = 1")
+	_, err = other.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	_, err = s.Record(t.Context(), resultstoretest.Result(spec, "1.1"))
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.ErrorContains(t, err, "locked")
+	_, err = other.conn.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	is, err := s.Record(t.Context(), resultstoretest.Result(spec, "1.1"))
+	require.NoError(t, err)
+	require.True(t, is)
+	require.NoError(t, other.Close())
+}
+
+func TestUnreadableRow(t *testing.T) {
+	t.Parallel()
+	s, spec := prepare(t)
+	_, err := s.conn.ExecContext(context.Background(), "UPDATE requests SET spec = x'7b'") //nolint:forbidigo // behind the store's back
+	require.NoError(t, err)
+	_, err = s.Get(t.Context(), spec.ID)
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.ErrorContains(t, err, "unreadable")
+}

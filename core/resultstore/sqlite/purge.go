@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+)
+
+// purgeBatch is how many rows one transaction deletes, so that a purge does not
+// hold up the others' writes.
+const purgeBatch = 100
+
+// finishedBefore selects the requests that one batch of a purge deletes.
+const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND finished < ? ORDER BY finished, id LIMIT ?)`
+
+// Purge deletes what finished before the time, see core.ResultStore.
+func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+	total := 0
+	for total < limit {
+		batch := min(purgeBatch, limit-total)
+		n, err := commit(ctx, s.committer, "", 0, func(t *tx) (int, error) { return t.purge(before.UnixMilli(), batch) })
+		total += n
+		if err != nil || n < batch {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// purge deletes at most batch requests with their history, and fills up with tasks.
+func (t *tx) purge(before int64, batch int) (int, error) {
+	if _, err := t.exec("DELETE FROM attempts WHERE id IN "+finishedBefore, before, batch); err != nil {
+		return 0, err
+	}
+	requests, err := t.exec("DELETE FROM requests WHERE id IN "+finishedBefore, before, batch)
+	if err != nil {
+		return 0, err
+	}
+	tasks, err := t.exec("DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended > 0 AND ended < ? ORDER BY ended LIMIT ?)",
+		before, batch-requests)
+	return requests + tasks, err
+}

@@ -1,0 +1,70 @@
+package sqlite
+
+// applicationID marks a file as drover's, in SQLite's own header field ("drov").
+const applicationID = 0x64726f76
+
+// migrations bring a file from one schema version to the next: the first makes
+// version 1 of an empty file. Released ones never change.
+var migrations = []string{tables + indexes}
+
+// tables of the ledger. Times are ms since 1970, 0 until it happened.
+const tables = `
+CREATE TABLE requests (
+	id          TEXT PRIMARY KEY,
+	generation  INTEGER NOT NULL, -- the current one
+	submitter   TEXT NOT NULL,
+	pool        TEXT NOT NULL,
+	assignment  TEXT NOT NULL,
+	idempotency TEXT NOT NULL,    -- '' is none
+	state       TEXT NOT NULL,    -- of the current generation: queued or an end
+	finished    INTEGER NOT NULL,
+	spec        BLOB NOT NULL     -- JSON of the current generation
+) STRICT;
+CREATE TABLE attempts (
+	seq        INTEGER PRIMARY KEY,
+	id         TEXT NOT NULL,
+	generation INTEGER NOT NULL,
+	origin     TEXT NOT NULL,    -- what recorded it
+	accepted   INTEGER NOT NULL, -- 1: its generation's terminal result
+	recorded   INTEGER NOT NULL,
+	state      TEXT NOT NULL,
+	result     BLOB NOT NULL,    -- JSON without the output
+	stdout     BLOB NOT NULL,
+	stderr     BLOB NOT NULL
+) STRICT;
+CREATE TABLE pools (
+	name     TEXT PRIMARY KEY,
+	settings BLOB NOT NULL -- JSON
+) STRICT;
+CREATE TABLE tasks (
+	id         TEXT PRIMARY KEY,
+	kind       TEXT NOT NULL,
+	args       BLOB NOT NULL,
+	unique_key TEXT NOT NULL, -- '' is none
+	created    INTEGER NOT NULL,
+	state      TEXT NOT NULL,
+	ended      INTEGER NOT NULL,
+	note       TEXT NOT NULL
+) STRICT;
+CREATE TABLE pings (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	at  INTEGER NOT NULL
+) STRICT;
+`
+
+// indexes, all of them. The unique ones keep promises of core.ResultStore, the
+// others make a list's page cost what it shows.
+const indexes = `
+CREATE UNIQUE INDEX requests_idempotency ON requests (submitter, idempotency) WHERE idempotency <> '';
+CREATE INDEX requests_state ON requests (state, id);
+CREATE INDEX requests_submitter ON requests (submitter, id);
+CREATE INDEX requests_pool ON requests (pool, id);
+CREATE INDEX requests_assignment ON requests (assignment, id) WHERE assignment <> '';
+CREATE INDEX requests_finished ON requests (finished, id) WHERE finished > 0;
+CREATE UNIQUE INDEX attempts_origin ON attempts (id, generation, origin);
+CREATE UNIQUE INDEX attempts_accepted ON attempts (id, generation) WHERE accepted = 1;
+CREATE UNIQUE INDEX tasks_unique ON tasks (unique_key) WHERE unique_key <> '' AND state = 'queued';
+CREATE INDEX tasks_created ON tasks (created, id);
+CREATE INDEX tasks_queued ON tasks (created, id) WHERE state = 'queued';
+CREATE INDEX tasks_ended ON tasks (ended) WHERE ended > 0;
+`

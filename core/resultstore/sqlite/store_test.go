@@ -1,0 +1,28 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"drover/core"
+	"drover/core/resultstore/resultstoretest"
+	"drover/core/resultstore/sqlite"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	resultstoretest.Run(t, func(t *testing.T) core.ResultStore { return open(t, filepath.Join(t.TempDir(), "drover.db")) })
+}
