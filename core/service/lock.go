@@ -1,0 +1,71 @@
+package service
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+
+	"drover/core"
+)
+
+// Lock is a name on this host that one process has at a time. The kernel frees
+// it when the process dies, however it dies.
+type Lock struct{ file *flock.Flock }
+
+// TakeLock takes the lock called name in the folder dir, which it makes if it
+// must. Returns BUSY, with the holder's process id in the sentence, if a living
+// process has it, and UNAVAILABLE if the folder cannot be used.
+func TakeLock(dir, name string) (*Lock, error) {
+	if err := core.CheckName("lock", name); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the folder %s for locks cannot be made", dir)
+	}
+	path := filepath.Join(dir, name+".lock")
+	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
+	switch ok, err := file.TryLock(); {
+	case err != nil:
+		return nil, core.Wrap(err, core.CodeUnavailable, name, "the lock %s cannot be taken", path)
+	case !ok:
+		return nil, core.Errorf(core.CodeBusy, name, "process %s has the lock %s: stop it first", holder(path), path)
+	}
+	l := &Lock{file: file}
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		l.Release()
+		return nil, core.Wrap(err, core.CodeUnavailable, name, "the lock %s cannot be written", path)
+	}
+	return l, nil
+}
+
+// TakeNumber takes the first free lock of role-0, role-1, … and returns its
+// number, so that a restarted process gets the number, and with it the owner's
+// name, that its dead predecessor had. Returns BUSY if the first most are taken.
+func TakeNumber(dir string, role core.Role, most int) (int, *Lock, error) {
+	for n := range most {
+		l, err := TakeLock(dir, string(role)+"-"+strconv.Itoa(n))
+		if !core.Is(err, core.CodeBusy) {
+			return n, l, err
+		}
+	}
+	return 0, nil, core.Errorf(core.CodeBusy, string(role), "%d processes of the role %s run on this host already", most, role)
+}
+
+// Release frees the lock. Its file stays, because removing it would race with
+// the next taker.
+func (l *Lock) Release() {
+	_ = l.file.Unlock() // the kernel frees it with the process in any case
+}
+
+// holder reads a lock's process id, for a message only.
+func holder(path string) string {
+	pid, err := os.ReadFile(filepath.Clean(path))
+	if err != nil || len(pid) == 0 || len(pid) > 20 {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(pid))
+}

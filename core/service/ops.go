@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+
+	"drover/core"
+)
+
+// Bounds of the ops server: it answers a few monitors, and nobody can make it do more.
+const (
+	opsConnections = 32
+	opsScrapes     = 4 // at once
+	opsHeaderBytes = 8 << 10
+	opsReadTimeout = 5 * time.Second
+	opsTimeout     = 10 * time.Second // of one answer
+	opsIdle        = 30 * time.Second
+	opsClose       = 2 * time.Second // for answers under way when it stops
+)
+
+// Ops is the server of /healthz and /metrics.
+type Ops struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// NewOps listens on address (HOST:PORT). /healthz answers 200 if all checks
+// pass and else 503, with the checks by name as JSON; /metrics answers what the
+// registry gathers. Returns UNAVAILABLE if the address cannot be used.
+func NewOps(address string, checks map[string]Check, registry prometheus.Gatherer) (*Ops, error) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, address,
+			"cannot listen on %s for /healthz and /metrics: choose another --listen address, or none", address)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /healthz", HealthHandler(checks))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: opsScrapes, Timeout: opsTimeout, ErrorHandling: promhttp.ContinueOnError,
+	}))
+	return &Ops{
+		listener: netutil.LimitListener(listener, opsConnections),
+		server: &http.Server{
+			Handler: mux, ReadHeaderTimeout: opsReadTimeout, ReadTimeout: opsReadTimeout,
+			WriteTimeout: opsTimeout + checkTimeout, IdleTimeout: opsIdle, MaxHeaderBytes: opsHeaderBytes,
+		},
+	}, nil
+}
+
+// Addr is the address it listens on, with the port that a port of 0 became.
+func (o *Ops) Addr() string { return o.listener.Addr().String() }
+
+// Service is the server's loop.
+func (o *Ops) Service() Service { return Service{Name: "ops server", Run: o.run} }
+
+// Close frees the address of a server whose loop was never started.
+func (o *Ops) Close() error { return o.listener.Close() }
+
+func (o *Ops) run(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- o.server.Serve(o.listener) }()
+	select {
+	case err := <-served:
+		return core.Wrap(err, core.CodeUnavailable, o.Addr(), "the server of /healthz and /metrics on %s broke", o.Addr())
+	case <-ctx.Done():
+	}
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), opsClose)
+	defer cancel()
+	if o.server.Shutdown(patience) != nil {
+		_ = o.server.Close() // answers that take too long are cut off; nothing is lost with them
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(body) // the reader has gone away; nobody is left to tell
+}
