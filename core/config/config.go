@@ -8,6 +8,9 @@
 package config
 
 import (
+	"maps"
+	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -49,8 +52,8 @@ type Config struct {
 	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`
 	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
 	ReconcileEvery time.Duration `koanf:"reconcile_every" default:"1m" for:"vmfactory" usage:"between comparisons of Redis with what is really on the host"`
-	CreateTimeout  time.Duration `koanf:"create_timeout" default:"30s" for:"vmfactory" usage:"after which a VM that is not ready is given up"`
-	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"2m" for:"vmfactory" usage:"after which a VM that will not die is set aside"`
+	CreateTimeout  time.Duration `koanf:"create_timeout" default:"30s" for:"vmfactory" usage:"of each of the two phases of making a VM, after which it is given up"`
+	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"30s" for:"vmfactory" usage:"of one try to destroy a VM; after three it is set aside for a person"`
 
 	Suspect        time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how late a proof of life may be before a host gets no new work"`
 	Down           time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how late it may be before an owner or host is fenced and its work taken back"`
@@ -78,3 +81,17 @@ func (c *Config) Source(name string) Source {
 
 // File returns the path of the file that was read, or "" if there was none.
 func (c *Config) File() string { return c.file }
+
+// In returns a copy for a herd that lives in the folder dir alone, whatever the
+// settings say of where data, Redis, store and blobs are.
+func (c *Config) In(dir string) *Config {
+	in := *c
+	in.sources, in.Pools = maps.Clone(c.sources), slices.Clone(c.Pools)
+	for _, name := range []string{"data", "run", "redis", "redis_password_file", "store", "blobs"} {
+		delete(in.sources, name)
+	}
+	in.Data, in.Run, in.RedisPasswordFile = dir, filepath.Join(dir, "run", c.Host), ""
+	in.Redis, in.Store, in.Blobs = "", "", ""
+	in.fillURLs()
+	return &in
+}

@@ -106,6 +106,12 @@ func (c *Config) fill(m machine) error {
 	if c.Run == "" {
 		c.Run = filepath.Join(c.Data, "run", c.Host)
 	}
+	c.fillURLs()
+	return c.absolute("run", &c.Run)
+}
+
+// fillURLs puts what has no URL into the data folder.
+func (c *Config) fillURLs() {
 	if c.Redis == "" {
 		c.Redis = URL("unix://" + filepath.Join(c.Data, "redis.sock"))
 	}
@@ -115,7 +121,6 @@ func (c *Config) fill(m machine) error {
 	if c.Blobs == "" {
 		c.Blobs = URL("file://" + filepath.Join(c.Data, "blobs"))
 	}
-	return c.absolute("run", &c.Run)
 }
 
 // absolute makes a folder independent of where the program was started.

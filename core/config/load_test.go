@@ -247,3 +247,21 @@ func TestPasswordFile(t *testing.T) {
 	_, err := load(desk(t), map[string]string{"redis_password_file": secret + "-missing"}, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestInLivesInOneFolder(t *testing.T) {
+	t.Parallel()
+	c, err := load(desk(t), map[string]string{"redis": "redis://:pw@db", "store": "sqlite:///s.db", "run": "/r", "pools": "a"}, nil)
+	require.NoError(t, err)
+	in := c.In("/tmp/herd")
+	in.Pools[0] = "b"
+	require.Equal(t, "unix:///tmp/herd/redis.sock", in.Redis.Reveal())
+	require.Equal(t, "sqlite:///tmp/herd/drover.db", in.Store.Reveal())
+	require.Equal(t, "file:///tmp/herd/blobs", in.Blobs.Reveal())
+	require.Equal(t, "/tmp/herd/run/desk-1-example-org", in.Run)
+	require.Equal(t, Default, in.Source("redis"))
+	require.NoError(t, in.Validate())
+
+	require.Equal(t, "redis://:pw@db", c.Redis.Reveal(), "the original stays")
+	require.Equal(t, []string{"a"}, c.Pools)
+	require.Equal(t, Source("flag --redis"), c.Source("redis"))
+}
