@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+// jsonFlag is every client command's way to be read by programs.
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON for programs"}
+}
+
+// client makes the action of a command that talks to a running herd.
+func client(action func(c *cli.Context, h *herd) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		cfg, err := load(c)
+		if err != nil {
+			return err
+		}
+		h, err := openHerd(c.Context, cfg)
+		if err != nil {
+			return err
+		}
+		return errors.Join(action(c, h), h.close())
+	}
+}
+
+// clientCommand describes a subcommand that talks to a running herd.
+func clientCommand(name, usage, args string, own []cli.Flag, action func(c *cli.Context, h *herd) error) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: args, OnUsageError: usageError,
+		Flags: withSettings(append(own, jsonFlag())), Action: client(action),
+	}
+}
+
+// row finds a request by its id.
+func (h *herd) row(ctx context.Context, id string) (core.Row, error) {
+	if err := core.CheckName("request id", id); err != nil {
+		return core.Row{}, err
+	}
+	return h.store.Get(ctx, id)
+}

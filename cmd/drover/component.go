@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/config"
+	"drover/core/service"
+	"drover/vmfactory"
+)
+
+// component makes the action of a command that runs one role until a signal.
+func component(build func(context.Context, *cli.Context, surroundings) (role, error)) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if err := noArgs(c); err != nil {
+			return err
+		}
+		cfg, err := load(c)
+		if err != nil {
+			return err
+		}
+		h, err := openHerd(c.Context, cfg)
+		if err != nil {
+			return err
+		}
+		return errors.Join(serve(c, h, build), h.close())
+	}
+}
+
+func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, surroundings) (role, error)) error {
+	log, err := newLog(h.cfg, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	registry := newRegistry(h)
+	r, err := build(c.Context, c, surroundings{herd: h, log: log, metrics: registry})
+	if err != nil {
+		return err
+	}
+	services := []service.Service{r.service}
+	if h.cfg.Listen != "" {
+		ops, err := service.NewOps(h.cfg.Listen, r.checks, registry)
+		if err != nil {
+			return errors.Join(err, r.end())
+		}
+		log.WithField("address", ops.Addr()).Info("answering /healthz and /metrics")
+		services = append(services, ops.Service())
+	}
+	log.WithField("host", h.cfg.Host).Info(r.service.Name + " is up")
+	err = service.RunUntilSignal(c.Context, h.cfg.Drain, func(text string) { log.Info(text) }, services...)
+	log.Info(r.service.Name + " has stopped")
+	return errors.Join(err, r.end())
+}
+
+func (r role) end() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close()
+}
+
+// newRegistry gathers a process's metrics: its own, and the herd's as Redis has them.
+func newRegistry(h *herd) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), herdMetrics{h})
+	return registry
+}
+
+func testrunnerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "testrunner", Usage: "run requests in this host's VMs", OnUsageError: usageError,
+		Flags: withSettings(nil, "testrunner"),
+		Action: component(func(ctx context.Context, _ *cli.Context, s surroundings) (role, error) {
+			return newTestrunner(ctx, s)
+		}),
+	}
+}
+
+func vmfactoryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "vmfactory", Usage: "make and destroy this host's VMs", OnUsageError: usageError,
+		Description: "VMs outlive it; a restarted one adopts what is healthy and unused and destroys the rest.",
+		Flags: withSettings([]cli.Flag{
+			&cli.BoolFlag{Name: "recover", Usage: "forget what Redis says of this host and rebuild it from what is there"},
+			&cli.BoolFlag{Name: "force-unregister", Usage: "evict another vmfactory of this host"},
+			&cli.BoolFlag{Name: "destroy-vms", Usage: "destroy every VM that drover made on this host, and exit"},
+		}, "vmfactory"),
+		Action: component(func(ctx context.Context, c *cli.Context, s surroundings) (role, error) {
+			f, r, err := newFactory(s, func(conf *vmfactory.Config) {
+				conf.Recover, conf.ForceUnregister = c.Bool("recover"), c.Bool("force-unregister")
+			})
+			if err != nil || !c.Bool("destroy-vms") {
+				return r, err
+			}
+			n, err := f.DestroyAll(ctx)
+			s.log.WithField("vms", n).Info("destroyed the VMs of this host")
+			if err := errors.Join(err, r.end()); err != nil {
+				return role{}, err
+			}
+			return role{}, exitCode(0)
+		}),
+	}
+}
+
+func taskrunnerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "taskrunner", Usage: "run background tasks", OnUsageError: usageError,
+		Flags: withSettings(nil, "taskrunner"),
+		Action: component(func(_ context.Context, _ *cli.Context, s surroundings) (role, error) {
+			return newTaskrunner(s)
+		}),
+	}
+}
+
+func overseerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "overseer", Usage: "heal the herd: requeue the work of the dead, sweep, trim", OnUsageError: usageError,
+		Description: "Any number may run at once, as daemons or, with --once, from cron.",
+		Flags: withSettings([]cli.Flag{
+			&cli.BoolFlag{Name: "once", Usage: "do every chore once and exit; not 0 if one failed"},
+			jsonFlag(),
+		}, "overseer"),
+		Action: func(c *cli.Context) error {
+			if c.Bool("once") {
+				return client(overseeOnce)(c)
+			}
+			return component(func(_ context.Context, _ *cli.Context, s surroundings) (role, error) {
+				_, r, err := newOverseer(s)
+				return r, err
+			})(c)
+		},
+	}
+}
+
+func overseeOnce(c *cli.Context, h *herd) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	log, err := newLog(h.cfg, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	o, _, err := newOverseer(surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()})
+	if err != nil {
+		return err
+	}
+	report, err := o.Once(c.Context)
+	if c.Bool("json") {
+		return errors.Join(err, printJSON(c.App.Writer, report))
+	}
+	return err
+}

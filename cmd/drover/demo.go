@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+func demoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "demo", Usage: "grade an example assignment on a whole herd in one process", OnUsageError: usageError,
+		Description: "Needs no server, no root and no set-up, and leaves nothing behind. Exits with 0 only if every\n" +
+			"submission got the verdict that the example expects.",
+		Flags: withSettings([]cli.Flag{jsonFlag()}),
+		Action: func(c *cli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			dir, err := os.MkdirTemp("", "drover-demo-")
+			if err != nil {
+				return core.Wrap(err, core.CodeUnavailable, "", "no temporary folder can be made")
+			}
+			a, err := loadAssignment("ledger", dir)
+			if err != nil {
+				return errors.Join(err, os.RemoveAll(dir))
+			}
+			err = inEmbeddedHerd(c, a.Pool, func(c *cli.Context, h *herd) error { return gradeExample(c, h, a) })
+			return errors.Join(err, os.RemoveAll(dir))
+		},
+	}
+}
+
+// graded is one submission's way through the demo.
+type graded struct {
+	expected
+	Result  *core.Result `json:"result"`
+	Problem string       `json:"problem,omitempty"` // in which way it is not what was expected
+}
+
+func gradeExample(c *cli.Context, h *herd, a *assignment) error {
+	out := c.App.Writer
+	show := showProgress(out, c.Bool("json"), a)
+	all := make([]graded, len(a.expect))
+	errs := make([]error, len(a.expect))
+	var wg sync.WaitGroup
+	for i, e := range a.expect {
+		wg.Go(func() {
+			all[i].expected = e
+			all[i].Result, errs[i] = gradeOne(c.Context, h, a, e.Name)
+			if errs[i] == nil {
+				all[i].Problem = e.judge(all[i].Result)
+				show.done(i, all[i])
+			}
+		})
+	}
+	wg.Wait()
+	show.stop()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		if err := printJSON(out, all); err != nil {
+			return err
+		}
+	} else if err := printGraded(out, all); err != nil {
+		return err
+	}
+	for _, g := range all {
+		if g.Problem != "" {
+			return exitCode(exitFault)
+		}
+	}
+	return nil
+}
+
+func gradeOne(ctx context.Context, h *herd, a *assignment, name string) (*core.Result, error) {
+	spec := core.Spec{Pool: a.Pool.Name, Submitter: name, Assignment: a.Name}
+	submission := []string{filepath.Join(a.dir, "submissions", name)}
+	if err := gradingSpec(ctx, h.blobs, &spec, filepath.Join(a.dir, "harness"), submission, harness.TestPublic); err != nil {
+		return nil, err
+	}
+	row, _, err := h.intake.Submit(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{herd: h, row: row, stdout: io.Discard, stderr: io.Discard, printed: map[string]int{}}
+	return f.follow(ctx)
+}
+
+func printGraded(w io.Writer, all []graded) error {
+	terminal := onTerminal(w)
+	rows := make([]table.Row, len(all))
+	wrong := 0
+	for i, g := range all {
+		r, good := g.Result, paint(terminal, text.FgGreen, "✓")
+		verdict := harness.VerdictOf(r)
+		if g.Problem != "" {
+			good, wrong = paint(terminal, text.FgRed, "✗ "+g.Problem), wrong+1
+		}
+		points := ""
+		if r.Score != nil {
+			points = outOf(*r.Score, *r.MaxScore)
+		}
+		rows[i] = table.Row{
+			g.Name, paint(terminal, verdictColour(verdict), string(verdict)), points, r.Blame, millis(span(r.Times.Queued, r.Times.Claimed)),
+			millis(span(r.Times.Claimed, r.Times.Started)), millis(span(r.Times.Started, r.Times.Finished)), good, g.About,
+		}
+	}
+	if err := printTable(w, "", table.Row{"submission", "verdict", "score", "blame", "queue", "start", "run", "as expected", ""}, rows); err != nil {
+		return err
+	}
+	sentence := fmt.Sprintf("\nall %d submissions got the verdict that the example expects\n", len(all))
+	if wrong > 0 {
+		sentence = fmt.Sprintf("\n%d of %d submissions did not get the verdict that the example expects\n", wrong, len(all))
+	}
+	_, err := io.WriteString(w, sentence)
+	return err
+}
+
+// progressView shows grading as it goes on: bars on a terminal, lines elsewhere.
+type progressView struct {
+	out   io.Writer
+	quiet bool
+
+	mu       sync.Mutex
+	bars     progress.Writer // nil where it is no terminal
+	trackers []*progress.Tracker
+}
+
+func showProgress(out io.Writer, quiet bool, a *assignment) *progressView {
+	v := &progressView{out: out, quiet: quiet}
+	if quiet {
+		return v
+	}
+	_, _ = fmt.Fprintf(out, "%s: %d submissions\n", a.Title, len(a.expect)) // a progress line is no result
+	if !onTerminal(out) {
+		return v
+	}
+	v.bars = progress.NewWriter()
+	v.bars.SetOutputWriter(out)
+	v.bars.SetAutoStop(false)
+	v.bars.SetTrackerPosition(progress.PositionRight)
+	v.bars.Style().Visibility.Percentage = false
+	v.bars.Style().Visibility.Value = false
+	for _, e := range a.expect {
+		t := &progress.Tracker{Message: e.Name + ": " + e.About}
+		v.trackers = append(v.trackers, t)
+		v.bars.AppendTracker(t)
+	}
+	go v.bars.Render()
+	return v
+}
+
+func (v *progressView) done(i int, g graded) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.quiet:
+	case v.bars == nil:
+		_, _ = fmt.Fprintf(v.out, "  %-14s %s\n", g.Name, harness.VerdictOf(g.Result)) // a progress line is no result
+	case g.Problem != "":
+		v.trackers[i].MarkAsErrored()
+	default:
+		v.trackers[i].MarkAsDone()
+	}
+}
+
+func (v *progressView) stop() {
+	if v.bars == nil {
+		return
+	}
+	v.bars.Stop()
+	for v.bars.IsRenderInProgress() {
+		// The last frame is under way.
+		v.bars.Stop()
+	}
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/config"
+)
+
+// How bad a finding is.
+const (
+	findingOK   = "ok"
+	findingWarn = "warn"
+	findingFail = "fail"
+)
+
+// finding is one thing that doctor looked at.
+type finding struct {
+	About string `json:"about"`
+	Level string `json:"level"`
+	Text  string `json:"text"`
+	Mend  string `json:"mend,omitempty"`
+}
+
+// findings gathers what doctor finds.
+type findings []finding
+
+func (f *findings) ok(about, format string, args ...any) {
+	*f = append(*f, finding{About: about, Level: findingOK, Text: fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) warn(about, mend, format string, args ...any) {
+	*f = append(*f, finding{About: about, Level: findingWarn, Text: fmt.Sprintf(format, args...), Mend: mend})
+}
+
+func (f *findings) fail(about, mend, format string, args ...any) {
+	*f = append(*f, finding{About: about, Level: findingFail, Text: fmt.Sprintf(format, args...), Mend: mend})
+}
+
+func doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name: "doctor", Usage: "say what is wrong with this machine and the herd, and how to mend it", OnUsageError: usageError,
+		Description: "Exits with 0 if nothing failed; warnings do not count.",
+		Flags:       withSettings([]cli.Flag{jsonFlag()}, "vmfactory"),
+		Action: func(c *cli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			cfg, err := load(c)
+			if err != nil {
+				return err
+			}
+			found, err := examine(c.Context, cfg)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				err = printJSON(c.App.Writer, found)
+			} else {
+				err = found.print(c.App.Writer)
+			}
+			if err == nil && found.failed() {
+				err = exitCode(exitFault)
+			}
+			return err
+		},
+	}
+}
+
+func examine(ctx context.Context, cfg *config.Config) (findings, error) {
+	var f findings
+	if cfg.File() != "" {
+		f.ok("settings", "read from %s, the environment and flags", cfg.File())
+	} else {
+		f.ok("settings", "from the environment, flags and defaults; there is no file")
+	}
+	if err := f.machine(ctx, cfg); err != nil {
+		return nil, err
+	}
+	h, err := openHerd(ctx, cfg)
+	if err != nil {
+		f.fail("herd", "", "%v", err)
+		return f, nil
+	}
+	return f, errors.Join(f.herd(ctx, h), h.close())
+}
+
+// machine looks at what this machine can do as a host.
+func (f *findings) machine(ctx context.Context, cfg *config.Config) error {
+	provider, err := newProvider(cfg, true)
+	if err != nil {
+		return err
+	}
+	if err := provider.Ready(ctx); err != nil {
+		f.fail("provider "+provider.Name(), "", "cannot make VMs on this machine: %v", err)
+		return provider.Close()
+	}
+	f.ok("provider "+provider.Name(), "can make VMs on this machine")
+	for _, l := range provider.Limits() {
+		about := "limit on " + l.Name
+		if l.HeldBy == "" {
+			f.warn(about, l.Note, "nothing holds it here")
+			continue
+		}
+		f.ok(about, "held by %s%s", l.HeldBy, prefixed("; ", l.Note))
+	}
+	return provider.Close()
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func (f *findings) herd(ctx context.Context, h *herd) error {
+	if err := f.redis(ctx, h); err != nil {
+		return err
+	}
+	for name, ping := range map[string]func(context.Context) error{"store": h.store.Ping, "blobs": h.blobs.Ping} {
+		if err := ping(ctx); err != nil {
+			f.fail(name, "", "%v", err)
+		} else {
+			f.ok(name, "can be written")
+		}
+	}
+	if err := f.owners(ctx, h); err != nil {
+		return err
+	}
+	broken, err := h.redis.Audit(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range broken {
+		f.fail("audit", b.Mend, "%s", b.Text)
+	}
+	if len(broken) == 0 {
+		f.ok("audit", "every request and every VM is in exactly one place")
+	}
+	return nil
+}
+
+// redis looks at the server's version, safety and clock.
+func (f *findings) redis(ctx context.Context, h *herd) error {
+	facts, err := h.redis.Server(ctx)
+	if err != nil {
+		return err
+	}
+	if facts["redis_mode"] == embeddedMode {
+		f.warn("redis", "for more than one host or user, run a redis-server and start the herd with --redis URL",
+			"the embedded one at %s: it keeps nothing, waiting work is queued again from the store at the next start", h.cfg.Redis)
+		return nil
+	}
+	version := facts["redis_version"]
+	if major, _, _ := strings.Cut(version, "."); len(major) < 2 && major < "7" {
+		f.fail("redis", "upgrade to 7.0 or later", "version %s is older than 7.0", version)
+	} else {
+		f.ok("redis", "version %s at %s, namespace %s", version, h.cfg.Redis, h.cfg.Namespace)
+	}
+	if facts["aof_enabled"] == "0" {
+		f.warn("redis durability", "set appendonly yes in redis.conf", "AOF is off: a restart forgets what waits until the sweep has put it back")
+	}
+	if policy := facts["maxmemory_policy"]; policy != "" && policy != "noeviction" {
+		f.fail("redis eviction", "set maxmemory-policy noeviction in redis.conf", "the policy %s throws keys away when memory is short: work would be lost until the sweep", policy)
+	}
+	skew, err := h.redis.Skew(ctx)
+	if err != nil {
+		return err
+	}
+	if skew.Abs() > time.Second {
+		f.warn("clock", "keep both clocks right with NTP", "this machine's clock and Redis' differ by %s; times in results are off by that", skew.Round(time.Millisecond))
+	}
+	return nil
+}
+
+func (f *findings) owners(ctx context.Context, h *herd) error {
+	owners, err := h.redis.ListOwners(ctx)
+	if err != nil {
+		return err
+	}
+	hosts, err := h.redis.ListHosts(ctx)
+	if err != nil {
+		return err
+	}
+	roles, versions := map[core.Role]int{}, map[string]bool{}
+	for _, o := range owners {
+		roles[o.Role]++
+		versions[o.Version] = true
+		if o.Late {
+			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its proof of life is late")
+		}
+	}
+	for _, need := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
+		if roles[need] == 0 {
+			f.fail(string(need), "start one: drover "+string(need)+", or drover up", "none is running")
+		}
+	}
+	if len(versions) > 1 {
+		f.warn("versions", "upgrade all components", "components of %d versions are running", len(versions))
+	}
+	for _, host := range hosts {
+		switch {
+		case host.State != core.HostUp:
+			f.warn("host "+host.Name, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
+		case !host.Ready:
+			f.warn("host "+host.Name, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
+		case host.Drain:
+			f.warn("host "+host.Name, "drover host undrain "+host.Name, "is drained")
+		default:
+			f.ok("host "+host.Name, "up, with %s", counts(host.VMs))
+		}
+	}
+	return nil
+}
+
+func (f findings) failed() bool {
+	for _, one := range f {
+		if one.Level == findingFail {
+			return true
+		}
+	}
+	return false
+}
+
+func (f findings) print(w io.Writer) error {
+	terminal := onTerminal(w)
+	colours := map[string]text.Color{findingOK: text.FgGreen, findingWarn: text.FgYellow, findingFail: text.FgRed}
+	var rows []table.Row
+	for _, one := range f {
+		rows = append(rows, table.Row{paint(terminal, colours[one.Level], one.Level), one.About, one.Text})
+		if one.Mend != "" {
+			rows = append(rows, table.Row{"", "", "→ " + one.Mend})
+		}
+	}
+	return printTable(w, "", table.Row{"", "about", "finding"}, rows)
+}

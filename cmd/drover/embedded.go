@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/config"
+	"drover/core/service"
+	"drover/vmfactory"
+)
+
+// withHerd runs an action on the herd that the settings name, or on one of its own.
+func withHerd(c *cli.Context, embedded bool, action func(*cli.Context, *herd) error) error {
+	if embedded {
+		return inEmbeddedHerd(c, core.DefaultPool(c.String("pool")), action)
+	}
+	return client(action)(c)
+}
+
+// inEmbeddedHerd runs an action on a herd in this process, which lives in a
+// temporary folder and ends with the action.
+func inEmbeddedHerd(c *cli.Context, pool core.Pool, action func(*cli.Context, *herd) error) (err error) {
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "drover-")
+	if err != nil {
+		return core.Wrap(err, core.CodeUnavailable, "", "no temporary folder can be made")
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg = cfg.In(dir)
+	cfg.Pools, cfg.Drain = []string{pool.Name}, 0
+	log := logrus.New()
+	log.SetOutput(c.App.ErrWriter)
+	log.SetLevel(logrus.ErrorLevel) // what a person asked for is the action, not the herd
+	if cfg.Source("log_level") != config.Default {
+		if log, err = newLog(cfg, c.App.ErrWriter); err != nil {
+			return err
+		}
+	}
+	e, err := prepareEmbedded(c.Context, cfg, log, true)
+	if err != nil {
+		return err
+	}
+	if err := e.herd.intake.SetPool(c.Context, pool); err != nil {
+		return errors.Join(err, e.release())
+	}
+	group := service.Start(context.WithoutCancel(c.Context), e.services...)
+	err = action(c, e.herd)
+	now, cancel := context.WithCancel(context.Background())
+	cancel() // what still runs is not wanted any more
+	return errors.Join(err, group.Stop(now), e.release())
+}
+
+// embeddedHerd is a whole herd in this process.
+type embeddedHerd struct {
+	herd     *herd
+	redis    *embeddedRedis // nil: a real server is used
+	roles    []role
+	services []service.Service
+	lock     *service.Lock
+}
+
+// prepareEmbedded makes every role, ready to run. With throwaway, VMs die with the process.
+func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLogger, throwaway bool) (e *embeddedHerd, err error) {
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, cfg.Data, "the data folder %s cannot be made: name another with --data", cfg.Data)
+	}
+	e = &embeddedHerd{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.release())
+		}
+	}()
+	if e.lock, err = service.TakeLock(cfg.Data, "herd"); err != nil {
+		return e, err
+	}
+	if cfg.Source("redis") == config.Default {
+		if e.redis, err = startEmbeddedRedis(cfg.Data); err != nil {
+			return e, err
+		}
+	}
+	if e.herd, err = openHerd(ctx, cfg); err != nil {
+		return e, err
+	}
+	if err := e.refill(ctx); err != nil {
+		return e, err
+	}
+	if err := e.build(ctx, surroundings{herd: e.herd, log: log, metrics: newRegistry(e.herd), embedded: throwaway}); err != nil {
+		return e, err
+	}
+	return e, nil
+}
+
+// refill puts the pools and what waits back into a Redis that may have lost them.
+func (e *embeddedHerd) refill(ctx context.Context) error {
+	if _, err := e.herd.intake.RestorePools(ctx); err != nil {
+		return err
+	}
+	for _, name := range e.herd.cfg.Pools {
+		_, err := e.herd.redis.GetPool(ctx, name)
+		if core.Is(err, core.CodeNotFound) {
+			err = e.herd.intake.SetPool(ctx, core.DefaultPool(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	pools, err := e.herd.redis.ListPools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pools {
+		if !slices.Contains(e.herd.cfg.Pools, p.Name) {
+			e.herd.cfg.Pools = append(e.herd.cfg.Pools, p.Name)
+		}
+	}
+	_, err = e.herd.intake.SweepAll(ctx)
+	return err
+}
+
+func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
+	_, factory, err := newFactory(s, func(conf *vmfactory.Config) { conf.StopTimeout = 30 * time.Second })
+	if err != nil {
+		return err
+	}
+	e.roles = append(e.roles, factory)
+	if err := factory.checks["provider"](ctx); err != nil {
+		return err
+	}
+	runner, err := newTestrunner(ctx, s)
+	if err != nil {
+		return err
+	}
+	e.roles = append(e.roles, runner)
+	tasks, err := newTaskrunner(s)
+	if err != nil {
+		return err
+	}
+	e.roles = append(e.roles, tasks)
+	_, watch, err := newOverseer(s)
+	if err != nil {
+		return err
+	}
+	e.roles = append(e.roles, watch)
+	for _, r := range e.roles {
+		e.services = append(e.services, r.service)
+	}
+	return nil
+}
+
+// release frees what a herd that does not run any more holds.
+func (e *embeddedHerd) release() error {
+	var errs []error
+	for _, r := range slices.Backward(e.roles) {
+		errs = append(errs, r.end())
+	}
+	if e.herd != nil {
+		errs = append(errs, e.herd.close())
+	}
+	if e.redis != nil {
+		e.redis.close()
+	}
+	if e.lock != nil {
+		e.lock.Release()
+	}
+	return errors.Join(errs...)
+}
+
+func upCommand() *cli.Command {
+	return &cli.Command{
+		Name: "up", Usage: "run a whole herd in this process, and keep it up", OnUsageError: usageError,
+		Description: "Everything is kept in the data folder, also through kill -9. Without --redis it has a Redis of its\n" +
+			"own that only its owner can reach and that keeps nothing: waiting work is queued again from the store.",
+		Flags: withSettings(nil, "testrunner", "vmfactory", "taskrunner", "overseer"),
+		Action: func(c *cli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			cfg, err := load(c)
+			if err != nil {
+				return err
+			}
+			return up(c, cfg)
+		},
+	}
+}
+
+func up(c *cli.Context, cfg *config.Config) error {
+	log, err := newLog(cfg, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	e, err := prepareEmbedded(c.Context, cfg, log, false)
+	if err != nil {
+		return err
+	}
+	err = e.announce(c.App.Writer)
+	if err == nil {
+		err = service.RunUntilSignal(c.Context, cfg.Drain, func(text string) { log.Info(text) }, e.services...)
+	}
+	return errors.Join(err, e.release())
+}
+
+func (e *embeddedHerd) announce(w io.Writer) error {
+	cfg := e.herd.cfg
+	text := "the herd is up on host " + cfg.Host + ", with everything in " + cfg.Data + "\n" +
+		"try: drover run -- echo hello\n"
+	if e.redis == nil {
+		text = "the herd is up on host " + cfg.Host + ", with its queues in " + cfg.Redis.String() + " and the rest in " + cfg.Data + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+// How often a follower looks for a request that waits: soon at first, so that a
+// warm VM shows, then gently.
+const (
+	followFirst = 2 * time.Millisecond
+	followMost  = 200 * time.Millisecond
+	followRead  = 500 * time.Millisecond
+)
+
+// follower prints a request's live output and knows when it has ended.
+type follower struct {
+	herd   *herd
+	row    core.Row
+	stdout io.Writer
+	stderr io.Writer
+	notice func(text string) // hears of what a person would wonder about; may be nil
+
+	token   string // of the claim that is being printed
+	after   string // position in its output
+	printed map[string]int
+	ended   bool // its output is complete
+}
+
+// follow prints output until the request has its result, and returns that.
+func (f *follower) follow(ctx context.Context) (*core.Result, error) {
+	key := f.row.Spec.Key()
+	pause := followFirst
+	for {
+		row, err := f.herd.store.Get(ctx, f.row.Spec.ID)
+		if err != nil {
+			return nil, err
+		}
+		if row.Result != nil && row.Spec.Key() == key {
+			return row.Result, f.rest(row.Result)
+		}
+		busy, err := f.step(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if busy {
+			pause = followFirst
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+			pause = min(2*pause, followMost)
+		}
+	}
+}
+
+// step prints what there is, and says whether it waited for that itself.
+func (f *follower) step(ctx context.Context, key string) (bool, error) {
+	if f.token == "" || f.ended {
+		place, err := f.herd.redis.Locate(ctx, key)
+		if err != nil || place.Token == "" || place.Token == f.token {
+			return false, err
+		}
+		if f.token != "" && f.notice != nil {
+			f.notice("that attempt was lost to a platform fault; the output begins again")
+		}
+		f.token, f.after, f.ended, f.printed = place.Token, "", false, map[string]int{}
+	}
+	chunks, err := f.herd.redis.Read(ctx, key, f.token, f.after, followRead)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range chunks {
+		f.after = c.ID
+		if c.Stream == "end" {
+			f.ended = true
+			continue
+		}
+		if err := f.print(c.Stream, c.Data); err != nil {
+			return false, err
+		}
+	}
+	if len(chunks) == 0 {
+		// Nothing for a while: it may have moved elsewhere.
+		place, err := f.herd.redis.Locate(ctx, key)
+		f.ended = err == nil && place.Token != f.token
+		return true, err
+	}
+	return !f.ended, nil
+}
+
+func (f *follower) print(stream string, data []byte) error {
+	w := f.stdout
+	if stream == "stderr" {
+		w = f.stderr
+	}
+	f.printed[stream] += len(data)
+	_, err := w.Write(data)
+	return err
+}
+
+// rest prints what live output, which is capped, left out.
+func (f *follower) rest(r *core.Result) error {
+	if f.token != r.Token {
+		f.printed = map[string]int{}
+	}
+	for stream, whole := range map[string]string{"stdout": r.Stdout, "stderr": r.Stderr} {
+		if n := f.printed[stream]; n < len(whole) {
+			if err := f.print(stream, []byte(whole[n:])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it for
+// real, a second one leaves it to the herd.
+func (f *follower) followOrCancel(ctx context.Context) (*core.Result, error) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-signals:
+		case <-ctx.Done():
+			return
+		}
+		if f.notice != nil {
+			f.notice("cancelling; once more to leave it to the herd")
+		}
+		if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) && f.notice != nil {
+			f.notice("it could not be cancelled: " + err.Error())
+		}
+		select {
+		case <-signals:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	result, err := f.follow(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, exitCode(exitStopped)
+	}
+	return result, err
+}
+
+func requestOutput(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "request id")
+	if err != nil {
+		return err
+	}
+	row, err := h.row(c.Context, id)
+	if err != nil {
+		return err
+	}
+	f := &follower{herd: h, row: row, stdout: c.App.Writer, stderr: c.App.ErrWriter, printed: map[string]int{}}
+	switch {
+	case c.Bool("json"):
+		if row.Result == nil {
+			return core.Errorf(core.CodeConflict, id, "request %s has not ended: leave --json away and add --follow to see its output as it comes", id)
+		}
+		return printJSON(c.App.Writer, map[string]any{
+			"id": id, "stdout": row.Result.Stdout, "stderr": row.Result.Stderr, "truncated": row.Result.Truncated,
+		})
+	case row.Result != nil:
+		return f.rest(row.Result)
+	case c.Bool("follow"):
+		_, err := f.follow(c.Context)
+		return err
+	}
+	_, err = f.step(c.Context, row.Spec.Key())
+	return err
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/config"
+	"drover/core/intake"
+	"drover/core/redisstore"
+	"drover/core/resultstore"
+)
+
+// herd is what every command needs of a herd: its Redis, its stores, its intake.
+type herd struct {
+	cfg    *config.Config
+	redis  *redisstore.Store
+	store  core.ResultStore
+	blobs  core.Blobs
+	intake *intake.Intake
+}
+
+// openHerd connects to the herd that the settings name.
+func openHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
+	h := &herd{cfg: cfg}
+	var err error
+	if h.redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
+		return nil, noHerd(err, cfg)
+	}
+	if h.store, err = resultstore.Open(ctx, cfg.Store.Reveal()); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	if h.blobs, err = blobstore.Open(ctx, cfg.Blobs.Reveal()); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	h.intake = &intake.Intake{Store: h.store, Queue: h.redis, Pools: h.redis, Tasks: h.redis, Blobs: h.blobs}
+	return h, nil
+}
+
+func redisOptions(cfg *config.Config) redisstore.Options {
+	return redisstore.Options{
+		URL: cfg.Redis.Reveal(), Namespace: cfg.Namespace,
+		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes),
+	}
+}
+
+// noHerd says how to start a herd when there is none to talk to.
+func noHerd(err error, cfg *config.Config) error {
+	if !core.Is(err, core.CodeUnavailable) {
+		return err
+	}
+	return core.Wrap(err, core.CodeUnavailable, "", "%s", fmt.Sprintf(`there is no herd at %s (%s).
+Start one with: drover up
+or name a running one with --redis URL and --store URL, or DROVER_REDIS and DROVER_STORE;
+to run a single command without a herd: drover run --embedded -- CMD`, cfg.Redis, cfg.Source("redis")))
+}
+
+func (h *herd) close() error {
+	var errs []error
+	if h.redis != nil {
+		errs = append(errs, h.redis.Close())
+	}
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	if h.blobs != nil {
+		errs = append(errs, h.blobs.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+func hostCommand() *cli.Command {
+	return &cli.Command{
+		Name: "host", Usage: "look at hosts and drain them", OnUsageError: usageError,
+		Subcommands: []*cli.Command{
+			clientCommand("list", "list hosts and what runs on them", "", nil, listHosts),
+			clientCommand("drain", "let a host take no new work", "HOST", nil, drainHost(true)),
+			clientCommand("undrain", "let a drained host take work again", "HOST", nil, drainHost(false)),
+			clientCommand("forget", "remove a host that is down for good", "HOST", nil, forgetHost),
+		},
+	}
+}
+
+func listHosts(c *cli.Context, h *herd) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	hosts, err := h.redis.ListHosts(c.Context)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(hosts))
+	}
+	rows := make([]table.Row, len(hosts))
+	for i, host := range hosts {
+		rows[i] = table.Row{
+			host.Name, hostState(host), lateness(host.Deadline), host.CPU, size(host.Memory), counts(host.VMs), strings.Join(host.Owners, " "),
+		}
+	}
+	return printTable(c.App.Writer, "no hosts: start components with drover up, or drover vmfactory and drover testrunner",
+		table.Row{"host", "state", "heartbeat", "cpus", "memory", "vms", "owners"}, rows)
+}
+
+func hostState(h core.HostInfo) string {
+	state := string(h.State)
+	if h.Drain {
+		state += ", drained"
+	}
+	if !h.Ready {
+		state += ", not reconciled yet"
+	}
+	return state
+}
+
+// lateness says whether a proof of life is due.
+func lateness(deadline int64) string {
+	late := time.Since(time.UnixMilli(deadline))
+	if late <= 0 {
+		return "in time"
+	}
+	return "late by " + late.Round(100*time.Millisecond).String()
+}
+
+func counts(m map[string]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func drainHost(on bool) func(*cli.Context, *herd) error {
+	return func(c *cli.Context, h *herd) error {
+		host, err := oneArg(c, "host")
+		if err != nil {
+			return err
+		}
+		if err := h.redis.Drain(c.Context, host, on); err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(c.App.Writer, map[string]any{"host": host, "drain": on})
+		}
+		text := "host %s takes work again\n"
+		if on {
+			text = "host %s takes no new work; what it has in hand it finishes\n"
+		}
+		_, err = fmt.Fprintf(c.App.Writer, text, host)
+		return err
+	}
+}
+
+func forgetHost(c *cli.Context, h *herd) error {
+	host, err := oneArg(c, "host")
+	if err != nil {
+		return err
+	}
+	if err := h.redis.ForgetHost(c.Context, host); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, map[string]any{"host": host, "forgotten": true})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "host %s is forgotten\n", host)
+	return err
+}

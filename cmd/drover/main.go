@@ -1,0 +1,100 @@
+// Command drover is the one program of the herd: its components, its client
+// commands, and a whole herd in one process. Here flags become settings, parts
+// are wired together, and errors become exit codes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	_ "drover/core/guest/boot" // a VM's agent is this executable under another name
+)
+
+// version is set by the build.
+var version = "dev"
+
+// Exit codes of drover itself. A run's command has its own.
+const (
+	exitFault    = 1   // something failed
+	exitUsage    = 2   // wrong flags, arguments or settings
+	exitNotFound = 3   // no such request, pool or host
+	exitRefused  = 4   // the state or a limit does not allow it; later it may
+	exitNoHerd   = 5   // Redis or the store cannot be reached
+	exitTimeout  = 124 // a run's time limit, as timeout(1) says it
+	exitPlatform = 125 // a run that drover itself could not bring to an end
+	exitStopped  = 130 // cancelled, as a shell says it of Ctrl-C
+	exitSignal   = 128 // plus the number of the signal that ended a run
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program, and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := &cli.App{
+		Name: "drover", Version: version,
+		Usage:    "run untrusted jobs, each in its own fresh container, on a herd of hosts",
+		Commands: commands(),
+		Reader:   stdin, Writer: stdout, ErrWriter: stderr,
+		Flags:                  settingFlags(),
+		EnableBashCompletion:   true,
+		UseShortOptionHandling: true,
+		Suggest:                true,
+		ExitErrHandler:         func(*cli.Context, error) {},
+		OnUsageError:           usageError,
+		CommandNotFound: func(c *cli.Context, name string) {
+			fmt.Fprintf(c.App.ErrWriter, "drover: there is no command %q; see drover help\n", name)
+		},
+	}
+	err := app.RunContext(ctx, args)
+	if err == nil {
+		return 0
+	}
+	var code exitCode
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	fmt.Fprintf(stderr, "drover: %v\n", err)
+	return codeOf(err)
+}
+
+// exitCode ends the program with a code and no message: all was said.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+func codeOf(err error) int {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeLimit:
+		return exitUsage
+	case core.CodeNotFound:
+		return exitNotFound
+	case core.CodeConflict, core.CodeEnded, core.CodeFull, core.CodeBusy, core.CodeForbidden:
+		return exitRefused
+	case core.CodeUnavailable, core.CodeVersion:
+		return exitNoHerd
+	case core.CodeStale, core.CodeFenced, core.CodeBadVM, core.CodeInternal:
+		return exitFault
+	}
+	return exitFault
+}
+
+func usageError(c *cli.Context, err error, _ bool) error {
+	return core.Errorf(core.CodeInvalid, "", "%v; see drover %s --help", err, c.Command.Name)
+}
+
+func commands() []*cli.Command {
+	return []*cli.Command{
+		demoCommand(), upCommand(), runCommand(), submitCommand(),
+		requestCommand(), vmCommand(), hostCommand(), poolCommand(), doctorCommand(),
+		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
+		benchCommand(),
+	}
+}

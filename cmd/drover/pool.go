@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/docker/go-units"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+func poolCommand() *cli.Command {
+	return &cli.Command{
+		Name: "pool", Usage: "look at pools and set them", OnUsageError: usageError,
+		Subcommands: []*cli.Command{
+			clientCommand("list", "list pools, their VMs and what waits for them", "", nil, listPools),
+			clientCommand("show", "show all settings of a pool", "POOL", nil, showPool),
+			clientCommand("set", "make a pool, or change those settings of it that are named", "POOL", poolFlags(), setPool),
+		},
+	}
+}
+
+func poolFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "vm-provider", Usage: "what makes its VMs: `PROVIDER` local"},
+		&cli.StringFlag{Name: "image", Usage: "the provider's name of its file system"},
+		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
+		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
+		&cli.BoolFlag{Name: "paused", Usage: "start no request of it (--paused=false to go on)"},
+		&cli.DurationFlag{Name: "timeout", Usage: "most wall time of a run, and what one gets that asks for none"},
+		&cli.StringFlag{Name: "memory", Usage: "most memory of a run, such as `256MiB`"},
+		&cli.StringFlag{Name: "disk", Usage: "most bytes in each writable place"},
+		&cli.StringFlag{Name: "file-size", Usage: "most bytes of one file"},
+		&cli.IntFlag{Name: "pids", Usage: "most processes and threads"},
+		&cli.IntFlag{Name: "open-files", Usage: "most open files of a process"},
+		&cli.StringFlag{Name: "output", Usage: "bytes kept of each of stdout and stderr"},
+		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0 is for ever"},
+		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
+		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
+		&cli.StringFlag{Name: "on-host-loss", Usage: "what becomes of the work of a lost host: `POLICY` requeue or fail"},
+	}
+}
+
+func setPool(c *cli.Context, h *herd) error {
+	name, err := oneArg(c, "pool's name")
+	if err != nil {
+		return err
+	}
+	p, err := h.redis.GetPool(c.Context, name)
+	if core.Is(err, core.CodeNotFound) {
+		p, err = core.DefaultPool(name), nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := applyPoolFlags(c, &p); err != nil {
+		return err
+	}
+	if err := h.intake.SetPool(c.Context, p); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, p)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "pool %s is set; drover pool show %s shows it\n", name, name)
+	return err
+}
+
+func applyPoolFlags(c *cli.Context, p *core.Pool) error {
+	for name, into := range map[string]*string{"vm-provider": &p.Provider, "image": &p.Image, "on-host-loss": &p.OnHostLoss} {
+		if c.IsSet(name) {
+			*into = c.String(name)
+		}
+	}
+	for name, into := range map[string]*int{
+		"warm": &p.Warm, "max": &p.Max, "pids": &p.Limits.Pids, "open-files": &p.Limits.OpenFiles, "max-waiting-each": &p.MaxWaiting,
+	} {
+		if c.IsSet(name) {
+			*into = c.Int(name)
+		}
+	}
+	for name, into := range map[string]*int64{
+		"memory": &p.Limits.Memory, "disk": &p.Limits.Disk, "file-size": &p.Limits.FileSize, "output": &p.Limits.Output,
+	} {
+		if err := sizeFlag(c, name, into); err != nil {
+			return err
+		}
+	}
+	if c.IsSet("paused") {
+		p.Paused = c.Bool("paused")
+	}
+	if c.IsSet("timeout") {
+		p.Limits.Timeout = c.Duration("timeout")
+	}
+	if c.IsSet("max-wait") {
+		p.MaxWait = c.Duration("max-wait")
+	}
+	if c.IsSet("stage-timeout") {
+		p.StageTimeout = c.Duration("stage-timeout")
+	}
+	return nil
+}
+
+// sizeFlag reads a flag that is a number of bytes, if it was given.
+func sizeFlag(c *cli.Context, name string, into *int64) error {
+	if !c.IsSet(name) {
+		return nil
+	}
+	n, err := units.RAMInBytes(c.String(name))
+	if err != nil || n < 0 {
+		return core.Errorf(core.CodeInvalid, name, "--%s %q is not a size: write a number and a unit, such as 64MiB", name, c.String(name))
+	}
+	*into = n
+	return nil
+}
+
+func listPools(c *cli.Context, h *herd) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	pools, err := h.redis.ListPools(c.Context)
+	if err != nil {
+		return err
+	}
+	waiting, err := h.redis.Waiting(c.Context)
+	if err != nil {
+		return err
+	}
+	vms, err := h.redis.ListVMs(c.Context, "")
+	if err != nil {
+		return err
+	}
+	type poolView struct {
+		core.Pool
+		Waiting map[core.Class]int `json:"waiting"`
+		VMs     map[string]int     `json:"vms"`
+	}
+	views := make([]poolView, len(pools))
+	for i, p := range pools {
+		views[i] = poolView{Pool: p, Waiting: map[core.Class]int{}, VMs: map[string]int{}}
+		for _, q := range waiting {
+			if q.Pool == p.Name {
+				views[i].Waiting[q.Class] = q.Waiting
+			}
+		}
+		for _, vm := range vms {
+			if vm.Pool == p.Name {
+				views[i].VMs[string(vm.State)]++
+			}
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, views)
+	}
+	rows := make([]table.Row, len(views))
+	for i, v := range views {
+		rows[i] = table.Row{
+			v.Name, v.Provider, fmt.Sprintf("%d of at most %d", v.Warm, v.Max), pausedWord(v.Paused),
+			v.Waiting[core.ClassHigh], v.Waiting[core.ClassNormal], v.Waiting[core.ClassLow], counts(v.VMs),
+		}
+	}
+	return printTable(c.App.Writer, "no pools: make one with drover pool set NAME",
+		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms"}, rows)
+}
+
+func pausedWord(paused bool) string {
+	if paused {
+		return "paused"
+	}
+	return ""
+}
+
+func showPool(c *cli.Context, h *herd) error {
+	name, err := oneArg(c, "pool's name")
+	if err != nil {
+		return err
+	}
+	p, err := h.redis.GetPool(c.Context, name)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, p)
+	}
+	l := p.Limits
+	return printTable(c.App.Writer, "", table.Row{"setting", "value"}, []table.Row{
+		{"pool", p.Name}, {"provider", p.Provider}, {"image", p.Image}, {"warm", p.Warm}, {"max", p.Max}, {"paused", p.Paused},
+		{"timeout", l.Timeout}, {"memory", size(l.Memory)}, {"disk", size(l.Disk)}, {"file size", size(l.FileSize)},
+		{"pids", l.Pids}, {"open files", l.OpenFiles}, {"output", size(l.Output)},
+		{"max wait", p.MaxWait}, {"max waiting of one submitter", p.MaxWaiting}, {"stage timeout", p.StageTimeout}, {"on host loss", p.OnHostLoss},
+	})
+}

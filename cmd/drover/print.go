@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+// printJSON prints one value, indented.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// printTable prints rows under a header, or a sentence if there are none.
+func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) error {
+	if len(rows) == 0 {
+		_, err := io.WriteString(w, empty+"\n")
+		return err
+	}
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatUpper
+	t.SetStyle(style)
+	t.AppendHeader(header)
+	t.AppendRows(rows)
+	_, err := io.WriteString(w, t.Render()+"\n")
+	return err
+}
+
+// onTerminal says whether w is a terminal that wants colours.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// paint colours text for a terminal only.
+func paint(terminal bool, colour text.Color, s string) string {
+	if !terminal {
+		return s
+	}
+	return text.Escape(s, colour.EscapeSeq())
+}
+
+// millis shows a time in ms; -1 is one that was never reached.
+func millis(ms int64) string {
+	switch {
+	case ms < 0:
+		return "-"
+	case ms < 10_000:
+		return strconv.FormatInt(ms, 10) + " ms"
+	}
+	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
+}
+
+// span is the time between two of a result's times; -1 if either was never reached.
+func span(from, to int64) int64 {
+	if from < 0 || to < 0 {
+		return -1
+	}
+	return to - from
+}
+
+// since shows how long ago a moment in ms since 1970 was.
+func since(ms int64) string {
+	if ms <= 0 {
+		return "-"
+	}
+	return units.HumanDuration(time.Since(time.UnixMilli(ms))) + " ago"
+}
+
+// size shows bytes.
+func size(n int64) string { return units.BytesSize(float64(n)) }
+
+// points shows a score without needless digits; "-" for none.
+func points(p *float64) string {
+	if p == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*p, 'g', 6, 64)
+}
+
+// clean makes text of users safe for a terminal: no control characters.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '·'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+// printReport prints a graded submission as a person likes to read it.
+func printReport(w io.Writer, r *core.Result) error {
+	terminal := onTerminal(w)
+	verdict := harness.VerdictOf(r)
+	head := paint(terminal, verdictColour(verdict), string(verdict))
+	if r.Score != nil && r.MaxScore != nil {
+		head = fmt.Sprintf("%s  %s of %s points  %s", bar(terminal, *r.Score, *r.MaxScore, 30), points(r.Score), points(r.MaxScore), head)
+	}
+	if _, err := fmt.Fprintln(w, head); err != nil {
+		return err
+	}
+	if r.Reason != "" {
+		if _, err := fmt.Fprintln(w, clean(r.Reason)); err != nil {
+			return err
+		}
+	}
+	if len(r.Tests) > 0 {
+		if err := printTests(w, terminal, r.Tests); err != nil {
+			return err
+		}
+	}
+	if r.Blame == core.BlameHarness && r.Stderr != "" {
+		if _, err := fmt.Fprintf(w, "\nthe harness wrote to its standard error:\n%s\n", clean(tail(r.Stderr, 2000))); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\nrequest %s: waited %s, staged in %s, ran %s on %s; memory %s\n", r.ID,
+		millis(r.Times.Claimed), millis(span(r.Times.Claimed, r.Times.Started)),
+		millis(span(r.Times.Started, r.Times.Finished)), r.Host, size(r.Usage.MemoryPeakBytes))
+	return err
+}
+
+func printTests(w io.Writer, terminal bool, tests []core.Test) error {
+	var rows []table.Row
+	for _, t := range tests {
+		rows = append(rows, table.Row{mark(terminal, t.Score, t.MaxScore), clean(t.Name), outOf(t.Score, t.MaxScore), bar(terminal, t.Score, t.MaxScore, 10)})
+		for _, p := range t.Parts {
+			rows = append(rows, table.Row{mark(terminal, p.Score, p.MaxScore), "  " + clean(p.Name), outOf(p.Score, p.MaxScore), ""})
+		}
+		for line := range strings.Lines(strings.TrimSpace(t.Message)) {
+			rows = append(rows, table.Row{"", "    " + clean(strings.TrimRight(line, "\n")), "", ""})
+		}
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return printTable(w, "", table.Row{"", "test", "points", ""}, rows)
+}
+
+func outOf(score, most float64) string {
+	if most <= 0 {
+		return points(&score)
+	}
+	return points(&score) + " / " + points(&most)
+}
+
+// mark is a sign for a test: all points, some, none. Without a maximum only a
+// negative score is bad.
+func mark(terminal bool, score, most float64) string {
+	switch {
+	case score >= most && score >= 0:
+		return paint(terminal, text.FgGreen, "✓")
+	case score > 0:
+		return paint(terminal, text.FgYellow, "~")
+	}
+	return paint(terminal, text.FgRed, "✗")
+}
+
+// bar draws a share of width cells.
+func bar(terminal bool, score, most float64, width int) string {
+	if most <= 0 {
+		return ""
+	}
+	share := min(max(score/most, 0), 1)
+	full := int(share*float64(width) + 0.5)
+	colour := text.FgYellow
+	switch full {
+	case 0:
+		colour = text.FgRed
+	case width:
+		colour = text.FgGreen
+	}
+	return paint(terminal, colour, strings.Repeat("█", full)) + strings.Repeat("░", width-full)
+}
+
+func verdictColour(v harness.Verdict) text.Color {
+	switch v {
+	case harness.Passed:
+		return text.FgGreen
+	case harness.Partial:
+		return text.FgYellow
+	default:
+		return text.FgRed
+	}
+}
+
+// tail is the end of a text, at most n bytes.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return "…" + s[len(s)-n:]
+}

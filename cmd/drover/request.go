@@ -1,0 +1,245 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os/user"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+func requestCommand() *cli.Command {
+	return &cli.Command{
+		Name: "request", Usage: "look at, cancel and rerun requests", OnUsageError: usageError,
+		Subcommands: []*cli.Command{
+			clientCommand("list", "list requests, newest first", "", []cli.Flag{
+				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, completed, failed, cancelled, timed_out, dead); repeatable"},
+				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
+				&cli.StringFlag{Name: "pool", Usage: "only those of pool `P`"},
+				&cli.StringFlag{Name: "assignment", Usage: "only those for assignment `A`"},
+				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with request `ID`"},
+				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
+			}, listRequests),
+			clientCommand("show", "show one request, where it is and what became of it", "ID", nil, showRequest),
+			clientCommand("output", "print a request's standard output, its standard error to standard error", "ID", []cli.Flag{
+				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends"},
+			}, requestOutput),
+			clientCommand("cancel", "stop a request wherever it is", "ID", nil, cancelRequest),
+			clientCommand("rerun", "run an ended request again", "ID", nil, rerunRequest),
+		},
+	}
+}
+
+func listRequests(c *cli.Context, h *herd) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	f := core.Filter{
+		Submitter: c.String("submitter"), Pool: c.String("pool"), Assignment: c.String("assignment"),
+		Before: c.String("before"), Limit: c.Int("limit"),
+	}
+	if f.Limit < 1 || f.Limit > 1000 {
+		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 1000", f.Limit)
+	}
+	for _, s := range c.StringSlice("state") {
+		state := core.RequestState(s)
+		if state != core.RequestQueued && !state.Terminal() {
+			return core.Errorf(core.CodeInvalid, s, "--state %q is none: use queued (not ended yet), completed, failed, cancelled, timed_out or dead", s)
+		}
+		f.States = append(f.States, state)
+	}
+	found, err := h.store.List(c.Context, f)
+	if err != nil {
+		return err
+	}
+	views := make([]view, len(found))
+	for i, row := range found {
+		if views[i], err = h.view(c.Context, row); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, views)
+	}
+	rows := make([]table.Row, len(views))
+	for i, v := range views {
+		rows[i] = table.Row{v.ID, v.State, v.Blame, score(v), v.Submitter, v.Pool, since(v.Times.Submitted), firstLine(v.Reason)}
+	}
+	return printTable(c.App.Writer, "no requests", table.Row{"id", "state", "blame", "score", "submitter", "pool", "submitted", "reason"}, rows)
+}
+
+// view is a request as people and programs see it: its result, or, until it has
+// one, the same fields with its place in Redis.
+type view struct {
+	core.Result
+	Submitter  string      `json:"submitter"`
+	Class      core.Class  `json:"class"`
+	Assignment string      `json:"assignment,omitempty"`
+	Place      *core.Place `json:"place,omitempty"`
+}
+
+func (h *herd) view(ctx context.Context, row core.Row) (view, error) {
+	v := view{Submitter: row.Spec.Submitter, Class: row.Spec.Class, Assignment: row.Spec.Assignment}
+	if row.Result != nil {
+		v.Result = *row.Result
+		return v, nil
+	}
+	v.ID, v.Generation, v.Pool, v.State = row.Spec.ID, row.Spec.Generation, row.Spec.Pool, row.State
+	v.Times = core.Times{Submitted: row.Spec.Submitted, Queued: -1, Claimed: -1, Started: -1, Finished: -1}
+	place, err := h.redis.Locate(ctx, row.Spec.Key())
+	if err != nil {
+		return v, err
+	}
+	if place.State == "" {
+		v.Reason = "accepted, not in Redis yet: the overseer's sweep puts it there"
+		return v, nil
+	}
+	v.Place, v.State, v.VM, v.Token, v.Attempt = &place, place.State, place.VM, place.Token, place.Attempts+1
+	if _, host, err := core.ParseOwner(place.Owner); err == nil {
+		v.Host = host
+	}
+	return v, nil
+}
+
+func score(v view) string {
+	if v.Score == nil {
+		return ""
+	}
+	return points(v.Score) + " / " + points(v.MaxScore)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(clean(s), "\n")
+	if len(line) > 80 {
+		line = line[:77] + "..."
+	}
+	return line
+}
+
+func showRequest(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "request id")
+	if err != nil {
+		return err
+	}
+	row, err := h.row(c.Context, id)
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c.Context, row)
+	if err != nil {
+		return err
+	}
+	history, err := h.store.Attempts(c.Context, id)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, struct {
+			view
+			Attempts []core.Attempt `json:"attempts"`
+		}{v, history})
+	}
+	return printView(c.App.Writer, v, history)
+}
+
+func printView(w io.Writer, v view, history []core.Attempt) error {
+	rows := []table.Row{{"request", v.ID}, {"state", v.State}, {"submitter", v.Submitter}, {"pool", v.Pool}, {"class", v.Class}}
+	add := func(name, value string) {
+		if value != "" && value != "-" {
+			rows = append(rows, table.Row{name, value})
+		}
+	}
+	add("assignment", v.Assignment)
+	if v.Place != nil {
+		add("ahead of it", fmt.Sprintf("%d of the same submitter", v.Place.Ahead))
+		add("held by", v.Place.Owner)
+	}
+	add("blame", string(v.Blame))
+	add("reason", clean(v.Reason))
+	if v.State.Terminal() {
+		add("verdict", string(harness.VerdictOf(&v.Result)))
+		add("exit code", fmt.Sprint(v.ExitCode))
+	}
+	add("signal", v.Signal)
+	add("score", score(v))
+	add("host, VM", strings.Trim(v.Host+", "+v.VM, ", "))
+	add("submitted", since(v.Times.Submitted))
+	add("waited", millis(v.Times.Claimed))
+	add("staged", millis(span(v.Times.Claimed, v.Times.Started)))
+	add("ran", millis(span(v.Times.Started, v.Times.Finished)))
+	if v.Usage.WallMs > 0 {
+		add("processor", millis(v.Usage.CPUMs))
+		add("memory", size(v.Usage.MemoryPeakBytes))
+	}
+	for _, limit := range slices.Sorted(maps.Keys(v.HeldBy)) {
+		add("limit on "+limit, "held by "+v.HeldBy[limit])
+	}
+	if err := printTable(w, "", table.Row{"", ""}, rows); err != nil {
+		return err
+	}
+	var tries []table.Row
+	for _, a := range history {
+		accepted := "refused: too late"
+		if a.Accepted {
+			accepted = "the result"
+		}
+		tries = append(tries, table.Row{a.Result.Generation, a.Result.Attempt, a.Result.State, a.Result.Host, since(a.Recorded), accepted})
+	}
+	if len(tries) < 2 {
+		return nil
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return printTable(w, "", table.Row{"generation", "attempt", "state", "host", "recorded", ""}, tries)
+}
+
+func cancelRequest(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "request id")
+	if err != nil {
+		return err
+	}
+	state, err := h.intake.Cancel(c.Context, id, person())
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, map[string]string{"id": id, "state": string(state)})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "request %s is %s\n", id, state)
+	return err
+}
+
+func rerunRequest(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "request id")
+	if err != nil {
+		return err
+	}
+	row, err := h.intake.Rerun(c.Context, id)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, map[string]any{"id": id, "generation": row.Spec.Generation, "state": row.State})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "request %s runs again as generation %d\n", id, row.Spec.Generation)
+	return err
+}
+
+// person names who types the command, as far as the machine knows.
+func person() string {
+	u, err := user.Current()
+	if err != nil {
+		return "operator"
+	}
+	return cmp.Or(u.Username, "operator")
+}

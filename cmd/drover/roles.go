@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/config"
+	"drover/core/service"
+	"drover/overseer"
+	"drover/taskrunner"
+	"drover/testrunner"
+	"drover/vmfactory"
+	"drover/vmfactory/local"
+)
+
+// role is one component, ready to run.
+type role struct {
+	service service.Service
+	checks  map[string]service.Check
+	close   func() error // what it holds beside its loop; may be nil
+}
+
+// surroundings are what every role is made from.
+type surroundings struct {
+	herd     *herd
+	log      logrus.FieldLogger
+	metrics  prometheus.Registerer
+	embedded bool // VMs die with this process
+}
+
+// registration is what an owner of this host says of itself.
+func registration(cfg *config.Config, kind core.Role, n int) (core.Registration, error) {
+	// Two programs of one machine that use different run folders are two machines
+	// to Redis: one of them would destroy the other's VMs.
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return core.Registration{}, core.Wrap(err, core.CodeUnavailable, "", "this machine's boot id cannot be read: is /proc mounted?")
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSpace(string(boot)) + " " + cfg.Run))
+	var facts unix.Sysinfo_t
+	if err := unix.Sysinfo(&facts); err != nil {
+		return core.Registration{}, core.Wrap(err, core.CodeUnavailable, "", "this machine's memory cannot be measured")
+	}
+	return core.Registration{
+		Owner: core.OwnerName(kind, cfg.Host, n), Host: cfg.Host, Machine: hex.EncodeToString(sum[:8]), PID: os.Getpid(),
+		Version: version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: int64(facts.Totalram) * int64(facts.Unit),
+	}, nil
+}
+
+// named takes a free number for an owner of this host.
+func named(cfg *config.Config, kind core.Role) (core.Registration, *service.Lock, error) {
+	const most = 64
+	n, lock, err := service.TakeNumber(filepath.Join(cfg.Run, "locks"), kind, most)
+	if err != nil {
+		return core.Registration{}, nil, err
+	}
+	reg, err := registration(cfg, kind, n)
+	if err != nil {
+		lock.Release()
+		return core.Registration{}, nil, err
+	}
+	return reg, lock, nil
+}
+
+func newTestrunner(ctx context.Context, s surroundings) (role, error) {
+	cfg := s.herd.cfg
+	reg, lock, err := named(cfg, core.RoleTestrunner)
+	if err != nil {
+		return role{}, err
+	}
+	cache, err := blobstore.OpenCache(ctx, filepath.Join(cfg.Run, "cache"), int64(cfg.CacheBytes), s.herd.blobs)
+	if err != nil {
+		lock.Release()
+		return role{}, err
+	}
+	r, err := testrunner.New(testrunner.Config{
+		Registration: reg, Pools: cfg.Pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: filepath.Join(cfg.Data, "spool"),
+		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
+	}, testrunner.Parts{
+		Owners: s.herd.redis, Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
+		Blobs: s.herd.blobs, Harnesses: cache, Log: s.log, Collect: s.metrics,
+	})
+	if err != nil {
+		lock.Release()
+		return role{}, errors.Join(err, cache.Close())
+	}
+	return role{
+		service: service.Service{Name: "testrunner", Run: r.Run, Drain: r.Drain},
+		checks:  s.herd.checks(),
+		close: func() error {
+			lock.Release()
+			return cache.Close()
+		},
+	}, nil
+}
+
+// newProvider makes the provider that the settings name.
+func newProvider(cfg *config.Config, embedded bool) (vmfactory.Provider, error) {
+	if cfg.Provider != "local" {
+		return nil, core.Errorf(core.CodeInvalid, cfg.Provider, "there is no provider %q in this program: use local", cfg.Provider)
+	}
+	return local.New(local.Config{Run: cfg.Run, TieToProcess: embedded})
+}
+
+func newFactory(s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
+	cfg := s.herd.cfg
+	provider, err := newProvider(cfg, s.embedded)
+	if err != nil {
+		return nil, role{}, err
+	}
+	reg, err := registration(cfg, core.RoleVMFactory, 0)
+	if err != nil {
+		return nil, role{}, errors.Join(err, provider.Close())
+	}
+	conf := vmfactory.Config{
+		Registration: reg, Pools: cfg.Pools, RunDir: cfg.Run, MaxVMs: cfg.MaxVMs, Poll: cfg.Poll, CheckEvery: cfg.CheckEvery,
+		ReconcileEvery: cfg.ReconcileEvery, CreateTimeout: cfg.CreateTimeout, DestroyTimeout: cfg.DestroyTimeout,
+		DestroyOnStop: s.embedded,
+	}
+	if adjust != nil {
+		adjust(&conf)
+	}
+	f, err := vmfactory.New(conf, vmfactory.Parts{
+		VMs: s.herd.redis, Owners: s.herd.redis, Providers: []vmfactory.Provider{provider}, Log: s.log,
+	})
+	if err == nil {
+		err = s.metrics.Register(f.Collector())
+	}
+	if err != nil {
+		return nil, role{}, errors.Join(err, provider.Close())
+	}
+	checks := s.herd.checks()
+	checks["provider"] = provider.Ready
+	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, checks: checks, close: provider.Close}, nil
+}
+
+func newTaskrunner(s surroundings) (role, error) {
+	cfg := s.herd.cfg
+	reg, lock, err := named(cfg, core.RoleTaskrunner)
+	if err != nil {
+		return role{}, err
+	}
+	t, err := taskrunner.New(taskrunner.Config{
+		Registration: reg, Slots: cfg.Slots, Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
+	}, taskrunner.Parts{
+		Owners: s.herd.redis, Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Log: s.log,
+	})
+	if err == nil {
+		err = s.metrics.Register(t.Collector())
+	}
+	if err != nil {
+		lock.Release()
+		return role{}, err
+	}
+	return role{
+		service: service.Service{Name: "taskrunner", Run: t.Run, Drain: t.Drain}, checks: s.herd.checks(),
+		close: func() error {
+			lock.Release()
+			return nil
+		},
+	}, nil
+}
+
+func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
+	cfg := s.herd.cfg
+	o, err := overseer.New(overseer.Config{
+		Suspect: cfg.Suspect, Down: cfg.Down, MaxAttempts: cfg.MaxAttempts,
+		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones,
+	}, overseer.Parts{
+		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Pools: s.herd.redis, Store: s.herd.store,
+		Intake: s.herd.intake, Log: s.log,
+	})
+	if err == nil {
+		err = s.metrics.Register(o.Collector())
+	}
+	if err != nil {
+		return nil, role{}, err
+	}
+	return o, role{service: service.Service{Name: "overseer", Run: o.Run}, checks: s.herd.checks()}, nil
+}
+
+// checks are what every component's /healthz asks.
+func (h *herd) checks() map[string]service.Check {
+	return map[string]service.Check{"redis": h.redis.Ping, "store": h.store.Ping, "blobs": h.blobs.Ping}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+)
+
+// maxFileBytes bounds one file that a client sends.
+const maxFileBytes = 64 << 20
+
+func runCommand() *cli.Command {
+	own := append([]cli.Flag{
+		&cli.StringSliceFlag{Name: "file", Usage: "put the file `PATH` into the command's folder; repeatable"},
+		&cli.StringFlag{Name: "stdin", Usage: "give the command the file `PATH` as standard input, or - for drover's own"},
+		&cli.StringSliceFlag{Name: "env", Usage: "set `NAME=VALUE` for the command; repeatable"},
+		&cli.BoolFlag{Name: "embedded", Usage: "need no herd: run one for this command alone"},
+	}, requestFlags()...)
+	return &cli.Command{
+		Name: "run", Usage: "run a command in a fresh VM", ArgsUsage: "-- CMD ARG...", OnUsageError: usageError,
+		Description: "Streams the command's output as it comes and exits with its exit code; 124 if it ran into its time\n" +
+			"limit, 128 and the signal's number if a signal ended it, 130 if it was cancelled, 125 if drover could\n" +
+			"not bring it to an end. Ctrl-C cancels it.",
+		Flags: withSettings(append(own, jsonFlag())),
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return core.Errorf(core.CodeInvalid, "", "no command to run: drover run [flags] -- CMD ARG...")
+			}
+			return withHerd(c, c.Bool("embedded"), runInHerd)
+		},
+	}
+}
+
+// requestFlags are those of every command that makes a request.
+func requestFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: "default"},
+		&cli.StringFlag{Name: "class", Usage: "its weight: `CLASS` high, normal or low", Value: string(core.ClassNormal)},
+		&cli.StringFlag{Name: "submitter", Usage: "on whose behalf; turns are fair between submitters (default: who you are)"},
+		&cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` again gets the first request"},
+		&cli.DurationFlag{Name: "timeout", Usage: "most wall time (default: the pool's)"},
+		&cli.StringFlag{Name: "memory", Usage: "most memory, such as `64MiB` (default: the pool's)"},
+	}
+}
+
+// requestSpec starts a spec from the flags of requestFlags.
+func requestSpec(c *cli.Context) (core.Spec, error) {
+	spec := core.Spec{
+		Pool: c.String("pool"), Class: core.Class(c.String("class")), Idempotency: c.String("key"),
+		Submitter: cmp.Or(c.String("submitter"), submitterName()),
+	}
+	if c.IsSet("timeout") {
+		if spec.Limits.Timeout = c.Duration("timeout"); spec.Limits.Timeout <= 0 {
+			return spec, core.Errorf(core.CodeInvalid, "timeout", "--timeout %s must be above 0", spec.Limits.Timeout)
+		}
+	}
+	return spec, sizeFlag(c, "memory", &spec.Limits.Memory)
+}
+
+// submitterName makes a valid name of who types the command.
+func submitterName() string {
+	name := []byte{}
+	for _, b := range []byte(person()) {
+		if b >= 'A' && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		if b >= 'a' && b <= 'z' || b >= '0' && b <= '9' {
+			name = append(name, b)
+		}
+	}
+	return cmp.Or(string(name[:min(len(name), core.MaxNameLen)]), "somebody")
+}
+
+func runInHerd(c *cli.Context, h *herd) error {
+	spec, err := requestSpec(c)
+	if err != nil {
+		return err
+	}
+	spec.Command, spec.Env = c.Args().Slice(), c.StringSlice("env")
+	if spec.Files, err = putFiles(c.Context, h.blobs, c.StringSlice("file")); err != nil {
+		return err
+	}
+	if spec.Stdin, err = putStdin(c, h.blobs); err != nil {
+		return err
+	}
+	row, _, err := h.intake.Submit(c.Context, spec)
+	if err != nil {
+		return err
+	}
+	f := &follower{herd: h, row: row, stdout: c.App.Writer, stderr: c.App.ErrWriter, printed: map[string]int{}}
+	say := func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
+	f.notice = say
+	if c.Bool("json") {
+		f.stdout, f.stderr = io.Discard, io.Discard
+	}
+	result, err := f.followOrCancel(c.Context)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		v, err := h.view(c.Context, core.Row{Spec: row.Spec, State: result.State, Result: result})
+		if err := errors.Join(err, printJSON(c.App.Writer, v)); err != nil {
+			return err
+		}
+	} else if result.Truncated {
+		say("the output went over its limit and was cut")
+	}
+	return endOfRun(result, say)
+}
+
+// endOfRun makes an exit code of a result, and a sentence of what it alone does not say.
+func endOfRun(r *core.Result, say func(string)) error {
+	if r.Reason != "" {
+		say(fmt.Sprintf("request %s %s: %s", r.ID, r.State, clean(r.Reason)))
+	}
+	code := r.ExitCode
+	switch {
+	case r.State == core.RequestTimedOut:
+		code = exitTimeout
+	case r.State == core.RequestCancelled:
+		code = exitStopped
+	case r.State == core.RequestDead || r.Blame == core.BlamePlatform:
+		code = exitPlatform
+	case r.Signal != "":
+		code = exitSignal + int(unix.SignalNum(r.Signal))
+	case r.State != core.RequestCompleted && code == 0:
+		code = exitFault
+	}
+	if code == 0 {
+		return nil
+	}
+	return exitCode(code)
+}
+
+func putFiles(ctx context.Context, blobs core.Blobs, paths []string) ([]core.File, error) {
+	var files []core.File
+	for _, path := range paths {
+		f, err := putFile(ctx, blobs, path)
+		if err != nil {
+			return nil, err
+		}
+		f.Path = filepath.Base(path)
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// putFile stores one file of this machine.
+func putFile(ctx context.Context, blobs core.Blobs, path string) (core.File, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return core.File{}, core.Wrap(err, core.CodeInvalid, path, "the file %s cannot be read", path)
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	info, err := in.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return core.File{}, core.Errorf(core.CodeInvalid, path, "%s is not a plain file", path)
+	}
+	digest, n, err := blobs.Put(ctx, in, maxFileBytes)
+	if err != nil {
+		return core.File{}, core.Wrap(err, core.CodeOf(err), path, "the file %s cannot be stored", path)
+	}
+	return core.File{Digest: digest, Size: n, Mode: uint32(info.Mode().Perm())}, nil
+}
+
+func putStdin(c *cli.Context, blobs core.Blobs) (*core.File, error) {
+	switch path := c.String("stdin"); path {
+	case "":
+		return nil, nil //nolint:nilnil // no standard input is no fault
+	case "-":
+		digest, n, err := blobs.Put(c.Context, c.App.Reader, maxFileBytes)
+		if err != nil {
+			return nil, core.Wrap(err, core.CodeOf(err), "", "the standard input cannot be stored")
+		}
+		return &core.File{Path: "stdin", Digest: digest, Size: n}, nil
+	default:
+		f, err := putFile(c.Context, blobs, path)
+		f.Path = "stdin"
+		return &f, err
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"io"
+	"os"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/config"
+)
+
+// settingFlags makes the flags of the settings that the named commands read, or
+// with no name of those that all read.
+func settingFlags(commands ...string) []cli.Flag {
+	var flags []cli.Flag
+	shared := config.For()
+	for _, s := range config.For(commands...) {
+		if len(commands) > 0 && slices.ContainsFunc(shared, func(o config.Setting) bool { return o.Name == s.Name }) {
+			continue // a flag of the program itself
+		}
+		flags = append(flags, &cli.StringFlag{
+			Name: s.Flag, Usage: s.Usage + " [$" + s.Env + "]", DefaultText: s.Default, Category: "Settings",
+		})
+	}
+	return flags
+}
+
+// withSettings adds the settings of all commands to a command's own flags, so
+// that they may stand before or after its name.
+func withSettings(own []cli.Flag, commands ...string) []cli.Flag {
+	return slices.Concat(own, settingFlags(), settingFlags(commands...))
+}
+
+// load makes the configuration from the file, the environment and the flags that were given.
+func load(c *cli.Context) (*config.Config, error) {
+	given := make(map[string]string)
+	for _, s := range config.Settings() {
+		for _, at := range slices.Backward(c.Lineage()) {
+			if at.Command != nil && slices.Contains(at.LocalFlagNames(), s.Flag) {
+				given[s.Name] = at.String(s.Flag)
+			}
+		}
+	}
+	return config.Load(given, os.Environ())
+}
+
+// newLog makes the log of a component.
+func newLog(cfg *config.Config, to io.Writer) (*logrus.Logger, error) {
+	level, err := logrus.ParseLevel(cfg.LogLevel)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, cfg.LogLevel, "log level %q is none: use debug, info, warn or error", cfg.LogLevel)
+	}
+	log := logrus.New()
+	log.SetOutput(to)
+	log.SetLevel(level)
+	if cfg.LogFormat == "json" {
+		log.SetFormatter(&logrus.JSONFormatter{})
+	} else {
+		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true})
+	}
+	return log, nil
+}
+
+// noArgs refuses arguments that a command does not take.
+func noArgs(c *cli.Context) error {
+	if c.Args().Present() {
+		return core.Errorf(core.CodeInvalid, c.Args().First(), "drover %s takes no argument %q; see its --help", c.Command.HelpName, c.Args().First())
+	}
+	return nil
+}
+
+// oneArg returns a command's one argument, or says which is missing.
+func oneArg(c *cli.Context, what string) (string, error) {
+	if c.NArg() != 1 {
+		return "", core.Errorf(core.CodeInvalid, "", "drover %s takes one argument, the %s; flags go before it", c.Command.Name, what)
+	}
+	return c.Args().First(), nil
+}
