@@ -1,0 +1,70 @@
+package local
+
+import (
+	"context"
+	"hash/fnv"
+	"time"
+
+	"drover/core"
+)
+
+// Create leaves the VM's folder with its record and secret. Returns CONFLICT if
+// the id is taken, INVALID for a pool that cannot be made here.
+func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error {
+	if err := core.CheckName("VM", id); err != nil {
+		return err
+	}
+	if err := pool.Check(); err != nil {
+		return err
+	}
+	image, err := p.Image(ctx, pool)
+	if err != nil {
+		return err
+	}
+	place, err := p.takePlace(id)
+	if err != nil {
+		return err
+	}
+	err = p.keep(record{
+		VM: id, Provider: Name, Pool: pool, Image: image, Made: time.Now().UnixMilli(), Place: place, //nolint:forbidigo // a note for people
+	})
+	if err == nil {
+		return nil
+	}
+	if core.Is(err, core.CodeConflict) {
+		return err
+	}
+	p.freePlace(id)
+	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
+}
+
+// takePlace finds users of the host that no other VM of the run folder has. It
+// begins where the names point, so that run folders of one host rarely meet.
+func (p *Provider) takePlace(id string) (int, error) {
+	n := p.owners.places()
+	if p.owners.mode == singleMode {
+		return 0, nil
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.tag + id)) // never fails
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range n {
+		place := (int(h.Sum64()%uint64(n)) + i) % n //nolint:gosec // below n
+		if other, taken := p.places[place]; !taken || other == id {
+			p.places[place] = id
+			return place, nil
+		}
+	}
+	return 0, core.Errorf(core.CodeFull, id, "all %d users that VMs may have on this host are taken", n)
+}
+
+func (p *Provider) freePlace(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place, vm := range p.places {
+		if vm == id {
+			delete(p.places, place)
+		}
+	}
+}

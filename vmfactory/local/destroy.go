@@ -1,0 +1,57 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"drover/core"
+)
+
+// Destroy kills the VM's first process, and so all in it, and removes what it
+// has on the host; the folder goes last.
+func (p *Provider) Destroy(ctx context.Context, id string) error {
+	if err := core.CheckName("VM", id); err != nil {
+		return err
+	}
+	if err := p.end(ctx, id); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, id, "VM %s cannot be destroyed", id)
+	}
+	p.freePlace(id)
+	return nil
+}
+
+func (p *Provider) end(ctx context.Context, id string) error {
+	folder := p.folder(id)
+	if _, err := os.Lstat(filepath.Join(folder, recordFile)); err == nil {
+		if err := p.endInit(ctx, id); err != nil {
+			return err
+		}
+	}
+	if err := p.cgroups.end(ctx, p.cgroups.name(p.tag, id)); err != nil {
+		return err
+	}
+	return os.RemoveAll(folder)
+}
+
+// endInit kills the first process, if there was one. One that was started and
+// not noted ends by itself: it never gets its plan.
+func (p *Provider) endInit(ctx context.Context, id string) error {
+	who, err := p.init(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return who.kill(ctx)
+}
+
+// init returns the VM's first process.
+func (p *Provider) init(id string) (process, error) {
+	var who process
+	err := readJSON(filepath.Join(p.folder(id), initFile), &who)
+	return who, err
+}

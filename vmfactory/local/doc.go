@@ -1,0 +1,20 @@
+// Package local makes VMs out of what every Linux has: namespaces, tmpfs,
+// seccomp, and cgroups where it may. It needs no image, no daemon and no root.
+//
+// A VM is the process tree of one agent, alone in its user, pid, mount, network,
+// ipc, uts and cgroup namespaces, on a read-only view of the host's system
+// folders and fresh tmpfs. Its users are, by what the host allows:
+//
+//	range   root: two users of the host for each VM, which nobody else has
+//	subid   newuidmap: the agent is the user himself, user code one of those
+//	        that /etc/subuid lends to him
+//	single  the user himself for both; the agent guards itself
+//
+// What cgroups cannot hold is held by rlimits, the size of tmpfs, and the
+// agent's watchdog; Limits and every run's report say what holds what.
+//
+// A VM's folder <run>/<vm> is its trace on the host: who it is (vm.json), its
+// first process (init.json), its secret and the agent's socket and log. It comes
+// first and goes last, so that whatever is left of a VM is found by it. VMs
+// belong to no process: any provider on the same run folder finds and ends them.
+package local

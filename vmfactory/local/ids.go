@@ -1,0 +1,198 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"drover/core"
+)
+
+// Users inside a VM.
+const (
+	agentID = 0    // of the agent, where it has one of its own
+	jobID   = 1000 // of user code, user and group
+)
+
+// mode is where the users of VMs come from.
+type mode string
+
+const (
+	rangeMode  mode = "range"  // root: any users of the host
+	subidMode  mode = "subid"  // newuidmap: the user himself and those lent to him in /etc/subuid
+	singleMode mode = "single" // the user himself, for agent and user code alike
+)
+
+// Root takes users from a range that neither people nor other programs' containers
+// use (see systemd's list of user ranges), two a VM.
+const (
+	rangeStart = 1_879_048_192
+	rangeEnd   = 2_147_352_576
+)
+
+// extent is a run of ids of the host.
+type extent struct{ start, count int }
+
+// owners are the host's users and groups that VMs may be mapped to.
+type owners struct {
+	mode       mode
+	uids, gids extent // for user code, and in rangeMode for agents too
+}
+
+// lend is the same for users and groups in rangeMode; with newuidmap the lists differ.
+func findOwners() (owners, error) {
+	if os.Geteuid() == 0 {
+		free, err := unusedRange("/proc/self/uid_map")
+		if err != nil {
+			return owners{}, err
+		}
+		return owners{mode: rangeMode, uids: free, gids: free}, nil
+	}
+	uids, uerr := lent("/etc/subuid", "newuidmap")
+	gids, gerr := lent("/etc/subgid", "newgidmap")
+	if err := errors.Join(uerr, gerr); err != nil {
+		return owners{}, core.Wrap(err, core.CodeUnavailable, "", "cannot tell which users may be mapped into VMs")
+	}
+	if uids.count == 0 || gids.count == 0 {
+		return owners{mode: singleMode}, nil
+	}
+	return owners{mode: subidMode, uids: uids, gids: gids}, nil
+}
+
+// unusedRange is rangeStart to rangeEnd, or, in a container whose own users end
+// before that, the upper half of those that it has.
+func unusedRange(path string) (extent, error) {
+	f, err := os.Open(path) //nolint:gosec // ours
+	if err != nil {
+		return extent{}, core.Wrap(err, core.CodeUnavailable, "", "cannot read which users this machine has; is /proc mounted?")
+	}
+	defer f.Close() //nolint:errcheck // read only
+	var most extent
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var inside, outside, count int
+		if _, err := fmt.Sscan(lines.Text(), &inside, &outside, &count); err != nil {
+			return extent{}, core.Wrap(err, core.CodeUnavailable, "", "cannot understand %s", path)
+		}
+		if inside <= rangeStart && inside+count >= rangeEnd {
+			return extent{rangeStart, rangeEnd - rangeStart}, nil
+		}
+		if count > most.count {
+			most = extent{inside, count}
+		}
+	}
+	const few = 4096
+	if most.count < few {
+		return extent{}, core.Errorf(core.CodeUnavailable, "",
+			"root has only %d users here: run drover as an ordinary user, or give this container at least %d", most.count, few)
+	}
+	return extent{most.start + most.count/2, most.count/2 - 1}, nil
+}
+
+// lent returns the ids that path lends to this user, or none if there is no
+// program that maps them.
+func lent(path, program string) (extent, error) {
+	if _, err := exec.LookPath(program); err != nil {
+		return extent{}, nil //nolint:nilerr // not installed: none
+	}
+	f, err := os.Open(path) //nolint:gosec // ours
+	if errors.Is(err, os.ErrNotExist) {
+		return extent{}, nil
+	}
+	if err != nil {
+		return extent{}, err
+	}
+	defer f.Close() //nolint:errcheck // read only
+	uid := strconv.Itoa(os.Geteuid())
+	name := uid
+	if u, err := user.LookupId(uid); err == nil {
+		name = u.Username
+	}
+	var most extent
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		who := strings.Split(strings.TrimSpace(lines.Text()), ":")
+		if len(who) != 3 || who[0] != name && who[0] != uid {
+			continue
+		}
+		start, serr := strconv.Atoi(who[1])
+		count, cerr := strconv.Atoi(who[2])
+		if serr == nil && cerr == nil && count > most.count {
+			most = extent{start, count}
+		}
+	}
+	return most, lines.Err()
+}
+
+// places says how many VMs can have users that no other VM has.
+func (o owners) places() int {
+	switch o.mode {
+	case rangeMode:
+		return o.uids.count / 2
+	case subidMode:
+		return min(o.uids.count, o.gids.count)
+	case singleMode:
+	}
+	return 1
+}
+
+// mapping is one line of a map: an id inside the VM and the host's.
+type mapping struct{ inside, outside int }
+
+// maps returns the users and groups of the VM at a place.
+func (o owners) maps(place int) (uids, gids []mapping) {
+	switch o.mode {
+	case rangeMode:
+		first := o.uids.start + 2*place
+		uids = []mapping{{agentID, first}, {jobID, first + 1}}
+		return uids, uids
+	case subidMode:
+		return []mapping{{agentID, os.Geteuid()}, {jobID, o.uids.start + place}},
+			[]mapping{{agentID, os.Getegid()}, {jobID, o.gids.start + place}}
+	case singleMode:
+	}
+	return []mapping{{jobID, os.Geteuid()}}, []mapping{{jobID, os.Getegid()}}
+}
+
+// apply maps users and groups into the namespace that pid is the first process of.
+func (o owners) apply(ctx context.Context, pid, place int) error {
+	uids, gids := o.maps(place)
+	if o.mode == subidMode {
+		return errors.Join(mapBy(ctx, "newuidmap", pid, uids), mapBy(ctx, "newgidmap", pid, gids))
+	}
+	folder := "/proc/" + strconv.Itoa(pid)
+	if err := os.WriteFile(folder+"/uid_map", lines(uids), 0); err != nil {
+		return err
+	}
+	if o.mode == singleMode { // the kernel's condition for an ordinary user
+		if err := os.WriteFile(folder+"/setgroups", []byte("deny"), 0); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(folder+"/gid_map", lines(gids), 0)
+}
+
+func lines(all []mapping) []byte {
+	var text []byte
+	for _, m := range all {
+		text = fmt.Appendf(text, "%d %d 1\n", m.inside, m.outside)
+	}
+	return text
+}
+
+func mapBy(ctx context.Context, program string, pid int, all []mapping) error {
+	args := []string{strconv.Itoa(pid)}
+	for _, m := range all {
+		args = append(args, strconv.Itoa(m.inside), strconv.Itoa(m.outside), "1")
+	}
+	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil { //nolint:gosec // numbers
+		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

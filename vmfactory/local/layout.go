@@ -1,0 +1,320 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/vmfactory/local/enter"
+)
+
+// A VM sees the host's system folders read-only, a few files of its /etc, and
+// fresh tmpfs. Nothing is copied, nothing is mounted on the host, and nothing is
+// left to delete: all of it goes with the VM's mount namespace.
+
+// system are the host's folders that a VM sees, where they exist. Those that are
+// symbolic links (a merged /usr) stay links.
+var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
+
+// settings are what programs need of the host's /etc: nothing of people, keys or
+// networks. Patterns, relative to /etc.
+var settings = []string{
+	"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "mime.types", "magic",
+	"protocols", "services", "fonts", "java*", "perl", "python*", "R", "texmf", "ghc", "php*", "lua*", "os-release",
+}
+
+// hidden tell of the host and of other VMs, and are of no use to a job.
+var hidden = []string{
+	"kcore", "keys", "kallsyms", "timer_list", "sched_debug", "sysrq-trigger", "cmdline", "diskstats", "interrupts",
+	"partitions", "sys/kernel/random/boot_id",
+}
+
+// devices are all that a VM has.
+var devices = []string{"null", "zero", "full", "random", "urandom"}
+
+// Bounds of the small places; the large ones have the pool's.
+const (
+	rootSize   = 1 << 20  // the root folder itself, read-only once made
+	rootInodes = 512      //
+	mostShm    = 16 << 20 // of /dev/shm
+	perInode   = 4 << 10  // bytes of a place for each file it may have
+	fewInodes  = 2048     //
+)
+
+// base is where the new root is put together, in the VM's own mount namespace:
+// any folder does that is none of system.
+const base = "/tmp"
+
+const (
+	tmpfsFlags = unix.MS_NOSUID | unix.MS_NODEV
+	readOnly   = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
+)
+
+// layout is the file system of VMs, told as steps. It is the same for all VMs of
+// the host but for their limits and cgroups.
+type layout struct {
+	steps   []enter.Step
+	folders []string // made so far
+}
+
+func (l *layout) add(s enter.Step) { l.steps = append(l.steps, s) }
+
+// folder makes a folder of the new root and those above it.
+func (l *layout) folder(path string) {
+	path = strings.Trim(path, "/")
+	if path == "" || path == "." || slices.Contains(l.folders, path) {
+		return
+	}
+	l.folder(filepath.Dir(path))
+	l.folders = append(l.folders, path)
+	l.add(enter.Step{Do: enter.Mkdir, Path: path, Bits: 0o755})
+}
+
+// show makes a file or folder of the host readable in the VM.
+func (l *layout) show(from, at string, isFolder bool, attr uint64) {
+	at = strings.Trim(at, "/")
+	if isFolder {
+		l.folder(at)
+	} else {
+		l.folder(filepath.Dir(at))
+		l.add(enter.Step{Do: enter.Write, Path: at, Bits: 0o444})
+	}
+	l.add(enter.Step{Do: enter.Mount, From: from, Path: at, Bits: unix.MS_BIND | unix.MS_REC})
+	l.add(enter.Step{Do: enter.Restrict, Path: at, Bits: attr, Deep: true})
+}
+
+// link makes a symbolic link.
+func (l *layout) link(at, to string) {
+	l.folder(filepath.Dir(strings.Trim(at, "/")))
+	l.add(enter.Step{Do: enter.Symlink, Path: strings.Trim(at, "/"), Text: to})
+}
+
+// text makes a small file.
+func (l *layout) text(at, content string) {
+	l.folder(filepath.Dir(strings.Trim(at, "/")))
+	l.add(enter.Step{Do: enter.Write, Path: strings.Trim(at, "/"), Text: content, Bits: 0o444})
+}
+
+// tmpfs mounts a fresh place that holds at most size bytes.
+func (l *layout) tmpfs(at string, size int64, mode uint32, id int) {
+	l.folder(at)
+	inodes := max(fewInodes, size/perInode)
+	l.add(enter.Step{
+		Do: enter.Mount, From: "tmpfs", Path: strings.Trim(at, "/"), Type: "tmpfs", Bits: tmpfsFlags,
+		Text: fmt.Sprintf("size=%d,nr_inodes=%d,mode=%o,uid=%d,gid=%d", size, inodes, mode, id, id),
+	})
+}
+
+// shape is what differs between VMs.
+type shape struct {
+	host    string // the VM's host name
+	limits  core.Limits
+	oneUser bool
+	cgroups []string // folders of the VM's cgroups on the host
+}
+
+// cgroupsAt is where the agent finds the files of the VM's cgroups.
+const cgroupsAt = "/run/cgroup"
+
+// ofHost is the part of the layout that is the same for all VMs, as the host was
+// when it was first asked for.
+var ofHost = sync.OnceValues(func() (layout, error) {
+	var l layout
+	l.add(enter.Step{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE})
+	l.add(enter.Step{
+		Do: enter.Mount, From: "tmpfs", Path: base, Type: "tmpfs", Bits: tmpfsFlags,
+		Text: fmt.Sprintf("size=%d,nr_inodes=%d,mode=755", rootSize, rootInodes),
+	})
+	l.add(enter.Step{Do: enter.Chdir, Path: base})
+	if err := l.system(); err != nil {
+		return l, err
+	}
+	if err := l.etc(); err != nil {
+		return l, err
+	}
+	l.devices()
+	l.proc()
+	return l, nil
+})
+
+// build tells how to make the VM's file system and go there. The steps run in
+// the VM's namespaces with the host's root still in place.
+func build(s shape) ([]enter.Step, error) {
+	host, err := ofHost()
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "cannot tell what of this machine's system a VM may see")
+	}
+	var l layout
+	if !s.oneUser {
+		l.add(enter.Step{Do: enter.IDs, Num: []uint64{agentID, agentID}})
+	}
+	if len(s.cgroups) > 0 {
+		l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP})
+	}
+	l.add(enter.Step{Do: enter.Hostname, Text: s.host})
+	l.add(enter.Step{Do: enter.Loopback})
+	l.steps, l.folders = append(l.steps, host.steps...), slices.Clone(host.folders)
+	l.text("/etc/hosts", "127.0.0.1 localhost "+s.host+"\n::1 localhost\n")
+	l.text("/etc/hostname", s.host+"\n")
+	l.writable(s.limits)
+	l.cgroups(s.cgroups)
+	l.add(enter.Step{Do: enter.Pivot})
+	l.add(enter.Step{Do: enter.Restrict, Path: "/", Bits: readOnly | unix.MOUNT_ATTR_NODEV})
+	return l.steps, nil
+}
+
+// system shows the host's system folders.
+func (l *layout) system() error {
+	for _, path := range system {
+		info, err := os.Lstat(path)
+		switch {
+		case os.IsNotExist(err):
+			continue
+		case err != nil:
+			return err
+		case info.Mode().Type() == os.ModeSymlink:
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			l.link(path, to)
+		case info.IsDir():
+			l.show(path, path, true, readOnly|unix.MOUNT_ATTR_NODEV)
+		}
+	}
+	return l.strays()
+}
+
+// private are folders whose contents a VM never sees, whatever points there.
+var private = []string{"/root", "/home", "/etc", "/var", "/run", "/tmp", "/dev", "/proc", "/sys", "/boot", "/srv"}
+
+// strays shows what links directly below /usr point to elsewhere, such as a
+// /usr/local that was moved to another disk.
+func (l *layout) strays() error {
+	entries, err := os.ReadDir("/usr")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type() != os.ModeSymlink {
+			continue
+		}
+		to, err := os.Readlink(filepath.Join("/usr", e.Name()))
+		if err != nil {
+			return err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join("/usr", to)
+		}
+		real, err := filepath.EvalSymlinks(to)
+		if err != nil {
+			continue // it points nowhere: it may do so in the VM as well
+		}
+		info, err := os.Stat(real)
+		if err != nil || !info.IsDir() || to == "/" || real == "/" || within(to, system) || within(to, private) || within(real, private) {
+			continue
+		}
+		l.show(real, to, true, readOnly|unix.MOUNT_ATTR_NODEV)
+	}
+	return nil
+}
+
+// within reports whether a path is one of the folders or below one.
+func within(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
+}
+
+// etc makes a small /etc of its own with a few of the host's files in it.
+func (l *layout) etc() error {
+	l.text("/etc/passwd", fmt.Sprintf("root:x:0:0:root:/:/bin/sh\njob:x:%d:%d:job:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+		jobID, jobID, guest.HomeDir))
+	l.text("/etc/group", fmt.Sprintf("root:x:0:\njob:x:%d:\nnogroup:x:65534:\n", jobID))
+	l.text("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n")
+	l.text("/etc/resolv.conf", "")
+	for _, pattern := range settings {
+		found, err := filepath.Glob(filepath.Join("/etc", pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := l.setting(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setting shows one file or folder of the host's /etc that everybody may read.
+func (l *layout) setting(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() == os.ModeSymlink {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return err
+		}
+		l.link(path, to)
+		return nil
+	}
+	const everybody = 0o004
+	if info.Mode().Perm()&everybody != 0 && (info.IsDir() || info.Mode().IsRegular()) {
+		l.show(path, path, info.IsDir(), readOnly|unix.MOUNT_ATTR_NODEV)
+	}
+	return nil
+}
+
+func (l *layout) writable(limits core.Limits) {
+	l.tmpfs("/tmp", limits.Disk, 0o1777, jobID)
+	l.tmpfs(guest.HomeDir, limits.Disk, 0o755, jobID)
+	l.tmpfs("/dev/shm", min(limits.Disk, mostShm), 0o1777, jobID)
+	l.link("/var/tmp", "/tmp")
+	l.folder("/run")
+	l.folder("/mnt")
+}
+
+func (l *layout) devices() {
+	for _, name := range devices {
+		l.show("/dev/"+name, "/dev/"+name, false, readOnly|unix.MOUNT_ATTR_NOEXEC)
+	}
+	for name, to := range map[string]string{
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	} {
+		l.link("/dev/"+name, to)
+	}
+}
+
+// proc mounts the VM's own /proc and hides of it what the kernel shows to all.
+func (l *layout) proc() {
+	l.folder("/proc")
+	l.add(enter.Step{
+		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
+	})
+	for _, name := range hidden {
+		l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
+	}
+}
+
+// cgroups lets the agent, not user code, read the VM's usage.
+func (l *layout) cgroups(folders []string) {
+	if len(folders) == 0 {
+		return
+	}
+	l.folder("/run")
+	l.add(enter.Step{Do: enter.Mkdir, Path: strings.Trim(cgroupsAt, "/"), Bits: 0o700})
+	for i, from := range folders {
+		at := fmt.Sprintf("%s/%d", strings.Trim(cgroupsAt, "/"), i)
+		l.add(enter.Step{Do: enter.Mkdir, Path: at, Bits: 0o700})
+		l.add(enter.Step{Do: enter.Mount, From: from, Path: at, Bits: unix.MS_BIND | unix.MS_REC})
+		l.add(enter.Step{Do: enter.Restrict, Path: at, Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC, Deep: true})
+	}
+}

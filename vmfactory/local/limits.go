@@ -1,0 +1,58 @@
+package local
+
+import (
+	"drover/core"
+	"drover/core/guest/wire"
+	"drover/vmfactory"
+)
+
+// What holds limits here, beside the words that package guest has.
+const (
+	heldByTmpfs     = "tmpfs"
+	heldByNamespace = "namespace"
+)
+
+// Limits says what holds which limit here.
+func (p *Provider) Limits() []vmfactory.Limit {
+	held := p.heldBy()
+	note := func(limit string) string {
+		if held[limit] == wire.HeldByCgroup {
+			return ""
+		}
+		return p.cgroups.why
+	}
+	pids := vmfactory.Limit{Name: "pids", HeldBy: wire.HeldByRlimit}
+	if p.owners.mode == singleMode {
+		pids.HeldBy = wire.HeldByWatchdog
+		pids.Note = "agent and user code share one user: install newuidmap (package uidmap) and lend this user some in /etc/subuid and /etc/subgid"
+	}
+	memory := vmfactory.Limit{Name: "memory", HeldBy: held[core.LimitMemory], Note: note(core.LimitMemory)}
+	if memory.HeldBy == "" {
+		memory.HeldBy = wire.HeldByWatchdog
+	}
+	return []vmfactory.Limit{
+		memory, pids,
+		{Name: "cpu", HeldBy: held[wire.LimitCPU], Note: note(wire.LimitCPU)},
+		{Name: "disk", HeldBy: heldByTmpfs},
+		{Name: "file size", HeldBy: wire.HeldByRlimit},
+		{Name: "open files", HeldBy: wire.HeldByRlimit},
+		{Name: "time", HeldBy: wire.HeldByAgent},
+		{Name: "output", HeldBy: wire.HeldByAgent},
+		{Name: "network", HeldBy: heldByNamespace},
+		{Name: "processes left behind", HeldBy: heldByNamespace},
+	}
+}
+
+// heldBy is what the provider holds of a VM's limits, for the agent's reports.
+// Processes are not among them: their cgroup is a second wall, far enough behind
+// the agent's own that the agent never runs into it.
+func (p *Provider) heldBy() map[string]string {
+	held := map[string]string{wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace}
+	if p.cgroups.has.Memory {
+		held[core.LimitMemory] = wire.HeldByCgroup
+	}
+	if p.cgroups.has.CPU {
+		held[wire.LimitCPU] = wire.HeldByCgroup
+	}
+	return held
+}

@@ -1,0 +1,152 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/vmfactory"
+)
+
+// Name is what a pool's provider setting says for this provider.
+const Name = "local"
+
+// CgroupsOff as a cgroup setting leaves all limits to rlimits and watchdogs.
+const CgroupsOff = "off"
+
+// Config is how a host makes VMs.
+type Config struct {
+	Run          string  // the host's run folder: VMs' folders; made if it is not there, for its owner only
+	TieToProcess bool    // VMs end when this process does, however it ends
+	Cgroup       string  // of version 2, to make VMs' cgroups in; "" finds one, CgroupsOff uses none
+	CPUs         float64 // most CPUs that a VM may use, where cgroups hold them; 0 is DefaultCPUs
+}
+
+// DefaultCPUs is what a VM may use if nothing is set.
+const DefaultCPUs = 1
+
+// Provider makes VMs on this host.
+type Provider struct {
+	cfg      Config
+	tag      string // tells the run folders of a host apart, in cgroups' names
+	owners   owners
+	cgroups  cgroups
+	spawn    spawner
+	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
+
+	mu     sync.Mutex
+	places map[int]string // host users → the VM that has them
+}
+
+var _ vmfactory.Provider = (*Provider)(nil)
+
+// New returns the provider of a run folder, and removes what dead VMs and killed
+// creations left beside it. Returns INVALID for a bad setting and UNAVAILABLE for
+// a folder that cannot be used. Whether VMs can be made at all says Ready.
+func New(cfg Config) (*Provider, error) {
+	run, err := filepath.Abs(cfg.Run)
+	switch {
+	case cfg.Run == "" || err != nil:
+		return nil, core.Errorf(core.CodeInvalid, "", "no run folder: name one")
+	case cfg.CPUs < 0:
+		return nil, core.Errorf(core.CodeInvalid, "", "cpus %g must not be negative", cfg.CPUs)
+	case cfg.CPUs == 0:
+		cfg.CPUs = DefaultCPUs
+	}
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "the run folder cannot be made")
+	}
+	if run, err = filepath.EvalSymlinks(run); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "the run folder cannot be used")
+	}
+	cfg.Run = run
+	sum := sha256.Sum256([]byte(run))
+	p := &Provider{cfg: cfg, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, places: map[int]string{}}
+	if p.owners, err = findOwners(); err != nil {
+		return nil, err
+	}
+	p.cgroups = findCgroups(cfg.Cgroup, p.tag)
+	if err := p.sweep(); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
+	}
+	if cfg.TieToProcess {
+		if err := unix.Pipe2(p.lifeline[:], unix.O_CLOEXEC); err != nil {
+			return nil, core.Wrap(err, core.CodeUnavailable, "", "cannot tie VMs to this process")
+		}
+	}
+	return p, nil
+}
+
+// sweep learns which VMs there are and removes what belongs to none.
+func (p *Provider) sweep() error {
+	const most = 30 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	if err := p.sweepFolders(); err != nil {
+		return err
+	}
+	ids, err := p.found()
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, id := range ids {
+		known[id] = true
+		if r, err := p.read(id); err == nil {
+			p.places[r.Place] = id
+		}
+	}
+	return p.cgroups.sweep(ctx, p.tag, known)
+}
+
+// Name is what a pool's provider setting says.
+func (p *Provider) Name() string { return Name }
+
+// Image names the file system of the pool's VMs: the host's own system, by its
+// distribution. Returns INVALID for a pool that asks for another.
+func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
+	if pool.Image != "" {
+		return "", core.Errorf(core.CodeInvalid, pool.Name,
+			"pool %s: provider %s has no image %q, only the host's own system: leave image empty", pool.Name, Name, pool.Image)
+	}
+	return "host:" + distribution(), nil
+}
+
+// distribution is such as "debian-12", from the host's own description.
+func distribution() string {
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return "unknown"
+	}
+	var id, version string
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if v, ok := strings.CutPrefix(line, "ID="); ok {
+			id = strings.Trim(v, `"'`)
+		}
+		if v, ok := strings.CutPrefix(line, "VERSION_ID="); ok {
+			version = strings.Trim(v, `"'`)
+		}
+	}
+	return strings.Trim(id+"-"+version, "-")
+}
+
+// Close ends the process that starts VMs, and, if they are tied to this process,
+// the VMs. It must be the last call.
+func (p *Provider) Close() error {
+	p.spawn.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, fd := range p.lifeline {
+		closeFD(fd)
+		p.lifeline[i] = -1
+	}
+	return nil
+}

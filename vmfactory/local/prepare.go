@@ -1,0 +1,185 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/guest"
+	_ "drover/core/guest/boot" // our executable is the agent's, too
+	"drover/vmfactory/local/enter"
+)
+
+// startLimit is how long a VM may take to become ready.
+const startLimit = 30 * time.Second
+
+// Prepare starts the VM's first process and returns once its agent answers
+// ready. Returns NOTFOUND for a VM that was not created, CONFLICT for one that
+// was started before, BADVM if it does not become ready.
+func (p *Provider) Prepare(ctx context.Context, id string) error {
+	r, err := p.read(id)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(p.folder(id), initFile)); err == nil {
+		return core.Errorf(core.CodeConflict, id, "VM %s was started before", id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := p.start(ctx, r); err != nil {
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.lastWords(id))
+	}
+	c, err := guest.Dial(p.folder(id))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// The socket takes the call before the agent is there, so this waits for it.
+	status, err := c.Status(ctx)
+	if err != nil {
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not become ready%s", id, p.lastWords(id))
+	}
+	if status.State != stateReady {
+		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
+	}
+	return nil
+}
+
+// lastWords returns what the VM's first process said before it gave up, ready to
+// be added to a sentence.
+func (p *Provider) lastWords(id string) string {
+	const most = 500
+	text, err := os.ReadFile(filepath.Join(p.folder(id), logFile))
+	if words := strings.TrimSpace(string(text[:min(len(text), most)])); err == nil && words != "" {
+		return " (" + words + ")"
+	}
+	return ""
+}
+
+// start brings the VM's first process on its way to being the agent. Until it
+// gets its plan it waits, and if this process dies it ends: its birth is noted
+// before that, so that no process runs unnoted.
+func (p *Provider) start(ctx context.Context, r record) (err error) {
+	id := r.VM
+	var g *group
+	var folders []string
+	if p.cgroups.any() {
+		if g, err = p.cgroups.make(p.cgroups.name(p.tag, id), r.Pool.Limits, p.cfg.CPUs); err != nil {
+			return fmt.Errorf("make its cgroup: %w", err)
+		}
+		folders = g.folders
+	}
+	plan, err := p.plan(r, folders)
+	if err != nil {
+		return err
+	}
+	config, err := p.config(r, g)
+	if err != nil {
+		return err
+	}
+	d, err := p.descriptors(id)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	pid, err := p.bear(ctx, d, g, r.Place)
+	if err != nil {
+		return err
+	}
+	who, err := identify(pid)
+	if err != nil {
+		return fmt.Errorf("look at its first process: %w", err)
+	}
+	if err := writeJSON(filepath.Join(p.folder(id), initFile), who); err != nil {
+		return fmt.Errorf("note its first process: %w", err)
+	}
+	return errors.Join(d.config.send(config), d.plan.send(plan.Encode()))
+}
+
+// bear starts the first process, gives it its users and puts it into its cgroup.
+func (p *Provider) bear(ctx context.Context, d *descriptors, g *group, place int) (int, error) {
+	born := -1
+	if g != nil {
+		var err error
+		if born, err = g.open(); err != nil {
+			return 0, fmt.Errorf("open its cgroup: %w", err)
+		}
+		defer closeFD(born)
+	}
+	pid, err := p.spawn.start(d.theirs(), born)
+	if err != nil {
+		return 0, fmt.Errorf("make its namespaces: %w", err)
+	}
+	if err := p.owners.apply(ctx, pid, place); err != nil {
+		return 0, fmt.Errorf("map its users: %w", err)
+	}
+	if g != nil {
+		if err := g.take(pid); err != nil {
+			return 0, fmt.Errorf("put it into its cgroup: %w", err)
+		}
+	}
+	return pid, nil
+}
+
+// kept are the capabilities of an agent that has a user of its own: to start
+// commands as another user, to end them, to give files to them and take them away.
+const kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
+
+// Limits of the agent itself; it lowers some further for its commands.
+var agentLimits = map[int]uint64{
+	unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
+	unix.RLIMIT_NICE: 0, unix.RLIMIT_RTPRIO: 0,
+}
+
+// plan tells the first process how to become the agent.
+func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
+	oneUser := p.owners.mode == singleMode
+	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, cgroups: cgroups})
+	if err != nil {
+		return enter.Plan{}, err
+	}
+	for resource, most := range agentLimits {
+		steps = append(steps, enter.Step{Do: enter.Rlimit, Num: []uint64{uint64(resource), most}}) //nolint:gosec // a small number
+	}
+	keep := uint64(kept)
+	if oneUser {
+		keep = 0
+	}
+	steps = append(steps, enter.Step{Do: enter.Nobody, Bits: keep})
+	programs, err := filters(situation{oneUser: oneUser, watched: !p.cgroups.has.Memory})
+	if err != nil {
+		return enter.Plan{}, err
+	}
+	for _, f := range programs {
+		steps = append(steps, enter.Step{Do: enter.Seccomp, Num: []uint64{unix.SYS_SECCOMP}, Raw: f})
+	}
+	steps = append(steps,
+		enter.Step{Do: enter.Fds, Num: []uint64{guest.LifelineFD + 1}},
+		enter.Step{Do: enter.Exec, Args: []string{guest.AgentName, r.VM}, Env: guest.AgentEnv()},
+	)
+	return enter.Plan{Steps: steps}, nil
+}
+
+// config is what the agent is told.
+func (p *Provider) config(r record, g *group) ([]byte, error) {
+	secret, err := os.ReadFile(filepath.Join(p.folder(r.VM), guest.SecretFile))
+	if err != nil {
+		return nil, err
+	}
+	c := guest.Config{
+		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
+		HeldBy: p.heldBy(), Alone: p.owners.mode != singleMode, Lifeline: p.cfg.TieToProcess,
+	}
+	if g != nil {
+		c.Cgroup = g.files()
+	}
+	return json.Marshal(c)
+}

@@ -1,0 +1,162 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/vmfactory/local/enter"
+)
+
+// The oldest kernel whose calls suffice: mount_setattr came with it.
+const oldestMajor, oldestMinor = 5, 12
+
+// Ready goes the whole way into a VM once, short of the agent. Returns
+// UNAVAILABLE with what this machine forbids and how to mend it.
+func (p *Provider) Ready(ctx context.Context) error {
+	unready := func(format string, args ...any) error {
+		return core.Errorf(core.CodeUnavailable, "", "this machine cannot make VMs: "+format, args...)
+	}
+	if name, old := kernel(); old {
+		return unready("Linux %s is too old; %d.%d or newer is needed", name, oldestMajor, oldestMinor)
+	}
+	info, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return unready("/proc is not mounted (%v)", err)
+	}
+	const everybody = 0o001
+	if p.owners.mode != singleMode && info.Mode().Perm()&everybody == 0 {
+		return unready("other users may not execute drover, and VMs have their own: chmod a+x %s", executable())
+	}
+	if _, err := filters(situation{}); err != nil {
+		return unready("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	said, err := p.rehearse(ctx)
+	if err != nil {
+		return unready("%v%s", err, because(err, p.owners.mode))
+	}
+	if said != arrived {
+		return unready("%s%s", strings.TrimSpace(said), because(errors.New(said), p.owners.mode))
+	}
+	return nil
+}
+
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "the drover executable"
+	}
+	return path
+}
+
+// arrived is what a rehearsal says when all went well.
+const arrived = "arrived"
+
+// rehearse carries out the plan of a VM and returns what its process said: not
+// executing the agent, it says that it arrived.
+func (p *Provider) rehearse(ctx context.Context) (string, error) {
+	r := record{VM: "rehearsal", Pool: core.DefaultPool("rehearsal")}
+	plan, err := p.plan(r, nil)
+	if err != nil {
+		return "", err
+	}
+	plan.Steps[len(plan.Steps)-1] = enter.Step{Do: enter.Say, Text: arrived}
+	in, err := newPipe()
+	if err != nil {
+		return "", err
+	}
+	defer func() { closeFD(in.read); closeFD(in.write) }()
+	out, heard, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer out.Close() //nolint:errcheck // read only
+	pid, err := p.spawn.start([]int{in.read, int(heard.Fd()), int(heard.Fd())}, -1)
+	if err := errors.Join(err, heard.Close()); err != nil {
+		return "", fmt.Errorf("making namespaces: %w", err)
+	}
+	if err := p.owners.apply(ctx, pid, 0); err != nil {
+		return "", fmt.Errorf("mapping users: %w", err)
+	}
+	if err := in.send(plan.Encode()); err != nil {
+		return "", err
+	}
+	if until, ok := ctx.Deadline(); ok {
+		if err := out.SetReadDeadline(until); err != nil {
+			return "", err
+		}
+	}
+	return hear(out)
+}
+
+func hear(out *os.File) (string, error) {
+	const most = 4 << 10
+	said := make([]byte, most)
+	n := 0
+	for n < most {
+		m, err := out.Read(said[n:])
+		n += m
+		if err != nil {
+			break // the end: all of the process's descriptors are closed
+		}
+	}
+	if n == 0 {
+		return "", errors.New("the first process of a VM died without a word")
+	}
+	return string(said[:n]), nil
+}
+
+// because explains a failure by the settings that are known to cause it.
+func because(err error, m mode) string {
+	text := err.Error()
+	setting := func(path string) string {
+		value, err := os.ReadFile("/proc/sys/" + path) //nolint:gosec // of the kernel
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(value))
+	}
+	switch {
+	case setting("user/max_user_namespaces") == "0":
+		return ": user namespaces are switched off; switch them on with sysctl -w user.max_user_namespaces=15000"
+	case setting("kernel/unprivileged_userns_clone") == "0" && m != rangeMode:
+		return ": only root may make user namespaces; allow it with sysctl -w kernel.unprivileged_userns_clone=1, or run drover as root"
+	case setting("kernel/apparmor_restrict_unprivileged_userns") == "1" && m != rangeMode:
+		return ": AppArmor forbids user namespaces to programs without a profile; allow it with " +
+			"sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, give drover a profile with the rule userns, or run it as root"
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EUSERS):
+		return ": too many namespaces are in use; raise the settings user.max_*_namespaces with sysctl"
+	case strings.HasPrefix(text, string(enter.Mount)+" proc:"):
+		return ": this container hides parts of /proc, so none may be mounted in it; " +
+			"start it with --security-opt systempaths=unconfined (Docker, Podman) or privileged"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOSYS), strings.Contains(text, unix.EPERM.Error()):
+		return ": something forbids namespaces or mounts here, most likely the container that drover runs in; " +
+			"start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or privileged, or run drover outside"
+	}
+	return ""
+}
+
+// kernel returns the kernel's release, and whether it is too old.
+func kernel() (string, bool) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "of an unknown version", true
+	}
+	release := unix.ByteSliceToString(u.Release[:])
+	major, rest, _ := strings.Cut(release, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, aerr := strconv.Atoi(major)
+	b, berr := strconv.Atoi(strings.TrimRight(minor, "-+abcdefghijklmnopqrstuvwxyz"))
+	if errors.Join(aerr, berr) != nil {
+		return release, false // an odd name: the rehearsal shows what it can
+	}
+	return release, a < oldestMajor || a == oldestMajor && b < oldestMinor
+}

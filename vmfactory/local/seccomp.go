@@ -1,0 +1,203 @@
+package local
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"sync"
+
+	seccomp "github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// A VM's filters are loaded before the agent starts, so they hold for it and for
+// all that it starts. They deny by errno, so that programs that ask whether
+// something is there hear that it is not. What they are for is less kernel to
+// attack: the namespaces and users are the walls.
+
+// refused calls answer EPERM.
+var refused = []string{
+	// other namespaces and mounts
+	"unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr",
+	"fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
+	// keys, which no namespace holds apart
+	"keyctl", "add_key", "request_key",
+	// looking into other processes
+	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd", "kcmp",
+	// kernel parts with a large surface
+	"bpf", "perf_event_open", "userfaultfd", "fanotify_init", "lookup_dcookie",
+	// the machine
+	"init_module", "finit_module", "delete_module", "create_module", "kexec_load", "kexec_file_load", "reboot",
+	"swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog", "iopl", "ioperm", "modify_ldt", "vm86", "vm86old",
+	"settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "stime", "sethostname", "setdomainname", "vhangup",
+	"open_by_handle_at", "name_to_handle_at", "migrate_pages", "move_pages", "nfsservctl", "uselib", "_sysctl", "sysfs",
+}
+
+// absent calls answer ENOSYS: libraries fall back to calls whose arguments a
+// filter can see, or do without.
+var absent = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret"}
+
+// uncounted calls make memory that belongs to no process, where nothing but a
+// watchdog over processes holds memory.
+var uncounted = []string{"memfd_create", "shmget"}
+
+// namespaces are the flags of clone that make one.
+const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
+
+// families are the sockets that a VM may have. Its network namespace holds them;
+// what it does not hold (VSOCK), or what has a large surface (ALG, PACKET), is
+// not among them.
+var families = []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+
+// situation is what the filters depend on.
+type situation struct {
+	oneUser bool // agent and user code have the same user
+	watched bool // memory is held by a watchdog alone
+}
+
+// filters returns the programs to load, in order, each an array of struct sock_filter.
+func filters(s situation) ([][]byte, error) {
+	made, err := filterCache(s)
+	if err != nil {
+		return nil, fmt.Errorf("seccomp filter: %w", err)
+	}
+	return made, nil
+}
+
+var filterCache = func() func(situation) ([][]byte, error) {
+	var all sync.Map
+	return func(s situation) ([][]byte, error) {
+		made, _ := all.LoadOrStore(s, sync.OnceValues(func() ([][]byte, error) { return assembleAll(s) }))
+		return made.(func() ([][]byte, error))()
+	}
+}()
+
+func assembleAll(s situation) ([][]byte, error) {
+	perm := seccomp.SyscallGroup{
+		Names: refused, Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM),
+		NamesWithCondtions: []seccomp.NameWithConditions{
+			{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: namespaces}}},
+			// a terminal's input can be forged by who holds it
+			{Name: "ioctl", Conditions: lowWord(1, unix.TIOCSTI)},
+			{Name: "ioctl", Conditions: lowWord(1, unix.TIOCLINUX)},
+		},
+	}
+	if s.oneUser {
+		perm.Names = append(append([]string{}, refused...), oneUserRefused...)
+		perm.NamesWithCondtions = append(perm.NamesWithCondtions, oneUserConditions()...)
+	}
+	gone := append([]string{}, absent...)
+	if s.watched {
+		gone = append(gone, uncounted...)
+	}
+	var other seccomp.ArgumentConditions
+	for _, f := range families {
+		other = append(other, seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: f})
+	}
+	sockets := []seccomp.NameWithConditions{{Name: "socket", Conditions: other}, {Name: "socketpair", Conditions: other}}
+
+	var all [][]byte
+	for _, group := range []seccomp.SyscallGroup{
+		perm,
+		{Names: gone, Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
+		{NamesWithCondtions: sockets, Action: seccomp.ActionErrno | seccomp.Action(unix.EAFNOSUPPORT)},
+	} {
+		made, err := assemble(group)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, made)
+	}
+	return all, nil
+}
+
+// With one user for all, the kernel lets user code do to the agent what a user
+// may do to himself. As init of its namespace the agent is safe from SIGKILL and
+// SIGSTOP, and it swallows what a kill can send; these are the other ways.
+var oneUserRefused = []string{
+	"rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", // a signal that claims to be a fault
+	"sched_setscheduler", "sched_setattr", "sched_setparam", "ioprio_set", "setpriority",
+	"process_mrelease",
+}
+
+func oneUserConditions() []seccomp.NameWithConditions {
+	other := func(name string) seccomp.NameWithConditions { // another process than the caller
+		return seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{
+			{Argument: 0, Operation: seccomp.NotEqual, Value: 0},
+		}}
+	}
+	return []seccomp.NameWithConditions{
+		other("prlimit64"), other("sched_setaffinity"),
+		// the kernel sends what F_SETSIG chose to whom F_SETOWN named
+		{Name: "fcntl", Conditions: lowWord(1, unix.F_SETSIG)},
+		{Name: "kill", Conditions: lowWord(0, 1)}, {Name: "tgkill", Conditions: lowWord(0, 1)}, {Name: "tkill", Conditions: lowWord(0, 1)},
+	}
+}
+
+// lowWord compares the lower half of an argument, as the kernel does where it
+// takes an int: Equal would also compare the upper half, which the caller is
+// free to fill. The library can test bits of each half, so it is all bits of v
+// and none of the others.
+func lowWord(argument uint32, v uint32) seccomp.ArgumentConditions {
+	all := seccomp.ArgumentConditions{{Argument: argument, Operation: seccomp.BitsNotSet, Value: uint64(^v)}}
+	for rest := v; rest != 0; rest &= rest - 1 {
+		bit := uint64(1) << bits.TrailingZeros32(rest)
+		all = append(all, seccomp.Condition{Argument: argument, Operation: seccomp.BitsSet, Value: bit})
+	}
+	return all
+}
+
+// assemble makes one program of one group. The library's own ends a list of
+// groups after the first and lets foreign architectures through where the
+// default is to allow, so it gets one group at a time, behind our own look at
+// the architecture. Calls newer than those it knows answer ENOSYS as well:
+// nobody has judged them.
+func assemble(group seccomp.SyscallGroup) ([]byte, error) {
+	native, err := arch.GetInfo("")
+	if err != nil {
+		return nil, err
+	}
+	known := group
+	known.Names, known.NamesWithCondtions = nil, nil
+	for _, name := range group.Names {
+		if _, ok := native.SyscallNames[name]; ok {
+			known.Names = append(known.Names, name)
+		}
+	}
+	for _, c := range group.NamesWithCondtions {
+		if _, ok := native.SyscallNames[c.Name]; ok {
+			known.NamesWithCondtions = append(known.NamesWithCondtions, c)
+		}
+	}
+	policy := seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{known}}
+	program, err := policy.Assemble()
+	if err != nil {
+		return nil, err
+	}
+	newest := slices.Max(slices.Collect(maps.Keys(native.SyscallNumbers)))
+	const numberOffset, archOffset = 0, 4 // in struct seccomp_data
+	program = append([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: archOffset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(native.ID), SkipTrue: 2},
+		bpf.LoadAbsolute{Off: numberOffset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: uint32(newest), SkipTrue: 1}, //nolint:gosec // a call's number
+		bpf.RetConstant{Val: uint32(seccomp.ActionErrno) | uint32(unix.ENOSYS)},
+	}, program...)
+	raw, err := bpf.Assemble(program)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for _, r := range raw {
+		if err := binary.Write(&out, binary.NativeEndian, r); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}

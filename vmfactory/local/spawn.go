@@ -1,0 +1,127 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"drover/vmfactory/local/enter"
+)
+
+// born are the namespaces of a VM's first process. It leaves its cgroup
+// namespace itself, once it is in its cgroup.
+const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+
+// needed are the capabilities that it needs in them until it gives them up.
+var needed = []uintptr{
+	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL, unix.CAP_CHOWN,
+	unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER,
+}
+
+// spawner is our end of the small process that starts VMs' first processes. It
+// starts with the first of them and ends with Close or with this process; what
+// it started lives on.
+type spawner struct {
+	mu     sync.Mutex
+	socket int
+	cmd    *exec.Cmd
+	closed bool
+}
+
+var errClosed = errors.New("the provider is closed")
+
+// start starts a VM's first process with these descriptors from 0 on, in the
+// cgroup that the descriptor cgroup is of unless that is below 0. A spawner that
+// was killed is replaced once.
+func (s *spawner) start(files []int, cgroup int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req := enter.Request{Flags: born, Caps: needed, Cgroup: cgroup >= 0}
+	if req.Cgroup {
+		files = append(append([]int{}, files...), cgroup)
+	}
+	var answer enter.Answer
+	err := errClosed
+	for try := 0; try < 2 && !s.closed; try++ {
+		if err = s.open(); err != nil {
+			break
+		}
+		if answer, err = ask(s.socket, req, files); err == nil {
+			break
+		}
+		s.stop()
+	}
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("the process that starts VMs: %w", err)
+	case answer.Errno != 0:
+		return 0, answer.Errno
+	case answer.PID <= 0:
+		return 0, errors.New(answer.Text)
+	}
+	return answer.PID, nil
+}
+
+func (s *spawner) open() error {
+	if s.cmd != nil {
+		return nil
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "spawner")
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1"},
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	err = errors.Join(cmd.Start(), theirs.Close())
+	if err != nil {
+		closeFD(pair[0])
+		return err
+	}
+	s.socket, s.cmd = pair[0], cmd
+	return nil
+}
+
+func ask(socket int, req enter.Request, files []int) (enter.Answer, error) {
+	var none enter.Answer
+	if err := unix.Sendmsg(socket, req.Encode(), unix.UnixRights(files...), nil, unix.MSG_NOSIGNAL); err != nil {
+		return none, err
+	}
+	reply := make([]byte, enter.MaxRequest)
+	for {
+		n, err := unix.Read(socket, reply)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return none, err
+		case n == 0:
+			return none, errors.New("it ended without an answer")
+		}
+		return enter.DecodeAnswer(reply[:n])
+	}
+}
+
+// stop ends the spawner; it dies when its socket is closed.
+func (s *spawner) stop() {
+	if s.cmd == nil {
+		return
+	}
+	closeFD(s.socket)
+	_ = s.cmd.Wait() // how it ended changes nothing
+	s.cmd = nil
+}
+
+func (s *spawner) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.stop()
+}
