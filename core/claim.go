@@ -36,7 +36,7 @@ type Exchange struct {
 	Finish    []Finish
 	Pools     []string      // in the order to look in
 	Want      int           // claims wanted
-	TokenBase int64         // the claims of this call get the token <epoch>.<TokenBase>; it grows by Want a call of the owner, which is what class weights count
+	TokenBase int64         // the claims of this call get the token <epoch>.<TokenBase>: no other call of the owner that wants claims may have it
 	Beat      time.Duration // the call is a proof of life; the next is due within
 }
 

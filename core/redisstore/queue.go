@@ -15,34 +15,49 @@ const maxBatch = 500
 
 // Enqueue implements core.Queue.
 func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
-	verdicts := make([]error, 0, len(specs))
-	for len(specs) > 0 {
-		n := min(len(specs), maxBatch)
-		args := []any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, n}
-		for i := range specs[:n] {
-			spec := &specs[i]
-			text, err := json.Marshal(spec)
-			if err != nil {
-				return nil, core.Wrap(err, core.CodeInvalid, spec.ID, "request %s cannot be written as JSON", spec.ID)
-			}
-			if err := checkParts(spec, len(text)); err != nil {
-				return nil, err
-			}
-			args = append(args, spec.Key(), spec.Pool, string(spec.Class), spec.Submitter, text)
+	verdicts := make([]error, len(specs))
+	var good []int // those that may go to Redis: a bad one does not hold them back
+	var args []any
+	for i := range specs {
+		spec := &specs[i]
+		text, err := encode(spec)
+		if err != nil {
+			verdicts[i] = err
+			continue
 		}
-		reply, err := s.run(ctx, "enqueue", specs[0].ID, args...)
+		good = append(good, i)
+		args = append(args, spec.Key(), spec.Pool, string(spec.Class), spec.Submitter, text)
+	}
+	const width = 5
+	for len(good) > 0 {
+		n := min(len(good), maxBatch)
+		reply, err := s.run(ctx, "enqueue", specs[good[0]].ID,
+			append([]any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, n}, args[:n*width]...)...)
 		if err != nil {
 			return nil, err
 		}
-		for i, word := range strs(reply) {
-			verdicts = append(verdicts, s.verdict(word, &specs[i]))
+		words := strs(reply)
+		if len(words) != n {
+			return nil, core.Errorf(core.CodeInternal, "", "the enqueue script answered %d words for %d requests", len(words), n)
 		}
-		specs = specs[n:]
+		for i, word := range words {
+			verdicts[good[i]] = s.verdict(word, &specs[good[i]])
+		}
+		good, args = good[n:], args[n*width:]
 	}
 	return verdicts, nil
 }
 
-// checkParts keeps what is not a name out of keys.
+// encode checks a spec and writes it as scripts read it: they take pool, class
+// and submitter from its head, so that keys have nothing but names in them.
+func encode(spec *core.Spec) ([]byte, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, spec.ID, "request %s cannot be written as JSON", spec.ID)
+	}
+	return text, checkParts(spec, len(text))
+}
+
 func checkParts(spec *core.Spec, size int) error {
 	for kind, name := range map[string]string{"request id": spec.ID, "pool": spec.Pool, "submitter": spec.Submitter} {
 		if err := core.CheckName(kind, name); err != nil {

@@ -192,7 +192,7 @@ func TestStatesAreInTheTable(t *testing.T) {
 
 // luaGlobals are what a script may name without making it.
 var luaGlobals = map[string]bool{
-	"KEYS": true, "ARGV": true, "redis": true, "cjson": true, "string": true, "table": true, "math": true,
+	"KEYS": true, "ARGV": true, "redis": true, "string": true, "table": true, "math": true,
 	"tonumber": true, "tostring": true, "ipairs": true, "pairs": true, "next": true, "select": true, "unpack": true,
 }
 
@@ -205,7 +205,7 @@ func TestScriptsCompileWithoutStrayGlobals(t *testing.T) {
 		compiled, err := lua.Compile(chunk, name)
 		require.NoError(t, err, name)
 		strayGlobals(t, name, compiled)
-		for _, word := range []string{"goto ", "cmsgpack", "struct.", "bit.", "os.", "cjson.encode", "loadstring"} {
+		for _, word := range []string{"goto ", "cmsgpack", "struct.", "bit.", "os.", "cjson", "loadstring"} {
 			assert.NotContains(t, text, word, "%s: not on both servers, or not alike", name)
 		}
 	}

@@ -126,26 +126,33 @@ func (s *Store) Namespace() Space { return s.space }
 
 // noteLife learns, on every new connection, which life of the server it leads to.
 func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
-	l := life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli()}
-	if l.incarnation == "" {
-		text, err := cn.Info(ctx, "server").Result()
-		if err != nil {
-			return err
-		}
-		l.incarnation = infoField(text, "run_id")
-		up, err := strconv.ParseInt(infoField(text, "uptime_in_seconds"), 10, 64)
-		if err != nil || l.incarnation == "" {
-			return core.Errorf(core.CodeUnavailable, "", "this Redis does not say its run id in INFO server")
-		}
-		now, err := cn.Time(ctx).Result()
-		if err != nil {
-			return err
-		}
-		l.start = now.Add(-time.Duration(up) * time.Second).UnixMilli()
+	old := s.life.Load()
+	if s.opts.Incarnation != "" {
+		s.life.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli()})
+		return nil
 	}
-	if old := s.life.Load(); old == nil || old.incarnation != l.incarnation {
-		s.life.Store(&l)
+	text, err := cn.Info(ctx, "server").Result()
+	if err != nil {
+		return err
 	}
+	run := infoField(text, "run_id")
+	up, err := strconv.ParseInt(infoField(text, "uptime_in_seconds"), 10, 64)
+	if err != nil || run == "" {
+		return core.Errorf(core.CodeUnavailable, "", "this Redis does not say its run id in INFO server")
+	}
+	if old != nil && old.incarnation == run {
+		return nil
+	}
+	now, err := cn.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		// Another server than before. It may have been up for long, as a replica, but it
+		// serves us only from now on.
+		up = 0
+	}
+	s.life.Store(&life{incarnation: run, start: now.Add(-time.Duration(up) * time.Second).UnixMilli()})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,8 +68,8 @@ func (s *Store) Create(ctx context.Context, owner string, epoch int64, host, poo
 // Ready implements core.VMs.
 func (s *Store) Ready(ctx context.Context, owner string, epoch int64, host string, made map[string]bool) error {
 	rest := make([]any, 0, 2*len(made))
-	for vm, ok := range made {
-		rest = append(rest, vm, flag(ok))
+	for _, vm := range slices.Sorted(maps.Keys(made)) {
+		rest = append(rest, vm, flag(made[vm]))
 	}
 	_, err := s.each(ctx, "vm_ready", []any{owner, epoch, host}, 2, rest)
 	return err
@@ -86,8 +87,8 @@ func (s *Store) Destroy(ctx context.Context, owner string, epoch int64, host str
 // Gone implements core.VMs.
 func (s *Store) Gone(ctx context.Context, owner string, epoch int64, host string, vms map[string]string) error {
 	rest := make([]any, 0, 2*len(vms))
-	for vm, note := range vms {
-		rest = append(rest, vm, note)
+	for _, vm := range slices.Sorted(maps.Keys(vms)) {
+		rest = append(rest, vm, vms[vm])
 	}
 	_, err := s.each(ctx, "vm_gone", []any{owner, epoch, host}, 2, rest)
 	return err
@@ -114,7 +115,8 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
 	}
 	args := []any{owner, epoch, host, s.incarnation(), len(found)}
-	for vm, f := range found {
+	for _, vm := range slices.Sorted(maps.Keys(found)) {
+		f := found[vm]
 		if !core.ValidName(vm) || !core.ValidName(f.Pool) {
 			continue // not ours: no VM of drover has such a name
 		}

@@ -10,6 +10,7 @@ local found = place(key)
 if not found or (ARGV[3] == 'waiting' and found[1] ~= 'queued') then
   return nil
 end
+pass_when_full()
 if redis.call('HSETNX', K.cancels, key, ARGV[2]) == 1 then
   event('cancel', ARGV[2], key)
 end

@@ -15,6 +15,10 @@ end
 if redis.call('EXISTS', K.slots(owner)) == 1 then
   return fail('CONFLICT', owner)
 end
+if redis.call('HGET', K.owner(owner), 'idle') == '1' then
+  local pools = redis.call('SMEMBERS', K.pools)
+  not_idle(string.match(owner, '@(.-)#'), pools, 1, #pools)
+end
 redis.call('ZREM', K.owners, owner)
 redis.call('DEL', K.owner(owner), K.notice(owner))
 event('deregister', owner, '-')

@@ -14,7 +14,7 @@ local have = redis.call('HMGET', K.specs, unpack(keys))
 local ended = redis.call('ZMSCORE', K.tombstones, unpack(keys))
 local total = redis.call('HLEN', K.specs)
 -- Measuring costs, so only once there is something to measure.
-local heavy = total > 1000 and redis.call('MEMORY', 'USAGE', K.specs, 'SAMPLES', 5) > most_bytes
+local heavy = total > 1000 and redis.call('MEMORY', 'USAGE', K.specs) > most_bytes
 local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}
 for i = 0, n - 1 do
   local at = 4 + 5 * i
@@ -65,7 +65,7 @@ for i = 1, #order do
 end
 local clock = now()
 for pool, count in pairs(pools) do
-  wake(pool, math.min(count, 8), clock)
+  wake(pool, count, clock)
 end
 event('enqueue', '-', table.concat(added, ' '))
 return verdict

@@ -16,15 +16,12 @@ local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]
 local lane, seq = 'lane' .. ARGV[4], tonumber(ARGV[5])
 local want, beat = tonumber(ARGV[7]), tonumber(ARGV[8])
 local npools, nfinish = tonumber(ARGV[10]), tonumber(ARGV[11])
-local me, slots = K.owner(owner), K.slots(owner)
-local mine = redis.call('HMGET', me, 'epoch', lane)
+local me, slots, token = K.owner(owner), K.slots(owner), epoch .. '.' .. ARGV[6]
+local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')
 if mine[1] ~= epoch then
   return fail('FENCED', owner)
 end
-local its = redis.call('HMGET', K.host(host), 'state', 'drain', 'incarnation')
-if its[1] == 'down' then
-  return fail('FENCED', owner)
-end
+local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
 local verdicts, claimed, vms, clock = '', {}, {}, now()
 local last, last_clock, last_verdicts, last_claims = string.match(mine[2] or '0|0||', '^(%d+)|(%d+)|(.-)|(.*)$')
 last = tonumber(last)
@@ -32,15 +29,14 @@ if seq < last then
   return fail('STALE', owner)
 end
 local again, since = seq == last, clock
-local ready = its[3] == ARGV[9]
+local draining, ready = its[1] == '1', its[2] == ARGV[9]
 if again then
   verdicts, since = last_verdicts, last_clock
   for key in string.gmatch(last_claims, '%S+') do
     claimed[#claimed + 1] = key
   end
 else
-  -- A first write that frees memory lets the others pass when Redis is full.
-  redis.call('HDEL', me, 'full')
+  pass_when_full()
   local moved = ''
   if nfinish > 0 then
     local items = {}
@@ -49,36 +45,39 @@ else
     end
     verdicts, moved = settle(owner, host, items, clock)
   end
-  local ticket = tonumber(ARGV[6])
-  if want > 0 and ready and its[2] ~= '1' then
+  local idle = mine[3] or '0'
+  if want > 0 and ready and not draining then
     for p = 1, npools do
       local pool = ARGV[11 + p]
       local clean = K.clean(host, pool)
-      local able = 0
-      if want > 0 and redis.call('HGET', K.pool(pool), 'paused') ~= '1' then
-        able = math.min(want, redis.call('LLEN', clean))
-      end
-      if able > 0 then
-        local keys = dequeue(pool, able, ticket)
-        ticket = ticket + able
+      local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
+      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets')
+      if its_pool and its_pool[1] ~= '1' then
+        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0))
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, #keys), {}, #claimed
-          local tail = '|' .. epoch .. '.' .. ARGV[6] .. '|' .. clock .. '|claimed'
+          local tail = '|' .. token .. '|' .. clock .. '|claimed'
           for i = 1, #keys do
             claimed[n + i], vms[n + i] = keys[i], got[i]
             fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. tail
           end
           redis.call('HSET', slots, unpack(fields))
+          redis.call('HINCRBY', K.pool(pool), 'tickets', #keys)
           want = want - #keys
           ring(K.factory_bell(host))
         end
         if #keys < able then
           -- VMs are ready and nothing waits: whoever submits next wakes this host.
           redis.call('SADD', K.idle(pool), host)
-        elseif want == 0 and redis.call('LLEN', clean) > 0 and waits(pool) then
-          ring(K.bell(host))
         end
       end
+    end
+    if want > 0 then
+      idle = '1'
+    elseif idle == '1' then
+      -- Others of the host may be idle still: they look, and list it again.
+      idle = '0'
+      not_idle(host, ARGV, 12, 11 + npools)
     end
   end
   if #claimed > 0 then
@@ -87,40 +86,29 @@ else
   if moved ~= '' then
     event('finish', owner, moved)
   end
-  if #claimed > 0 or nfinish > 0 then
-    redis.call('HSET', me, lane, ARGV[5] .. '|' .. clock .. '|' .. verdicts .. '|' .. table.concat(claimed, ' '))
-  end
+  local answer = ARGV[5] .. '|' .. clock .. '|' .. verdicts .. '|' .. table.concat(claimed, ' ')
+  redis.call('HSET', me, 'idle', idle, lane, answer)
 end
 redis.call('ZADD', K.owners, 'XX', clock + beat, owner)
 redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
-local marked = redis.call('EXISTS', K.cancels) == 1
-local cancelled, specs, attempts, marks = {}, {}, {}, {}
+local specs, attempts, marks = {}, {}, {}
 if #claimed > 0 then
   specs = redis.call('HMGET', K.specs, unpack(claimed))
   if redis.call('EXISTS', K.attempts) == 1 then
     attempts = redis.call('HMGET', K.attempts, unpack(claimed))
   end
-  if marked then
+  if redis.call('EXISTS', K.cancels) == 1 then
     marks = redis.call('HMGET', K.cancels, unpack(claimed))
   end
   if again then
     local slot = redis.call('HMGET', slots, unpack(claimed))
     for i = 1, #claimed do
-      vms[i] = slot[i] and held(slot[i]) or ''
-      specs[i] = slot[i] and specs[i]
+      -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
+      local mine_still = slot[i] and string.find(slot[i], '|' .. token .. '|', 1, true)
+      vms[i] = mine_still and held(slot[i]) or ''
+      specs[i] = mine_still and specs[i]
     end
   end
 end
-if marked then
-  local keys = redis.call('HKEYS', slots)
-  if #keys > 0 then
-    local asked = redis.call('HMGET', K.cancels, unpack(keys))
-    for i = 1, #keys do
-      if asked[i] then
-        cancelled[#cancelled + 1] = keys[i]
-      end
-    end
-  end
-end
-return { verdicts, redis.call('HLEN', slots), its[2] == '1' and 1 or 0, ready and 1 or 0, cancelled, since,
+return { verdicts, redis.call('HLEN', slots), draining and 1 or 0, ready and 1 or 0, cancelled(owner), since,
   claimed, vms, specs, attempts, marks }

@@ -4,7 +4,7 @@
 -- REFUSE  NOTFOUND CONFLICT
 -- MOVES   -
 -- REPEAT  answers the same epoch
-local owner = ARGV[1]
+local owner, clock = ARGV[1], now()
 local due = redis.call('ZSCORE', K.owners, owner)
 if not due then
   return fail('NOTFOUND', owner)
@@ -12,12 +12,10 @@ end
 if tonumber(due) == 0 then
   return tonumber(redis.call('HGET', K.owner(owner), 'epoch'))
 end
-if now() - tonumber(due) < tonumber(ARGV[2]) then
+if clock - tonumber(due) < tonumber(ARGV[2]) then
   return fail('CONFLICT', owner)
 end
-local epoch = redis.call('HINCRBY', K.epochs, owner, 1)
-redis.call('HSET', K.owner(owner), 'epoch', epoch)
-redis.call('ZADD', K.owners, 0, owner)
-ring(K.notice(owner))
+pass_when_full()
+local epoch = end_epoch(owner, clock)
 event('fence', owner, tostring(epoch))
 return epoch

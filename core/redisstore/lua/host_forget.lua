@@ -18,6 +18,6 @@ for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
   end
 end
 redis.call('ZREM', K.hosts, host)
-redis.call('DEL', K.host(host))
+redis.call('DEL', K.host(host), K.bell(host), K.factory_bell(host))
 event('host forget', '-', host)
 return 1

@@ -5,25 +5,24 @@
 -- MOVES   host up→suspect, suspect→up
 -- REPEAT  judges again
 local clock, start = now(), tonumber(ARGV[3])
-local suspects, down = {}, {}
-for _, owner in ipairs(late(tonumber(ARGV[1]), start, clock)) do
-  suspects[owner] = true
-end
+local suspect, down = tonumber(ARGV[1]), tonumber(ARGV[2])
+local may_suspect, may_down = overdue(suspect, start, clock), overdue(down, start, clock)
+local out = {}
 local all = redis.call('ZRANGE', K.hosts, 0, -1, 'WITHSCORES')
 for i = 1, #all, 2 do
-  local host, since = all[i], math.max(tonumber(all[i + 1]), start)
+  local host, late = all[i], clock - math.max(tonumber(all[i + 1]), start)
   local state = redis.call('HGET', K.host(host), 'state')
-  local overdue = clock - since >= tonumber(ARGV[1])
-  if overdue and state == 'up' and next(suspects) then
+  if state == 'up' and late >= suspect and may_suspect then
     redis.call('HSET', K.host(host), 'state', 'suspect')
     event('host suspect', '-', host)
     state = 'suspect'
-  elseif not overdue and state == 'suspect' then
+  elseif state == 'suspect' and late < suspect then
     redis.call('HSET', K.host(host), 'state', 'up')
     event('host up', '-', host)
+    state = 'up'
   end
-  if state == 'suspect' and clock - since >= tonumber(ARGV[2]) then
-    down[#down + 1] = host
+  if state == 'suspect' and late >= down and may_down then
+    out[#out + 1] = host
   end
 end
-return down
+return out

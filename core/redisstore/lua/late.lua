@@ -1,7 +1,11 @@
 -- List owners whose proof of life is late, and those fenced but not yet emptied.
 -- ARGV    1 late by ms, 2 when Redis began to serve, ms
--- RETURN  owners
+-- RETURN  owners, the fenced ones first
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  lists those late by then
-return late(tonumber(ARGV[1]), tonumber(ARGV[2]), now())
+local out = redis.call('ZRANGEBYSCORE', K.owners, 0, 0)
+for _, owner in ipairs(overdue(tonumber(ARGV[1]), tonumber(ARGV[2]), now()) or {}) do
+  out[#out + 1] = owner
+end
+return out

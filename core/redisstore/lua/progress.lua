@@ -16,6 +16,7 @@ end
 if token ~= ARGV[4] then
   return fail('STALE', key)
 end
+pass_when_full()
 redis.call('HSET', K.slots(owner), key, vm .. '|' .. token .. '|' .. now() .. '|' .. ARGV[5])
 event(ARGV[5], owner, key)
 return 1

@@ -16,17 +16,22 @@ local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)
 if its[1] and its[1] ~= machine and due >= clock then
   return fail('BUSY', host)
 end
+pass_when_full()
 redis.call('HSET', K.meta, 'schema', ARGV[8])
-if not its[2] or its[2] == 'down' then
-  local epoch = redis.call('HINCRBY', K.epochs, 'host:' .. host, 1)
-  redis.call('HSET', K.host(host), 'state', 'up', 'epoch', epoch, 'since', clock)
+local other = its[1] and its[1] ~= machine
+if other then
+  -- Another machine under the name of one that is gone: nothing of that one is here.
+  lose(host, clock)
+end
+if other or not its[2] or its[2] == 'down' then
+  redis.call('HSET', K.host(host), 'state', 'up', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
   event('host up', owner, host)
 end
 redis.call('HSET', K.host(host), 'machine', machine, 'cpu', ARGV[9], 'memory', ARGV[10])
-local epoch = redis.call('HINCRBY', K.epochs, owner, 1)
+local epoch = next_epoch(owner, clock)
 redis.call('DEL', K.owner(owner))
 redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', host, 'pid', ARGV[5], 'version', ARGV[6],
-  'epoch', epoch, 'since', clock)
+  'epoch', epoch, 'since', clock, 'idle', '1')
 redis.call('ZADD', K.owners, clock + tonumber(ARGV[7]), owner)
 redis.call('ZADD', K.hosts, 'GT', clock + tonumber(ARGV[7]), host)
 event('register', owner, tostring(epoch))

@@ -16,8 +16,7 @@ local items = {}
 for i = 1, 3 * tonumber(ARGV[4]) do
   items[i] = ARGV[4 + i]
 end
-local down = redis.call('HGET', K.host(host), 'state') == 'down'
-local verdicts, moved = settle(owner, host, items, now(), down)
+local verdicts, moved = settle(owner, host, items, now(), true)
 if moved ~= '' then
   event('settle', owner, moved)
 end

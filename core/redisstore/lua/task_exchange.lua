@@ -7,7 +7,7 @@
 -- REPEAT  the same lane and seq answer the same and act once
 local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]
 local lane, seq, want = 'lane' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[7])
-local me, slots = K.owner(owner), K.slots(owner)
+local me, slots, token = K.owner(owner), K.slots(owner), epoch .. '.' .. ARGV[6]
 local mine = redis.call('HMGET', me, 'epoch', lane)
 if mine[1] ~= epoch then
   return fail('FENCED', owner)
@@ -24,8 +24,7 @@ if seq == last then
     claimed[#claimed + 1] = id
   end
 else
-  -- A first write that frees memory lets the others pass when Redis is full.
-  redis.call('HDEL', me, 'full')
+  pass_when_full()
   local moved = ''
   if tonumber(ARGV[9]) > 0 then
     local items = {}
@@ -39,12 +38,12 @@ else
     redis.call('ZREM', K.tasks_later, unpack(due))
     redis.call('RPUSH', K.tasks_queue, unpack(due))
   end
-  if want > 0 then
+  if want > 0 and redis.call('HGET', K.host(host), 'drain') ~= '1' then
     claimed = redis.call('LPOP', K.tasks_queue, want) or {}
     local fields = {}
     for i, id in ipairs(claimed) do
       fields[2 * i - 1] = id
-      fields[2 * i] = '|' .. epoch .. '.' .. ARGV[6] .. '|' .. clock .. '|task'
+      fields[2 * i] = '|' .. token .. '|' .. clock .. '|task'
     end
     if #fields > 0 then
       redis.call('HSET', slots, unpack(fields))
@@ -55,16 +54,16 @@ else
   end
   if #claimed > 0 or moved ~= '' then
     event('tasks', owner, moved .. ' ' .. table.concat(claimed, ' '))
-    redis.call('HSET', me, lane, ARGV[5] .. '|' .. verdicts .. '|' .. table.concat(claimed, ' '))
   end
+  redis.call('HSET', me, lane, ARGV[5] .. '|' .. verdicts .. '|' .. table.concat(claimed, ' '))
 end
 redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[8]), owner)
 redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[8]), host)
 local claims = {}
 for _, id in ipairs(claimed) do
   local slot, task = redis.call('HGET', slots, id), redis.call('HGET', K.tasks, id)
-  if slot and task then
-    local _, token = held(slot)
+  -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
+  if slot and task and string.find(slot, '|' .. token .. '|', 1, true) then
     local n = #claims
     claims[n + 1], claims[n + 2], claims[n + 4] = id, token, task
     claims[n + 3] = redis.call('HGET', K.attempts, id) or '0'

@@ -3,18 +3,22 @@
 -- RETURN  1
 -- REFUSE  FENCED
 -- MOVES   vm →creating
--- REPEAT  notes the same
+-- REPEAT  what is noted is skipped
 local owner, epoch, host, pool = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= epoch then
   return fail('FENCED', owner)
 end
-local clock, vms, slots, names = now(), {}, {}, {}
+pass_when_full()
+local clock, slots, names = now(), {}, {}
 for i = 5, #ARGV do
-  vms[#vms + 1], vms[#vms + 2] = ARGV[i], pool .. '|' .. clock
-  slots[#slots + 1], slots[#slots + 2] = ARGV[i], pool .. '|' .. epoch .. '.0|' .. clock .. '|creating'
-  names[#names + 1] = ARGV[i]
+  -- One that is known is past its creation.
+  if redis.call('HSETNX', K.vms(host), ARGV[i], pool .. '|' .. clock) == 1 then
+    slots[#slots + 1], slots[#slots + 2] = ARGV[i], pool .. '|' .. epoch .. '.0|' .. clock .. '|creating'
+    names[#names + 1] = ARGV[i]
+  end
 end
-redis.call('HSET', K.vms(host), unpack(vms))
-redis.call('HSET', K.slots(owner), unpack(slots))
-event('create', owner, table.concat(names, ' '))
+if #names > 0 then
+  redis.call('HSET', K.slots(owner), unpack(slots))
+  event('create', owner, table.concat(names, ' '))
+end
 return 1

@@ -1,4 +1,4 @@
--- End creations: good ones become clean, once; the others dirty. Wake who waits for them.
+-- End creations: good ones become clean, once; the others dirty. Wake who may want them.
 -- ARGV    1 owner, 2 epoch, 3 host, then per VM: itself, 1 if it is good
 -- RETURN  how many moved
 -- REFUSE  FENCED
@@ -20,11 +20,7 @@ for i = 4, #ARGV, 2 do
     redis.call('HDEL', K.slots(owner), vm)
     if ARGV[i + 1] == '1' then
       redis.call('RPUSH', K.clean(host, pool), vm)
-      if waits(pool) then
-        ring(K.bell(host))
-      else
-        redis.call('SADD', K.idle(pool), host)
-      end
+      ring(K.bell(host))
     else
       redis.call('RPUSH', K.dirty(host), vm)
     end

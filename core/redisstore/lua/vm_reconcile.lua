@@ -9,6 +9,7 @@ local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
 end
+pass_when_full()
 local clock, vms = now(), K.vms(host)
 local where = {}
 for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
@@ -39,6 +40,7 @@ local found, adopted, dirtied, removed = {}, 0, 0, 0
 for i = 0, tonumber(ARGV[5]) - 1 do
   local vm, pool, good = ARGV[6 + 3 * i], ARGV[7 + 3 * i], ARGV[8 + 3 * i] == '1'
   found[vm] = true
+  redis.call('HSETNX', vms, vm, pool .. '|' .. clock)
   local place = where[vm]
   local stray = not place
   if place and place == K.clean(host, pool) and not good then
@@ -46,7 +48,6 @@ for i = 0, tonumber(ARGV[5]) - 1 do
     stray = true
   end
   if stray then
-    redis.call('HSETNX', vms, vm, pool .. '|' .. clock)
     if good and redis.call('SISMEMBER', K.pools, pool) == 1 then
       redis.call('RPUSH', K.clean(host, pool), vm)
       adopted = adopted + 1

@@ -5,17 +5,16 @@
 -- MOVES   request queued→cancelled, queued→timed_out
 -- REPEAT  the second run answers 0
 local key = ARGV[1]
-local spec = redis.call('HGET', K.specs, key)
-if not spec then
+local pool, class, submitter = spec_head(key)
+if not pool then
   return 0
 end
-local s = cjson.decode(spec)
-local queue = K.queue(s.pool, s.class, s.submitter)
+local queue = K.queue(pool, class, submitter)
 if redis.call('LREM', queue, 1, key) == 0 then
   return 0
 end
 if redis.call('EXISTS', queue) == 0 then
-  redis.call('LREM', K.turns(s.pool, s.class), 0, s.submitter)
+  redis.call('LREM', K.turns(pool, class), 0, submitter)
 end
 redis.call('HDEL', K.specs, key)
 redis.call('HDEL', K.cancels, key)

@@ -2,14 +2,13 @@
 local function again_requests(items, clock)
   for i = #items, 1, -1 do
     local key, outcome = items[i][1], items[i][2]
-    local spec = redis.call('HGET', K.specs, key)
-    if spec then
-      local s = cjson.decode(spec)
+    local pool, class, submitter = spec_head(key)
+    if pool then
       if outcome == 'retry' then
         redis.call('HINCRBY', K.attempts, key, 1)
       end
-      enqueue(s.pool, s.class, s.submitter, { key }, true)
-      wake(s.pool, 1, clock)
+      enqueue(pool, class, submitter, { key }, true)
+      wake(pool, 1, clock)
     end
   end
 end

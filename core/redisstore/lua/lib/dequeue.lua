@@ -1,7 +1,7 @@
 -- The one way out of a pool's queues towards a claim. Submitters take turns within a
 -- class. Of every ten tickets six go to high, three to normal and one to low, and what a
--- class does not use goes to the others, the heavier first. ticket counts what the caller
--- ever asked for, so that the shares hold across calls of any size.
+-- class does not use goes to the others, the heavier first. tickets counts what was ever
+-- taken from the pool, so that the shares hold across calls of any size and caller.
 local function take(pool, class, want, out)
   local turns = K.turns(pool, class)
   local rounds = 0
@@ -44,13 +44,13 @@ local function take(pool, class, want, out)
   end
   return want
 end
-local function dequeue(pool, want, ticket)
+local function dequeue(pool, want, tickets)
   local out = {}
   local cycles = math.floor(want / 10)
   local quota = { high = 6 * cycles, normal = 3 * cycles, low = cycles }
   local cycle = { 'high', 'normal', 'high', 'high', 'normal', 'high', 'low', 'high', 'normal', 'high' }
   for i = 10 * cycles, want - 1 do
-    local class = cycle[(ticket + i) % 10 + 1]
+    local class = cycle[(tickets + i) % 10 + 1]
     quota[class] = quota[class] + 1
   end
   local left = 0

@@ -3,16 +3,12 @@ local function left(owner)
   local all = redis.call('HGETALL', K.slots(owner))
   local out = {}
   for i = 1, #all, 2 do
-    local key, pool = all[i], ''
-    local spec = redis.call('HGET', K.specs, key)
-    if spec then
-      pool = cjson.decode(spec).pool
-    end
+    local key = all[i]
     out[#out + 1] = key
     out[#out + 1] = all[i + 1]
     out[#out + 1] = redis.call('HGET', K.attempts, key) or '0'
     out[#out + 1] = redis.call('HGET', K.cancels, key) or ''
-    out[#out + 1] = pool
+    out[#out + 1] = spec_head(key) or ''
   end
   return out
 end

@@ -1,11 +1,10 @@
 -- Where a request is, as {state, pool, class, owner, vm, token, since, ahead}; nil if
 -- Redis does not have it. Looks through the owners, so it is for people's calls.
 local function place(key)
-  local spec = redis.call('HGET', K.specs, key)
-  if not spec then
+  local pool, class, submitter = spec_head(key)
+  if not pool then
     return nil
   end
-  local s = cjson.decode(spec)
   for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
     local slot = redis.call('HGET', K.slots(owner), key)
     if slot then
@@ -13,12 +12,12 @@ local function place(key)
       if redis.call('HEXISTS', K.cancels, key) == 1 then
         phase = 'cancelling'
       end
-      return { phase, s.pool, s.class, owner, vm, token, since, 0, s.submitter }
+      return { phase, pool, class, owner, vm, token, since, 0, submitter }
     end
   end
-  local ahead = redis.call('LPOS', K.queue(s.pool, s.class, s.submitter), key)
+  local ahead = redis.call('LPOS', K.queue(pool, class, submitter), key)
   if ahead then
-    return { 'queued', s.pool, s.class, '', '', '', '0', ahead, s.submitter }
+    return { 'queued', pool, class, '', '', '', '0', ahead, submitter }
   end
   return nil
 end

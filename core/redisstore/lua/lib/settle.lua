@@ -1,8 +1,9 @@
 -- The one end of claims, whoever ends them: the owner itself, its restarted self, or the
 -- overseer. items is key, token, outcome, key, ...; the answer has '1' or '0' per item
 -- (0: the slot is not that token's, nothing moved) and what moved, for the event. A task's
--- retry may carry its delay in ms, as in retry5000. lost: the host's VMs are not listed.
-local function settle(owner, host, items, clock, lost)
+-- retry may carry its delay in ms, as in retry5000. late: the host may have been lost since
+-- the claim, and VMs that it does not have any more are not listed.
+local function settle(owner, host, items, clock, late)
   local slots, role = K.slots(owner), string.match(owner, '^(%a+)@')
   local keys = {}
   for i = 1, #items, 3 do
@@ -62,7 +63,16 @@ local function settle(owner, host, items, clock, lost)
     if role ~= 'vmfactory' then
       again_requests(other, clock)
     end
-    if not lost then
+    if late then
+      local known, its = {}, redis.call('HMGET', K.vms(host), unpack(dirty))
+      for i = 1, #dirty do
+        if its[i] then
+          known[#known + 1] = dirty[i]
+        end
+      end
+      dirty = known
+    end
+    if #dirty > 0 then
       redis.call('RPUSH', K.dirty(host), unpack(dirty))
       ring(K.factory_bell(host))
     end

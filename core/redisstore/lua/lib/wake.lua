@@ -1,14 +1,12 @@
--- Wake up to n living hosts that wanted work of the pool and found none.
+-- Wake up to n living hosts that have a clean VM of the pool and wanted work of it.
 local function wake(pool, n, clock)
-  local tries = 0
-  while n > 0 and tries < 16 do
-    tries = tries + 1
-    local host = redis.call('SPOP', K.idle(pool))
+  for _ = 1, n + 16 do
+    local host = n > 0 and redis.call('SPOP', K.idle(pool))
     if not host then
       return
     end
     local due = redis.call('ZSCORE', K.hosts, host)
-    if due and tonumber(due) >= clock then
+    if due and tonumber(due) >= clock and redis.call('EXISTS', K.clean(host, pool)) == 1 then
       ring(K.bell(host))
       n = n - 1
     end

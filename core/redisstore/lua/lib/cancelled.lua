@@ -1,0 +1,17 @@
+-- What an owner holds that somebody asked to stop.
+local function cancelled(owner)
+  local out = {}
+  if redis.call('EXISTS', K.cancels) == 0 then
+    return out
+  end
+  local keys = redis.call('HKEYS', K.slots(owner))
+  for first = 1, #keys, 1000 do
+    local marks = redis.call('HMGET', K.cancels, unpack(keys, first, math.min(first + 999, #keys)))
+    for i = 1, #marks do
+      if marks[i] then
+        out[#out + 1] = keys[first + i - 1]
+      end
+    end
+  end
+  return out
+end

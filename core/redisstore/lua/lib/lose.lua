@@ -1,0 +1,16 @@
+-- Lose what a host had: its owners are fenced, its lists of VMs are emptied. What is real
+-- there, its vmfactory says when it is back.
+local function lose(host, clock)
+  local owners = redis.call('ZRANGE', K.owners, 0, -1, 'WITHSCORES')
+  for i = 1, #owners, 2 do
+    if string.match(owners[i], '@(.-)#') == host and owners[i + 1] ~= '0' then
+      end_epoch(owners[i], clock)
+    end
+  end
+  for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
+    redis.call('DEL', K.clean(host, pool))
+    redis.call('SREM', K.idle(pool), host)
+  end
+  redis.call('DEL', K.dirty(host), K.aside(host), K.vms(host), K.bell(host), K.factory_bell(host))
+  redis.call('HDEL', K.host(host), 'incarnation')
+end
