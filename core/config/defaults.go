@@ -128,6 +128,9 @@ func (c *Config) absolute(name string, dir *string) error {
 	if strings.HasPrefix(*dir, "~") {
 		return c.problem(name, "%s begins with ~, which only a shell understands: write the folder out", *dir)
 	}
+	if strings.ContainsAny(*dir, "?#%") {
+		return c.problem(name, "%s has one of ? # %% in it, which mean something else in the URLs made from it: choose another folder", *dir)
+	}
 	abs, err := filepath.Abs(*dir)
 	if err != nil {
 		return c.problem(name, "%w", err)

@@ -181,6 +181,7 @@ func TestRefusals(t *testing.T) {
 		"URL scheme":         {flags: map[string]string{"redis": "http://x"}, want: []string{"setting redis", "http:", "rediss"}},
 		"no URL":             {flags: map[string]string{"store": "/var/x.db"}, want: []string{"setting store", "sqlite:///PATH"}},
 		"home folder":        {flags: map[string]string{"data": "~/herd"}, want: []string{"setting data", "only a shell"}},
+		"folder like a URL":  {flags: map[string]string{"data": "/a?b"}, want: []string{"setting data", "? # %"}},
 		"long socket":        {flags: map[string]string{"data": "/" + strings.Repeat("d", 120)}, want: []string{"setting redis", "107 bytes", "--data"}},
 		"missing file":       {flags: map[string]string{"config": "/nowhere/x.yaml"}, want: []string{"/nowhere/x.yaml (from flag --config) does not exist"}},
 		"several at once":    {flags: map[string]string{"beat": "1", "slots": "x"}, want: []string{"setting beat", "setting slots"}},

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"drover/core"
-
-	"github.com/sirupsen/logrus"
 )
 
 // The smallest useful beat and poll: below them a process is busy with nothing else.
@@ -55,10 +53,10 @@ func (c *Config) checkURL(name string, u URL, schemes ...string) error {
 
 func (c *Config) checkSocket() error {
 	parsed, err := url.Parse(string(c.Redis))
-	if err != nil || parsed.Scheme != "unix" || len(parsed.Path) <= maxSocketPath {
-		return nil
+	if err == nil && parsed.Scheme == "unix" && len(parsed.Path) > maxSocketPath {
+		return c.problem("redis", "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
 	}
-	return c.problem("redis", "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
+	return nil
 }
 
 func (c *Config) checkListen() error {
@@ -102,7 +100,7 @@ func (c *Config) checkNames() error {
 
 func (c *Config) checkLogs() error {
 	var problems []error
-	if _, err := logrus.ParseLevel(c.LogLevel); err != nil {
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel) {
 		problems = append(problems, c.problem("log_level", "%q is no level: use debug, info, warn or error", c.LogLevel))
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {

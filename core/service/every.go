@@ -17,8 +17,9 @@ func Every(ctx context.Context, c clock.Clock, d time.Duration, fn func(context.
 		if err := fn(ctx); err != nil {
 			return err
 		}
-		if clock.Sleep(ctx, c, jitter(d)) != nil {
-			break // ctx ended
+		select {
+		case <-c.After(jitter(d)):
+		case <-ctx.Done():
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func TestNumberIsTheLowestFreeOne(t *testing.T) {
 	for want := range 3 {
 		n, l := take()
 		require.Equal(t, want, n)
-		defer l.Release()
+		t.Cleanup(l.Release)
 	}
 	_, _, err := service.TakeNumber(dir, core.RoleTestrunner, 3)
 	require.True(t, core.Is(err, core.CodeBusy), "%v", err)

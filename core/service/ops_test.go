@@ -49,12 +49,21 @@ func TestHealthz(t *testing.T) {
 		status int
 		want   []service.CheckReport
 	}{
-		"all fine": {map[string]service.Check{"store": fine, "redis": fine}, http.StatusOK,
-			[]service.CheckReport{{Name: "redis", OK: true}, {Name: "store", OK: true}}},
-		"one fails": {map[string]service.Check{"store": fine, "redis": func(context.Context) error { return errors.New("away") }},
-			http.StatusServiceUnavailable, []service.CheckReport{{Name: "redis", Error: "away"}, {Name: "store", OK: true}}},
-		"one panics": {map[string]service.Check{"odd": func(context.Context) error { panic("boom") }},
-			http.StatusServiceUnavailable, []service.CheckReport{{Name: "odd", Error: "the check panicked: boom"}}},
+		"all fine": {
+			map[string]service.Check{"store": fine, "redis": fine},
+			http.StatusOK,
+			[]service.CheckReport{{Name: "redis", OK: true}, {Name: "store", OK: true}},
+		},
+		"one fails": {
+			map[string]service.Check{"store": fine, "redis": func(context.Context) error { return errors.New("away") }},
+			http.StatusServiceUnavailable,
+			[]service.CheckReport{{Name: "redis", Error: "away"}, {Name: "store", OK: true}},
+		},
+		"one panics": {
+			map[string]service.Check{"odd": func(context.Context) error { panic("boom") }},
+			http.StatusServiceUnavailable,
+			[]service.CheckReport{{Name: "odd", Error: "the check panicked: boom"}},
+		},
 		"none": {nil, http.StatusOK, []service.CheckReport{}},
 	} {
 		t.Run(name, func(t *testing.T) {

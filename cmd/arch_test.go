@@ -1,0 +1,282 @@
+// Package cmd_test holds the rules of the source tree as tests: who may import
+// whom, what may stand at the top, how long a file may be. They read the source
+// itself, so no build tag hides a file from them.
+package cmd_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	module   = "drover"
+	root     = ".."
+	maxLines = 500 // of a Go file that is no test
+)
+
+// components never import one another: they meet in Redis.
+var components = []string{"testrunner", "vmfactory", "taskrunner", "overseer"}
+
+// adapters each tie core to one technology. They never import one another.
+var adapters = []string{"core/redisstore", "core/resultstore", "core/blobstore", "core/guest"}
+
+// rule says that only some folders may import a package and what lies below it.
+type rule struct {
+	what  string   // import path
+	only  []string // folders, with what lies below them
+	tests bool     // any test may as well
+	why   string
+}
+
+var rules = []rule{
+	{"github.com/redis/go-redis", []string{"core/redisstore", "core/coretest", "cmd", "scripts/bench"}, false, "all others speak core's interfaces"},
+	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded herd"},
+	{"modernc.org/sqlite", []string{"core/resultstore"}, false, "the result store is an interface"},
+	{"gocloud.dev", []string{"core/blobstore"}, false, "the blob store is an interface"},
+	{"github.com/urfave/cli", []string{"cmd"}, false, "flags are made in one place"},
+	{"github.com/knadh/koanf", []string{"core/config"}, false, "settings are read in one place"},
+	{"github.com/sirupsen/logrus", slices.Concat([]string{"cmd"}, components), true, "core returns errors, components log"},
+	{"github.com/criyle/go-sandbox", []string{"vmfactory/local", "core/guest"}, false, "sandboxing is the provider's and the agent's"},
+	{"github.com/lxc/go-lxc", nil, false, "its provider is not written yet; it will be vmfactory/lxc"},
+	{module + "/vmfactory/fake", []string{"vmfactory/fake"}, true, "a fake is for tests"},
+	{module + "/cmd", []string{"cmd"}, false, "nothing is above cmd"},
+}
+
+// topLevel is everything that may stand at the top. A newcomer reads this list first.
+var topLevel = []string{
+	"cmd", "core", "testrunner", "vmfactory", "taskrunner", "overseer", "web", "scripts", "docs", "examples", ".ci",
+	"go.mod", "go.sum", "supervisord.conf", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+	".gitignore", ".gitattributes", ".editorconfig", ".golangci.yml", ".luacheckrc",
+}
+
+// source is one Go file of the module.
+type source struct {
+	folder, path string // from the root, with slashes
+	test         bool
+	syntax       *ast.File
+	lines        int
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if file != root && foreign(file, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(file) != ".go" {
+			return nil
+		}
+		files := token.NewFileSet()
+		syntax, err := parser.ParseFile(files, file, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Clean(file))
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		all = append(all, source{
+			folder: path.Dir(rel), path: rel, test: strings.HasSuffix(rel, "_test.go"), syntax: syntax,
+			lines: strings.Count(string(text), "\n"),
+		})
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
+}
+
+// foreign reports whether a folder is no part of the module.
+func foreign(dir, name string) bool {
+	if strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func (s source) imports() []string {
+	var all []string
+	for _, spec := range s.syntax.Imports {
+		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// under reports whether a slash-separated name is parent or lies below it.
+func under(name, parent string) bool {
+	return name == parent || strings.HasPrefix(name, parent+"/")
+}
+
+func underAny(name string, parents []string) bool {
+	return slices.ContainsFunc(parents, func(p string) bool { return under(name, p) })
+}
+
+// local returns an import's folder if it is in this module.
+func local(name string) (string, bool) {
+	return strings.CutPrefix(name, module+"/")
+}
+
+func TestOnlySomeMayImport(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		for _, name := range s.imports() {
+			for _, r := range rules {
+				if under(name, r.what) && !underAny(s.folder, r.only) && (!s.test || !r.tests) {
+					t.Errorf("%s imports %s, which is for %v only: %s", s.path, name, r.only, r.why)
+				}
+			}
+		}
+	}
+}
+
+// suite reports whether a folder holds tests for others to run: coretest, providertest and so on.
+func suite(folder string) bool { return strings.HasSuffix(path.Base(folder), "test") }
+
+func TestProgramsCarryNoTestCode(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		for _, name := range s.imports() {
+			folder, ours := local(name)
+			if (name == "testing" || ours && suite(folder)) && !s.test && !suite(s.folder) {
+				t.Errorf("%s imports %s: only tests and the suites in folders called …test do", s.path, name)
+			}
+		}
+	}
+}
+
+func TestImportDirection(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		for _, name := range s.imports() {
+			folder, ours := local(name)
+			if s.folder == "core" && !s.test && (ours || strings.Contains(strings.Split(name, "/")[0], ".")) {
+				t.Errorf("%s imports %s: core uses the standard library only", s.path, name)
+			}
+			if !ours {
+				continue
+			}
+			if under(s.folder, "core") && !under(folder, "core") {
+				t.Errorf("%s imports %s: core knows no component", s.path, name)
+			}
+			for _, strangers := range [][]string{components, adapters} {
+				for _, one := range strangers {
+					if under(s.folder, one) && underAny(folder, strangers) && !under(folder, one) {
+						t.Errorf("%s imports %s: these two never import one another", s.path, name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRulesNameWhatExists keeps the rules from guarding a door that was moved.
+func TestRulesNameWhatExists(t *testing.T) {
+	t.Parallel()
+	folders, imported := map[string]bool{}, map[string]bool{}
+	for _, s := range sources(t) {
+		for dir := s.folder; dir != "."; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+		for _, name := range s.imports() {
+			for _, r := range rules {
+				imported[r.what] = imported[r.what] || under(name, r.what)
+			}
+		}
+	}
+	exists := func(dir string) {
+		_, err := os.Stat(filepath.Join(root, dir, "go.mod")) // a nested module
+		if !folders[dir] && err != nil {
+			t.Errorf("the rules name the folder %s, which has no Go files", dir)
+		}
+	}
+	for _, dir := range slices.Concat(components, adapters) {
+		exists(dir)
+	}
+	for _, r := range rules {
+		for _, dir := range r.only {
+			exists(dir)
+		}
+		if dir, ours := local(r.what); ours {
+			exists(dir)
+		} else if len(r.only) > 0 && !imported[r.what] {
+			t.Errorf("the rules name %s, which nothing imports", r.what)
+		}
+	}
+}
+
+func TestEveryPackageHasOneComment(t *testing.T) {
+	t.Parallel()
+	comments, seen := map[string][]string{}, map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		seen[s.folder] = true
+		if s.syntax.Doc != nil {
+			comments[s.folder] = append(comments[s.folder], s.path)
+		}
+	}
+	for folder := range seen {
+		if found := comments[folder]; len(found) != 1 {
+			t.Errorf("package %s needs exactly one package comment, it has %d: %v", folder, len(found), found)
+		}
+	}
+}
+
+func TestFilesAndNames(t *testing.T) {
+	t.Parallel()
+	vague := []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "info", "shared", "base", "lib"}
+	for _, s := range sources(t) {
+		if !s.test && s.lines > maxLines {
+			t.Errorf("%s has %d lines, more than %d: split it by subject", s.path, s.lines, maxLines)
+		}
+		stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(s.path), ".go"), "_test")
+		for _, name := range []string{path.Base(s.folder), s.syntax.Name.Name, stem} {
+			if slices.Contains(vague, name) {
+				t.Errorf("%s: %q says nothing; name it after its subject", s.path, name)
+			}
+		}
+	}
+}
+
+func TestTopLevelIsFixed(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "--cached", "--full-name", ":/").Output()
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("no git checkout to look at: %v", err)
+	}
+	require.NoError(t, err)
+	for line := range strings.Lines(string(out)) {
+		top, _, _ := strings.Cut(strings.TrimSpace(line), "/")
+		if !slices.Contains(topLevel, top) {
+			t.Errorf("%s stands at the top, which is fixed: put it into a folder that exists", top)
+		}
+	}
+}
