@@ -216,7 +216,7 @@ func (b queueBench) idle(ctx context.Context, s *redisstore.Store, desk *claims.
 					return nil //nolint:nilerr // the end of the measurement
 				}
 				claimed <- w
-				if _, err := desk.Finish(ctx, w, core.OutcomeDone); err != nil {
+				if _, err := desk.Finish(context.WithoutCancel(ctx), w, core.OutcomeDone); err != nil {
 					return err
 				}
 			}

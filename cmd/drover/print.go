@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,9 @@ func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) e
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Format.Header = text.FormatUpper
 	t.SetStyle(style)
-	t.AppendHeader(header)
+	if slices.ContainsFunc(header, func(cell any) bool { return cell != "" }) {
+		t.AppendHeader(header)
+	}
 	t.AppendRows(rows)
 	_, err := io.WriteString(w, t.Render()+"\n")
 	return err
