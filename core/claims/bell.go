@@ -1,0 +1,157 @@
+package claims
+
+import (
+	"time"
+
+	"drover/core"
+)
+
+// A bell that rings this soon, again and again, for nothing, is not worth running for.
+const (
+	soon       = 10 * time.Millisecond
+	vainAllows = 3
+	vainPause  = 50 * time.Millisecond
+)
+
+// listen is the one goroutine of the desk that waits for the host's bell, while
+// workers wait for work and the last answer had none.
+func (d *Desk) listen() {
+	pause := newPause()
+	vain, claimed := 0, int64(0)
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-d.hungry:
+		}
+		d.mu.Lock()
+		starving := d.starving()
+		d.mu.Unlock()
+		if !starving {
+			continue
+		}
+		began := time.Now()
+		err := d.claims.Wait(d.ctx, d.Owner(), d.cfg.Registration.Host, d.cfg.Poll)
+		if d.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			d.presence.Fenced(err)
+			d.trouble.met(ofListener, err)
+			if !pause.sleep(d.ctx) {
+				return
+			}
+		} else {
+			d.trouble.over(ofListener)
+			pause.Reset()
+		}
+		if now := d.Stats().Claimed; now == claimed && time.Since(began) < soon {
+			vain++
+		} else {
+			vain, claimed = 0, now
+		}
+		if vain > vainAllows && !sleep(d.ctx, vainPause) {
+			return
+		}
+		d.ring()
+	}
+}
+
+// starving says if somebody waits for whom there is a slot, and only the bell
+// can help. Whatever makes it true signals hungry. The lock is held.
+func (d *Desk) starving() bool { return d.starved && !d.rung && d.want(0) > 0 }
+
+// heed waits for notices to the owner while it has work in hand, so that a
+// cancelled command stops at once and not with the next beat. It leaves the
+// host's bell to those who want work.
+func (d *Desk) heed() {
+	pause := newPause()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-d.busy:
+		}
+		for d.Stats().InHand > 0 {
+			err := d.claims.Wait(d.ctx, d.Owner(), "", d.cfg.Poll)
+			if d.ctx.Err() != nil {
+				return
+			}
+			if err == nil {
+				d.trouble.over(ofHeeder)
+				pause.Reset()
+				d.presence.beatOnce(d.ctx)
+				continue
+			}
+			d.presence.Fenced(err)
+			d.trouble.met(ofHeeder, err)
+			if !pause.sleep(d.ctx) {
+				return
+			}
+		}
+	}
+}
+
+// ring makes a lane ask again.
+func (d *Desk) ring() {
+	d.mu.Lock()
+	d.rung = true
+	d.mu.Unlock()
+	d.kick()
+}
+
+// audit releases slots that Redis has under this epoch and the desk does not
+// know: Redis lost the finish that it had answered (a failover, an older copy restored).
+func (d *Desk) audit() {
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-d.suspect:
+		}
+		held, err := d.owners.Held(d.ctx, d.Owner())
+		if err == nil {
+			d.releaseStrange(held)
+		}
+		// An error, or slots of the predecessor that wait to be settled, bring us
+		// back with the next answer: not more often than we beat.
+		if !sleep(d.ctx, d.cfg.BeatEvery) {
+			return
+		}
+	}
+}
+
+func (d *Desk) releaseStrange(held []core.Held) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, h := range held {
+		if d.known(h) || d.over != nil {
+			continue
+		}
+		w := newWork(core.Claim{Key: h.Key, VM: h.VM, Token: h.Token})
+		d.hand[h.Key] = w
+		d.used++
+		d.handIn(w, core.OutcomeRelease)
+		d.stats.Released++
+	}
+	d.kick()
+}
+
+// known says if a slot is ours to leave alone: in hand, in a call in flight, or
+// of another epoch. A slot whose finish was answered since Redis told of it looks strange
+// too; releasing it names a token that Redis no longer has and moves nothing. The lock is held.
+func (d *Desk) known(h core.Held) bool {
+	if w := d.hand[h.Key]; w != nil {
+		return true // a newer claim of the key proves that this one is over
+	}
+	epoch, number, ok := splitToken(h.Token)
+	if !ok || epoch != d.Epoch() {
+		return true
+	}
+	for _, l := range d.lanes {
+		if l.busy && number >= l.x.TokenBase && number < l.x.TokenBase+int64(l.x.Want) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package claims_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCancelReachesWork(t *testing.T) {
+	t.Parallel()
+	for name, notice := range map[string]bool{"by notice": true, "by beat": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.addVMs(2)
+				f.submit("a-1", "b-1")
+				d := open(t, f, config(2))
+				a, b := next(t, d), next(t, d)
+				synctest.Wait()
+				began := time.Now()
+				f.mu.Lock()
+				f.marks["a-1"] = "ann"
+				if notice {
+					ring(f.owners[runner].notice)
+				}
+				f.mu.Unlock()
+				<-a.Cancelled
+				if notice {
+					require.Zero(t, time.Since(began))
+				}
+				require.LessOrEqual(t, time.Since(began), beat)
+				require.Equal(t, core.CodeCancelled, core.CodeOf(a.Cause()))
+				require.ErrorIs(t, a.Context().Err(), context.Canceled)
+				require.NoError(t, b.Cause())
+				finish(t, d, a)
+				finish(t, d, b)
+				closeDesk(t, d)
+			})
+		})
+	}
+}
+
+func TestCancelledBeforeItWasClaimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(1)
+		f.mark("a-1", "ann")
+		f.submit("a-1")
+		d := open(t, f, config(1))
+		w := next(t, d)
+		<-w.Cancelled
+		require.Equal(t, core.CodeCancelled, core.CodeOf(w.Cause()))
+		require.ErrorContains(t, w.Cause(), "ann")
+		finish(t, d, w)
+		closeDesk(t, d)
+	})
+}
+
+func TestDeskInHandListensForNoticesOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(1)
+		f.submit("a-1")
+		d := open(t, f, config(1))
+		w := next(t, d)
+		synctest.Wait()
+		require.Equal(t, map[string]int{"": 1}, f.waits, "a full desk leaves the bell to others")
+		finish(t, d, w)
+		closeDesk(t, d)
+	})
+}

@@ -1,0 +1,195 @@
+package claims
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+)
+
+// lane makes calls one after another. While its call is in flight, x and sent are frozen.
+type lane struct {
+	x    core.Exchange
+	sent []*Work // whose finishes are in x
+	busy bool    // guarded by the desk's lock
+}
+
+// drive is a lane's goroutine: it takes along whatever waits, whenever anything does.
+func (d *Desk) drive(l *lane) {
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-d.wake:
+		}
+		for d.load(l) {
+			answer, ok := d.send(l)
+			if !ok {
+				return
+			}
+			d.deliver(l, answer)
+		}
+	}
+}
+
+// load fills the lane's next call. It returns false if there is nothing to say.
+func (d *Desk) load(l *lane) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := min(d.finishes.len(), d.cfg.Batch)
+	want := d.want(n)
+	switch {
+	case d.over != nil:
+		return false
+	case n > 0:
+	case want > 0 && (!d.starved || d.rung):
+	case d.rung && d.asked == 0:
+		// Nobody here needs the ring we took: an empty call rings again if a pair is left.
+		want = 0
+	default:
+		return false
+	}
+	l.sent, l.x.Finish = l.sent[:0], l.x.Finish[:0]
+	for range n {
+		w := d.finishes.pop()
+		l.sent = append(l.sent, w)
+		l.x.Finish = append(l.x.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: w.outcome})
+	}
+	l.x.Seq++
+	l.x.Want, l.x.TokenBase = want, d.nextToken
+	l.x.Pools = d.rotated[d.turn%len(d.rotated)]
+	l.busy, d.rung = true, false
+	d.nextToken += int64(want)
+	d.asked += want
+	d.ending += n
+	d.used += want - n
+	if want > 0 {
+		d.turn++
+	}
+	if d.finishes.len() > 0 {
+		d.kick()
+	}
+	return true
+}
+
+// want is how many claims a call that ends n others may ask for. The lock is held.
+func (d *Desk) want(n int) int {
+	if d.drained {
+		return 0
+	}
+	return max(0, min(d.cfg.Batch, d.waiters.len()-d.asked, d.cfg.Slots-d.used+n))
+}
+
+// send repeats the lane's call until its answer is known. It returns false if
+// the desk is over.
+func (d *Desk) send(l *lane) (core.Exchanged, bool) {
+	pause := newPause()
+	for {
+		at := time.Now()
+		answer, err := d.exchange(l)
+		switch core.CodeOf(err) {
+		case "":
+			d.trouble.over(l.x.Lane)
+			d.presence.Proved(at)
+			return answer, true
+		case core.CodeFenced:
+			d.presence.Fenced(err)
+			return answer, false
+		case core.CodeStale:
+			// Our lane cannot be behind: somebody else calls under our name and epoch.
+			d.presence.Fenced(core.Wrap(err, core.CodeFenced, d.Owner(), "another process acts as %s", d.Owner()))
+			return answer, false
+		}
+		if d.ctx.Err() != nil {
+			return answer, false
+		}
+		d.trouble.met(l.x.Lane, err)
+		d.mu.Lock()
+		d.stats.Repeats++
+		d.mu.Unlock()
+		if !pause.sleep(d.ctx) {
+			return answer, false
+		}
+	}
+}
+
+func (d *Desk) exchange(l *lane) (core.Exchanged, error) {
+	ctx, cancel := context.WithTimeout(d.ctx, callTimeout)
+	defer cancel()
+	return d.claims.Exchange(ctx, l.x)
+}
+
+// deliver hands an answer to those who wait for it.
+func (d *Desk) deliver(l *lane, answer core.Exchanged) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.busy = false
+	d.asked -= l.x.Want
+	d.ending -= len(l.sent)
+	d.used += len(answer.Claims) - l.x.Want
+	d.stats.Calls++
+	d.stats.Finished += int64(len(l.sent))
+	d.stats.Claimed += int64(len(answer.Claims))
+	for i, w := range l.sent {
+		if d.hand[w.Key] == w {
+			delete(d.hand, w.Key)
+		}
+		w.settle(i < len(answer.Finished) && answer.Finished[i], nil)
+	}
+	clear(l.sent)
+	for _, c := range answer.Claims {
+		d.give(newWork(c))
+	}
+	if l.x.Want > 0 {
+		d.starved = len(answer.Claims) < l.x.Want
+	}
+	d.note(core.Beat{
+		Slots: answer.Slots, Cancelled: answer.Cancelled, Draining: answer.Draining, Ready: answer.Ready,
+	})
+	if d.starving() {
+		signal(d.hungry)
+	} else if d.want(0) > 0 {
+		d.kick()
+	}
+	d.settleDown()
+}
+
+// give hands work to the oldest waiter, or releases it if nobody waits any more.
+// The lock is held.
+func (d *Desk) give(w *Work) {
+	d.hand[w.Key] = w
+	signal(d.busy)
+	if d.waiters.len() == 0 {
+		d.handIn(w, core.OutcomeRelease)
+		d.stats.Released++
+		return
+	}
+	d.waiters.pop().got <- w
+}
+
+// hear takes in the answer of a beat.
+func (d *Desk) hear(b core.Beat) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.note(b)
+}
+
+// note takes in what every answer says of the owner. The lock is held.
+func (d *Desk) note(b core.Beat) {
+	d.stats.Draining, d.stats.Ready = b.Draining, b.Ready
+	for _, key := range b.Cancelled {
+		if w := d.hand[key]; w != nil && w.outcome == "" {
+			w.cancel(core.Errorf(core.CodeCancelled, key, "request %s was cancelled", key))
+		}
+	}
+	if b.Slots > d.open() {
+		signal(d.suspect)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
