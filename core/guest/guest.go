@@ -5,11 +5,11 @@
 // It is plain HTTP over a unix socket that was bound outside the VM, under a
 // secret that only the VM's folder on the host knows:
 //
-//	GET  /status              → Status
-//	PUT  /assignment          whose VM it is; once in its life
-//	PUT  /stage/<place>       entry frames; refused whole, or all of it is there
-//	POST /run                 Spec, then standard input → frames, the last an Exit
-//	POST /kill                everything but the agent dies
+//	GET  /status          → Status
+//	PUT  /assignment      whose VM it is; once in its life
+//	PUT  /stage/<place>   entries; all of them are there afterwards, or nothing
+//	POST /run             a command, then its standard input → frames, the last an Exit
+//	POST /kill            everything but the agent dies
 //
 // Package agent is the other end, package boot its way into our executable, and
 // package wire what the ends share.
@@ -42,7 +42,7 @@ const (
 	Stderr = "stderr"
 )
 
-// What a provider needs to start an agent, and what the agent reports.
+// What a provider tells an agent, and what the agent reports.
 type (
 	// Config is what a provider tells the agent of its VM.
 	Config = wire.Config
@@ -54,8 +54,7 @@ type (
 	Exit = wire.Exit
 )
 
-// AgentName is argv[0] that turns our executable into an agent, and the
-// descriptors that it must find open then.
+// How our executable becomes an agent: by argv[0], with these descriptors open.
 const (
 	AgentName  = wire.AgentName
 	ListenerFD = wire.ListenerFD
@@ -63,14 +62,17 @@ const (
 	LifelineFD = wire.LifelineFD
 )
 
-// AgentEnv is the whole environment of an agent: it keeps the Go runtime small.
+// AgentEnv is the whole environment of an agent. It keeps the Go runtime small;
+// nothing of it reaches user code.
 func AgentEnv() []string { return []string{"GOMAXPROCS=2"} }
 
 // Run is a command to run in a VM.
 type Run struct {
-	Args   []string  // the program, by path or by name, and its arguments
-	Env    []string  // NAME=value, added to the VM's own
-	Dir    string    // absolute; WorkDir if empty
-	Stdin  io.Reader // nil is empty. A Read that is under way when the run ends keeps its goroutine until it returns
+	Args   []string // the program, by path or by name, and its arguments
+	Env    []string // NAME=value, laid over the VM's own
+	Dir    string   // absolute; WorkDir if empty
 	Limits core.Limits
+	// Stdin may be nil for an empty one. A Read that is under way when the run
+	// ends keeps a goroutine until it returns.
+	Stdin io.Reader
 }

@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"drover/core/guest/wire"
+)
+
+// Numbers that package syscall does not know on every architecture.
+const (
+	prSetNoNewPrivs     = 38
+	prSetChildSubreaper = 36
+	prCapAmbient        = 47
+	capAmbientClearAll  = 4
+	sysCloseRange       = 436
+	closeRangeCloexec   = 4
+	seccompSetFilter    = 1
+	seccompTSync        = 1
+)
+
+// harden closes the agent's process to user code, also to user code of its own
+// uid: no tracing or reading of it, no stopping it by a signal, no descriptor
+// that a command could inherit, no privilege that a command could gain.
+func (a *Agent) harden() error {
+	if err := prctl(syscall.PR_SET_DUMPABLE, 0); err != nil {
+		return fmt.Errorf("make it undumpable: %w", err)
+	}
+	if err := prctl(prSetChildSubreaper, 1); err != nil {
+		return fmt.Errorf("make it the parent of orphans: %w", err)
+	}
+	syscall.Umask(0o022)
+	deafen()
+	if err := closeOnExec(); err != nil {
+		return fmt.Errorf("keep descriptors from commands: %w", err)
+	}
+	if err := loadFilter(a.cfg.Seccomp); err != nil {
+		return fmt.Errorf("load the seccomp filter: %w", err)
+	}
+	return nil
+}
+
+// deafen takes every signal that can be taken and drops it. A signal without a
+// handler is harmless to a PID namespace's init; the Go runtime has handlers for
+// most, and user code of the same uid could end the agent by one. Handlers, other
+// than ignored signals, are not passed on to commands.
+func deafen() {
+	var all []os.Signal
+	for s := syscall.Signal(1); s <= 64; s++ {
+		switch s {
+		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPROF:
+		default:
+			all = append(all, s)
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), all...)
+}
+
+// closeOnExec marks every descriptor but the standard three.
+func closeOnExec() error {
+	_, _, errno := syscall.RawSyscall(sysCloseRange, 3, ^uintptr(0)>>32, closeRangeCloexec)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// noPrivileges binds the calling thread and all that it starts: a program that is
+// executed as another user than root has no capabilities then, whatever the
+// agent holds and whatever the file says. Callers lock the thread.
+func noPrivileges() error {
+	if err := prctl(prSetNoNewPrivs, 1); err != nil {
+		return err
+	}
+	return prctl(prCapAmbient, capAmbientClearAll)
+}
+
+// loadFilter puts every thread, and so every command, under a seccomp filter.
+func loadFilter(code []byte) error {
+	if len(code) == 0 {
+		return nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := noPrivileges(); err != nil {
+		return err
+	}
+	filter := make([]syscall.SockFilter, len(code)/int(unsafe.Sizeof(syscall.SockFilter{})))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&filter[0])), len(code)), code)
+	prog := syscall.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // at most MaxSeccomp
+	r, _, errno := syscall.RawSyscall(sysSeccomp, seccompSetFilter, seccompTSync, uintptr(unsafe.Pointer(&prog)))
+	switch {
+	case errno != 0:
+		return errno
+	case r != 0:
+		return fmt.Errorf("thread %d could not be brought under it", r)
+	}
+	return nil
+}
+
+func prctl(option, arg uintptr) error {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// credential is how commands become the job user.
+type credential struct {
+	uid, gid int
+	sys      *syscall.Credential // nil if the agent is that user already
+}
+
+func newCredential(cfg wire.Config) credential {
+	c := credential{uid: cfg.UID, gid: cfg.GID}
+	if os.Getuid() == cfg.UID && os.Getgid() == cfg.GID {
+		return c
+	}
+	c.sys = &syscall.Credential{Uid: uint32(cfg.UID), Gid: uint32(cfg.GID)} //nolint:gosec // checked to be positive
+	// A user namespace with one mapped group refuses setgroups for good.
+	c.sys.NoSetGroups = errors.Is(syscall.Setgroups(nil), syscall.EPERM)
+	return c
+}
+
+// own gives a file or folder to the job user.
+func (c credential) own(chown func(uid, gid int) error) error {
+	if c.sys == nil {
+		return nil
+	}
+	return chown(c.uid, c.gid)
+}
+
+// oomBadge makes commands the kernel's first choice when memory runs out. It is
+// opened before the agent becomes undumpable, which would forbid it.
+type oomBadge struct{ file *os.File }
+
+func openBadge() oomBadge {
+	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
+	if err != nil {
+		return oomBadge{} // the agent runs unprotected where it may not do this
+	}
+	return oomBadge{f}
+}
+
+// around calls start while the process wears the badge, which children inherit.
+// Taking it off again is allowed down to where the process began.
+func (b oomBadge) around(start func() error) error {
+	if b.file == nil {
+		return start()
+	}
+	if _, err := b.file.WriteAt([]byte("1000"), 0); err == nil {
+		defer b.file.WriteAt([]byte("0"), 0) //nolint:errcheck // nothing better is left to try
+	}
+	return start()
+}
+
+func (b oomBadge) close() {
+	if b.file != nil {
+		_ = b.file.Close()
+	}
+}

@@ -1,0 +1,259 @@
+package agent
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// cause is why a run was stopped before its command ended.
+type cause int
+
+const (
+	causeNone   cause = iota
+	causeKilled       // somebody asked for it, or the agent ends
+	causeGone         // the host's connection ended
+	causeTimeout
+	causeOutput
+	causeMemory
+	causePids
+)
+
+// job is one run: a command, all that it starts, and the connection it belongs to.
+type job struct {
+	agent   *Agent
+	limits  core.Limits
+	held    map[string]string
+	frames  *frames
+	began   time.Time
+	before  reading       // of the cgroups
+	floor   int64         // the agent's own most resident bytes: a child counts them until its exec
+	over    chan struct{} // closed when the run has ended and everything is dead
+	failure error         // why the VM is bad; read after over
+
+	mu      sync.Mutex
+	cause   cause         // the first one
+	stopped chan struct{} // closed with it
+
+	// Written by reap, read after dead or exited.
+	pid    int
+	exited chan struct{} // closed when the command itself has ended
+	dead   chan struct{} // closed when no child is left
+	status syscall.WaitStatus
+	cpu    time.Duration
+	most   int64 // the largest resident set of one process, bytes
+	seen   int64 // the most that the watchdog saw of all, bytes
+}
+
+func newJob(a *Agent, out *os.File) *job {
+	return &job{
+		agent: a, frames: newFrames(out), over: make(chan struct{}),
+		stopped: make(chan struct{}), exited: make(chan struct{}), dead: make(chan struct{}),
+	}
+}
+
+// stop asks for the end of the run. The first cause counts.
+func (j *job) stop(why cause) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.cause == causeNone {
+		j.cause = why
+		close(j.stopped)
+	}
+}
+
+// leave makes the agent free for the next thing to do.
+func (j *job) leave() {
+	j.agent.end()
+	close(j.over)
+}
+
+// run starts a command and stays until everything of it is dead and reported. An
+// error means that nothing was started and nothing was answered yet.
+func (a *Agent) run(conn *os.File, in *bufio.Reader, req *request) error {
+	j := newJob(a, conn)
+	if err := a.begin(req.owner, j); err != nil {
+		return err
+	}
+	ends, err := j.start(req)
+	if err != nil {
+		j.leave()
+		return err
+	}
+	j.supervise(conn, in, req, ends)
+	return nil
+}
+
+// start reads what to run and starts it.
+func (j *job) start(req *request) (*pipes, error) {
+	spec, err := readSpec(req.body)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := j.agent.prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	j.limits, j.held = cmd.limits, j.agent.heldBy(cmd.limits)
+	ends, err := openPipes()
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
+	}
+	j.began, j.before, j.floor = time.Now(), j.agent.usage.read(), ownPeak()
+	if j.pid, err = j.agent.start(cmd, ends); err != nil {
+		ends.closeOurs()
+		return nil, err
+	}
+	return ends, nil
+}
+
+// readSpec reads the head of a run's body.
+func readSpec(body io.Reader) (wire.Spec, error) {
+	var spec wire.Spec
+	var size [4]byte
+	if _, err := io.ReadFull(body, size[:]); err != nil {
+		return spec, core.Wrap(err, core.CodeInvalid, "", "read the run")
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > wire.MaxSpec {
+		return spec, core.Errorf(core.CodeLimit, "", "the run has %d bytes; %d are allowed", n, wire.MaxSpec)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(body, text); err != nil {
+		return spec, core.Wrap(err, core.CodeInvalid, "", "read the run")
+	}
+	return spec, core.Wrap(json.Unmarshal(text, &spec), core.CodeInvalid, "", "read the run")
+}
+
+// supervise carries the streams, waits for the first of all reasons to end, and
+// sees everything dead before it reports.
+func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pipes) {
+	var streams, guards sync.WaitGroup
+	buried := make(chan struct{})
+	go j.reap()
+	streams.Go(func() { j.pump(wire.KindStdout, ends.ours[1]) })
+	streams.Go(func() { j.pump(wire.KindStderr, ends.ours[2]) })
+	streams.Go(func() { j.watch(buried) })
+	guards.Go(func() { j.feed(req, in, ends.ours[0], buried) })
+	guards.Go(func() { j.keepAlive(buried) })
+
+	clock := time.NewTimer(j.limits.Timeout)
+	defer clock.Stop()
+	select {
+	case <-j.exited:
+	case <-clock.C:
+		j.stop(causeTimeout)
+	case <-j.stopped:
+	}
+	j.failure = j.bury()
+	wall := time.Since(j.began)
+	close(buried)
+	if j.failure != nil {
+		ends.closeOurs()
+	}
+	streams.Wait() // what was written before the end is still in the pipes
+	ends.closeOurs()
+	j.leave() // before the host hears of the end and asks for more
+	if j.failure != nil {
+		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error()})
+	} else {
+		j.frames.last(wire.KindExit, j.report(wall))
+	}
+	// The host may still be sending input. It must come to read the end before its
+	// sending fails, so the connection is the host's to close.
+	_ = conn.SetReadDeadline(time.Now().Add(drainTime))
+	guards.Wait()
+	_, _ = io.CopyN(io.Discard, in, drainBytes)
+}
+
+// bury kills everything and waits until it is dead and reaped.
+func (j *job) bury() error {
+	late := time.NewTimer(killPatience)
+	defer late.Stop()
+	again := time.NewTicker(killAgain)
+	defer again.Stop()
+	for {
+		j.agent.tree.strike()
+		select {
+		case <-j.dead:
+			return nil
+		case <-again.C:
+		case <-late.C:
+			return core.Wrap(errUndead, core.CodeBadVM, j.agent.cfg.VM, "end a run")
+		}
+	}
+}
+
+var errUndead = errors.New("processes of user code did not die")
+
+// reap takes every child until there is none. It runs only while the agent has
+// children, and nobody else waits meanwhile, so the command's own status is its.
+func (j *job) reap() {
+	defer close(j.dead)
+	for {
+		var status syscall.WaitStatus
+		var used syscall.Rusage
+		pid, err := syscall.Wait4(-1, &status, 0, &used)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return // ECHILD: nobody is left
+		}
+		j.cpu += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		j.most = max(j.most, used.Maxrss<<10)
+		if pid == j.pid {
+			j.status = status
+			close(j.exited)
+		}
+	}
+}
+
+// report sums the run up. Everything of it is dead.
+func (j *job) report(wall time.Duration) wire.Exit {
+	j.mu.Lock()
+	why := j.cause
+	j.mu.Unlock()
+	e := wire.Exit{
+		Code:           j.status.ExitStatus(),
+		TimedOut:       why == causeTimeout,
+		MemoryExceeded: why == causeMemory,
+		PidsExceeded:   why == causePids,
+		OutputExceeded: why == causeOutput,
+		Truncated:      j.frames.cut.Load(),
+		WallMs:         wall.Milliseconds(),
+		HeldBy:         j.held,
+	}
+	if j.status.Signaled() {
+		e.Code, e.Signal = 128+int(j.status.Signal()), signalName(j.status.Signal())
+	}
+	j.measure(&e)
+	return e
+}
+
+// feed carries standard input, and notices when the host is gone. A command that
+// does not read holds it up, and through it the sender; keepAlive notices then.
+func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, buried <-chan struct{}) {
+	_, err := io.Copy(struct{ io.Writer }{stdin}, req.body)
+	_ = stdin.Close() // again at the end of the run
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return // the command wants no more; the rest stays with the sender
+	}
+	if err == nil {
+		_, err = in.ReadByte() // nothing may follow: this waits for the end
+	}
+	select {
+	case <-buried:
+	default:
+		j.stop(causeGone)
+	}
+}

@@ -1,0 +1,201 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// listen takes connections until ctx ends.
+func (a *Agent) listen(ctx context.Context, sock *os.File) error {
+	raw, err := sock.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("use the listening socket: %w", err)
+	}
+	var live conns
+	defer live.wg.Wait()
+	defer live.closeAll()
+	stop := context.AfterFunc(ctx, func() {
+		_ = sock.SetReadDeadline(time.Now())
+		live.closeAll()
+		a.stopJob()
+	})
+	defer stop()
+	for {
+		file, err := accept(raw)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("take a connection: %w", err)
+		}
+		if !live.add(file) {
+			_ = file.Close() // too many: the peer sees its connection end
+			continue
+		}
+		go func() {
+			defer live.drop(file)
+			a.serve(file)
+		}()
+	}
+}
+
+func accept(raw syscall.RawConn) (*os.File, error) {
+	var fd int
+	var failed error
+	err := raw.Read(func(listener uintptr) bool {
+		for {
+			fd, _, failed = syscall.Accept4(int(listener), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+			switch {
+			case errors.Is(failed, syscall.EAGAIN):
+				return false
+			case errors.Is(failed, syscall.EINTR), errors.Is(failed, syscall.ECONNABORTED):
+				continue
+			}
+			return true
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "conn"), nil
+}
+
+// conns are the open connections, MaxConns of them at most.
+type conns struct {
+	mu   sync.Mutex
+	open map[*os.File]bool
+	shut bool
+	wg   sync.WaitGroup
+}
+
+func (c *conns) add(f *os.File) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shut || len(c.open) >= wire.MaxConns {
+		return false
+	}
+	if c.open == nil {
+		c.open = map[*os.File]bool{}
+	}
+	c.open[f] = true
+	c.wg.Add(1)
+	return true
+}
+
+func (c *conns) drop(f *os.File) {
+	c.mu.Lock()
+	delete(c.open, f)
+	c.mu.Unlock()
+	_ = f.Close() // a second time after closeAll
+	c.wg.Done()
+}
+
+func (c *conns) closeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = true
+	for f := range c.open {
+		_ = f.Close() // whoever reads or writes it returns
+	}
+}
+
+// serve answers one connection's requests until one of them ends it.
+func (a *Agent) serve(file *os.File) {
+	in := bufio.NewReader(file)
+	for {
+		req, err := readRequest(in)
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
+				_, _ = file.Write(refuse(core.Wrap(err, core.CodeInvalid, a.cfg.VM, "read a request")))
+			}
+			return
+		}
+		if !a.handle(file, in, req) {
+			return
+		}
+	}
+}
+
+// handle answers one request; false ends the connection.
+func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
+	if !req.allowed(a.cfg.Secret) {
+		a.refuse(file, req, core.Errorf(core.CodeForbidden, a.cfg.VM, "the secret is not this VM's"))
+		return false
+	}
+	place, staging := strings.CutPrefix(req.path, wire.PathStage)
+	var body any = struct{}{}
+	var err error
+	switch {
+	case req.method == "GET" && req.path == wire.PathStatus:
+		body, err = a.status()
+	case req.method == "PUT" && req.path == wire.PathAssignment:
+		var to wire.Assignment
+		if err = req.readJSON(&to); err == nil {
+			err = a.assign(to.Assignment)
+		}
+	case req.method == "PUT" && staging:
+		err = a.stage(place, req)
+	case req.method == "POST" && req.path == wire.PathKill:
+		err = a.kill()
+	case req.method == "POST" && req.path == wire.PathRun:
+		if err = a.run(file, in, req); err == nil {
+			return false // it wrote its own answer
+		}
+	default:
+		err = core.Errorf(core.CodeNotFound, a.cfg.VM, "the agent does not do %q", req.method+" "+req.path)
+	}
+	if err == nil && drained(req) {
+		_, err = file.Write(answer("200 OK", body, false))
+		return err == nil
+	}
+	if err == nil {
+		err = core.Errorf(core.CodeInvalid, a.cfg.VM, "%s was sent more than it takes", req.path)
+	}
+	a.refuse(file, req, err)
+	return false
+}
+
+func (a *Agent) stage(name string, req *request) error {
+	p := a.places[name]
+	if p == nil {
+		return core.Errorf(core.CodeInvalid, a.cfg.VM, "no place is called %q; there are %s", name, strings.Join(wire.Places(), ", "))
+	}
+	if err := a.begin(req.owner, nil); err != nil {
+		return err
+	}
+	defer a.end()
+	return p.fill(bufio.NewReaderSize(req.body, wire.MaxFrame))
+}
+
+// drained reports whether the request's body was read to its end.
+func drained(req *request) bool {
+	var one [1]byte
+	n, err := req.body.Read(one[:])
+	return n == 0 && errors.Is(err, io.EOF)
+}
+
+// How much of a refused body is still taken, so that the peer comes to read the answer.
+const (
+	drainBytes = 64 << 20
+	drainTime  = 5 * time.Second
+)
+
+// refuse answers with an error and takes what the peer still sends.
+func (a *Agent) refuse(file *os.File, req *request, err error) {
+	if _, werr := file.Write(refuse(err)); werr != nil {
+		return
+	}
+	_ = file.SetReadDeadline(time.Now().Add(drainTime))
+	_, _ = io.CopyN(io.Discard, req.body, drainBytes) // the peer may stop when it likes
+}

@@ -1,0 +1,244 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// place is a folder that takes one archive in the VM's life. It is held open
+// from before user code ran, so that nothing can be put in its way.
+type place struct {
+	name  string
+	root  *os.Root
+	limit int64 // bytes of all files
+	cred  credential
+	taken bool
+}
+
+func openPlaces(cfg wire.Config, cred credential) (map[string]*place, error) {
+	limit := cfg.Limits.Disk
+	if limit <= 0 {
+		limit = wire.DefaultDisk
+	}
+	places := map[string]*place{}
+	for _, name := range wire.Places() {
+		dir := path.Join(cfg.Home, name)
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return places, fmt.Errorf("make the place for files: %w", err)
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return places, fmt.Errorf("open the place for files: %w", err)
+		}
+		p := &place{name: name, root: root, limit: limit, cred: cred}
+		places[name] = p
+		if err := p.adopt(".", 0o700); err != nil {
+			return places, fmt.Errorf("give %s to the job user: %w", dir, err)
+		}
+	}
+	return places, nil
+}
+
+func (p *place) close() { _ = p.root.Close() }
+
+// adopt gives a folder to the job user.
+func (p *place) adopt(name string, mode fs.FileMode) error {
+	if err := p.root.Chmod(name, mode); err != nil {
+		return err
+	}
+	return p.cred.own(func(uid, gid int) error { return p.root.Lchown(name, uid, gid) })
+}
+
+// fill reads entries until the archive ends. All of it is in the place then, or
+// nothing and an error.
+func (p *place) fill(r io.Reader) error {
+	if p.taken {
+		return core.Errorf(core.CodeConflict, "", "%s has its files already; a VM takes them once", p.name)
+	}
+	if names, err := p.names(1); err != nil || len(names) > 0 {
+		return core.Errorf(core.CodeConflict, "", "%s is not empty", p.name)
+	}
+	err := p.unpack(r)
+	if err == nil {
+		p.taken = true
+		return nil
+	}
+	if left := p.empty(); left != nil {
+		return core.Wrap(left, core.CodeBadVM, "", "empty %s after a refused archive", p.name)
+	}
+	var refusal *core.Error
+	switch {
+	case errors.As(err, &refusal):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return core.Errorf(core.CodeInvalid, "", "the archive for %s ends too early", p.name)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return core.Wrap(err, core.CodeLimit, "", "%s has no room for the archive", p.name)
+	}
+	return core.Wrap(err, core.CodeBadVM, "", "stage %s", p.name)
+}
+
+// seen is what an archive has said of a path so far.
+type seen byte
+
+const (
+	unseen  seen = iota
+	implied      // a folder, by what lies below it
+	named        // a folder
+	filed        // a file
+)
+
+// filling is the state of one unpack.
+type filling struct {
+	*place
+	seen  map[string]seen
+	bytes int64
+	buf   []byte
+}
+
+func (p *place) unpack(r io.Reader) error {
+	f := &filling{place: p, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
+	for {
+		e, err := wire.ReadEntry(r)
+		if err != nil {
+			return err
+		}
+		switch e.Kind {
+		case wire.EntryEnd:
+			return nil
+		case wire.EntryVoid:
+			return core.Errorf(core.CodeInvalid, "", "the archive for %s was given up", p.name)
+		case wire.EntryDir:
+			err = f.folder(e)
+		case wire.EntryFile:
+			err = f.file(e, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (f *filling) folder(e wire.Entry) error {
+	if err := f.take(e.Name, named); err != nil {
+		return err
+	}
+	if err := f.root.Mkdir(e.Name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return f.adopt(e.Name, folderMode(e.Mode))
+}
+
+func (f *filling) file(e wire.Entry, r io.Reader) error {
+	if f.bytes += e.Size; e.Size > f.limit || f.bytes > f.limit {
+		return core.Errorf(core.CodeLimit, "", "the archive for %s has more than %d bytes", f.name, f.limit)
+	}
+	if err := f.take(e.Name, filed); err != nil {
+		return err
+	}
+	file, err := f.root.OpenFile(e.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.write(file, e, r); err != nil {
+		_ = file.Close() // the first error is the one that counts
+		return err
+	}
+	return file.Close()
+}
+
+func (f *filling) write(file *os.File, e wire.Entry, r io.Reader) error {
+	for left := e.Size; left > 0; {
+		n, err := r.Read(f.buf[:min(left, int64(len(f.buf)))])
+		if n > 0 {
+			if _, werr := file.Write(f.buf[:n]); werr != nil {
+				return werr
+			}
+			left -= int64(n)
+		}
+		if err != nil && left > 0 {
+			return err
+		}
+	}
+	if err := f.cred.own(file.Chown); err != nil {
+		return err
+	}
+	return file.Chmod(fileMode(e.Mode))
+}
+
+// take notes what the path is to be, and makes the folders above it.
+func (f *filling) take(name string, as seen) error {
+	if was := f.seen[name]; was != unseen && (was != implied || as != named) {
+		return core.Errorf(core.CodeInvalid, "", "the archive for %s names %q twice", f.place.name, name)
+	}
+	f.seen[name] = as
+	for i, c := range []byte(name) {
+		if c != '/' {
+			continue
+		}
+		if err := f.above(name[:i]); err != nil {
+			return err
+		}
+	}
+	if len(f.seen) > wire.MaxEntries {
+		return core.Errorf(core.CodeLimit, "", "the archive for %s has more than %d entries", f.place.name, wire.MaxEntries)
+	}
+	return nil
+}
+
+// above makes one folder that a path implies.
+func (f *filling) above(dir string) error {
+	switch f.seen[dir] {
+	case implied, named:
+		return nil
+	case filed:
+		return core.Errorf(core.CodeInvalid, "", "the archive for %s has %q as a file and as a folder", f.place.name, dir)
+	}
+	f.seen[dir] = implied
+	if err := f.root.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	return f.adopt(dir, 0o755)
+}
+
+// The job user can read and write all that is staged; nobody else can write it,
+// and set-id bits go.
+func fileMode(mode uint32) fs.FileMode   { return fs.FileMode(mode)&0o755 | 0o600 }
+func folderMode(mode uint32) fs.FileMode { return fs.FileMode(mode)&0o755 | 0o700 }
+
+// empty removes all that lies in the place.
+func (p *place) empty() error {
+	for {
+		names, err := p.names(256)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		for _, name := range names {
+			if err := p.root.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// names lists up to n names in the place.
+func (p *place) names(n int) ([]string, error) {
+	dir, err := p.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close() //nolint:errcheck // nothing was written
+	names, err := dir.Readdirnames(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
+}

@@ -1,0 +1,3 @@
+package agent
+
+const sysSeccomp = 317

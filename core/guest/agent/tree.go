@@ -1,0 +1,258 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// tree is the processes of the VM, by the kernel's own list of them.
+//
+// As the init of a PID namespace the agent owns all there are. Elsewhere it is
+// the subreaper of its own descendants, and they are found by their parents.
+type tree struct {
+	self int
+	init bool
+
+	mu   sync.Mutex // guards what follows
+	proc int        // descriptor of /proc
+	list []byte     // for directory entries
+	text []byte     // for one status file
+	pids []int
+}
+
+// process is what a status file says of one process.
+type process struct {
+	pid, parent int
+	zombie      bool
+	threads     int
+	anon        int64 // bytes that are its own: resident, swapped, page tables
+	file        int64 // resident bytes of mapped files
+	peak        int64 // most that ever was resident, mapped files included
+}
+
+func newTree() (*tree, error) {
+	if pid, err := os.Readlink("/proc/self"); err != nil || pid != fmt.Sprint(os.Getpid()) {
+		return nil, fmt.Errorf("/proc does not show this PID namespace (self is %q): mount it first: %w", pid, err)
+	}
+	fd, err := syscall.Open("/proc", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open /proc: %w", err)
+	}
+	self := os.Getpid()
+	return &tree{self: self, init: self == 1, proc: fd, list: make([]byte, 8<<10), text: make([]byte, 4<<10)}, nil
+}
+
+func (t *tree) close() { _ = syscall.Close(t.proc) }
+
+// count counts the processes beside the agent.
+func (t *tree) count() (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.init {
+		pids, err := t.all()
+		return len(pids), err
+	}
+	n := 0
+	err := t.each(func(process) { n++ })
+	return n, err
+}
+
+// scan calls fn with every process beside the agent.
+func (t *tree) scan(fn func(process)) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.each(fn)
+}
+
+func (t *tree) each(fn func(process)) error {
+	pids, err := t.all()
+	if err != nil {
+		return err
+	}
+	if t.init {
+		for _, pid := range pids {
+			if p, ok := t.status(pid); ok {
+				fn(p)
+			}
+		}
+		return nil
+	}
+	children := map[int][]process{}
+	for _, pid := range pids {
+		if p, ok := t.status(pid); ok {
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	for next := []int{t.self}; len(next) > 0; {
+		parent := next[0]
+		next = next[1:]
+		for _, p := range children[parent] {
+			fn(p)
+			next = append(next, p.pid)
+		}
+		delete(children, parent)
+	}
+	return nil
+}
+
+// all lists every process that /proc shows but the agent.
+func (t *tree) all() ([]int, error) {
+	if _, err := syscall.Seek(t.proc, 0, 0); err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	t.pids = t.pids[:0]
+	for {
+		n, err := syscall.ReadDirent(t.proc, t.list)
+		if err != nil {
+			return nil, fmt.Errorf("list processes: %w", err)
+		}
+		if n == 0 {
+			return t.pids, nil
+		}
+		for rest := t.list[:n]; len(rest) > 0; {
+			const nameAt = 19 // of struct linux_dirent64: inode, offset, length, type come first
+			size := int(rest[16]) | int(rest[17])<<8
+			name := rest[nameAt:size]
+			rest = rest[size:]
+			if pid := number(name); pid > 0 && int(pid) != t.self {
+				t.pids = append(t.pids, int(pid))
+			}
+		}
+	}
+}
+
+// status reads one process; false if it is gone.
+func (t *tree) status(pid int) (process, bool) {
+	text, err := t.read(pid, "status")
+	if err != nil {
+		return process{}, false
+	}
+	p := process{pid: pid}
+	for len(text) > 0 {
+		key, value, rest := statusLine(text)
+		text = rest
+		switch string(key) {
+		case "State":
+			p.zombie = len(value) > 0 && value[0] == 'Z'
+		case "PPid":
+			p.parent = int(number(value))
+		case "Threads":
+			p.threads = int(number(value))
+		case "VmHWM":
+			p.peak = number(value) << 10
+		case "RssFile":
+			p.file = number(value) << 10
+		case "RssAnon", "RssShmem", "VmSwap", "VmPTE":
+			p.anon += number(value) << 10
+		}
+	}
+	return p, true
+}
+
+// share is what the process adds to the memory of all, with shared pages divided
+// by those who share them. It costs a walk through its page tables. False if the
+// kernel does not tell.
+func (t *tree) share(pid int) (int64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text, err := t.read(pid, "smaps_rollup")
+	if err != nil {
+		// Gone is nothing to add; not allowed is not known.
+		return 0, errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ESRCH)
+	}
+	var sum int64
+	for len(text) > 0 {
+		key, value, rest := statusLine(text)
+		text = rest
+		switch string(key) {
+		case "Pss_Anon", "Pss_Shmem", "SwapPss":
+			sum += number(value) << 10
+		}
+	}
+	return sum, true
+}
+
+func (t *tree) read(pid int, name string) ([]byte, error) {
+	fd, err := syscall.Open(fmt.Sprintf("/proc/%d/%s", pid, name), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd) //nolint:errcheck // nothing was written
+	n, err := syscall.Read(fd, t.text)
+	if err != nil {
+		return nil, err
+	}
+	return t.text[:n], nil
+}
+
+// statusLine cuts "Key:  value unit\n" off text.
+func statusLine(text []byte) (key, value, rest []byte) {
+	line, rest, _ := bytes.Cut(text, []byte{'\n'})
+	key, value, _ = bytes.Cut(line, []byte{':'})
+	return key, bytes.TrimLeft(value, " \t"), rest
+}
+
+// number reads leading digits, at most 18 of them; -1 if there is none.
+func number(b []byte) int64 {
+	n := int64(-1)
+	for i, c := range b {
+		if c < '0' || c > '9' || i == 18 {
+			break
+		}
+		n = max(n, 0)*10 + int64(c-'0')
+	}
+	return n
+}
+
+// How long the dying may take, and how often they are told again.
+const (
+	killPatience = 10 * time.Second
+	killAgain    = 20 * time.Millisecond
+)
+
+// strike sends SIGKILL to everything but the agent. In a PID namespace of its own
+// one call reaches all, also those that are about to fork.
+func (t *tree) strike() {
+	if t.init {
+		_ = syscall.Kill(-1, syscall.SIGKILL) // ESRCH: nobody is there
+		return
+	}
+	for range 1000 { // a descendant that forks between listing and killing is found next time
+		t.mu.Lock()
+		var found []int
+		err := t.each(func(p process) {
+			if !p.zombie {
+				found = append(found, p.pid)
+			}
+		})
+		t.mu.Unlock()
+		if err != nil || len(found) == 0 {
+			return
+		}
+		for _, pid := range found {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // ESRCH: it went by itself
+		}
+	}
+}
+
+// killAll kills and reaps everything but the agent while no run is under way.
+func (t *tree) killAll() error {
+	for until := time.Now().Add(killPatience); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		t.strike()
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if errors.Is(err, syscall.ECHILD) {
+				return nil
+			}
+			if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+				break
+			}
+		}
+	}
+	return errUndead
+}

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"bytes"
+	"os"
+	"syscall"
+	"time"
+
+	"drover/core/guest/wire"
+)
+
+// usage reads the VM's cgroups. The files are opened before user code runs.
+type usage struct {
+	peak, oom, cpu, pids *os.File // nil if not there
+}
+
+// reading is what the cgroups say at one moment; -1 where they say nothing.
+type reading struct {
+	peak  int64 // most memory ever, bytes
+	kills int64 // processes killed because memory ran out
+	cpu   time.Duration
+	full  int64 // times that a process could not be started
+}
+
+func openUsage(c wire.Cgroup) *usage {
+	open := func(name string) *os.File {
+		if name == "" {
+			return nil
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil // a cgroup that the VM cannot see: its own counting stands in
+		}
+		return f
+	}
+	return &usage{peak: open(c.MemoryPeak), oom: open(c.MemoryEvents), cpu: open(c.CPU), pids: open(c.PidsEvents)}
+}
+
+func (u *usage) close() {
+	for _, f := range []*os.File{u.peak, u.oom, u.cpu, u.pids} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func (u *usage) read() reading {
+	r := reading{
+		peak:  cgroupValue(u.peak, ""),
+		kills: cgroupValue(u.oom, "oom_kill"),
+		full:  cgroupValue(u.pids, "max"),
+		cpu:   -1,
+	}
+	if micros := cgroupValue(u.cpu, "usage_usec"); micros >= 0 {
+		r.cpu = time.Duration(micros) * time.Microsecond
+	} else if nanos := cgroupValue(u.cpu, ""); nanos >= 0 {
+		r.cpu = time.Duration(nanos)
+	}
+	return r
+}
+
+// cgroupValue reads the number of a key's line, or for "" the number that is the
+// whole file; -1 if there is none.
+func cgroupValue(f *os.File, key string) int64 {
+	if f == nil {
+		return -1
+	}
+	var buf [2 << 10]byte
+	n, _ := f.ReadAt(buf[:], 0) // the end of the file is no error here
+	for line := range bytes.Lines(buf[:n]) {
+		if key == "" {
+			return number(line)
+		}
+		if value, ok := bytes.CutPrefix(line, append([]byte(key), ' ')); ok {
+			return number(value)
+		}
+	}
+	return -1
+}
+
+// measure fills in what the run used: by the cgroups where they tell, else by
+// what its processes reported when they ended and what the watchdog saw.
+func (j *job) measure(e *wire.Exit) {
+	now := j.agent.usage.read()
+	cpu := j.cpu
+	if now.cpu >= 0 && j.before.cpu >= 0 {
+		cpu = now.cpu - j.before.cpu
+	}
+	e.CPUMs = cpu.Milliseconds()
+	switch {
+	case now.peak >= 0:
+		e.MemoryPeakBytes = now.peak
+	case j.most > j.floor || j.seen == 0:
+		e.MemoryPeakBytes = max(j.most, j.seen)
+	default:
+		e.MemoryPeakBytes = j.seen
+	}
+	// A run that coped with a refusal of the kernel was not ended by it.
+	failed := e.Code != 0 && !e.TimedOut && !e.OutputExceeded
+	if failed && now.kills > j.before.kills {
+		e.MemoryExceeded = true
+	}
+	if failed && !e.MemoryExceeded && now.full > j.before.full {
+		e.PidsExceeded = true
+	}
+}
+
+// ownPeak is the most that the agent itself ever had resident, in bytes.
+func ownPeak() int64 {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return 0
+	}
+	return own.Maxrss << 10
+}

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"time"
+
+	"drover/core"
+)
+
+// How often the watchdog looks. It reckons that a program fills memory at
+// fillRate and forks at forkRate, and looks again before that could use up what
+// is left; but never more often than a small share of the time that looking takes.
+const (
+	lookFirst = 2 * time.Millisecond
+	lookLeast = 4 * time.Millisecond
+	lookMost  = 100 * time.Millisecond
+	lookShare = 20
+	fillRate  = 4 << 30 // bytes a second
+	forkRate  = 20000   // processes a second
+)
+
+// watch holds the limits on memory and processes where nothing in the kernel
+// does, over all processes of the run together.
+func (j *job) watch(buried <-chan struct{}) {
+	memory, pids := int64(0), 0
+	if watched(j.held, core.LimitMemory) {
+		memory = j.limits.Memory
+	}
+	if watched(j.held, core.LimitPids) {
+		pids = j.limits.Pids
+	}
+	if memory == 0 && pids == 0 {
+		return
+	}
+	look := time.NewTimer(lookFirst)
+	defer look.Stop()
+	for {
+		select {
+		case <-buried:
+			return
+		case <-look.C:
+		}
+		began := time.Now()
+		used, tasks, err := j.look(memory)
+		if err != nil {
+			continue // the next look may do better; bury does not depend on it
+		}
+		switch {
+		case memory > 0 && used > memory:
+			j.stop(causeMemory)
+		case pids > 0 && tasks > pids:
+			j.stop(causePids)
+		}
+		look.Reset(pause(memory, used, pids, tasks, time.Since(began)))
+	}
+}
+
+// look sums up what the run's processes use. Memory that they share is counted
+// once for each of them, which is quick; only a sum over the limit is worth an
+// exact count.
+func (j *job) look(limit int64) (used int64, tasks int, err error) {
+	var found []process
+	err = j.agent.tree.scan(func(p process) {
+		if p.zombie && p.parent == j.agent.tree.self {
+			return // reap is about to take it
+		}
+		tasks += max(p.threads, 1)
+		used += p.anon
+		j.seen = max(j.seen, p.peak-p.file)
+		if p.anon > 0 {
+			found = append(found, p)
+		}
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	if limit > 0 && used > limit && len(found) > 1 {
+		used = 0
+		for _, p := range found {
+			share, known := j.agent.tree.share(p.pid)
+			if !known {
+				share = p.anon
+			}
+			used += share
+		}
+	}
+	j.seen = max(j.seen, used)
+	return used, tasks, nil
+}
+
+// pause is how long the watchdog may look away.
+func pause(memory, used int64, pids, tasks int, cost time.Duration) time.Duration {
+	wait := lookMost
+	if memory > 0 {
+		wait = min(wait, time.Duration(float64(memory-used)/fillRate*float64(time.Second)))
+	}
+	if pids > 0 {
+		wait = min(wait, time.Duration(pids-tasks)*time.Second/forkRate)
+	}
+	return min(max(wait, lookLeast, lookShare*cost), lookMost)
+}

@@ -1,0 +1,111 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// killTime bounds the kill after a run that was given up.
+const killTime = 15 * time.Second
+
+// errSilent ends a run whose agent says nothing any more.
+var errSilent = errors.New("the agent has fallen silent")
+
+// Run runs a command and hands its output to sink as it comes, one call at a
+// time; the bytes are sink's only until it returns. Run returns when everything
+// that the command started is dead. Returns INVALID or LIMIT for a command that
+// cannot be started, CONFLICT if one is running or the VM is not assigned to c,
+// BADVM if the VM fails. If ctx ends, everything in the VM is killed first and
+// the error wraps ctx's.
+func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data []byte)) (Exit, error) {
+	body, err := c.encode(run)
+	if err != nil {
+		return Exit{}, err
+	}
+	call, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	silence := time.AfterFunc(wire.Silence, func() { give(errSilent) })
+	defer silence.Stop()
+	exit, err := c.follow(call, body, run.Limits.Output, silence, sink)
+	if err == nil || ctx.Err() == nil {
+		return exit, err
+	}
+	// The agent kills by itself once it notices; this waits until it has.
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
+	defer cancel()
+	give(nil)
+	if kerr := c.Kill(after); kerr != nil {
+		return Exit{}, kerr
+	}
+	return Exit{}, c.broken(ctx, err)
+}
+
+// encode makes the body of a run: the spec with its length, then standard input.
+func (c *Client) encode(run Run) (io.Reader, error) {
+	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits})
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "run a command")
+	}
+	if len(spec) > wire.MaxSpec {
+		return nil, core.Errorf(core.CodeLimit, c.vm, "the command and its environment have %d bytes; %d are allowed", len(spec), wire.MaxSpec)
+	}
+	head := append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...) //nolint:gosec // at most MaxSpec
+	if run.Stdin == nil {
+		return bytes.NewReader(head), nil
+	}
+	return io.MultiReader(bytes.NewReader(head), run.Stdin), nil
+}
+
+// follow reads a run's frames to the last.
+func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silence *time.Timer, sink func(string, []byte)) (Exit, error) {
+	resp, err := c.send(ctx, http.MethodPost, wire.PathRun, body)
+	if err != nil {
+		return Exit{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // the last frame was read, or it is broken
+	if limit <= 0 {
+		limit = 1 << 62 // the VM's own limit holds
+	}
+	left := map[wire.Kind]int64{wire.KindStdout: limit, wire.KindStderr: limit}
+	names := map[wire.Kind]string{wire.KindStdout: Stdout, wire.KindStderr: Stderr}
+	buf := make([]byte, wire.MaxFrame)
+	for {
+		kind, data, err := wire.ReadFrame(resp.Body, buf)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return Exit{}, c.broken(ctx, err)
+		}
+		silence.Reset(wire.Silence)
+		switch kind {
+		case wire.KindStdout, wire.KindStderr:
+			if left[kind] -= int64(len(data)); left[kind] < 0 {
+				return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends more output than it was told to keep", c.vm)
+			}
+			silence.Stop() // a slow sink is not the VM's silence
+			sink(names[kind], data)
+			silence.Reset(wire.Silence)
+		case wire.KindExit:
+			var exit Exit
+			err := json.Unmarshal(data, &exit)
+			return exit, core.Wrap(err, core.CodeBadVM, c.vm, "VM %s ended a run with nonsense", c.vm)
+		case wire.KindFault:
+			var fault wire.Refusal
+			if err := json.Unmarshal(data, &fault); err != nil {
+				return Exit{}, core.Wrap(err, core.CodeBadVM, c.vm, "VM %s ended a run with nonsense", c.vm)
+			}
+			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s failed: %s", c.vm, fault.Text)
+		case wire.KindAlive:
+		}
+	}
+}

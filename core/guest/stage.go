@@ -1,0 +1,144 @@
+package guest
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// Stage puts the files of a tar stream into an empty place ("harness",
+// "submission" or "work"), owned by the job user, once. All of it is there
+// afterwards, or nothing. Returns INVALID for an archive that is broken or holds
+// links, devices, pipes, sparse files, repeated or escaping names; LIMIT for one
+// that is too large, too deep or has too many entries; CONFLICT for a place that
+// is taken; and what the stream's Read returned if that failed.
+func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) error {
+	from := &source{r: archive}
+	entries := &entries{tar: tar.NewReader(from)}
+	err := c.call(ctx, http.MethodPut, wire.PathStage+place, entries, nil)
+	switch {
+	case err == nil || core.Is(err, core.CodeBadVM) || core.Is(err, core.CodeUnavailable):
+		return err
+	case from.err != nil:
+		return from.err
+	case entries.err != nil:
+		return entries.err
+	}
+	return err
+}
+
+// source remembers why reading failed, which is not the archive's fault.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// entries reads a tar as the agent takes it. What is wrong with the archive ends
+// the stream with an entry that makes the agent empty the place again.
+type entries struct {
+	tar  *tar.Reader
+	head []byte // of an entry, not yet read
+	left int64  // of a file's bytes, not yet read
+	done bool
+	err  error // why the archive was given up
+	buf  []byte
+}
+
+func (e *entries) Read(b []byte) (int, error) {
+	for len(e.head) == 0 && e.left == 0 {
+		if e.done {
+			return 0, io.EOF
+		}
+		e.next()
+	}
+	if len(e.head) > 0 {
+		n := copy(b, e.head)
+		e.head = e.head[n:]
+		return n, nil
+	}
+	n, err := e.tar.Read(b[:min(int64(len(b)), e.left)])
+	e.left -= int64(n)
+	if err != nil && e.left > 0 {
+		// The promised bytes cannot be sent: the agent sees the stream break off.
+		e.err = broken(err)
+		return n, e.err
+	}
+	return n, nil
+}
+
+// next puts the next entry's head in line.
+func (e *entries) next() {
+	entry, err := e.entry()
+	if err != nil {
+		e.err, e.done = err, true
+		entry = wire.Entry{Kind: wire.EntryVoid}
+	}
+	e.done = e.done || entry.Kind == wire.EntryEnd
+	e.left = entry.Size
+	e.buf = wire.AppendEntry(e.buf[:0], entry)
+	e.head = e.buf
+}
+
+func (e *entries) entry() (wire.Entry, error) {
+	for {
+		h, err := e.tar.Next()
+		if errors.Is(err, io.EOF) {
+			return wire.Entry{Kind: wire.EntryEnd}, nil
+		}
+		if err != nil {
+			return wire.Entry{}, broken(err)
+		}
+		entry := wire.Entry{Mode: uint32(h.Mode) & 0o777} //nolint:gosec // masked
+		switch h.Typeflag {
+		case tar.TypeReg:
+			entry.Kind, entry.Size = wire.EntryFile, h.Size
+		case tar.TypeDir:
+			entry.Kind = wire.EntryDir
+		case tar.TypeXGlobalHeader:
+			continue // a comment, such as git archive writes
+		default:
+			return wire.Entry{}, core.Errorf(core.CodeInvalid, "", "the archive holds %q, which is neither file nor folder; links, devices and pipes are refused", h.Name)
+		}
+		for key := range h.PAXRecords {
+			if strings.HasPrefix(key, "GNU.sparse.") {
+				return wire.Entry{}, core.Errorf(core.CodeInvalid, "", "the archive holds %q as a sparse file; pack it whole", h.Name)
+			}
+		}
+		entry.Name = relative(h.Name, entry.Kind)
+		if entry.Name == "." && entry.Kind == wire.EntryDir {
+			continue // the place itself
+		}
+		return entry, wire.CheckName(entry.Name)
+	}
+}
+
+// relative drops what tar programs put around a name: "./" before it and the "/"
+// behind a folder's. Anything else is for CheckName to judge.
+func relative(name string, kind wire.EntryKind) string {
+	if kind == wire.EntryDir {
+		name = strings.TrimSuffix(name, "/")
+	}
+	if rest, ok := strings.CutPrefix(name, "./"); ok && rest != "" && !path.IsAbs(rest) {
+		return rest
+	}
+	return name
+}
+
+func broken(err error) error {
+	return core.Wrap(err, core.CodeInvalid, "", "the archive is not a tar stream")
+}

@@ -1,0 +1,5 @@
+package guest_test
+
+import "syscall"
+
+var mkdirCalls = []uint32{syscall.SYS_MKDIRAT}

@@ -1,0 +1,69 @@
+package wire
+
+import "time"
+
+// Bounds of the protocol. Both ends hold to them.
+const (
+	MaxConfig     = 1 << 20   // bytes of an encoded Config
+	MaxHead       = 8 << 10   // bytes of a request line with its headers
+	MaxBody       = 4 << 10   // bytes of a small JSON body or answer
+	MaxSpec       = 256 << 10 // bytes of an encoded Spec
+	MaxArgs       = 256       // words of a command
+	MaxEnv        = 256       // variables
+	MaxAssignment = 128       // bytes
+	MaxFrame      = 64 << 10  // payload bytes of one frame
+	MaxConns      = 16        // connections to one agent
+	MaxEntries    = 8192      // files and folders of one archive
+	MaxName       = 512       // bytes of an entry's path
+	MaxPart       = 255       // bytes of one name in it
+	MaxDepth      = 32        // names in it
+	MaxSeccomp    = 4096      // instructions
+)
+
+// What an agent falls back to where neither the run nor the VM sets a limit.
+const (
+	DefaultTimeout   = 10 * time.Minute
+	DefaultOutput    = 1 << 20
+	DefaultDisk      = 64 << 20
+	DefaultOpenFiles = 1024
+	MinOpenFiles     = 64 // what the agent itself needs; a run cannot ask for fewer
+)
+
+// A stream that reaches OutputTimes its limit and OutputSlack bytes gets its job killed.
+const (
+	OutputTimes = 8
+	OutputSlack = 16 << 20
+)
+
+// OutputEnd is where a stream with this limit gets its job killed, in bytes.
+func OutputEnd(limit int64) int64 {
+	if limit > (1<<62)/OutputTimes {
+		return 1 << 62
+	}
+	return OutputTimes*limit + OutputSlack
+}
+
+// Times of a run's connection.
+const (
+	Keepalive = time.Second      // the agent's longest silence
+	Silence   = 15 * time.Second // after so much of it the host gives the VM up
+	Stall     = 30 * time.Second // after so long without taking output the host counts as gone
+)
+
+// Limits that only the agent's report names; core names the others.
+const (
+	LimitCPU       = "cpu"
+	LimitDisk      = "disk"
+	LimitFileSize  = "file_size"
+	LimitOpenFiles = "open_files"
+	LimitNetwork   = "network"
+	LimitProcesses = "processes" // none outlives its run
+)
+
+// What holds a limit, beside words that only a provider uses.
+const (
+	HeldByAgent    = "agent"
+	HeldByCgroup   = "cgroup"
+	HeldByRlimit   = "rlimit"
+	HeldByWatchdog = "watchdog"
+)

@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"encoding/binary"
+	"io"
+
+	"drover/core"
+)
+
+// Kind is the first byte of a frame of a run's answer.
+type Kind byte
+
+// The kinds of frames.
+const (
+	KindAlive  Kind = iota // nothing to say, still there
+	KindStdout             // bytes
+	KindStderr             // bytes
+	KindExit               // Exit as JSON; the last frame
+	KindFault              // Refusal as JSON: the VM itself failed; the last frame
+)
+
+// FrameHead is the bytes before a frame's payload: its kind and its length.
+const FrameHead = 5
+
+// PutFrameHead writes the head of a frame to b.
+func PutFrameHead(b []byte, kind Kind, length int) {
+	b[0] = byte(kind)
+	binary.BigEndian.PutUint32(b[1:FrameHead], uint32(length)) //nolint:gosec // at most MaxFrame
+}
+
+// ReadFrame reads one frame into buf, which must hold MaxFrame bytes. The
+// payload is valid until the next call. Returns io.EOF only between frames and
+// BADVM for what is not a frame.
+func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
+	head := buf[:FrameHead]
+	if _, err := io.ReadFull(r, head); err != nil {
+		return 0, nil, err
+	}
+	kind, length := Kind(head[0]), binary.BigEndian.Uint32(head[1:])
+	if kind > KindFault || length > MaxFrame {
+		return 0, nil, core.Errorf(core.CodeBadVM, "", "the agent sent a frame of kind %d with %d bytes, which is none", kind, length)
+	}
+	payload := buf[:length]
+	if _, err := io.ReadFull(r, payload); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, nil, err
+	}
+	return kind, payload, nil
+}
