@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/claims"
+	"drover/core/redisserver"
 	"drover/core/redisstore"
 )
 
@@ -46,12 +47,16 @@ const (
 )
 
 func (b queueBench) run(ctx context.Context) (r queueReport, err error) {
-	server, err := startPrivateRedis(ctx, b.AOF)
+	settings := []string{"--appendonly", "no"}
+	if b.AOF != "off" {
+		settings = []string{"--appendonly", "yes", "--appendfsync", b.AOF}
+	}
+	server, err := redisserver.Start(ctx, settings...)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	s, err := redisstore.Open(ctx, redisstore.Options{URL: server.url, MaxWaiting: 1 << 30})
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	s, err := redisstore.Open(ctx, redisstore.Options{URL: server.URL(), MaxWaiting: 1 << 30})
 	if err != nil {
 		return r, err
 	}

@@ -4,17 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"drover/core/redisserver"
 	"drover/core/redisstore"
 
 	"github.com/alicebob/miniredis/v2"
@@ -65,7 +61,7 @@ func Real(t testing.TB) *Backend {
 	if err != nil {
 		Missing(t, "redis-server", err)
 	}
-	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket})
+	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
 	ns, password := newNamespace(), rand.Text()
 	require.NoError(t, admin.Do(context.Background(), "ACL", "SETUSER", ns, "on", ">"+password,
@@ -75,7 +71,7 @@ func Real(t testing.TB) *Backend {
 	})
 	return &Backend{
 		Name: "real", Namespace: ns, Admin: admin,
-		URL: fmt.Sprintf("unix://%s:%s@%s", ns, password, s.socket),
+		URL: fmt.Sprintf("unix://%s:%s@%s", ns, password, s.Socket),
 	}
 }
 
@@ -109,47 +105,7 @@ func Missing(t testing.TB, part string, err error) {
 
 func newNamespace() string { return "t-" + strings.ToLower(rand.Text()[:12]) }
 
-// server is the redis-server of a test binary; life is the pipe it lives by.
-type server struct {
-	socket string
-	life   io.WriteCloser
-}
-
-// sharedServer starts one redis-server for the test binary. It ends with it: a
-// guard process waits for the end of this one's life and then stops the server.
-var sharedServer = sync.OnceValues(func() (*server, error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "drover-redis-")
-	if err != nil {
-		return nil, err
-	}
-	socket := filepath.Join(dir, "redis.sock")
-	// The guard reads from a pipe whose other end only this process has.
-	guard := exec.Command("/bin/sh", "-c",
-		`"$0" --port 0 --unixsocket "$1" --unixsocketperm 700 --dir "$2" --save "" --appendonly no >/dev/null 2>&1 &
-server=$!
-read -r _
-kill -9 "$server"
-wait "$server" 2>/dev/null
-rm -rf "$2"`, path, socket, dir)
-	life, err := guard.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := guard.Start(); err != nil {
-		return nil, err
-	}
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			return &server{socket: socket, life: life}, conn.Close()
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("redis-server does not answer: %w", err)
-		}
-		runtime.Gosched()
-	}
+// sharedServer is the one redis-server of the test binary; it ends with it.
+var sharedServer = sync.OnceValues(func() (*redisserver.Server, error) {
+	return redisserver.Start(context.Background(), "--appendonly", "no")
 })
