@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"drover/core"
 	"drover/core/guest/wire"
 )
 
@@ -94,6 +95,12 @@ func (j *job) measure(e *wire.Exit) {
 		e.MemoryPeakBytes = max(j.most, j.seen)
 	default:
 		e.MemoryPeakBytes = j.seen
+	}
+	if now.kills > j.before.kills {
+		e.Refused = append(e.Refused, core.LimitMemory)
+	}
+	if now.full > j.before.full {
+		e.Refused = append(e.Refused, core.LimitPids)
 	}
 	// A run that coped with a refusal of the kernel was not ended by it.
 	failed := e.Code != 0 && !e.TimedOut && !e.OutputExceeded

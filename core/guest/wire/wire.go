@@ -109,6 +109,7 @@ type Exit struct {
 	WallMs          int64             `json:"wall_ms"`
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
 	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what held it; "" if nothing did
+	Refused         []string          `json:"refused,omitempty"` // limits (memory, pids) at which the kernel killed or refused something, even if the run coped
 }
 
 // Limit names the limit that ended the run, as core.Result does, or "".
