@@ -51,6 +51,9 @@ const notYours = "The grading program failed, which is not your fault: "
 // so that it does not matter whom the kernel refused or killed first.
 func judgeHarness(res *core.Result, exit guest.Exit, limits core.Limits, out string, outCut bool) {
 	res.State, res.Limit = core.RequestFailed, exit.Limit()
+	if len(exit.Refused) > 0 {
+		res.Limit = exit.Refused[0]
+	}
 	switch {
 	case res.Limit == core.LimitMemory || res.Limit == core.LimitPids:
 		res.Blame, res.Reason = core.BlameSubmission, "The grading was stopped: "+over(res.Limit, limits)
