@@ -55,7 +55,8 @@ type VMs interface {
 	Retire(ctx context.Context, owner string, epoch int64, host string, vms []string) ([]string, error)
 	// Reconcile makes Redis agree with what is really on the host and lets it
 	// claim: found maps VM → (pool, usable). Unknown usable ones become clean,
-	// unknown others dirty, known ones that were not found are removed.
+	// unknown and clean others dirty, known ones that were not found are removed,
+	// those in anybody's slot stay as they are.
 	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found) (Reconciled, error)
 	// WaitWork returns when the host's vmfactory has something to do, or after poll. It is a hint.
 	WaitWork(ctx context.Context, host string, poll time.Duration) error

@@ -1,0 +1,301 @@
+package vmfactory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// closeTimeout bounds the last words to Redis when stopping.
+const closeTimeout = 5 * time.Second
+
+// epoch is the factory under one registration. One goroutine, the loop, owns all
+// its fields and makes every call that moves a VM in Redis; the others only work
+// for it and post what they found.
+type epoch struct {
+	*Factory
+	n int64
+
+	events chan func()   // run by the loop
+	wake   chan struct{} // there may be something to do
+	over   chan struct{} // closed at the end: nobody listens to posts any more
+	wg     sync.WaitGroup
+	work   context.Context // of provider calls: ends with the epoch, or when stopping takes too long
+	abort  context.CancelFunc
+
+	left []core.Held       // slots of the predecessor, to be settled
+	jobs map[string]*job   // VMs in hand
+	made map[string]madeVM // creations that ended, not yet told to Redis
+	gone map[string]string // destructions that ended, not yet told to Redis; a text sets aside
+	sick map[string]error  // clean VMs that failed their check, to be retired
+	view                   // what comparing Redis with the host needs
+	lost bool              // Redis may hold slots that the loop does not know of
+	odd  int               // proofs of life in a row with another number of slots than ours
+	down bool              // Redis does not answer
+	rest time.Time         // no calls before this, Redis being down
+	wait *backoff.ExponentialBackOff
+
+	draining  bool // the host takes no new work
+	stopping  bool
+	checking  bool // a health check is under way
+	nextCheck time.Time
+}
+
+// madeVM is a creation that ended.
+type madeVM struct {
+	pool string
+	ok   bool
+}
+
+func newEpoch(f *Factory, n int64) *epoch {
+	return &epoch{
+		Factory: f, n: n,
+		events: make(chan func(), 64), wake: make(chan struct{}, 1), over: make(chan struct{}),
+		jobs: make(map[string]*job), made: make(map[string]madeVM), gone: make(map[string]string),
+		sick: make(map[string]error), view: view{full: true}, wait: patience(),
+		nextCheck: f.clock.Now().Add(f.cfg.CheckEvery),
+	}
+}
+
+// run works until stop ends, then drains and deregisters. Returns FENCED when the epoch is over.
+func (e *epoch) run(stop context.Context, left []core.Held) error {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(stop))
+	e.work, e.abort = context.WithCancel(ctx)
+	defer e.close(end)
+	e.left = left
+	e.wg.Go(func() { e.beat(ctx, end) })
+	e.wg.Go(func() { e.listen(ctx) })
+	for stop.Err() == nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		pause := e.cfg.Poll
+		if now := e.clock.Now(); now.Before(e.rest) {
+			pause = e.rest.Sub(now)
+		} else if err := e.pass(ctx); core.Is(err, core.CodeFenced) {
+			return err
+		} else if e.note(err); err != nil {
+			continue
+		}
+		e.await(stop, ctx, pause)
+	}
+	return e.drain(ctx)
+}
+
+// pass does whatever can be done now, dirty before clean (G12).
+func (e *epoch) pass(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		e.settle, e.forget, e.tell, e.recount, e.reconcile, e.retireSick, e.destroy, e.create,
+	} {
+		if err := step(ctx); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+	}
+	e.look(ctx)
+	e.check(ctx)
+	return nil
+}
+
+// note takes the end of a pass: when Redis does not answer, VMs stay and the
+// factory keeps trying, ever slower.
+func (e *epoch) note(err error) {
+	if err == nil {
+		if e.down {
+			e.log.Info("Redis answers again")
+			e.wait.Reset()
+		}
+		e.down = false
+		return
+	}
+	entry := e.log.WithError(err)
+	if e.down {
+		entry.Debug("still cannot work; trying again")
+	} else {
+		entry.Warn("cannot work; trying again")
+	}
+	// Whatever was found before may belong to another life of Redis.
+	e.down, e.lost, e.full, e.nextLook = true, true, true, e.clock.Now()
+	e.rest = e.clock.Now().Add(e.wait.NextBackOff())
+}
+
+// await sleeps until there is something to do, and takes all that was posted.
+func (e *epoch) await(stop, ctx context.Context, pause time.Duration) {
+	select {
+	case event := <-e.events:
+		event()
+	case <-e.wake:
+	case <-e.clock.After(pause):
+	case <-stop.Done():
+	case <-ctx.Done():
+	}
+	for {
+		select {
+		case event := <-e.events:
+			event()
+		default:
+			return
+		}
+	}
+}
+
+// post hands what a worker found to the loop.
+func (e *epoch) post(event func()) {
+	select {
+	case e.events <- event:
+	case <-e.over:
+	}
+}
+
+// beat proves the factory's life. It depends on nothing but Redis, so that a slow
+// provider cannot make the factory look dead.
+func (e *epoch) beat(ctx context.Context, end context.CancelCauseFunc) {
+	for {
+		b, err := e.owners.Beat(ctx, e.owner(), e.n, e.cfg.Registration.Beat)
+		switch {
+		case core.Is(err, core.CodeFenced):
+			end(err)
+			return
+		case err == nil:
+			e.metrics.beat.Set(float64(e.clock.Now().UnixMilli()) / 1000)
+			select {
+			case e.events <- func() { e.heard(b) }:
+			default: // a busy loop hears the next one
+			}
+		}
+		if clock.Sleep(ctx, e.clock, e.cfg.Registration.Beat) != nil {
+			return
+		}
+	}
+}
+
+// heard takes what a proof of life was answered with.
+func (e *epoch) heard(b core.Beat) {
+	e.draining = b.Draining
+	if !b.Ready && e.surveyed {
+		// Another incarnation of Redis: it claims nothing until it knows reality again (rule 3).
+		e.surveyed, e.full, e.nextLook = false, true, e.clock.Now()
+	}
+	if b.Slots == len(e.jobs)+len(e.made)+len(e.gone) {
+		e.odd = 0
+	} else if e.odd++; e.odd > 1 {
+		e.odd, e.lost = 0, true
+	}
+}
+
+// listen wakes the loop when Redis says that there is something to do. The loop's
+// own poll is the truth.
+func (e *epoch) listen(ctx context.Context) {
+	wait := patience()
+	for ctx.Err() == nil {
+		if err := e.vms.WaitWork(ctx, e.host(), waitPolls*e.cfg.Poll); err == nil {
+			wait.Reset()
+			select {
+			case e.wake <- struct{}{}:
+			default:
+			}
+		} else if clock.Sleep(ctx, e.clock, wait.NextBackOff()) != nil {
+			return
+		}
+	}
+}
+
+// waitPolls is how many polls one wait for the bell lasts.
+const waitPolls = 5
+
+// drain finishes what is in hand, tells Redis and deregisters. What does not end
+// in time is left dirty, for the next epoch to destroy.
+func (e *epoch) drain(ctx context.Context) error {
+	e.stopping = true
+	e.log.WithField("in_hand", len(e.jobs)).Info("stopping")
+	late := e.clock.After(e.cfg.StopTimeout)
+	e.dropWaiting()
+	for len(e.jobs) > 0 {
+		select {
+		case event := <-e.events:
+			event()
+			e.dropWaiting()
+		case <-late:
+			e.abort()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := e.lastly(ctx, e.tell); err != nil {
+		e.log.WithError(err).Warn("cannot tell Redis how the last work ended; the next start will settle it")
+	}
+	if e.cfg.DestroyOnStop {
+		if n, err := e.destroyAll(ctx, e.n); err != nil {
+			e.log.WithError(err).Error("not every VM could be destroyed")
+		} else {
+			e.log.WithField("vms", n).Info("destroyed all VMs")
+		}
+	}
+	if err := e.lastly(ctx, func(ctx context.Context) error { return e.farewell(ctx, e.n) }); err != nil {
+		e.log.WithError(err).Warn("cannot deregister; the overseer or the next start will settle what is left")
+	} else {
+		e.log.WithField("epoch", e.n).Info("deregistered")
+	}
+	return nil
+}
+
+// lastly gives Redis a bounded time for one of the last words.
+func (e *epoch) lastly(ctx context.Context, word func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	return word(ctx)
+}
+
+// farewell empties the slots that are left and deregisters (G17).
+func (f *Factory) farewell(ctx context.Context, n int64) error {
+	held, err := f.owners.Held(ctx, f.owner())
+	if err != nil {
+		return err
+	}
+	if len(held) > 0 {
+		if _, err := f.owners.Settle(ctx, f.owner(), n, settlements(held)); err != nil {
+			return err
+		}
+	}
+	return f.owners.Deregister(ctx, f.owner(), n)
+}
+
+// close ends everything that works for the epoch and waits for it.
+func (e *epoch) close(end context.CancelCauseFunc) {
+	e.abort()
+	end(nil)
+	close(e.over)
+	e.wg.Wait()
+}
+
+// settle empties the slots that the predecessor left: half-made and half-destroyed
+// VMs become dirty.
+func (e *epoch) settle(ctx context.Context) error {
+	if len(e.left) == 0 {
+		return nil
+	}
+	n, err := e.owners.Settle(ctx, e.owner(), e.n, settlements(e.left))
+	if err != nil {
+		return err
+	}
+	e.log.WithFields(logrus.Fields{"left": len(e.left), "moved": n}).Warn("settled what the last epoch left")
+	e.left = nil
+	return nil
+}
+
+// settlements end a vmfactory's slots; whatever the outcome says, their VMs become dirty.
+func settlements(held []core.Held) []core.Settlement {
+	items := make([]core.Settlement, len(held))
+	for i, h := range held {
+		items[i] = core.Settlement{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}
+	}
+	return items
+}

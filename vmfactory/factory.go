@@ -1,0 +1,173 @@
+package vmfactory
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// Parts are what a Factory works with.
+type Parts struct {
+	VMs       core.VMs
+	Owners    core.Owners
+	Providers []Provider
+	Clock     clock.Clock // nil: the machine's
+	Log       logrus.FieldLogger
+	NewID     func() string // names a VM; nil: lower-case ULIDs
+}
+
+// Factory keeps one host's pools at their targets.
+type Factory struct {
+	cfg       Config
+	vms       core.VMs
+	owners    core.Owners
+	providers map[string]Provider
+	names     []string // of the providers, in the order given
+	clock     clock.Clock
+	log       logrus.FieldLogger
+	newID     func() string
+	metrics   *metrics
+
+	calls calls // provider calls that have not returned
+
+	// What follows belongs to the loop of the current epoch and outlives it.
+	pools map[string]*poolState // by name
+	turn  int64                 // creations begun
+	purge bool                  // --recover is still to be done
+
+	homes homes // which provider has which VM
+	board board // what Status shows
+}
+
+// New checks the config and makes a factory. Returns INVALID for a config that cannot be.
+func New(cfg Config, parts Parts) (*Factory, error) {
+	cfg = cfg.filled()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	f := &Factory{
+		cfg: cfg, vms: parts.VMs, owners: parts.Owners, clock: parts.Clock, log: parts.Log, newID: parts.NewID,
+		providers: make(map[string]Provider), pools: make(map[string]*poolState),
+		metrics: newMetrics(), purge: cfg.Recover,
+	}
+	for _, p := range parts.Providers {
+		if _, twice := f.providers[p.Name()]; twice {
+			return nil, core.Errorf(core.CodeInvalid, p.Name(), "provider %s is given twice", p.Name())
+		}
+		f.providers[p.Name()] = p
+		f.names = append(f.names, p.Name())
+	}
+	if len(f.names) == 0 {
+		return nil, core.Errorf(core.CodeInvalid, cfg.Registration.Owner, "vmfactory: no provider: name at least one with --provider")
+	}
+	if f.clock == nil {
+		f.clock = clock.Real{}
+	}
+	if f.newID == nil {
+		f.newID = func() string { return strings.ToLower(ulid.Make().String()) }
+	}
+	for _, name := range cfg.Pools {
+		f.pools[name] = newPoolState(name, cfg)
+	}
+	f.log = f.log.WithField("owner", cfg.Registration.Owner)
+	return f, nil
+}
+
+// Collector returns the factory's Prometheus metrics.
+func (f *Factory) Collector() prometheus.Collector { return f.metrics }
+
+// Run works until ctx ends; then it finishes what is in hand and deregisters. VMs
+// stay, unless the config says otherwise. When its epoch ends it starts a new one.
+// Returns BUSY if another vmfactory has the host or evicted this one, VERSION if
+// Redis is of another schema, FORBIDDEN or INVALID if Redis refuses it for good.
+func (f *Factory) Run(ctx context.Context) error {
+	lock, err := f.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	for {
+		err := f.live(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !core.Is(err, core.CodeFenced):
+			return err
+		case !lock.ours():
+			return core.Wrap(err, core.CodeBusy, f.cfg.Registration.Host, "another vmfactory evicted this one")
+		}
+		f.log.WithError(err).Warn("this epoch is over; starting a new one")
+	}
+}
+
+func (f *Factory) lock() (*hostLock, error) {
+	if f.cfg.ForceUnregister {
+		return seizeLock(f.cfg.RunDir)
+	}
+	return takeLock(f.cfg.RunDir)
+}
+
+// awaitEvicted waits for the vmfactory that lost its lock to us. Our registration
+// has ended its epoch; only thereby does it notice and stop.
+func (f *Factory) awaitEvicted(ctx context.Context) {
+	if f.cfg.ForceUnregister && !awaitEvicted(ctx, f.cfg.RunDir, f.cfg.StopTimeout) {
+		f.log.Warn("the evicted vmfactory has not stopped; going on without waiting for it")
+	}
+}
+
+// live is one epoch, from registration to deregistration.
+func (f *Factory) live(ctx context.Context) error {
+	reg, err := f.register(ctx)
+	if err != nil {
+		return err
+	}
+	f.awaitEvicted(ctx)
+	e := newEpoch(f, reg.Epoch)
+	f.log.WithFields(logrus.Fields{"epoch": reg.Epoch, "left": len(reg.Left)}).Info("registered")
+	return e.run(ctx, reg.Left)
+}
+
+// register starts a new epoch. While Redis cannot be reached it keeps trying.
+func (f *Factory) register(ctx context.Context) (core.Registered, error) {
+	wait := patience()
+	for {
+		reg, err := f.owners.Register(ctx, f.cfg.Registration)
+		switch {
+		case err == nil:
+			return reg, nil
+		case ctx.Err() != nil:
+			return core.Registered{}, ctx.Err()
+		case slices.Contains(hopeless, core.CodeOf(err)):
+			return core.Registered{}, err
+		}
+		f.log.WithError(err).Warn("cannot register; trying again")
+		if err := clock.Sleep(ctx, f.clock, wait.NextBackOff()); err != nil {
+			return core.Registered{}, err
+		}
+	}
+}
+
+// hopeless are the refusals of a registration that trying again does not mend.
+var hopeless = []core.Code{core.CodeBusy, core.CodeVersion, core.CodeInvalid, core.CodeForbidden}
+
+// patience spaces out what must be repeated until Redis or a provider answers.
+func patience() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
+	return b
+}
+
+// host is the factory's host.
+func (f *Factory) host() string { return f.cfg.Registration.Host }
+
+// owner is the factory's name.
+func (f *Factory) owner() string { return f.cfg.Registration.Owner }

@@ -1,0 +1,230 @@
+package vmfactory_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/vmfactory"
+	"drover/vmfactory/fake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const factory = "vmfactory@h1#0"
+
+// rig is one host: a herd, its provider, and the vmfactory under test.
+type rig struct {
+	t    *testing.T
+	herd *herd
+	prov *fake.Provider
+	cfg  vmfactory.Config
+	logs *test.Hook
+	log  *logrus.Logger
+}
+
+func newRig(t *testing.T, pools ...core.Pool) *rig {
+	log, logs := test.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	r := &rig{t: t, herd: newHerd(pools...), prov: fake.New("fake"), log: log, logs: logs}
+	r.cfg = vmfactory.Config{
+		Registration: core.Registration{Owner: factory, Host: host, Machine: "m1", Beat: time.Second},
+		RunDir:       t.TempDir(), Parallel: 4,
+	}
+	for _, p := range pools {
+		r.cfg.Pools = append(r.cfg.Pools, p.Name)
+	}
+	return r
+}
+
+func (r *rig) parts() vmfactory.Parts {
+	return vmfactory.Parts{VMs: r.herd, Owners: r.herd, Providers: []vmfactory.Provider{r.prov}, Log: r.log}
+}
+
+// process is a vmfactory that runs.
+type process struct {
+	*vmfactory.Factory
+	rig   *rig
+	stop  context.CancelFunc
+	ended chan error
+}
+
+func (r *rig) start() *process { return r.startWith(r.parts()) }
+
+func (r *rig) startWith(parts vmfactory.Parts) *process {
+	r.t.Helper()
+	f, err := vmfactory.New(r.cfg, parts)
+	require.NoError(r.t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	p := &process{Factory: f, rig: r, stop: stop, ended: make(chan error, 1)}
+	go func() { p.ended <- f.Run(ctx) }()
+	return p
+}
+
+// end stops the process and requires that it ends well.
+func (p *process) end() {
+	p.rig.t.Helper()
+	p.stop()
+	require.NoError(p.rig.t, <-p.ended)
+}
+
+// settle lets virtual time pass until everybody has done what there is to do.
+func settle(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// whole requires that the host and Redis agree, that nothing is in hand, and that
+// the caller asked nothing of the provider that it need not bear.
+func (r *rig) whole() {
+	r.t.Helper()
+	require.Equal(r.t, r.herd.known(), r.prov.VMs(), "Redis and the host must agree")
+	require.Zero(r.t, r.herd.held(), "nothing may stay in the vmfactory's slots")
+	require.Empty(r.t, r.prov.Wrong())
+}
+
+func (r *rig) logged(part string) bool {
+	return slices.ContainsFunc(r.logs.AllEntries(), func(e *logrus.Entry) bool {
+		return e.Message == part
+	})
+}
+
+func TestAHostGetsItsWarmVMsAndARestartAdoptsThem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 8), pool("b", 2, 8))
+		p := r.start()
+		settle(time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 3)
+		require.Len(t, r.herd.cleanVMs("b"), 2)
+		r.whole()
+		p.end()
+		require.True(t, r.herd.fenced[factory], "it deregisters")
+
+		before := r.prov.VMs()
+		p = r.start()
+		settle(time.Minute)
+		require.Equal(t, before, r.prov.VMs(), "VMs outlive the vmfactory")
+		require.Equal(t, 5, r.prov.Created())
+		require.Zero(t, p.Status().Pools["a"].Dirty)
+		require.Equal(t, 3, p.Status().Pools["a"].Clean)
+		p.end()
+		r.whole()
+	})
+}
+
+func TestAUsedVMIsReplacedAndWaitingWorkRaisesTheTarget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 1, 4))
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		vm := r.herd.claim("a")
+		require.NoError(t, r.prov.Use(vm))
+		r.herd.look(func(h *herd) { h.waiting["a"] = 10 })
+		settle(time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 3, "max 4 counts the one in use")
+		r.herd.finish(vm)
+		settle(time.Second)
+		require.NotContains(t, r.prov.VMs(), vm, "a VM serves once")
+		require.Len(t, r.herd.cleanVMs("a"), 4)
+
+		r.herd.look(func(h *herd) { h.waiting["a"] = 0 })
+		settle(5 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 4, "surplus is kept for a while")
+		settle(10 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 1)
+		r.whole()
+	})
+}
+
+func TestDirtyGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8)) // G12
+		r.cfg.Parallel = 1
+		for _, id := range []string{"x1", "x2", "x3"} {
+			r.prov.Put(id, "a", true, true)
+		}
+		r.prov.Break(fake.Destroy, fake.Fault{Slow: time.Second})
+		p := r.start()
+		defer p.end()
+		settle(2500 * time.Millisecond)
+		require.Zero(t, r.prov.Created(), "nothing is made while VMs are dirty")
+		settle(2 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 2)
+		r.whole()
+	})
+}
+
+func TestProviderCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 40, 40))
+		r.prov.Break(fake.Prepare, fake.Fault{Slow: time.Second})
+		p := r.start()
+		settle(5500 * time.Millisecond)
+		require.Len(t, r.herd.cleanVMs("a"), 20, "four at a time, a second each")
+		require.Equal(t, 4, r.prov.Most())
+		p.end()
+		r.whole()
+	})
+}
+
+func TestADrainingHostMakesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8))
+		p := r.start()
+		defer p.end()
+		settle(2 * time.Second)
+		r.herd.look(func(h *herd) { h.draining = true; h.waiting["a"] = 8 })
+		settle(time.Second)
+		made := r.prov.Created()
+		r.herd.finish(r.herd.claim("a"))
+		settle(time.Minute)
+		require.Equal(t, made, r.prov.Created())
+		require.Len(t, r.herd.cleanVMs("a"), made-1)
+		require.True(t, p.Status().Draining)
+	})
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	good := vmfactory.Config{
+		Registration: core.Registration{Owner: factory, Host: host}, Pools: []string{"a"}, RunDir: "/run/x",
+	}
+	log, _ := test.NewNullLogger()
+	parts := vmfactory.Parts{Providers: []vmfactory.Provider{fake.New("fake")}, Log: log}
+	_, err := vmfactory.New(good, parts)
+	require.NoError(t, err)
+	for name, spoil := range map[string]func(*vmfactory.Config, *vmfactory.Parts){
+		"another role":      func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Registration.Owner = runner },
+		"another host":      func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Registration.Host = "h2" },
+		"a second one":      func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Registration.Owner = "vmfactory@h1#1" },
+		"no pools":          func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Pools = nil },
+		"a bad pool":        func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Pools = []string{"A/.."} },
+		"no run folder":     func(c *vmfactory.Config, _ *vmfactory.Parts) { c.RunDir = "" },
+		"a negative time":   func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Poll = -1 },
+		"a negative number": func(c *vmfactory.Config, _ *vmfactory.Parts) { c.MaxVMs = -1 },
+		"no provider":       func(_ *vmfactory.Config, p *vmfactory.Parts) { p.Providers = nil },
+		"a provider twice":  func(_ *vmfactory.Config, p *vmfactory.Parts) { p.Providers = append(p.Providers, fake.New("fake")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, parts := good, parts
+			spoil(&cfg, &parts)
+			_, err := vmfactory.New(cfg, parts)
+			require.True(t, core.Is(err, core.CodeInvalid), "%v", err)
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package fake
+
+import (
+	"maps"
+	"slices"
+
+	"drover/core"
+)
+
+// Break makes a step misbehave from now on, instead of how it misbehaved before.
+func (p *Provider) Break(s Step, f Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults[s] = &f
+}
+
+// Fail makes a step return a BADVM error from now on.
+func (p *Provider) Fail(s Step) {
+	p.Break(s, Fault{Err: core.Errorf(core.CodeBadVM, "", "the test broke %s", s)})
+}
+
+// Mend makes a step work again.
+func (p *Provider) Mend(s Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.faults, s)
+}
+
+// Free lets all deaf calls return.
+func (p *Provider) Free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.free)
+	p.free = make(chan struct{})
+}
+
+// Put places a VM on the host behind the caller's back.
+func (p *Provider) Put(id, pool string, prepared, used bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.vms[id] = &vm{pool: pool, prepared: prepared, used: used}
+}
+
+// Vanish makes VMs disappear without a call.
+func (p *Provider) Vanish(ids ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range ids {
+		delete(p.vms, id)
+	}
+}
+
+// Use marks a VM as assigned, as its agent would. Returns BADVM if it is not
+// there and CONFLICT if it was used before: a VM serves one assignment, ever.
+func (p *Provider) Use(id string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := p.vms[id]
+	switch {
+	case v == nil || !v.prepared:
+		return core.Errorf(core.CodeBadVM, id, "VM %s does not answer", id)
+	case v.used:
+		return core.Errorf(core.CodeConflict, id, "VM %s was used before", id)
+	}
+	v.used = true
+	return nil
+}
+
+// VMs lists what is on the host.
+func (p *Provider) VMs() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.vms))
+}
+
+// Calls counts the calls of a step.
+func (p *Provider) Calls(s Step) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls[s]
+}
+
+// Created counts all VMs that ever were.
+func (p *Provider) Created() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ever
+}
+
+// Most is the largest number of calls about VMs that ran at once.
+func (p *Provider) Most() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
+}
+
+// Wrong lists what the caller did that a provider need not bear: two calls about
+// one VM at once.
+func (p *Provider) Wrong() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.wrong)
+}

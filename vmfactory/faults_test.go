@@ -1,0 +1,509 @@
+package vmfactory_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/vmfactory"
+	"drover/vmfactory/fake"
+)
+
+// value reads one metric of a factory: the sum over its labels.
+func value(t *testing.T, c prometheus.Collector, name string) float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(c))
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return sum
+}
+
+func TestAPoolThatCannotBeMadeIsAStateNotASpin(t *testing.T) {
+	t.Parallel()
+	bad := core.Errorf(core.CodeBadVM, "", "the bootstrapper does not answer")
+	missing := core.Errorf(core.CodeNotFound, "", "there is no image jammy")
+	for name, c := range map[string]struct {
+		step  fake.Step
+		fault fake.Fault
+		soon  int // tries in half a minute: two at once, then one by one
+		most  int // tries in ten minutes
+	}{
+		"phase one fails":        {fake.Create, fake.Fault{Err: bad}, 4, 16},
+		"phase two fails":        {fake.Prepare, fake.Fault{Err: bad}, 4, 16},
+		"phase two fails late":   {fake.Prepare, fake.Fault{Err: bad, After: true}, 4, 16},
+		"phase one hangs":        {fake.Create, fake.Fault{Hang: true}, 2, 14},
+		"phase two hangs":        {fake.Prepare, fake.Fault{Hang: true}, 2, 14},
+		"the image is missing":   {fake.Create, fake.Fault{Err: missing}, 2, 13},
+		"phase one does not end": {fake.Create, fake.Fault{Deaf: true}, 2, 14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, pool("a", 2, 8)) // G45 V13
+				r.prov.Break(c.step, c.fault)
+				p := r.start()
+				settle(29 * time.Second)
+				require.Equal(t, c.soon, r.prov.Calls(c.step))
+				settle(3 * time.Minute)
+				s := p.Status().Pools["a"]
+				require.True(t, s.Broken)
+				require.NotEmpty(t, s.Reason)
+				require.InDelta(t, 1, value(t, p.Collector(), "drover_pool_broken"), 0)
+				settle(7 * time.Minute)
+				require.LessOrEqual(t, r.prov.Calls(c.step), c.most, "it must not spin")
+				require.Empty(t, r.herd.cleanVMs("a"))
+				require.InDelta(t, r.prov.Calls(fake.Create), value(t, p.Collector(), "drover_vm_creation_failures_total"), 2)
+
+				r.prov.Mend(c.step)
+				r.prov.Free()
+				settle(3 * time.Minute)
+				require.Len(t, r.herd.cleanVMs("a"), 2, "it heals by itself")
+				require.False(t, p.Status().Pools["a"].Broken)
+				require.Empty(t, p.Status().Pools["a"].Reason)
+				p.end()
+				r.whole()
+			})
+		})
+	}
+}
+
+func TestASingleFailureOnlyCostsATry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 4, 8))
+		r.prov.Break(fake.Prepare, fake.Fault{Err: core.Errorf(core.CodeBadVM, "", "once"), Times: 4})
+		p := r.start()
+		defer p.end()
+		settle(5 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 4)
+		require.Equal(t, 8, r.prov.Created(), "all failed, all were replaced: one round, not four tries")
+		require.False(t, p.Status().Pools["a"].Broken)
+		r.whole()
+	})
+}
+
+func TestABrokenPoolDoesNotHurtAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bad := pool("bad", 2, 8)
+		bad.Provider = "other"
+		r := newRig(t, bad, pool("good", 2, 8))
+		other := fake.New("other")
+		other.Break(fake.Create, fake.Fault{Hang: true})
+		parts := r.parts()
+		parts.Providers = append(parts.Providers, other)
+		p := r.startWith(parts)
+		defer p.end()
+		settle(2 * time.Second)
+		require.Len(t, r.herd.cleanVMs("good"), 2)
+		for range 20 {
+			r.herd.finish(r.herd.claim("good"))
+			settle(time.Second)
+			require.Len(t, r.herd.cleanVMs("good"), 2)
+		}
+	})
+}
+
+func TestProvidersThatAreMissing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nowhere := pool("nowhere", 1, 2)
+		nowhere.Provider = "lxc"
+		r := newRig(t, nowhere, pool("a", 2, 8))
+		r.cfg.Pools = append(r.cfg.Pools, "nobody-set-it")
+		r.prov.Break(fake.Ready, fake.Fault{Err: core.Errorf(core.CodeUnavailable, "", "user namespaces are off")})
+		p := r.start()
+		defer p.end()
+		settle(time.Minute)
+		s := p.Status()
+		require.Contains(t, s.Pools["nowhere"].Reason, "provider lxc is not set up")
+		require.Contains(t, s.Pools["a"].Reason, "user namespaces are off")
+		require.Contains(t, s.Pools["nobody-set-it"].Reason, "drover pool set")
+		require.Contains(t, s.Providers["fake"], "user namespaces are off")
+		require.Zero(t, r.prov.Created())
+		r.prov.Mend(fake.Ready)
+		settle(2 * time.Minute)
+		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Empty(t, p.Status().Providers["fake"])
+	})
+}
+
+func TestAVMThatWillNotDieIsSetAside(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault fake.Fault
+		calls int
+	}{
+		"it fails":       {fake.Fault{Err: core.Errorf(core.CodeUnavailable, "", "device busy")}, 3},
+		"it hangs":       {fake.Fault{Hang: true}, 3},
+		"it never stops": {fake.Fault{Deaf: true}, 1}, // the other tries wait for the first
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, pool("a", 2, 3)) // rule 18
+				p := r.start()
+				settle(time.Second)
+				stubborn := r.herd.claim("a")
+				c.fault.VM = stubborn
+				r.prov.Break(fake.Destroy, c.fault)
+				r.herd.finish(stubborn)
+				settle(3 * time.Minute)
+				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy))
+				require.Contains(t, r.herd.aside, stubborn)
+				require.Contains(t, r.herd.aside[stubborn], "not destroyed in 3 tries")
+				require.InDelta(t, 1, value(t, p.Collector(), "drover_vms_aside"), 0)
+				require.True(t, r.logged("will not die: set aside; destroy it by hand, then run vmfactory --recover"))
+
+				settle(time.Hour)
+				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy), "never retried for ever")
+				require.Len(t, r.herd.cleanVMs("a"), 2, "max 3 counts the one set aside")
+				for range 3 { // the host works on
+					r.herd.finish(r.herd.claim("a"))
+					settle(time.Second)
+				}
+				require.Len(t, r.herd.cleanVMs("a"), 2)
+
+				r.prov.Free()
+				r.prov.Vanish(stubborn) // a person mends it
+				settle(2 * time.Minute)
+				require.Empty(t, r.herd.aside)
+				p.end()
+				r.whole()
+			})
+		})
+	}
+}
+
+func TestDestructionsThatHangLeaveRoomForCreations(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 6, 40))
+		p := r.start()
+		settle(time.Second)
+		r.prov.Break(fake.Destroy, fake.Fault{Hang: true})
+		for range 6 {
+			r.herd.finish(r.herd.claim("a"))
+		}
+		settle(2 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 6)
+		r.prov.Mend(fake.Destroy)
+		settle(time.Minute)
+		p.end()
+		r.whole()
+	})
+}
+
+func TestHealthChecks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 8)) // G11
+		p := r.start()
+		settle(time.Second)
+		gone := r.herd.cleanVMs("a")[1]
+		r.prov.Vanish(gone)
+		settle(time.Minute)
+		require.NotContains(t, r.herd.known(), gone)
+		require.Len(t, r.herd.cleanVMs("a"), 3)
+
+		sick := r.herd.cleanVMs("a")[0]
+		r.prov.Break(fake.Check, fake.Fault{VM: sick, Hang: true})
+		settle(time.Minute)
+		require.NotContains(t, r.prov.VMs(), sick)
+		require.Len(t, r.herd.cleanVMs("a"), 3)
+		require.InDelta(t, 2, value(t, p.Collector(), "drover_vm_unhealthy_total"), 0)
+		p.end()
+		r.whole()
+	})
+}
+
+// A VM that is claimed while its check runs fails the check, being used, and must
+// stay with its owner (rule 13).
+func TestAHealthCheckLeavesClaimedVMsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 1, 1))
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		r.prov.Break(fake.Check, fake.Fault{Slow: 2 * time.Second})
+		before := r.prov.Calls(fake.Check)
+		for r.prov.Calls(fake.Check) == before {
+			settle(100 * time.Millisecond)
+		}
+		vm := r.herd.claim("a")
+		require.NoError(t, r.prov.Use(vm))
+		r.prov.Mend(fake.Check)
+		settle(10 * time.Minute)
+		require.Contains(t, r.prov.VMs(), vm)
+		require.Zero(t, r.prov.Calls(fake.Destroy))
+	})
+}
+
+// A slow provider never makes the factory look dead.
+func TestTheHeartbeatDependsOnNothingButRedis(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 8, 8))
+		for _, s := range []fake.Step{fake.Ready, fake.List, fake.Create, fake.Destroy, fake.Check} {
+			r.prov.Break(s, fake.Fault{Deaf: true})
+		}
+		p := r.start()
+		settle(time.Minute)
+		require.GreaterOrEqual(t, r.herd.count("beat"), 60)
+		r.prov.Free()
+		p.end()
+		synctest.Wait()
+	})
+}
+
+func TestRedisAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8))
+		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		p := r.start()
+		settle(time.Minute)
+		require.Zero(t, r.prov.Created())
+		r.herd.faults(nil)
+		settle(10 * time.Second)
+		before := r.prov.VMs()
+		require.Len(t, before, 2)
+
+		calls := r.herd.count("load")
+		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		settle(10 * time.Minute)
+		require.Equal(t, before, r.prov.VMs(), "VMs stay")
+		require.Less(t, r.herd.count("load")-calls, 300, "it does not spin")
+		r.herd.faults(nil)
+		r.herd.finish(r.herd.claim("a"))
+		settle(10 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 2)
+
+		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		p.end() // it can be stopped all the same
+		r.herd.faults(nil)
+		r.whole()
+	})
+}
+
+// Every call's reply is lost once: what the call did must be found again.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{
+		"register", "beat", "held", "settle", "load", "create", "ready", "destroy", "gone", "retire", "reconcile", "list", "clean", "wait",
+	} {
+		for nth := 1; nth <= 3; nth++ {
+			t.Run(fmt.Sprint(op, " ", nth), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { loseReply(t, op, nth) })
+			})
+		}
+	}
+}
+
+func loseReply(t *testing.T, op string, nth int) {
+	r := newRig(t, pool("a", 3, 6))
+	n := 0
+	r.herd.faults(func(o string) (error, error) {
+		if o != op {
+			return nil, nil
+		}
+		if n++; n == nth {
+			return nil, errDown
+		}
+		return nil, nil
+	})
+	p := r.start()
+	for range 4 {
+		settle(5 * time.Second)
+		if vm := r.herd.claim("a"); vm != "" {
+			r.herd.finish(vm)
+		}
+		r.herd.look(func(h *herd) { h.waiting["a"] = 6 - h.waiting["a"] })
+	}
+	settle(2 * time.Minute)
+	require.Len(t, r.herd.cleanVMs("a"), 3)
+	r.whole()
+	p.end()
+	r.whole()
+}
+
+func TestStoppingWaitsForWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 4, 8))
+		r.prov.Break(fake.Prepare, fake.Fault{Slow: 5 * time.Second})
+		p := r.start()
+		settle(time.Second)
+		begun := time.Now()
+		p.end()
+		require.InDelta(t, 4, time.Since(begun).Seconds(), 0.5)
+		require.Len(t, r.herd.cleanVMs("a"), 4)
+		r.whole()
+	})
+}
+
+func TestStoppingDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []fake.Fault{{Hang: true}, {Deaf: true}} {
+		t.Run(fmt.Sprint(fault), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, pool("a", 4, 8))
+				r.cfg.StopTimeout, r.cfg.CreateTimeout = 10*time.Second, time.Hour
+				r.prov.Break(fake.Prepare, fault)
+				p := r.start()
+				settle(time.Second)
+				begun := time.Now()
+				p.end()
+				require.InDelta(t, 10.5, time.Since(begun).Seconds(), 1)
+				require.Len(t, r.herd.dirty, 4, "what was not finished is dirty")
+				require.Zero(t, r.herd.held())
+				require.True(t, r.herd.fenced[factory], "it deregisters")
+				require.Zero(t, value(t, p.Collector(), "drover_vm_creation_failures_total"), "the stop is not the pool's fault")
+
+				r.prov.Mend(fake.Prepare)
+				r.prov.Free()
+				synctest.Wait()
+				p = r.start()
+				settle(time.Minute)
+				require.Len(t, r.herd.cleanVMs("a"), 4)
+				p.end()
+				r.whole()
+			})
+		})
+	}
+}
+
+func TestStoppingLeavesDestructionsToTheNext(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []fake.Fault{{Hang: true}, {Err: core.Errorf(core.CodeUnavailable, "", "device busy")}} {
+		t.Run(fmt.Sprint(fault), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, pool("a", 1, 8))
+				r.cfg.StopTimeout, r.cfg.DestroyPause = 10*time.Second, time.Hour
+				p := r.start()
+				settle(time.Second)
+				r.prov.Break(fake.Destroy, fault)
+				vm := r.herd.claim("a")
+				r.herd.finish(vm)
+				settle(time.Second)
+				p.end()
+				require.Equal(t, []string{vm}, r.herd.dirty)
+				require.Zero(t, r.herd.held())
+				require.True(t, r.herd.fenced[factory], "it deregisters")
+				r.prov.Mend(fake.Destroy)
+				p = r.start()
+				settle(time.Second)
+				p.end()
+				require.NotContains(t, r.prov.VMs(), vm)
+				r.whole()
+			})
+		})
+	}
+}
+
+// Idle VMs of one pool give way to another's waiting work when the host is full (rule 17).
+func TestIdleVMsGiveWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 4, 4), pool("b", 0, 4))
+		r.cfg.MaxVMs = 4
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 4)
+		r.herd.look(func(h *herd) { h.waiting["b"] = 3 })
+		settle(time.Second)
+		require.Len(t, r.herd.cleanVMs("b"), 3)
+		require.Len(t, r.herd.cleanVMs("a"), 1)
+		r.herd.look(func(h *herd) { h.waiting["b"] = 0 })
+		settle(time.Minute)
+		require.Len(t, r.herd.cleanVMs("a"), 4)
+		r.whole()
+	})
+}
+
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 6), pool("b", 1, 6))
+		r.cfg.MaxVMs = 9
+		n := 0
+		r.herd.faults(func(string) (error, error) {
+			switch n++; {
+			case n%17 == 0:
+				return errDown, nil
+			case n%13 == 0:
+				return nil, errDown
+			}
+			return nil, nil
+		})
+		p := r.start()
+		used := make(map[string]bool)
+		for i := range 300 {
+			r.herd.look(func(h *herd) { h.waiting["a"], h.waiting["b"] = i*7%9, i*5%11 })
+			for _, name := range []string{"a", "b"} {
+				if vm := r.herd.claim(name); vm != "" {
+					require.False(t, used[vm], "a VM serves once")
+					used[vm] = true
+					if i%3 == 0 {
+						r.prov.Vanish(vm)
+					}
+					r.herd.finish(vm)
+				}
+			}
+			if i%29 == 0 {
+				r.herd.fence(factory)
+			}
+			if i%31 == 0 {
+				r.prov.Break(fake.Prepare, fake.Fault{Err: core.Errorf(core.CodeBadVM, "", "now and then"), Times: 1})
+			}
+			settle(time.Duration(i*37%900) * time.Millisecond)
+			require.LessOrEqual(t, len(r.prov.VMs()), 9)
+		}
+		require.Greater(t, len(used), 100)
+		r.herd.faults(nil)
+		r.herd.look(func(h *herd) { clear(h.waiting) })
+		settle(5 * time.Minute)
+		require.Len(t, r.herd.cleanVMs("a"), 3)
+		require.Len(t, r.herd.cleanVMs("b"), 1)
+		p.end()
+		r.whole()
+	})
+}
+
+func TestStatusIsACopy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 1, 1))
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		p.Status().Pools["a"] = vmfactory.PoolStatus{Target: 99}
+		require.Equal(t, 1, p.Status().Pools["a"].Target)
+		require.Equal(t, []string{"fake"}, slices.Collect(func(yield func(string) bool) {
+			for name := range p.Status().Providers {
+				yield(name)
+			}
+		}))
+	})
+}

@@ -1,0 +1,86 @@
+package vmfactory
+
+import (
+	"maps"
+	"sync"
+
+	"drover/core"
+)
+
+// Status is what a vmfactory says of itself to operators.
+type Status struct {
+	Epoch     int64                 `json:"epoch"`
+	Surveyed  bool                  `json:"surveyed"` // Redis agrees with what is on the host
+	Draining  bool                  `json:"draining"`
+	Providers map[string]string     `json:"providers"` // name → what is missing; "" if ready
+	Pools     map[string]PoolStatus `json:"pools"`
+}
+
+// PoolStatus is how one pool fares on the host.
+type PoolStatus struct {
+	Target   int    `json:"target"`
+	Clean    int    `json:"clean"`
+	Creating int    `json:"creating"`
+	InUse    int    `json:"in_use"`
+	Dirty    int    `json:"dirty"`
+	Aside    int    `json:"aside"`
+	Broken   bool   `json:"broken"`           // no VM can be made
+	Reason   string `json:"reason,omitempty"` // why not, or what last went wrong
+}
+
+// board shows the last status to whoever asks.
+type board struct {
+	mu   sync.Mutex
+	last Status
+}
+
+func (b *board) show(s Status) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = s
+}
+
+// Status returns how the factory and its pools fared at the last look.
+func (f *Factory) Status() Status {
+	f.board.mu.Lock()
+	defer f.board.mu.Unlock()
+	s := f.board.last
+	s.Providers, s.Pools = maps.Clone(s.Providers), maps.Clone(s.Pools)
+	return s
+}
+
+// statuses describes all pools of the config, also those that Redis does not know.
+func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
+	s := Status{
+		Epoch: e.n, Surveyed: e.surveyed, Draining: e.draining,
+		Providers: make(map[string]string), Pools: make(map[string]PoolStatus),
+	}
+	for _, name := range e.names {
+		s.Providers[name] = ""
+		if err := e.absent[name]; err != nil {
+			s.Providers[name] = err.Error()
+		}
+	}
+	for name := range e.pools {
+		s.Pools[name] = PoolStatus{Broken: true, Reason: "nobody set the pool: use drover pool set " + name}
+	}
+	for i, l := range loads {
+		ps := e.pools[l.Pool.Name]
+		p := PoolStatus{
+			Target: moves[i].target, Clean: l.Clean, Creating: l.Creating, InUse: l.InUse, Dirty: l.Dirty, Aside: l.Aside,
+			Broken: ps.broken, Reason: ps.reason,
+		}
+		if why := e.unmakeable(l.Pool); why != "" {
+			p.Broken, p.Reason = true, why
+		}
+		s.Pools[l.Pool.Name] = p
+	}
+	for name, p := range s.Pools {
+		broken := 0.0
+		if p.Broken {
+			broken = 1
+		}
+		e.metrics.broken.WithLabelValues(name).Set(broken)
+	}
+	return s
+}

@@ -1,0 +1,98 @@
+package vmfactory
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// create looks at the pools and brings them to their targets, as far as there is
+// room: retire what is too much, begin what is missing.
+func (e *epoch) create(ctx context.Context) error {
+	loads, err := e.vms.Load(ctx, e.host(), e.cfg.Pools)
+	if err != nil {
+		return err
+	}
+	pools := make([]demand, len(loads))
+	for i, l := range loads {
+		ps := e.pools[l.Pool.Name]
+		pools[i] = demand{PoolLoad: l, most: e.most(ps, l), turn: ps.turn}
+	}
+	_, busy := e.running()
+	moves := plan(pools, e.cfg.MaxVMs, e.cfg.Parallel-busy)
+	e.metrics.observe(loads, moves)
+	e.board.show(e.statuses(loads, moves))
+	if !e.surveyed {
+		return nil
+	}
+	for i, m := range moves {
+		if err := e.retire(ctx, m); err != nil {
+			return err
+		}
+		if m.create > 0 {
+			if err := e.startCreate(ctx, loads[i].Pool, m.create); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// most says how many creations of a pool may begin now.
+func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
+	if e.draining || e.unmakeable(l.Pool) != "" {
+		return 0
+	}
+	return ps.most(e.clock.Now(), e.creating(ps.name))
+}
+
+// unmakeable says why the pool's provider cannot make VMs here; "" if it can.
+func (e *epoch) unmakeable(p core.Pool) string {
+	if e.providers[p.Provider] == nil {
+		return "provider " + p.Provider + " is not set up on this host: start the vmfactory with --provider " + p.Provider
+	}
+	if err := e.absent[p.Provider]; err != nil {
+		return "provider " + p.Provider + " is not ready: " + err.Error()
+	}
+	return ""
+}
+
+// retire destroys clean VMs that are too many: at once where another pool's work
+// needs the room, after a while where they only stand about.
+func (e *epoch) retire(ctx context.Context, m move) error {
+	ps := e.pools[m.pool]
+	n := m.retire
+	now := e.clock.Now()
+	switch {
+	case m.surplus == 0:
+		ps.surplusSince = now
+	case now.Sub(ps.surplusSince) >= e.cfg.SurplusAfter:
+		n += m.surplus
+	}
+	if n == 0 {
+		return nil
+	}
+	clean, err := e.vms.CleanVMs(ctx, e.host(), m.pool)
+	if err != nil {
+		return err
+	}
+	// The oldest are claimed first; take the others.
+	clean = clean[max(0, len(clean)-n):]
+	taken, err := e.vms.Retire(ctx, e.owner(), e.n, e.host(), clean)
+	if err != nil {
+		return err
+	}
+	e.log.WithField("pool", m.pool).WithField("vms", len(taken)).Debug("retired clean VMs that are too many")
+	if len(taken) > 0 {
+		e.again()
+	}
+	return nil
+}
+
+// again makes the loop look once more without waiting.
+func (e *epoch) again() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
