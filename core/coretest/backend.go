@@ -61,13 +61,32 @@ func Real(t testing.TB) *Backend {
 	if err != nil {
 		Missing(t, "redis-server", err)
 	}
+	return on(t, s)
+}
+
+// Alone starts a redis-server for this test, which may change it as a whole: fill
+// it, flush its scripts, stop it.
+func Alone(t testing.TB) *Backend {
+	t.Helper()
+	s, err := redisserver.Start(context.Background(), "--appendonly", "no")
+	if err != nil {
+		Missing(t, "redis-server", err)
+	}
+	t.Cleanup(func() { _ = s.Stop() }) // it reports its own violent end
+	return on(t, s)
+}
+
+// on makes a namespace on the server, and a user that may touch nothing else.
+func on(t testing.TB, s *redisserver.Server) *Backend {
+	t.Helper()
+	ctx := context.Background()
 	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
 	ns, password := newNamespace(), rand.Text()
-	require.NoError(t, admin.Do(context.Background(), "ACL", "SETUSER", ns, "on", ">"+password,
+	require.NoError(t, admin.Do(ctx, "ACL", "SETUSER", ns, "on", ">"+password,
 		"~"+ns+":*", "resetchannels", "+@all", "-@dangerous", "-@admin", "+info").Err())
 	t.Cleanup(func() {
-		require.NoError(t, admin.Do(context.Background(), "ACL", "DELUSER", ns).Err())
+		require.NoError(t, admin.Do(ctx, "ACL", "DELUSER", ns).Err())
 	})
 	return &Backend{
 		Name: "real", Namespace: ns, Admin: admin,

@@ -45,7 +45,7 @@ func Keys() []KeyDef {
 		{"output", "output:<request>:<token>", "stream", "live output, capped, gone an hour after the last write"},
 		{"bell", "bell:<host>", "list", "at most one entry: wakes one idle owner of the host"},
 		{"factory_bell", "bell:<host>:vmfactory", "list", "at most one entry: wakes the host's vmfactory"},
-		{"tasks_bell", "bell:tasks", "list", "at most one entry: wakes one idle taskrunner"},
+		{"tasks_bell", "tasks:bell", "list", "at most one entry: wakes one idle taskrunner"},
 		{"notice", "notice:<owner>", "list", "at most one entry: tells the owner to ask what was cancelled"},
 	}
 }

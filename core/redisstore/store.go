@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output and Tasks, and is safe for concurrent use.
+// Pools, Output, Tasks and Audit, and is safe for concurrent use.
 type Store struct {
 	db    *redis.Client // repeats calls by itself
 	once  *redis.Client // for calls that must not be repeated, or that block
@@ -65,6 +65,7 @@ var (
 	_ core.Pools  = (*Store)(nil)
 	_ core.Output = (*Store)(nil)
 	_ core.Tasks  = (*Store)(nil)
+	_ core.Audit  = (*Store)(nil)
 )
 
 // Open makes a Store and checks that the server answers and has this schema.

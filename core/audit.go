@@ -1,0 +1,34 @@
+package core
+
+import "context"
+
+// Rule names an invariant that an audit checks.
+type Rule string
+
+// The rules.
+const (
+	RuleKeys     Rule = "keys"     // every key in the namespace is one that drover makes, of its type
+	RuleRequests Rule = "requests" // every accepted, unfinished request is in exactly one queue or slot
+	RuleTurns    Rule = "turns"    // a submitter is in turn exactly once if something of it waits
+	RuleOwners   Rule = "owners"   // nothing is held by an owner that is not there; its epochs agree
+	RuleTokens   Rule = "tokens"   // a slot's token is of an epoch that its owner had
+	RuleVMs      Rule = "vms"      // every VM is in exactly one place
+	RuleTasks    Rule = "tasks"    // every unfinished task is waiting, scheduled or in a slot
+	RuleHosts    Rule = "hosts"    // a host has a state; one that is down has nothing
+	RuleLeft     Rule = "leftover" // nothing is noted of what is not there; a bell rings once
+)
+
+// Violation is one broken invariant.
+type Violation struct {
+	Rule Rule   `json:"rule"`
+	ID   string `json:"id"`   // the request, VM, owner, host or key
+	Text string `json:"text"` // what is wrong with it
+}
+
+// Audit finds broken invariants.
+type Audit interface {
+	// Audit reads everything, twice, and tells what both readings found: on a busy
+	// herd, what moves while it is read looks wrong once. It takes the longer the
+	// more work waits, in small steps.
+	Audit(ctx context.Context) ([]Violation, error)
+}

@@ -1,0 +1,107 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// Picture is a whole namespace in readable lines, "key: content" or, of a hash,
+// "key field: value", sorted. Times are written as TIME, specs as SPEC.
+type Picture []string
+
+var (
+	pictureTime = regexp.MustCompile(`\b[1-9]\d{12}\b`)
+	pictureSpec = regexp.MustCompile(`\{"id":.*\}`)
+	pictureID   = regexp.MustCompile(`\b[A-Z2-7]{26}\b`)
+)
+
+// Picture takes one. words replace what differs from run to run, such as epochs.
+func (b *Backend) Picture(t testing.TB, words ...string) Picture {
+	t.Helper()
+	ctx := context.Background()
+	keys, err := b.Admin.Keys(ctx, b.Namespace+":*").Result()
+	require.NoError(t, err)
+	var lines Picture
+	for _, key := range keys {
+		kind, err := b.Admin.Type(ctx, key).Result()
+		require.NoError(t, err)
+		name := strings.TrimPrefix(key, b.Namespace+":")
+		for _, line := range contents(t, b.Admin, key, kind) {
+			lines = append(lines, name+line)
+		}
+	}
+	words = append(words, b.Namespace+":", "")
+	plain := strings.NewReplacer(words...)
+	for i, line := range lines {
+		line = pictureSpec.ReplaceAllString(line, "SPEC")
+		line = pictureTime.ReplaceAllString(line, "TIME")
+		line = pictureID.ReplaceAllString(line, "ID")
+		lines[i] = plain.Replace(line)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func contents(t testing.TB, db *redis.Client, key, kind string) []string {
+	t.Helper()
+	ctx := context.Background()
+	var lines []string
+	var err error
+	switch kind {
+	case "hash":
+		var fields map[string]string
+		fields, err = db.HGetAll(ctx, key).Result()
+		for f, v := range fields {
+			lines = append(lines, " "+f+": "+v)
+		}
+	case "list":
+		var items []string
+		items, err = db.LRange(ctx, key, 0, -1).Result()
+		lines = []string{": " + strings.Join(items, " ")}
+	case "set":
+		var items []string
+		items, err = db.SMembers(ctx, key).Result()
+		slices.Sort(items)
+		lines = []string{": " + strings.Join(items, " ")}
+	case "zset":
+		var items []redis.Z
+		items, err = db.ZRangeWithScores(ctx, key, 0, -1).Result()
+		for _, z := range items {
+			lines = append(lines, fmt.Sprintf(" %s: %.0f", z.Member, z.Score))
+		}
+	case "stream":
+		var entries []redis.XMessage
+		entries, err = db.XRange(ctx, key, "-", "+").Result()
+		for i, e := range entries {
+			lines = append(lines, fmt.Sprintf(" %d: %v", i+1, e.Values))
+		}
+	case "none": // gone meanwhile
+	default:
+		t.Fatalf("%s is a %s", key, kind)
+	}
+	require.NoError(t, err)
+	return lines
+}
+
+// To lists what has to go ("- line") and to come ("+ line") to make p into after.
+func (p Picture) To(after Picture) []string {
+	diff := []string{}
+	for _, line := range p {
+		if !slices.Contains(after, line) {
+			diff = append(diff, "- "+line)
+		}
+	}
+	for _, line := range after {
+		if !slices.Contains(p, line) {
+			diff = append(diff, "+ "+line)
+		}
+	}
+	return diff
+}

@@ -1,0 +1,200 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Audit implements core.Audit.
+func (s *Store) Audit(ctx context.Context) ([]core.Violation, error) {
+	found, err := s.auditOnce(ctx)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	again, err := s.auditOnce(ctx)
+	return slices.DeleteFunc(found, func(v core.Violation) bool { return !slices.Contains(again, v) }), err
+}
+
+func (s *Store) auditOnce(ctx context.Context) ([]core.Violation, error) {
+	r, err := s.readAll(ctx)
+	if err != nil {
+		return nil, fault(ctx, err, "")
+	}
+	a := &audit{reading: r}
+	for _, check := range []func(*audit){
+		checkKeys, checkHosts, checkOwners, checkRequests, checkTurns, checkVMs, checkTasks, checkLeft,
+	} {
+		check(a)
+	}
+	return a.found, nil
+}
+
+// value is one key of the namespace with what is in it.
+type value struct {
+	key    string   // below the namespace
+	args   []string // of its KeyDef's pattern
+	hash   map[string]string
+	list   []string // of a list or set
+	scores map[string]float64
+}
+
+// reading is the whole namespace by the names of Keys; "" has what is not of them.
+type reading map[string][]value
+
+// one returns a key that has no arguments; it is empty if Redis does not have it.
+func (r reading) one(name string) value {
+	if len(r[name]) == 0 {
+		return value{}
+	}
+	return r[name][0]
+}
+
+// keyPatterns recognise the keys.
+var keyPatterns = func() map[string]*regexp.Regexp {
+	m := make(map[string]*regexp.Regexp)
+	for _, k := range Keys() {
+		m[k.Name] = regexp.MustCompile("^" + regexp.MustCompile(`<\w+>`).ReplaceAllString(k.Pattern, "([^:]+)") + "$")
+	}
+	return m
+}()
+
+// readAll reads the namespace in steps of some hundred keys.
+func (s *Store) readAll(ctx context.Context) (reading, error) {
+	const step = 500
+	r := make(reading)
+	seen := make(map[string]bool)
+	prefix := string(s.space) + ":"
+	for cursor := uint64(0); ; {
+		keys, next, err := s.db.Scan(ctx, cursor, globQuote(prefix)+"*", step).Result()
+		if err != nil {
+			return nil, err
+		}
+		keys = slices.DeleteFunc(keys, func(k string) bool { return seen[k] })
+		for _, k := range keys {
+			seen[k] = true
+		}
+		for chunk := range slices.Chunk(keys, step) {
+			if err := s.readKeys(ctx, r, prefix, chunk); err != nil {
+				return nil, err
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return r, nil
+		}
+	}
+}
+
+func globQuote(s string) string {
+	return strings.NewReplacer(`[`, `\[`, `]`, `\]`, `*`, `\*`, `?`, `\?`, `\`, `\\`).Replace(s)
+}
+
+// readKeys reads some keys, those of known patterns with their values.
+func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []string) error {
+	types := make([]*redis.StatusCmd, len(keys))
+	if _, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			types[i] = p.Type(ctx, k)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	var fetched []func() error
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			v := value{key: strings.TrimPrefix(k, prefix)}
+			def, args := classify(v.key)
+			if v.args = args; def.Type != types[i].Val() {
+				if types[i].Val() != "none" { // gone meanwhile
+					r[""] = append(r[""], v)
+				}
+				continue
+			}
+			if def.Name == "specs" {
+				continue // apart: it may be large
+			}
+			fetched = append(fetched, fetch(ctx, p, r, k, def, v))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	for _, f := range fetched {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(keys, prefix+"specs") {
+		return s.readSpecs(ctx, r)
+	}
+	return nil
+}
+
+// classify says which key it is, and its arguments. The KeyDef is empty for a stranger.
+func classify(key string) (KeyDef, []string) {
+	for _, k := range Keys() {
+		if m := keyPatterns[k.Name].FindStringSubmatch(key); m != nil {
+			return k, m[1:]
+		}
+	}
+	return KeyDef{}, nil
+}
+
+// fetch asks for a key's value and returns what files the answer.
+func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def KeyDef, v value) func() error {
+	file := func() { r[def.Name] = append(r[def.Name], v) }
+	switch def.Type {
+	case "hash":
+		cmd := p.HGetAll(ctx, key)
+		return func() error { v.hash = cmd.Val(); file(); return cmd.Err() }
+	case "list":
+		cmd := p.LRange(ctx, key, 0, -1)
+		return func() error { v.list = cmd.Val(); file(); return cmd.Err() }
+	case "set":
+		cmd := p.SMembers(ctx, key)
+		return func() error { v.list = cmd.Val(); file(); return cmd.Err() }
+	case "zset":
+		cmd := p.ZRangeWithScores(ctx, key, 0, -1)
+		return func() error {
+			v.scores = make(map[string]float64, len(cmd.Val()))
+			for _, z := range cmd.Val() {
+				v.scores[z.Member.(string)] = z.Score
+			}
+			file()
+			return cmd.Err()
+		}
+	}
+	return func() error { file(); return nil } // a stream is only a view
+}
+
+var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","class":"([^"]*)","submitter":"([^"]*)"`)
+
+// readSpecs reads the specs bit by bit and keeps of each only its queue's key.
+func (s *Store) readSpecs(ctx context.Context, r reading) error {
+	const step = 500
+	v := value{key: "specs", hash: make(map[string]string)}
+	for cursor := uint64(0); ; {
+		some, next, err := s.db.HScan(ctx, s.space.Key("specs"), cursor, "", step).Result()
+		if err != nil {
+			return err
+		}
+		for i := 0; i+1 < len(some); i += 2 {
+			v.hash[some[i]] = ""
+			if m := specHead.FindStringSubmatch(some[i+1]); m != nil {
+				v.hash[some[i]] = strings.TrimPrefix(Space("").Key("queue", m[1:]...), ":")
+			}
+		}
+		if cursor = next; cursor == 0 {
+			r["specs"] = []value{v}
+			return nil
+		}
+	}
+}

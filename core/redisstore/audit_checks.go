@@ -1,0 +1,289 @@
+package redisstore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"drover/core"
+)
+
+// audit is a reading of the namespace and what is wrong in it.
+type audit struct {
+	reading
+	found []core.Violation
+}
+
+func (a *audit) report(rule core.Rule, id, format string, args ...any) {
+	a.found = append(a.found, core.Violation{Rule: rule, ID: id, Text: fmt.Sprintf(format, args...)})
+}
+
+// slotted calls fn with every slot.
+func (a *audit) slotted(fn func(owner, key string, slot core.Held)) {
+	for _, v := range a.reading["slots"] {
+		for _, key := range slices.Sorted(maps.Keys(v.hash)) {
+			held := toHeld([]any{key, v.hash[key], "0", "", ""})
+			if len(held) == 0 {
+				held = []core.Held{{Key: key}}
+			}
+			fn(v.args[0], key, held[0])
+		}
+	}
+}
+
+func checkKeys(a *audit) {
+	for _, v := range a.reading[""] {
+		a.report(core.RuleKeys, v.key, "no key of drover has this name and type")
+	}
+	if schema := a.one("meta").hash["schema"]; schema != "" && schema != strconv.Itoa(Schema) {
+		a.report(core.RuleKeys, "meta", "the schema is %s, not %d", schema, Schema)
+	}
+	pools := a.one("pools").list
+	for _, v := range a.reading["pool"] {
+		if !slices.Contains(pools, v.args[0]) {
+			a.report(core.RuleKeys, v.key, "pool %s has settings but is not in the set of pools", v.args[0])
+		}
+	}
+}
+
+func checkHosts(a *audit) {
+	hosts := a.one("hosts").scores
+	for _, v := range a.reading["host"] {
+		host := v.args[0]
+		if _, ok := hosts[host]; !ok {
+			a.report(core.RuleHosts, host, "it has a record but is not among the hosts")
+		}
+		switch core.HostState(v.hash["state"]) {
+		case core.HostUp, core.HostSuspect, core.HostDown:
+		default:
+			a.report(core.RuleHosts, host, "it has the state %q", v.hash["state"])
+		}
+		if v.hash["epoch"] != a.one("epochs").hash["host:"+host] {
+			a.report(core.RuleHosts, host, "it is of epoch %s, the last was %s", v.hash["epoch"], a.one("epochs").hash["host:"+host])
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		if a.host(host) == nil {
+			a.report(core.RuleHosts, host, "it is among the hosts but has no record")
+		}
+	}
+	for _, name := range []string{"vms", "clean", "dirty", "aside"} {
+		for _, v := range a.reading[name] {
+			if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) {
+				a.report(core.RuleHosts, v.args[0], "it is not there, but it has VMs in %s", v.key)
+			}
+		}
+	}
+}
+
+func (a *audit) host(host string) map[string]string {
+	for _, v := range a.reading["host"] {
+		if v.args[0] == host {
+			return v.hash
+		}
+	}
+	return nil
+}
+
+func checkOwners(a *audit) {
+	owners := a.one("owners").scores
+	epochs := make(map[string]int64)
+	for _, v := range a.reading["owner"] {
+		name := v.args[0]
+		if _, ok := owners[name]; !ok {
+			a.report(core.RuleOwners, name, "it has a record but is not among the owners")
+		}
+		if v.hash["epoch"] != a.one("epochs").hash[name] {
+			a.report(core.RuleOwners, name, "it is of epoch %s, the last was %s", v.hash["epoch"], a.one("epochs").hash[name])
+		}
+		epochs[name] = num(v.hash["epoch"])
+	}
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		if epochs[name] == 0 {
+			a.report(core.RuleOwners, name, "it is among the owners but has no record")
+		}
+		if _, host, err := core.ParseOwner(name); err != nil || a.host(host) == nil {
+			a.report(core.RuleOwners, name, "its host is not known")
+		}
+	}
+	a.slotted(func(owner, key string, slot core.Held) {
+		if _, ok := owners[owner]; !ok {
+			a.report(core.RuleOwners, owner, "it holds %s but is not among the owners", key)
+		}
+		epoch, number, ok := strings.Cut(slot.Token, ".")
+		if !ok || number == "" || num(epoch) < 1 || num(epoch) > epochs[owner] {
+			a.report(core.RuleTokens, key, "its token %s is not of an epoch of %s, which is at %d", slot.Token, owner, epochs[owner])
+		}
+	})
+}
+
+// places collects where each thing is.
+type places map[string][]string
+
+func (p places) put(id, where string) { p[id] = append(p[id], where) }
+
+// check reports what is not in exactly one place. known says what should be in one.
+func (p places) check(a *audit, rule core.Rule, known map[string]string) {
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		if len(p[id]) == 0 {
+			a.report(rule, id, "it is nowhere")
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(p)) {
+		if _, ok := known[id]; !ok {
+			a.report(rule, id, "it is in %s but is not known", strings.Join(p[id], " and "))
+		}
+		if len(p[id]) > 1 {
+			slices.Sort(p[id])
+			a.report(rule, id, "it is in more than one place: %s", strings.Join(p[id], ", "))
+		}
+	}
+}
+
+func checkRequests(a *audit) {
+	specs, where := a.one("specs").hash, make(places)
+	for _, v := range a.reading["queue"] {
+		for _, key := range v.list {
+			where.put(key, v.key)
+			if its, ok := specs[key]; ok && its != v.key {
+				a.report(core.RuleRequests, key, "it is in %s, but by its spec it belongs into %q", v.key, its)
+			}
+		}
+	}
+	a.slotted(func(owner, key string, slot core.Held) {
+		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
+			where.put(key, "slots:"+owner)
+		}
+	})
+	where.check(a, core.RuleRequests, specs)
+}
+
+func checkTurns(a *audit) {
+	type turn struct{ pool, class, submitter string }
+	turns := make(map[turn]int)
+	for _, v := range a.reading["turns"] {
+		for _, submitter := range v.list {
+			turns[turn{v.args[0], v.args[1], submitter}]++
+		}
+	}
+	for _, v := range a.reading["queue"] {
+		t := turn{v.args[0], v.args[1], v.args[2]}
+		if turns[t] != 1 {
+			a.report(core.RuleTurns, v.key, "%d requests wait, and their submitter is in turn %d times", len(v.list), turns[t])
+		}
+		delete(turns, t)
+	}
+	for t, n := range turns {
+		a.report(core.RuleTurns, t.submitter, "it is in turn %d times in pool %s, class %s, and nothing of it waits", n, t.pool, t.class)
+	}
+}
+
+func checkVMs(a *audit) {
+	pool := make(map[string]string) // VM → its pool
+	host := make(map[string]string)
+	for _, v := range a.reading["vms"] {
+		for vm, fact := range v.hash {
+			if other, ok := host[vm]; ok {
+				a.report(core.RuleVMs, vm, "it is on host %s and on host %s", min(other, v.args[0]), max(other, v.args[0]))
+			}
+			pool[vm], _, _ = strings.Cut(fact, "|")
+			host[vm] = v.args[0]
+		}
+	}
+	where := make(places)
+	for _, v := range a.reading["clean"] {
+		for _, vm := range v.list {
+			where.put(vm, v.key)
+			if p, ok := pool[vm]; ok && p != v.args[1] {
+				a.report(core.RuleVMs, vm, "it is in %s but of pool %s", v.key, p)
+			}
+		}
+	}
+	for _, name := range []string{"dirty", "aside"} {
+		for _, v := range a.reading[name] {
+			for _, vm := range append(slices.Collect(maps.Keys(v.hash)), v.list...) {
+				where.put(vm, v.key)
+			}
+		}
+	}
+	epochs := a.one("epochs").hash
+	a.slotted(func(owner, key string, slot core.Held) {
+		role, at, err := core.ParseOwner(owner)
+		if err != nil || role == core.RoleTaskrunner {
+			return
+		}
+		epoch, _, _ := strings.Cut(slot.Token, ".")
+		if _, known := host[slot.VM]; !known && epoch != epochs[owner] {
+			return // its host was lost since, and the slot is about to be settled
+		}
+		where.put(slot.VM, "slots:"+owner)
+		if h, ok := host[slot.VM]; ok && h != at {
+			a.report(core.RuleVMs, slot.VM, "it is on host %s but in a slot of %s", h, owner)
+		}
+	})
+	where.check(a, core.RuleVMs, pool)
+}
+
+func checkTasks(a *audit) {
+	where := make(places)
+	for _, id := range a.one("tasks_queue").list {
+		where.put(id, "tasks:queue")
+	}
+	for id := range a.one("tasks_later").scores {
+		where.put(id, "tasks:later")
+	}
+	a.slotted(func(owner, key string, slot core.Held) {
+		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTaskrunner {
+			where.put(key, "slots:"+owner)
+		}
+	})
+	where.check(a, core.RuleTasks, a.one("tasks").hash)
+}
+
+func checkLeft(a *audit) {
+	specs, tasks := a.one("specs").hash, a.one("tasks").hash
+	live := func(id string) bool {
+		_, request := specs[id]
+		_, task := tasks[id]
+		return request || task
+	}
+	for _, name := range []string{"attempts", "cancels"} {
+		for _, id := range slices.Sorted(maps.Keys(a.one(name).hash)) {
+			if !live(id) {
+				a.report(core.RuleLeft, id, "%s has it, but it is not there any more", name)
+			}
+		}
+	}
+	for _, name := range []string{"tombstones", "dead"} {
+		for _, id := range slices.Sorted(maps.Keys(a.one(name).scores)) {
+			if live(id) {
+				a.report(core.RuleLeft, id, "%s says that it ended, but it is still there", name)
+			}
+		}
+	}
+	hosts, owners := a.one("hosts").scores, a.one("owners").scores
+	for _, name := range []string{"bell", "factory_bell", "tasks_bell", "notice"} {
+		for _, v := range a.reading[name] {
+			if len(v.list) > 1 {
+				a.report(core.RuleLeft, v.key, "it has %d rings", len(v.list))
+			}
+			if len(v.args) == 0 {
+				continue
+			}
+			_, host := hosts[v.args[0]]
+			_, owner := owners[v.args[0]]
+			if !host && !owner {
+				a.report(core.RuleLeft, v.key, "it is there, but %s is not", v.args[0])
+			}
+		}
+	}
+	for _, v := range a.reading["idle"] {
+		for _, h := range v.list {
+			if _, ok := hosts[h]; !ok {
+				a.report(core.RuleLeft, v.key, "host %s is listed as idle, but it is not there", h)
+			}
+		}
+	}
+}
