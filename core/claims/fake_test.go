@@ -155,7 +155,7 @@ func (f *fakeRedis) act(o *fakeOwner, x core.Exchange) core.Exchanged {
 		key := f.queue[0]
 		f.queue, f.clean = f.queue[1:], f.clean-1
 		f.vms++
-		held := core.Held{Key: key, VM: fmt.Sprintf("vm-%d", f.vms), Token: fmt.Sprintf("%d.%d", x.Epoch, x.TokenBase+int64(n))}
+		held := core.Held{Key: key, VM: fmt.Sprintf("vm-%d", f.vms), Token: fmt.Sprintf("%d.%d", x.Epoch, x.TokenBase)}
 		o.slots[key] = held
 		out.Claims = append(out.Claims, core.Claim{Key: key, VM: held.VM, Token: held.Token, Cancelled: f.marks[key]})
 	}

@@ -44,7 +44,7 @@ func (d *Desk) load(l *lane) bool {
 	case n > 0:
 	case want > 0 && (!d.starved || d.rung):
 	case d.rung && d.asked == 0:
-		// Nobody here needs the ring we took: an empty call rings again if a pair is left.
+		// Nobody here needs the ring we took: a call without a wish passes it on.
 		want = 0
 	default:
 		return false
@@ -58,7 +58,10 @@ func (d *Desk) load(l *lane) bool {
 	l.x.Seq++
 	l.x.Want, l.x.TokenBase = want, d.nextToken
 	l.x.Pools = d.rotated[d.turn%len(d.rotated)]
-	l.busy, d.rung = true, false
+	l.busy = true
+	if want > 0 || n == 0 {
+		d.rung = false
+	}
 	d.nextToken += int64(want)
 	d.asked += want
 	d.ending += n

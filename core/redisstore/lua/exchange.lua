@@ -16,6 +16,7 @@ local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]
 local lane, seq = 'lane' .. ARGV[4], tonumber(ARGV[5])
 local want, beat = tonumber(ARGV[7]), tonumber(ARGV[8])
 local npools, nfinish = tonumber(ARGV[10]), tonumber(ARGV[11])
+local passes_on = want == 0 and nfinish == 0
 local me, slots, token = K.owner(owner), K.slots(owner), epoch .. '.' .. ARGV[6]
 local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')
 if mine[1] ~= epoch then
@@ -46,8 +47,8 @@ else
     verdicts, moved = settle(owner, host, items, clock)
   end
   local idle = mine[3] or '0'
-  if want > 0 and ready and not draining then
-    for p = 1, npools do
+  if (want > 0 or passes_on) and ready and not draining then
+    for p = 1, want > 0 and npools or 0 do
       local pool = ARGV[11 + p]
       local clean = K.clean(host, pool)
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
@@ -74,8 +75,9 @@ else
     end
     if want > 0 then
       idle = '1'
-    elseif idle == '1' then
-      -- Others of the host may be idle still: they look, and list it again.
+    elseif idle == '1' or passes_on then
+      -- Others of the host may be idle still: they look, and list it again. A call that
+      -- has no wish at all took a ring that it does not need.
       idle = '0'
       not_idle(host, ARGV, 12, 11 + npools)
     end

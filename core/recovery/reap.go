@@ -1,0 +1,49 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"drover/core"
+)
+
+// Reap fences the owners whose proof of life is late by the given time, settles
+// what they held and forgets them. It goes on where a crashed reaper stopped, and
+// any number of reapers may run at once. One owner that fails does not hold back
+// the others; the error tells of all that did.
+func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by time.Duration, opts Options) (Report, error) {
+	late, err := owners.Late(ctx, by)
+	if err != nil {
+		return Report{}, err
+	}
+	var total Report
+	var troubles []error
+	for _, owner := range late {
+		report, err := reapOne(ctx, owners, store, owner, by, opts)
+		total.add(report)
+		switch core.CodeOf(err) {
+		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
+			// It came back, or another reaper was faster.
+		default:
+			troubles = append(troubles, err)
+		}
+	}
+	return total, errors.Join(troubles...)
+}
+
+func reapOne(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, by time.Duration, opts Options) (Report, error) {
+	epoch, err := owners.Fence(ctx, owner, by)
+	if err != nil {
+		return Report{}, err
+	}
+	held, err := owners.Held(ctx, owner)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := Settle(ctx, owners, store, owner, epoch, held, opts)
+	if err != nil {
+		return report, err
+	}
+	return report, owners.Forget(ctx, owner, epoch)
+}
