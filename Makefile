@@ -1,0 +1,50 @@
+# make help says what there is. CI runs .ci/run, which uses the same targets.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+# Tools have versions of their own, so that they stay out of go.mod.
+tool    := go tool -modfile=scripts/tools.mod
+version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The race detector needs a C compiler; the program itself never does.
+race    := $(shell command -v gcc >/dev/null && [ -e /usr/include/stdlib.h ] && echo -race)
+# Shell scripts, also those whose name does not say so.
+scripts := .ci/run scripts/needs scripts/overseer-cron
+lua     := core/redisstore/lua
+
+.PHONY: help build test lint fmt bench demo docs needs clean
+
+help: ## say what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+build: ## build bin/drover, without cgo
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(version)' -o bin/drover ./cmd/drover
+
+test: needs ## run all tests, with the race detector where there is a C compiler
+	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
+	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) -shuffle=on -timeout=20m ./...
+
+lint: needs ## run the linters over Go, Lua and shell
+	$(tool) golangci-lint run ./...
+	luacheck --quiet --no-color $(lua)
+	luac5.1 -p $(lua)/*.lua $(lua)/lib/*.lua
+	shellcheck $(scripts)
+
+fmt: ## format the Go files
+	$(tool) golangci-lint fmt ./...
+
+bench: ## measure the queue against its rivals, in turns on this machine
+	scripts/bench/run
+
+demo: ## grade the examples on a herd of one process
+	go run ./cmd/drover demo
+
+docs: ## write the generated parts of docs/ anew
+	go generate ./...
+
+needs: # what the tests and linters use beside Go
+	@scripts/needs
+
+clean: ## remove what the targets made
+	rm -rf bin coverage.out
