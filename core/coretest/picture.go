@@ -79,8 +79,8 @@ func contents(t testing.TB, db *redis.Client, key, kind string) []string {
 	case "stream":
 		var entries []redis.XMessage
 		entries, err = db.XRange(ctx, key, "-", "+").Result()
-		for i, e := range entries {
-			lines = append(lines, fmt.Sprintf(" %d: %v", i+1, e.Values))
+		for _, e := range entries {
+			lines = append(lines, ": "+strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(e.Values), "map["), "]"))
 		}
 	case "none": // gone meanwhile
 	default:
@@ -92,16 +92,16 @@ func contents(t testing.TB, db *redis.Client, key, kind string) []string {
 
 // To lists what has to go ("- line") and to come ("+ line") to make p into after.
 func (p Picture) To(after Picture) []string {
-	diff := []string{}
+	diff, fresh := []string{}, slices.Clone(after)
 	for _, line := range p {
-		if !slices.Contains(after, line) {
+		if i := slices.Index(fresh, line); i >= 0 {
+			fresh = slices.Delete(fresh, i, i+1)
+		} else {
 			diff = append(diff, "- "+line)
 		}
 	}
-	for _, line := range after {
-		if !slices.Contains(p, line) {
-			diff = append(diff, "+ "+line)
-		}
+	for _, line := range fresh {
+		diff = append(diff, "+ "+line)
 	}
 	return diff
 }

@@ -1,0 +1,138 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// suite is what a test works on: a herd of one host and pool on one kind of server.
+type suite struct {
+	*coretest.Herd
+	b     *coretest.Backend
+	twice bool // every script call runs twice and its first reply is lost
+	// unsound is set by tests that break invariants on purpose.
+	unsound bool
+}
+
+// each runs a test on miniredis, on a real server, and once more on miniredis with
+// every call made twice. At its end the namespace must be sound.
+func each(t *testing.T, test func(t *testing.T, x *suite)) {
+	t.Helper()
+	run := func(name string, backend func(testing.TB) *coretest.Backend, twice bool) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newSuite(t, backend(t), twice)
+			test(t, x)
+			if !x.unsound {
+				coretest.RequireSound(t, x.Store)
+			}
+		})
+	}
+	run("mini", coretest.Mini, false)
+	run("real", coretest.Real, false)
+	run("twice", coretest.Mini, true)
+}
+
+// start is the time at which tests on miniredis begin.
+var start = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func newSuite(t *testing.T, b *coretest.Backend, twice bool) *suite {
+	t.Helper()
+	if b.Mini != nil {
+		b.Mini.SetTime(start)
+	}
+	s := b.Open(t)
+	if twice {
+		coretest.Twice(s)
+	}
+	return &suite{Herd: coretest.NewHerd(t, s, "h1", "p1"), b: b, twice: twice}
+}
+
+// picture is the namespace, with the herd's epochs as R (runner) and F (vmfactory).
+func (x *suite) picture(t testing.TB) coretest.Picture {
+	t.Helper()
+	return x.b.Picture(t, strconv.FormatInt(x.Made, 10), "F", strconv.FormatInt(x.Epoch, 10), "R")
+}
+
+// key names a key of the namespace.
+func (x *suite) key(name string, args ...string) string { return x.Store.Namespace().Key(name, args...) }
+
+// rung says whether a bell rings, and silences it.
+func (x *suite) rung(t testing.TB, name string, args ...string) bool {
+	t.Helper()
+	n, err := x.b.Admin.Del(context.Background(), x.key(name, args...)).Result()
+	require.NoError(t, err)
+	return n == 1
+}
+
+// hush silences the host's bells.
+func (x *suite) hush(t testing.TB) {
+	t.Helper()
+	x.rung(t, "bell", x.Host)
+	x.rung(t, "factory_bell", x.Host)
+	x.rung(t, "tasks_bell")
+}
+
+// due sets when an owner's and its host's next proof of life is due, from now.
+func (x *suite) due(t testing.TB, in time.Duration, owners ...string) {
+	t.Helper()
+	ctx := context.Background()
+	at := float64(x.now(t).Add(in).UnixMilli())
+	for _, o := range owners {
+		_, host, err := core.ParseOwner(o)
+		require.NoError(t, err)
+		require.NoError(t, x.b.Admin.ZAdd(ctx, x.key("owners"), redis.Z{Member: o, Score: at}).Err())
+		require.NoError(t, x.b.Admin.ZAdd(ctx, x.key("hosts"), redis.Z{Member: host, Score: at}).Err())
+	}
+}
+
+func (x *suite) now(t testing.TB) time.Time {
+	t.Helper()
+	now, err := x.b.Admin.Time(context.Background()).Result()
+	require.NoError(t, err)
+	return now
+}
+
+// refused requires that err is a core error of the code, with a sentence.
+func refused(t testing.TB, err error, code core.Code) {
+	t.Helper()
+	require.Equal(t, code, core.CodeOf(err), "%v", err)
+	require.NotEmpty(t, err.Error())
+}
+
+// specs makes n requests <prefix>0, <prefix>1, … of a submitter.
+func specs(prefix string, n int, submitter string) []core.Spec {
+	out := make([]core.Spec, n)
+	for i := range out {
+		out[i] = coretest.Spec(fmt.Sprintf("%s%d", prefix, i), "p1", submitter)
+	}
+	return out
+}
+
+func classed(s core.Spec, class core.Class) core.Spec {
+	s.Class = class
+	return s
+}
+
+// claim submits one request, makes a VM for it and claims both.
+func (x *suite) claim(t testing.TB, seq int64, id string) core.Claim {
+	t.Helper()
+	x.Submit(t, coretest.Spec(id, x.Pool, "ann"))
+	x.AddVMs(t, 1)
+	got := x.Exchange(t, seq, 1)
+	require.Len(t, got.Claims, 1)
+	return got.Claims[0]
+}
+
+func end(c core.Claim, outcome core.Outcome) core.Finish {
+	return core.Finish{Key: c.Key, Token: c.Token, Outcome: outcome}
+}
