@@ -12,13 +12,11 @@ import (
 
 	"drover/core"
 	"drover/vmfactory"
-	"drover/vmfactory/fake"
 )
 
 // mortal stands between a vmfactory and the world and dies at its nth call:
 // nothing that the process does afterwards has any effect, as after kill -9.
 type mortal struct {
-	rig   *rig
 	at    int
 	after bool // the last call takes effect, its answer is not heard
 
@@ -27,13 +25,12 @@ type mortal struct {
 	dead bool
 }
 
-func newMortal(r *rig, at int, after bool) *mortal { return &mortal{rig: r, at: at, after: after} }
-
-func (m *mortal) parts() vmfactory.Parts {
-	return vmfactory.Parts{
-		VMs: mortalVMs{m.rig.herd, m}, Owners: mortalOwners{m.rig.herd, m},
-		Providers: []vmfactory.Provider{mortalProvider{m.rig.prov, m}}, Log: m.rig.log,
-	}
+// mortalParts puts a mortal between a process and its parts; at 0 it dies only when killed.
+func mortalParts(parts vmfactory.Parts, at int, after bool) (vmfactory.Parts, *mortal) {
+	m := &mortal{at: at, after: after}
+	parts.VMs, parts.Owners = mortalVMs{parts.VMs, m}, mortalOwners{parts.Owners, m}
+	parts.Providers = []vmfactory.Provider{mortalProvider{parts.Providers[0], m}}
+	return parts, m
 }
 
 func (m *mortal) kill() {
@@ -70,25 +67,25 @@ func (m *mortal) call(effect func() error) error {
 }
 
 type mortalVMs struct {
-	*herd
+	core.VMs
 	m *mortal
 }
 
 func (v mortalVMs) Load(ctx context.Context, host string, pools []string) (l []core.PoolLoad, err error) {
-	err = v.m.call(func() (err error) { l, err = v.herd.Load(ctx, host, pools); return err })
+	err = v.m.call(func() (err error) { l, err = v.VMs.Load(ctx, host, pools); return err })
 	return l, err
 }
 
 func (v mortalVMs) Create(ctx context.Context, owner string, epoch int64, host, pool string, vms []string) error {
-	return v.m.call(func() error { return v.herd.Create(ctx, owner, epoch, host, pool, vms) })
+	return v.m.call(func() error { return v.VMs.Create(ctx, owner, epoch, host, pool, vms) })
 }
 
 func (v mortalVMs) Ready(ctx context.Context, owner string, epoch int64, host string, made map[string]bool) error {
-	return v.m.call(func() error { return v.herd.Ready(ctx, owner, epoch, host, made) })
+	return v.m.call(func() error { return v.VMs.Ready(ctx, owner, epoch, host, made) })
 }
 
 func (v mortalVMs) Destroy(ctx context.Context, owner string, epoch int64, host string, n int) (vms []string, err error) {
-	err = v.m.call(func() (err error) { vms, err = v.herd.Destroy(ctx, owner, epoch, host, n); return err })
+	err = v.m.call(func() (err error) { vms, err = v.VMs.Destroy(ctx, owner, epoch, host, n); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -96,26 +93,26 @@ func (v mortalVMs) Destroy(ctx context.Context, owner string, epoch int64, host 
 }
 
 func (v mortalVMs) Gone(ctx context.Context, owner string, epoch int64, host string, vms map[string]string) error {
-	return v.m.call(func() error { return v.herd.Gone(ctx, owner, epoch, host, vms) })
+	return v.m.call(func() error { return v.VMs.Gone(ctx, owner, epoch, host, vms) })
 }
 
 func (v mortalVMs) Retire(ctx context.Context, owner string, epoch int64, host string, vms []string) (taken []string, err error) {
-	err = v.m.call(func() (err error) { taken, err = v.herd.Retire(ctx, owner, epoch, host, vms); return err })
+	err = v.m.call(func() (err error) { taken, err = v.VMs.Retire(ctx, owner, epoch, host, vms); return err })
 	return taken, err
 }
 
 func (v mortalVMs) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found) (r core.Reconciled, err error) {
-	err = v.m.call(func() (err error) { r, err = v.herd.Reconcile(ctx, owner, epoch, host, found); return err })
+	err = v.m.call(func() (err error) { r, err = v.VMs.Reconcile(ctx, owner, epoch, host, found); return err })
 	return r, err
 }
 
 type mortalOwners struct {
-	*herd
+	core.Owners
 	m *mortal
 }
 
 func (o mortalOwners) Register(ctx context.Context, reg core.Registration) (r core.Registered, err error) {
-	err = o.m.call(func() (err error) { r, err = o.herd.Register(ctx, reg); return err })
+	err = o.m.call(func() (err error) { r, err = o.Owners.Register(ctx, reg); return err })
 	return r, err
 }
 
@@ -123,25 +120,25 @@ func (o mortalOwners) Beat(ctx context.Context, owner string, epoch int64, next 
 	if o.m.isDead() {
 		return b, errDown
 	}
-	return o.herd.Beat(ctx, owner, epoch, next)
+	return o.Owners.Beat(ctx, owner, epoch, next)
 }
 
 func (o mortalOwners) Held(ctx context.Context, owner string) (held []core.Held, err error) {
-	err = o.m.call(func() (err error) { held, err = o.herd.Held(ctx, owner); return err })
+	err = o.m.call(func() (err error) { held, err = o.Owners.Held(ctx, owner); return err })
 	return held, err
 }
 
 func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (n int, err error) {
-	err = o.m.call(func() (err error) { n, err = o.herd.Settle(ctx, owner, epoch, items); return err })
+	err = o.m.call(func() (err error) { n, err = o.Owners.Settle(ctx, owner, epoch, items); return err })
 	return n, err
 }
 
 func (o mortalOwners) Deregister(ctx context.Context, owner string, epoch int64) error {
-	return o.m.call(func() error { return o.herd.Deregister(ctx, owner, epoch) })
+	return o.m.call(func() error { return o.Owners.Deregister(ctx, owner, epoch) })
 }
 
 type mortalProvider struct {
-	*fake.Provider
+	vmfactory.Provider
 	m *mortal
 }
 
@@ -179,8 +176,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 func killedAt(t *testing.T, at int, after bool) bool {
 	r := newRig(t, pool("a", 2, 4))
 	r.prov.Put("stray", "a", true, false)
-	m := newMortal(r, at, after)
-	p := r.startWith(m.parts())
+	parts, m := mortalParts(r.parts(), at, after)
+	p := r.startWith(parts)
 	used := make(map[string]bool)
 	use := func() {
 		vm := r.herd.claim("a")

@@ -296,8 +296,8 @@ func TestEvictingAFrozenFactory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8))
 		r.cfg.StopTimeout = 5 * time.Second
-		frozen := newMortal(r, 0, false)
-		first := r.startWith(frozen.parts())
+		parts, frozen := mortalParts(r.parts(), 0, false)
+		first := r.startWith(parts)
 		settle(time.Second)
 		frozen.kill()
 
