@@ -141,13 +141,26 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range broken {
-		f.fail("audit", b.Mend, "%s", b.Text)
+	for _, v := range broken {
+		f.fail("audit "+string(v.Rule), mends[v.Rule], "%s: %s", v.ID, v.Text)
 	}
 	if len(broken) == 0 {
 		f.ok("audit", "every request and every VM is in exactly one place")
 	}
 	return nil
+}
+
+// mends say how to put a broken invariant right.
+var mends = map[core.Rule]string{
+	core.RuleKeys:     "something else writes into this namespace: give it another, or remove the key with redis-cli",
+	core.RuleRequests: "drover overseer --once (its sweep queues again what is nowhere)",
+	core.RuleTurns:    "drover overseer --once; if it stays, drover request rerun",
+	core.RuleOwners:   "drover overseer --once (it settles what the dead hold)",
+	core.RuleTokens:   "drover overseer --once (it settles what the dead hold)",
+	core.RuleVMs:      "restart the host's vmfactory with drover vmfactory --recover",
+	core.RuleTasks:    "drover overseer --once (its sweep queues again what is nowhere)",
+	core.RuleHosts:    "start the host's components again, or drover host forget HOST",
+	core.RuleLeft:     "harmless; drover overseer --once trims it",
 }
 
 // redis looks at the server's version, safety and clock.

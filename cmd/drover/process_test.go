@@ -1,0 +1,315 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/config"
+	"drover/core/coretest"
+	"drover/core/redisserver"
+	"drover/vmfactory/local"
+)
+
+// program builds drover once for all tests of real processes.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "drover-program-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "drover")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// testHerd is a herd of real processes on a real redis-server.
+type testHerd struct {
+	t    *testing.T
+	path string
+	cfg  *config.Config
+	herd *herd
+	env  []string
+}
+
+// patience is how long a test waits for something that must happen.
+const patience = 2 * time.Minute
+
+func newTestHerd(t *testing.T) *testHerd {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	path, err := program()
+	require.NoError(t, err)
+	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
+	if err != nil {
+		coretest.Missing(t, "redis-server", err)
+	}
+	t.Cleanup(func() { require.NoError(t, server.Stop()) })
+	dir, err := os.MkdirTemp("", "drover-herd-") // t.TempDir's names are too long for sockets
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	h := &testHerd{t: t, path: path, env: []string{
+		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + server.URL(), "DROVER_HOST=h1",
+		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",
+	}}
+	h.cfg, err = config.Load(nil, h.env)
+	require.NoError(t, err)
+	if provider, err := local.New(local.Config{Run: h.cfg.Run}); err != nil || provider.Ready(context.Background()) != nil {
+		coretest.Missing(t, "a kernel that lets us make VMs", err)
+	}
+	h.herd, err = openHerd(context.Background(), h.cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.herd.close()) })
+	return h
+}
+
+// process is one component.
+type process struct {
+	h    *testHerd
+	cmd  *exec.Cmd
+	out  *bytes.Buffer
+	done chan struct{}
+}
+
+// start starts a component, which is killed at the end of the test if it still runs.
+func (h *testHerd) start(args ...string) *process {
+	h.t.Helper()
+	p := &process{h: h, cmd: exec.Command(h.path, args...), out: &bytes.Buffer{}, done: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = h.env, p.out, p.out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(h.t, p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait() // how it ended, the test asks
+		close(p.done)
+	}()
+	h.t.Cleanup(func() {
+		p.signal(syscall.SIGKILL)
+		<-p.done
+		if h.t.Failed() {
+			h.t.Logf("drover %v said:\n%s", args, p.out)
+		}
+	})
+	return p
+}
+
+func (p *process) signal(s syscall.Signal) {
+	_ = p.cmd.Process.Signal(s) // it may have ended already
+}
+
+// stop ends a process as an operator does and requires that it ends well.
+func (p *process) stop() {
+	p.h.t.Helper()
+	p.signal(syscall.SIGTERM)
+	p.await()
+	require.Zero(p.h.t, p.cmd.ProcessState.ExitCode(), "drover said:\n%s", p.out)
+}
+
+func (p *process) await() {
+	p.h.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.h.t.Fatalf("%v does not end", p.cmd.Args)
+	}
+}
+
+// kill ends a process as a power cut does.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// run runs a command to its end.
+func (h *testHerd) run(args ...string) (stdout, stderr string, code int) {
+	h.t.Helper()
+	cmd := exec.Command(h.path, args...)
+	var out, errs bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &errs
+	_ = cmd.Run() // the code says how it ended
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// pool makes the pool that the tests use.
+func (h *testHerd) pool() {
+	h.t.Helper()
+	p := core.DefaultPool("default")
+	p.Warm, p.Max = 4, 6
+	require.NoError(h.t, h.herd.intake.SetPool(context.Background(), p))
+}
+
+// submit submits n commands by several submitters and returns their ids.
+func (h *testHerd) submit(n int, command ...string) []string {
+	h.t.Helper()
+	ids := make([]string, n)
+	for i := range ids {
+		row, created, err := h.herd.intake.Submit(context.Background(), core.Spec{
+			Pool: "default", Submitter: fmt.Sprintf("s%d", i%7), Command: command,
+		})
+		require.NoError(h.t, err)
+		require.True(h.t, created)
+		ids[i] = row.Spec.ID
+	}
+	return ids
+}
+
+// unfinished counts requests that have no result yet, up to 1000.
+func (h *testHerd) unfinished() int {
+	h.t.Helper()
+	left, err := h.herd.store.Unfinished(context.Background(), "", 1000)
+	require.NoError(h.t, err)
+	return len(left)
+}
+
+// awaitLeft waits until at most n requests have no result.
+func (h *testHerd) awaitLeft(n int) {
+	h.t.Helper()
+	require.Eventually(h.t, func() bool { return h.unfinished() <= n }, patience, 10*time.Millisecond)
+}
+
+// requireOnce requires that every request completed, was recorded once, and is nowhere in Redis.
+func (h *testHerd) requireOnce(ids []string) {
+	h.t.Helper()
+	ctx := context.Background()
+	for _, id := range ids {
+		row, err := h.herd.store.Get(ctx, id)
+		require.NoError(h.t, err)
+		require.Equal(h.t, core.RequestCompleted, row.State, "%s: %+v", id, row.Result)
+		tries, err := h.herd.store.Attempts(ctx, id)
+		require.NoError(h.t, err)
+		accepted := 0
+		for _, a := range tries {
+			if a.Accepted {
+				accepted++
+			}
+		}
+		require.Equal(h.t, 1, accepted, "results of %s", id)
+	}
+	require.Eventually(h.t, func() bool {
+		return h.herd.redis.Client().Exists(ctx, h.herd.redis.Namespace().Key("specs")).Val() == 0
+	}, patience, 10*time.Millisecond, "Redis still has requests")
+	broken, err := h.herd.redis.Audit(ctx)
+	require.NoError(h.t, err)
+	require.Empty(h.t, broken)
+}
+
+// requireNothingLeft destroys the VMs that are meant to stay, and requires that nothing else is there.
+func (h *testHerd) requireNothingLeft() {
+	h.t.Helper()
+	_, errs, code := h.run("vmfactory", "--destroy-vms")
+	require.Zero(h.t, code, errs)
+	provider, err := local.New(local.Config{Run: h.cfg.Run})
+	require.NoError(h.t, err)
+	vms, err := provider.List(context.Background())
+	require.NoError(h.t, err)
+	require.Empty(h.t, vms, "VMs are left")
+	require.NoError(h.t, provider.Close())
+}
+
+func TestProcessesKilledInTheMiddleLoseAndDoubleNothing(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
+	second := h.start("testrunner")
+	ids := h.submit(200, "sh", "-c", "echo hello; sleep 0.05")
+
+	h.awaitLeft(180)
+	runner.kill()
+	runner = h.start("testrunner")
+	h.awaitLeft(130)
+	factory.kill()
+	factory = h.start("vmfactory")
+	h.awaitLeft(80)
+	runner.kill()
+	second.kill()
+	factory.kill()
+	factory, runner = h.start("vmfactory"), h.start("testrunner")
+	h.awaitLeft(0)
+
+	for _, p := range []*process{runner, factory, watch} {
+		p.stop()
+	}
+	h.requireOnce(ids)
+	h.requireNothingLeft()
+}
+
+func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	factory, runner := h.start("vmfactory"), h.start("testrunner")
+	ids := h.submit(1, "sleep", "3600")
+	ctx := context.Background()
+	running := func() bool {
+		place, err := h.herd.redis.Locate(ctx, core.Key(ids[0], 1))
+		require.NoError(t, err)
+		return place.State == core.RequestRunning
+	}
+	require.Eventually(t, running, patience, 10*time.Millisecond)
+	runner.kill()
+	require.Eventually(t, func() bool {
+		out, errs, code := h.run("overseer", "--once", "--json")
+		require.Zero(t, code, out+errs)
+		place, err := h.herd.redis.Locate(ctx, core.Key(ids[0], 1))
+		require.NoError(t, err)
+		return place.State == core.RequestQueued && place.Attempts == 1
+	}, patience, 100*time.Millisecond)
+	runner = h.start("testrunner")
+	require.Eventually(t, running, patience, 10*time.Millisecond)
+	_, errs, code := h.run("request", "cancel", ids[0])
+	require.Zero(t, code, errs)
+	h.awaitLeft(0)
+	row, err := h.herd.store.Get(ctx, ids[0])
+	require.NoError(t, err)
+	require.Equal(t, core.RequestCancelled, row.State)
+	require.Equal(t, 2, row.Result.Attempt)
+	runner.stop()
+	factory.stop()
+	h.requireNothingLeft()
+}
+
+func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	factory, runner := h.start("vmfactory"), h.start("testrunner")
+	ids := h.submit(4, "sh", "-c", "sleep 1; echo done")
+	require.Eventually(t, func() bool {
+		owners, err := h.herd.redis.ListOwners(context.Background())
+		require.NoError(t, err)
+		for _, o := range owners {
+			if o.Role == core.RoleTestrunner && o.Slots > 0 {
+				return true
+			}
+		}
+		return false
+	}, patience, 5*time.Millisecond)
+	runner.stop()
+	owners, err := h.herd.redis.ListOwners(context.Background())
+	require.NoError(t, err)
+	for _, o := range owners {
+		require.NotEqual(t, core.RoleTestrunner, o.Role, "it deregistered")
+	}
+	last := h.start("testrunner")
+	h.awaitLeft(0)
+	last.stop()
+	factory.stop()
+	for _, id := range ids {
+		tries, err := h.herd.store.Attempts(context.Background(), id)
+		require.NoError(t, err)
+		require.Len(t, tries, 1, "no attempt was used by stopping")
+	}
+	h.requireOnce(ids)
+	h.requireNothingLeft()
+}
