@@ -3,6 +3,7 @@ package testrunner
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -83,7 +84,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		r.metrics.fenced.Inc()
 		r.log.WithError(err).Warn("this epoch is over; what was in hand is stopped, a new one begins")
 		// Another process under the same name would fence us again and again.
-		if r.stopping(ctx) || clock.Sleep(ctx, r.parts.Clock, pause.NextBackOff()) != nil {
+		if r.pause(ctx, nil, pause.NextBackOff()) != nil {
 			return nil
 		}
 	}
@@ -101,26 +102,15 @@ func (r *Runner) stopping(ctx context.Context) bool {
 
 // epoch is one registration, from the desk's opening to its close.
 func (r *Runner) epoch(ctx context.Context) error {
-	// Until slots work, a drain is as good as the end.
-	starting, started := context.WithCancel(ctx)
-	defer started()
-	go func() {
-		select {
-		case <-r.draining:
-			started()
-		case <-starting.Done():
-		}
-	}()
-	desk, left, err := r.open(starting)
+	desk, left, err := r.open(ctx)
 	if err != nil || desk == nil {
 		return err
 	}
 	r.setDesk(desk)
 	defer r.setDesk(nil)
-	err = r.settle(starting, desk, left)
+	err = r.settle(ctx, desk, left)
 	if err == nil {
-		s := newSession(ctx, r, desk)
-		err = s.work()
+		err = newSession(ctx, r, desk).work()
 	}
 	if closing := desk.Close(ctx); closing != nil {
 		r.log.WithError(closing).Warn("closing the desk")
@@ -148,10 +138,10 @@ func (r *Runner) Desk() claims.Stats {
 }
 
 // open registers and opens the desk; while Redis cannot be reached it keeps
-// trying. The desk is nil if ctx ended first.
+// trying. The desk is nil if the runner was told to stop first.
 func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 	pause := newPause()
-	for ctx.Err() == nil {
+	for !r.stopping(ctx) {
 		desk, left, err := claims.Open(ctx, r.parts.Owners, r.parts.Claims, claims.Config{
 			Registration: r.cfg.Registration, Pools: r.cfg.Pools, Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 			Notice: r.notice,
@@ -161,13 +151,13 @@ func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 			r.log.WithFields(logrus.Fields{"epoch": desk.Epoch(), "left": len(left)}).Info("registered")
 			return desk, left, nil
 		case core.CodeUnavailable, core.CodeInternal, core.CodeFull:
-			if ctx.Err() == nil {
-				r.log.WithError(err).Warn("cannot register; trying again")
-			}
 		default:
 			return nil, nil, err
 		}
-		if clock.Sleep(ctx, r.parts.Clock, pause.NextBackOff()) != nil {
+		if ctx.Err() == nil {
+			r.log.WithError(err).Warn("cannot register; trying again")
+		}
+		if r.pause(ctx, nil, pause.NextBackOff()) != nil {
 			break
 		}
 	}
@@ -202,8 +192,23 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 			return err
 		}
 		r.log.WithError(err).Warn("cannot settle what the predecessor left; trying again")
-		if err := r.pauseOrLost(ctx, desk, pause.NextBackOff()); err != nil {
+		if err := r.pause(ctx, desk.Lost(), pause.NextBackOff()); err != nil {
 			return err
 		}
 	}
+}
+
+// pause waits between tries to begin an epoch. It returns FENCED if that is lost
+// meanwhile, and CANCELLED if the runner was told to stop.
+func (r *Runner) pause(ctx context.Context, lost <-chan struct{}, d time.Duration) error {
+	owner := r.cfg.Registration.Owner
+	select {
+	case <-r.parts.Clock.After(d):
+		return nil
+	case <-lost:
+		return core.Errorf(core.CodeFenced, owner, "the epoch of %s is over", owner)
+	case <-r.draining:
+	case <-ctx.Done():
+	}
+	return core.Errorf(core.CodeCancelled, owner, "%s was told to stop", owner)
 }

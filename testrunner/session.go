@@ -146,18 +146,6 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 	return core.Result{}, core.OutcomeRetry
 }
 
-// pauseOrLost waits; it returns FENCED if the epoch ends meanwhile.
-func (r *Runner) pauseOrLost(ctx context.Context, desk *claims.Desk, d time.Duration) error {
-	select {
-	case <-r.parts.Clock.After(d):
-		return nil
-	case <-desk.Lost():
-		return core.Errorf(core.CodeFenced, desk.Owner(), "the epoch of %s is over", desk.Owner())
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // record keeps a result until the store has it: in memory and, once the store
 // does not answer, in the spool. It returns false if it had to give up; the
 // spool's copy is delivered by the runner's next epoch or process.

@@ -1,0 +1,327 @@
+package testrunner_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/guest"
+	"drover/core/resultstore/sqlite"
+	"drover/testrunner"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a host with a pool, a real desk on a miniredis, a real ledger that
+// can be told to fail, and VMs that do what the test says.
+type world struct {
+	t      *testing.T
+	herd   *coretest.Herd
+	output *output
+	ledger *ledger
+	blobs  *blobs
+	spool  string
+
+	mu     sync.Mutex
+	script script
+	vms    []*vm // in the order in which they were dialled
+}
+
+// script is what the agent of a VM does. A nil step succeeds.
+type script struct {
+	dial   error
+	assign error
+	slow   bool // assigning takes for ever
+	stage  func(place string) error
+	run    func(ctx context.Context, n int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) // n counts dialled VMs from 1
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	redis := coretest.Mini(t).Open(t)
+	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return &world{
+		t: t, herd: coretest.NewHerd(t, redis, "h1", "p1"), output: &output{Output: redis},
+		ledger: &ledger{ResultStore: store, recorded: make(chan core.Result, 100)},
+		blobs:  &blobs{files: map[string][]byte{}}, spool: filepath.Join(t.TempDir(), "spool"),
+	}
+}
+
+// submit makes a request durable and queues it, as intake does.
+func (w *world) submit(spec core.Spec) {
+	w.t.Helper()
+	_, _, err := w.ledger.Create(context.Background(), spec)
+	require.NoError(w.t, err)
+	w.herd.Submit(w.t, spec)
+}
+
+func (w *world) config() testrunner.Config {
+	return testrunner.Config{
+		Registration: core.Registration{Owner: w.herd.Runner, Host: w.herd.Host, Machine: "m-h1", PID: 1, Version: "test", Beat: time.Minute},
+		Pools:        []string{w.herd.Pool}, Slots: 2, RunDir: "/nowhere", SpoolDir: w.spool, HandOver: time.Millisecond, Poll: 20 * time.Millisecond,
+	}
+}
+
+// running is a runner at work.
+type running struct {
+	*testrunner.Runner
+	t       *testing.T
+	metrics *prometheus.Registry
+	kill    context.CancelFunc // ends its context
+	ended   chan error
+	once    sync.Once
+}
+
+func quiet() logrus.FieldLogger {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return log
+}
+
+func (w *world) start(change func(*testrunner.Config, *testrunner.Parts)) *running {
+	w.t.Helper()
+	log := logrus.New()
+	log.SetOutput(w.t.Output())
+	cfg, metrics := w.config(), prometheus.NewRegistry()
+	parts := testrunner.Parts{
+		Owners: w.herd.Store, Claims: w.herd.Store, Pools: w.herd.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
+		Dial: w.dial, Log: log, Collect: metrics,
+	}
+	if change != nil {
+		change(&cfg, &parts)
+	}
+	r, err := testrunner.New(cfg, parts)
+	require.NoError(w.t, err)
+	ctx, kill := context.WithCancel(context.Background())
+	run := &running{Runner: r, t: w.t, metrics: metrics, kill: kill, ended: make(chan error, 1)}
+	go func() { run.ended <- r.Run(ctx) }()
+	w.t.Cleanup(run.stop)
+	return run
+}
+
+// drain lets the runner finish what it has in hand and end.
+func (r *running) drain() {
+	r.t.Helper()
+	r.Drain()
+	r.once.Do(func() { require.NoError(r.t, <-r.ended) })
+}
+
+// stop ends the runner's context and waits for its end.
+func (r *running) stop() {
+	r.kill()
+	r.once.Do(func() { require.NoError(r.t, <-r.ended) })
+}
+
+// result waits for the next recorded result and returns the request's row.
+func (w *world) result() core.Result {
+	w.t.Helper()
+	select {
+	case r := <-w.ledger.recorded:
+		return r
+	case <-time.After(time.Minute):
+		w.t.Fatal("no result was recorded")
+		return core.Result{}
+	}
+}
+
+func (w *world) place(spec core.Spec) core.Place {
+	w.t.Helper()
+	place, err := w.herd.Store.Locate(context.Background(), spec.Key())
+	require.NoError(w.t, err)
+	return place
+}
+
+func (w *world) vmStates() map[core.VMState]int {
+	w.t.Helper()
+	all, err := w.herd.Store.ListVMs(context.Background(), w.herd.Host)
+	require.NoError(w.t, err)
+	states := map[core.VMState]int{}
+	for _, v := range all {
+		states[v.State]++
+	}
+	return states
+}
+
+// vm is the agent of one VM.
+type vm struct {
+	id       string
+	n        int
+	script   *script
+	assigned string
+	closed   bool
+	mu       sync.Mutex
+	staged   map[string]map[string]string // place → file → content
+	ran      guest.Run
+}
+
+func (w *world) dial(dir string) (testrunner.VM, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.script.dial != nil {
+		return nil, w.script.dial
+	}
+	v := &vm{id: filepath.Base(dir), n: len(w.vms) + 1, script: &w.script, staged: map[string]map[string]string{}}
+	w.vms = append(w.vms, v)
+	return v, nil
+}
+
+func (v *vm) Assign(ctx context.Context, assignment string) error {
+	if v.script.slow {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.assigned != "" && v.assigned != assignment {
+		return core.Errorf(core.CodeConflict, v.id, "assigned to %s", v.assigned)
+	}
+	v.assigned = assignment
+	return v.script.assign
+}
+
+func (v *vm) Stage(_ context.Context, place string, archive io.Reader) error {
+	if v.script.stage != nil {
+		if err := v.script.stage(place); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{}
+	for r := tar.NewReader(archive); ; {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		files[head.Name] = string(content)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.staged[place] != nil {
+		return core.Errorf(core.CodeConflict, v.id, "%s is taken", place)
+	}
+	v.staged[place] = files
+	return nil
+}
+
+func (v *vm) Run(ctx context.Context, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+	v.mu.Lock()
+	v.ran = run
+	v.mu.Unlock()
+	if v.script.run == nil {
+		return guest.Exit{}, nil
+	}
+	return v.script.run(ctx, v.n, run, sink)
+}
+
+func (v *vm) Close() { v.closed = true }
+
+// untilKilled is a run that ends when it is killed.
+func untilKilled(ctx context.Context, vm string) (guest.Exit, error) {
+	<-ctx.Done()
+	return guest.Exit{}, core.Wrap(context.Cause(ctx), core.CodeUnavailable, vm, "the call was given up")
+}
+
+// ledger is a result store that tells of recorded results and fails on demand.
+type ledger struct {
+	core.ResultStore
+	recorded chan core.Result
+	refuse   atomic.Pointer[func(core.Result) error]
+	tries    atomic.Int64
+}
+
+func (l *ledger) fail(with func(core.Result) error) { l.refuse.Store(&with) }
+
+func (l *ledger) Record(ctx context.Context, r core.Result) (bool, error) {
+	l.tries.Add(1)
+	if refuse := l.refuse.Load(); refuse != nil && *refuse != nil {
+		if err := (*refuse)(r); err != nil {
+			return false, err
+		}
+	}
+	first, err := l.ResultStore.Record(ctx, r)
+	if err == nil && first {
+		l.recorded <- r
+	}
+	return first, err
+}
+
+// output is live output that can be broken.
+type output struct {
+	core.Output
+	broken atomic.Bool
+}
+
+func (o *output) Append(ctx context.Context, key, token string, chunks []core.OutputChunk) error {
+	if o.broken.Load() {
+		return core.Errorf(core.CodeUnavailable, key, "no Redis")
+	}
+	return o.Output.Append(ctx, key, token, chunks)
+}
+
+// blobs are files in memory that can be away.
+type blobs struct {
+	core.Blobs
+	mu    sync.Mutex
+	files map[string][]byte
+	down  atomic.Bool
+	opens atomic.Int64
+	rot   atomic.Bool // reading breaks in the middle
+}
+
+func (b *blobs) put(name, content string) core.File {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	digest := "sha256:" + name
+	b.files[digest] = []byte(content)
+	return core.File{Path: name, Digest: digest, Size: int64(len(content))}
+}
+
+func (b *blobs) Open(_ context.Context, digest string) (io.ReadCloser, error) {
+	b.opens.Add(1)
+	if b.down.Load() {
+		return nil, core.Errorf(core.CodeUnavailable, digest, "no blob store")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	content, ok := b.files[digest]
+	if !ok {
+		return nil, core.Errorf(core.CodeNotFound, digest, "no file %s", digest)
+	}
+	if b.rot.Load() {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(content[:1]), broken{})), nil
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+func (b *blobs) Ping(context.Context) error {
+	if b.down.Load() {
+		return core.Errorf(core.CodeUnavailable, "", "no blob store")
+	}
+	return nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("it does not match its digest") }
