@@ -2,9 +2,14 @@ package intake
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"drover/core"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // Intake accepts work. The fields are set once; all methods are safe for
@@ -18,60 +23,96 @@ type Intake struct {
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // nil: lower-case ULIDs
 	Batch int              // most rows that one round of Sweep or Expire reads; 0: 500
+
+	mu      sync.Mutex // guards what follows
+	swept   string     // the id that Sweep goes on after
+	expired string     // the id that Expire goes on after
+	full    map[room]refusal
 }
 
-// Submit checks a spec, fills what it leaves open (id, generation, class, limits,
-// time), makes it durable and queues it. It returns false with the earlier row if
-// the submitter used the same idempotency key before.
-//
-// A request is accepted once its row is durable: if Redis cannot be reached then,
-// Submit succeeds and Sweep queues it later. Returns INVALID, LIMIT or NOTFOUND (pool, file)
-// with a sentence for the user, FULL where a limit on waiting work refuses it
-// (its row then ends cancelled; the same idempotency key may try again), and UNAVAILABLE.
-func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
-	return core.Row{}, false, nil
+const defaultBatch = 500
+
+func (in *Intake) batch() int {
+	if in.Batch > 0 {
+		return in.Batch
+	}
+	return defaultBatch
 }
 
-// Check returns the spec that Submit would make durable, or why it would not:
-// INVALID, LIMIT or NOTFOUND.
-func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) { return spec, nil }
-
-// Cancel stops a request wherever it is and returns its state: cancelled if it
-// waited, cancelling if an owner has it and will stop it. Cancelling a cancelled
-// request is fine. Returns NOTFOUND, ENDED (with its state) if it ended otherwise,
-// UNAVAILABLE.
-func (in *Intake) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
-	return "", nil
+func (in *Intake) now() time.Time {
+	if in.Now != nil {
+		return in.Now()
+	}
+	return time.Now()
 }
 
-// Rerun starts a new generation of an ended request. If the queue is full or
-// Redis away it waits in the store until Sweep can queue it. Returns NOTFOUND,
-// CONFLICT if it has not ended, UNAVAILABLE.
-func (in *Intake) Rerun(ctx context.Context, id string) (core.Row, error) { return core.Row{}, nil }
+func (in *Intake) newID() string {
+	if in.NewID != nil {
+		return in.NewID()
+	}
+	return strings.ToLower(ulid.Make().String())
+}
 
-// SetPool checks a pool's settings and writes them, store first. Returns INVALID, UNAVAILABLE.
-func (in *Intake) SetPool(ctx context.Context, p core.Pool) error { return nil }
+// pool returns a pool's settings, also while Redis has lost them or is away.
+func (in *Intake) pool(ctx context.Context, name string) (core.Pool, error) {
+	if err := core.CheckName("pool", name); err != nil {
+		return core.Pool{}, err
+	}
+	p, missing := in.Pools.GetPool(ctx, name)
+	if missing == nil {
+		return p, nil
+	}
+	all, err := in.Store.Pools(ctx)
+	if err != nil {
+		return core.Pool{}, err
+	}
+	names := make([]string, len(all))
+	for i, p := range all {
+		if p.Name == name {
+			return p, nil
+		}
+		names[i] = p.Name
+	}
+	if len(names) == 0 {
+		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s, nor any other: make it with drover pool set %s", name, name)
+	}
+	slices.Sort(names)
+	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s; there are: %s", name, strings.Join(names, ", "))
+}
+
+// SetPool checks a pool's settings and writes them, store first. If Redis cannot be
+// reached then, it returns UNAVAILABLE and RestorePools brings them there later.
+// Returns INVALID, UNAVAILABLE.
+func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	if err := in.Store.PutPool(ctx, p); err != nil {
+		return err
+	}
+	return core.Wrap(in.Pools.SetPool(ctx, p), core.CodeUnavailable, p.Name,
+		"pool %s is saved but does not work with its new settings yet", p.Name)
+}
 
 // RestorePools makes Redis agree with the store's pools and returns how many differed.
-func (in *Intake) RestorePools(ctx context.Context) (int, error) { return 0, nil }
-
-// SubmitTask checks a task, makes it durable and queues it. It returns false if
-// an unfinished task has the same Unique key. Returns INVALID, LIMIT, UNAVAILABLE.
-func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
-	return t, false, nil
+func (in *Intake) RestorePools(ctx context.Context) (int, error) {
+	stored, err := in.Store.Pools(ctx)
+	if err != nil {
+		return 0, err
+	}
+	present, err := in.Pools.ListPools(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, p := range stored {
+		if slices.Contains(present, p) {
+			continue
+		}
+		if err := in.Pools.SetPool(ctx, p); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
-
-// Sweep queues again what is unfinished in the store and nowhere in Redis, requests and tasks. One
-// call is one bounded round that goes on where the last one ended; it returns
-// how many it queued. Any number of processes may sweep at once.
-func (in *Intake) Sweep(ctx context.Context) (int, error) { return 0, nil }
-
-// SweepAll sweeps the whole store once: at the start of an embedded herd, or for a one-shot overseer.
-func (in *Intake) SweepAll(ctx context.Context) (int, error) { return 0, nil }
-
-// Expire ends requests that waited longer than their pool allows, as timed_out.
-// One call is one bounded round, as with Sweep; it returns how many it ended.
-func (in *Intake) Expire(ctx context.Context) (int, error) { return 0, nil }
-
-// ExpireAll expires over the whole store once.
-func (in *Intake) ExpireAll(ctx context.Context) (int, error) { return 0, nil }

@@ -1,0 +1,140 @@
+package intake
+
+import (
+	"context"
+	"io/fs"
+	"math"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"drover/core"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Bounds of a file's path, as Linux has them.
+const (
+	maxPath = 4095
+	maxPart = 255
+)
+
+// blobsAtOnce is how many blobs are looked for at a time.
+const blobsAtOnce = 8
+
+var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func checkFiles(s *core.Spec) error {
+	if len(s.Files) > core.MaxFiles {
+		return core.Errorf(core.CodeLimit, s.ID, "the request has %d files, at most %d are allowed: pack them into an archive", len(s.Files), core.MaxFiles)
+	}
+	paths := make(map[string]bool, len(s.Files))
+	for i := range s.Files {
+		f := &s.Files[i]
+		if err := checkPath(s, f.Path); err != nil {
+			return err
+		}
+		if paths[f.Path] {
+			return invalid(s, "file %q is there twice", f.Path)
+		}
+		paths[f.Path] = true
+		if err := checkContent(s, "file "+f.Path, f); err != nil {
+			return err
+		}
+	}
+	for p := range paths {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if paths[dir] {
+				return invalid(s, "%q is a file, and a folder in %q", dir, p)
+			}
+		}
+	}
+	if s.Harness != nil {
+		if err := checkContent(s, "the harness", s.Harness); err != nil {
+			return err
+		}
+	}
+	if s.Stdin != nil {
+		return checkContent(s, "stdin", s.Stdin)
+	}
+	return nil
+}
+
+func checkPath(s *core.Spec, p string) error {
+	switch {
+	case !fs.ValidPath(p) || p == ".":
+		return invalid(s, "file path %q is not relative, clean and without ..", p)
+	case strings.ContainsFunc(p, unicode.IsControl):
+		return invalid(s, "file path %q holds a control character", p)
+	case len(p) > maxPath:
+		return core.Errorf(core.CodeLimit, s.ID, "a file path has %d bytes, at most %d are allowed", len(p), maxPath)
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if len(part) > maxPart {
+			return core.Errorf(core.CodeLimit, s.ID, "file name %q… has %d bytes, at most %d are allowed", part[:40], len(part), maxPart)
+		}
+	}
+	return nil
+}
+
+func checkContent(s *core.Spec, name string, f *core.File) error {
+	switch {
+	case !digest.MatchString(f.Digest):
+		return invalid(s, "%s has the digest %q, which is not of the form sha256:<64 hex digits>", name, f.Digest)
+	case f.Size < 0:
+		return invalid(s, "%s has the size %d", name, f.Size)
+	case f.Mode&^0o777 != 0:
+		return invalid(s, "%s has the mode %#o: only permission bits (at most 0777) are allowed", name, f.Mode)
+	}
+	return nil
+}
+
+// totalSize sums the sizes of what will be staged.
+func totalSize(s *core.Spec) int64 {
+	var total int64
+	for _, f := range blobs(s) {
+		if total += f.Size; total < 0 {
+			return math.MaxInt64
+		}
+	}
+	return total
+}
+
+// blobs lists all that a request brings, by names for people.
+func blobs(s *core.Spec) []core.File {
+	all := append([]core.File{}, s.Files...)
+	for name, f := range map[string]*core.File{"the harness": s.Harness, "stdin": s.Stdin} {
+		if f != nil {
+			all = append(all, core.File{Path: name, Digest: f.Digest, Size: f.Size})
+		}
+	}
+	return all
+}
+
+// checkBlobs says if a file was never stored, while its submitter still listens.
+func (in *Intake) checkBlobs(ctx context.Context, s *core.Spec) error {
+	if in.Blobs == nil {
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(blobsAtOnce)
+	seen := map[string]bool{}
+	for _, f := range blobs(s) {
+		if seen[f.Digest] {
+			continue
+		}
+		seen[f.Digest] = true
+		group.Go(func() error {
+			r, err := in.Blobs.Open(ctx, f.Digest)
+			if core.Is(err, core.CodeNotFound) {
+				return core.Errorf(core.CodeNotFound, f.Digest, "the content of %s (%s) is not in the blob store: store it, then submit", f.Path, f.Digest)
+			}
+			if err != nil {
+				return err
+			}
+			return r.Close()
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,51 @@
+package intake
+
+import (
+	"time"
+
+	"drover/core"
+)
+
+// How long, and for how many, a refusal for want of room is remembered: it keeps
+// a flood of submits from filling the store with rows that say so.
+const (
+	rememberFor  = time.Second
+	rememberMost = 10_000
+)
+
+// room is what a limit on waiting work may apply to.
+type room struct {
+	pool, submitter string
+	class           core.Class
+}
+
+type refusal struct {
+	until time.Time
+	why   error
+}
+
+func roomOf(s *core.Spec) room { return room{s.Pool, s.Submitter, s.Class} }
+
+// lately returns FULL if there was no room for such a request a moment ago.
+func (in *Intake) lately(s *core.Spec) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	r, ok := in.full[roomOf(s)]
+	if !ok {
+		return nil
+	}
+	if in.now().Before(r.until) {
+		return r.why
+	}
+	delete(in.full, roomOf(s))
+	return nil
+}
+
+func (in *Intake) remember(s *core.Spec, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.full == nil || len(in.full) >= rememberMost {
+		in.full = map[room]refusal{}
+	}
+	in.full[roomOf(s)] = refusal{in.now().Add(rememberFor), why}
+}

@@ -1,0 +1,108 @@
+package intake
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"drover/core"
+)
+
+// Cancel stops a request wherever it is and returns its state: cancelled if it
+// waited, cancelling if an owner has it and will stop it. Cancelling a cancelled
+// request is fine. By says who asks, for the record. Returns INVALID, NOTFOUND,
+// ENDED (with its state) if it ended otherwise, UNAVAILABLE.
+func (in *Intake) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
+	if by == "" || len(by) > maxText || strings.ContainsFunc(by, unicode.IsControl) {
+		return "", core.Errorf(core.CodeInvalid, id, "who cancels must be said in 1 to %d bytes without control characters", maxText)
+	}
+	row, err := in.Store.Get(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if row.State.Terminal() {
+		return endedAs(row)
+	}
+	result := in.end(row.Spec, core.RequestCancelled, core.BlameNone, "cancelled by "+by)
+	begun, first, err := in.stop(ctx, row.Spec, by, core.CancelAny, result)
+	switch {
+	case err != nil:
+		return "", err
+	case begun:
+		return core.RequestCancelling, nil
+	case first:
+		return core.RequestCancelled, nil
+	}
+	if row, err = in.Store.Get(ctx, id); err != nil {
+		return "", err
+	}
+	return endedAs(row)
+}
+
+func endedAs(row core.Row) (core.RequestState, error) {
+	if row.State == core.RequestCancelled {
+		return row.State, nil
+	}
+	return row.State, core.Errorf(core.CodeEnded, row.Spec.ID, "request %s has ended already, as %s", row.Spec.ID, row.State)
+}
+
+// stop ends a request that nobody has begun: it marks it, so that a claim does
+// not run it, records its end and withdraws it. Begun says that an owner has it: then
+// nothing is recorded, and with CancelAny the mark makes its owner stop it. First
+// says that the result is the one that counts.
+func (in *Intake) stop(ctx context.Context, spec core.Spec, by string, scope core.CancelScope, result core.Result) (begun, first bool, err error) {
+	key := spec.Key()
+	place, err := in.Queue.Cancel(ctx, key, by, scope)
+	if err != nil {
+		return false, false, err
+	}
+	if place.State == "" {
+		// With a scope it may be in a slot. If it is nowhere it goes in first, so
+		// that its end leaves a tombstone for an Enqueue on its way; if it cannot
+		// go in (full, or it ended just now), it stays nowhere.
+		if _, err := in.enqueue(ctx, []core.Spec{spec}); err != nil {
+			return false, false, err
+		}
+		if place, err = in.Queue.Cancel(ctx, key, by, scope); err != nil {
+			return false, false, err
+		}
+	}
+	switch place.State {
+	case core.RequestQueued, core.RequestParked:
+	case "":
+		present, err := in.Queue.Present(ctx, []string{key})
+		if err != nil || present[0] {
+			return true, false, err
+		}
+	default:
+		return true, false, nil
+	}
+	if first, err = in.Store.Record(ctx, result); err != nil {
+		return false, false, err
+	}
+	_, err = in.Queue.Withdraw(ctx, key)
+	return false, first, err
+}
+
+// end is the result of a request that nobody has begun.
+func (in *Intake) end(spec core.Spec, state core.RequestState, blame core.Blame, reason string) core.Result {
+	return core.Result{
+		ID: spec.ID, Generation: spec.Generation, State: state, Blame: blame, Reason: reason, Pool: spec.Pool,
+		Times: core.Times{
+			Submitted: spec.Submitted, Queued: 0, Claimed: -1, Started: -1,
+			Finished: max(0, in.now().UnixMilli()-spec.Submitted),
+		},
+	}
+}
+
+// Rerun starts a new generation of an ended request. If the queue is full or
+// Redis away it waits in the store until Sweep can queue it. Returns NOTFOUND,
+// CONFLICT if it has not ended, LIMIT if it was run too often, UNAVAILABLE.
+func (in *Intake) Rerun(ctx context.Context, id string) (core.Row, error) {
+	spec, err := in.Store.Rerun(ctx, id, in.now().UnixMilli())
+	if err != nil {
+		return core.Row{}, err
+	}
+	_ = in.admit(ctx, spec) // it is accepted: whatever it is, Sweep comes back to it
+	return core.Row{Spec: spec, State: core.RequestQueued}, nil
+}

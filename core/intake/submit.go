@@ -1,0 +1,165 @@
+package intake
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// refused is the reason of a request that ended because there was no room for
+// it. A later submit under its idempotency key tries again.
+const refused = "refused: too much work is waiting"
+
+// platform is who asks when nobody did.
+const platform = "drover"
+
+// Submit checks a spec, fills what it leaves open (id, generation, class, limits,
+// time), makes it durable and queues it. It returns false with the earlier row if
+// the submitter used the same idempotency key before.
+//
+// A request is accepted once its row is durable: if Redis cannot be reached then,
+// Submit succeeds and Sweep queues it later. Returns INVALID or LIMIT, or NOTFOUND
+// for a pool or file, with a sentence for the user; FULL where a limit on waiting
+// work refuses it (its row then ends cancelled; the same idempotency key may try
+// again); CONFLICT if the id is taken by another request; UNAVAILABLE.
+func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
+	spec, err := in.Check(ctx, spec)
+	if err != nil {
+		return core.Row{}, false, err
+	}
+	if err := in.lately(&spec); err != nil {
+		return core.Row{}, false, err
+	}
+	row, created, err := in.Store.Create(ctx, spec)
+	if err != nil {
+		return core.Row{}, false, err
+	}
+	again := !created && wasRefused(row)
+	if again {
+		if row, again, err = in.tryAgain(ctx, row); err != nil {
+			return core.Row{}, false, err
+		}
+	}
+	if row.State.Terminal() {
+		return row, false, nil
+	}
+	// One that was accepted before is not refused now.
+	if full := in.admit(ctx, row.Spec); full != nil && (created || again) {
+		return row, created, in.refuse(ctx, row.Spec, full)
+	}
+	return row, created, nil
+}
+
+func wasRefused(row core.Row) bool {
+	return row.State == core.RequestCancelled && row.Result != nil && row.Result.Reason == refused
+}
+
+// tryAgain gives a request that was refused for want of room its next
+// generation. It returns false if somebody else just did.
+func (in *Intake) tryAgain(ctx context.Context, row core.Row) (core.Row, bool, error) {
+	spec, err := in.Store.Rerun(ctx, row.Spec.ID, in.now().UnixMilli())
+	if core.Is(err, core.CodeConflict) {
+		row, err = in.Store.Get(ctx, row.Spec.ID)
+		return row, false, err
+	}
+	return core.Row{Spec: spec, State: core.RequestQueued}, true, err
+}
+
+// admit withdraws what a durable request supersedes and queues it. It returns
+// FULL if there is no room and its submitter has lost nothing yet; whatever else goes
+// wrong is Sweep's to mend, because the request is accepted.
+func (in *Intake) admit(ctx context.Context, spec core.Spec) (full error) {
+	gone, err := in.supersede(ctx, spec)
+	if err != nil {
+		return nil
+	}
+	verdicts, err := in.enqueue(ctx, []core.Spec{spec})
+	if err != nil || gone > 0 || !core.Is(verdicts[0], core.CodeFull) {
+		return nil
+	}
+	return verdicts[0]
+}
+
+// enqueue is Queue.Enqueue for a Redis that may have lost its pools, and for
+// specs of which one may be refused as a whole call.
+func (in *Intake) enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	verdicts, err := in.Queue.Enqueue(ctx, specs)
+	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
+		if len(specs) == 1 {
+			return []error{err}, nil
+		}
+		return in.enqueueEach(ctx, specs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range verdicts {
+		if !core.Is(v, core.CodeNotFound) {
+			continue
+		}
+		if n, err := in.RestorePools(ctx); err != nil || n == 0 {
+			return verdicts, err
+		}
+		return in.Queue.Enqueue(ctx, specs)
+	}
+	return verdicts, nil
+}
+
+func (in *Intake) enqueueEach(ctx context.Context, specs []core.Spec) ([]error, error) {
+	verdicts := make([]error, 0, len(specs))
+	for i := range specs {
+		one, err := in.enqueue(ctx, specs[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, one...)
+	}
+	return verdicts, nil
+}
+
+// refuse ends a request for which there is no room and returns why. If its end
+// cannot be recorded it stays accepted, and Sweep queues it.
+func (in *Intake) refuse(ctx context.Context, spec core.Spec, full error) error {
+	in.remember(&spec, full)
+	_, _, err := in.stop(ctx, spec, platform, core.CancelWaiting, in.end(spec, core.RequestCancelled, core.BlamePlatform, refused))
+	if err != nil {
+		return nil //nolint:nilerr // accepted: the row is durable and has no end
+	}
+	return full
+}
+
+// supersedePage is how many older requests one submit withdraws at most at a time.
+const supersedePage = 100
+
+// supersede stops the submitter's older waiting requests for the same assignment
+// and returns how many. A rerun supersedes nothing: its turn was long ago.
+func (in *Intake) supersede(ctx context.Context, spec core.Spec) (int, error) {
+	if !spec.Supersede || spec.Generation != 1 {
+		return 0, nil
+	}
+	n := 0
+	for before := spec.ID; ; {
+		older, err := in.Store.List(ctx, core.Filter{
+			Submitter: spec.Submitter, Assignment: spec.Assignment, States: []core.RequestState{core.RequestQueued},
+			Before: before, Limit: supersedePage,
+		})
+		if err != nil {
+			return n, err
+		}
+		for i := range older {
+			old := older[i].Spec
+			result := in.end(old, core.RequestCancelled, core.BlameNone, "superseded by "+spec.ID)
+			_, first, err := in.stop(ctx, old, "the newer submission "+spec.ID, core.CancelWaiting, result)
+			if err != nil {
+				return n, err
+			}
+			if first {
+				n++
+			}
+			before = old.ID
+		}
+		if len(older) < supersedePage {
+			return n, nil
+		}
+	}
+}
