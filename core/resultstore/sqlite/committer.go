@@ -35,12 +35,10 @@ type write interface {
 	run(t *tx) error
 	reply(err error)
 	size() int
-	given() bool // its caller went away before it was begun
 }
 
 // job is a write with an answer.
 type job[T any] struct {
-	ctx    context.Context //nolint:containedctx // asked once, when the batch is gathered
 	do     func(t *tx) (T, error)
 	bytes  int
 	answer T
@@ -54,7 +52,6 @@ type outcome[T any] struct {
 
 func (j *job[T]) run(t *tx) (err error) { j.answer, err = j.do(t); return err }
 func (j *job[T]) size() int             { return j.bytes }
-func (j *job[T]) given() bool           { return j.ctx.Err() != nil }
 
 func (j *job[T]) reply(err error) {
 	if err != nil {
@@ -78,7 +75,10 @@ func newCommitter(conn *sql.Conn) *committer {
 // nothing of t. The end of ctx ends the waiting, not a write that was begun.
 func commit[T any](ctx context.Context, c *committer, id string, bytes int, do func(t *tx) (T, error)) (T, error) {
 	var none T
-	j := &job[T]{ctx: ctx, do: do, bytes: bytes, result: make(chan outcome[T], 1)}
+	if err := ctx.Err(); err != nil {
+		return none, fault(err, id)
+	}
+	j := &job[T]{do: do, bytes: bytes, result: make(chan outcome[T], 1)}
 	select {
 	case c.queue <- j:
 	case <-ctx.Done():
@@ -128,25 +128,14 @@ func (c *committer) gather(first write) []write {
 // commit runs a batch and answers each of its writes. If the transaction fails,
 // each write gets one of its own, so that the one at fault is alone.
 func (c *committer) commit(batch []write) {
-	live := batch[:0]
-	for _, w := range batch {
-		if w.given() {
-			w.reply(context.Canceled)
-			continue
-		}
-		live = append(live, w)
-	}
-	if len(live) == 0 {
-		return
-	}
-	verdicts, begun, err := c.transact(live)
-	if err != nil && begun && len(live) > 1 {
-		for _, w := range live {
+	verdicts, begun, err := c.transact(batch)
+	if err != nil && begun && len(batch) > 1 {
+		for _, w := range batch {
 			c.commit([]write{w})
 		}
 		return
 	}
-	for i, w := range live {
+	for i, w := range batch {
 		if err != nil {
 			w.reply(err)
 			continue
@@ -187,7 +176,7 @@ func (t *tx) rollback() { _, _ = t.exec("ROLLBACK") }
 
 // tx is the running transaction; its statements are prepared once.
 type tx struct {
-	ctx context.Context //nolint:containedctx // it lives as long as one transaction
+	ctx context.Context //nolint:containedctx // it batchs as long as one transaction
 	c   *committer
 }
 

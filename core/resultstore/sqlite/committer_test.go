@@ -231,16 +231,19 @@ func TestStatementsUseIndexes(t *testing.T) {
 			}
 			rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 			require.NoError(t, err, query)
+			sweeps, used := strings.Contains(query, "state = 'queued' AND id > ?"), false
 			for rows.Next() {
 				var id, parent, unused int
 				var step string
 				require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
 				scan := strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "INDEX") || strings.Contains(step, "TEMP B-TREE")
+				used = used || strings.Contains(step, "requests_state")
 				sortsNumbers := strings.Contains(query, "IN (SELECT seq ") && parent != 0
 				require.False(t, scan && !meant[step] && !sortsNumbers, "%s\n%s", step, query)
 			}
 			require.NoError(t, rows.Err())
 			require.NoError(t, rows.Close())
+			require.Equal(t, sweeps, sweeps && used, "the sweeper skips what has ended")
 		}
 	}
 }

@@ -44,12 +44,6 @@ func fault(err error, id string) error {
 	return core.Wrap(err, core.CodeInternal, id, "the result store failed")
 }
 
-// locked reports whether another process was in the way.
-func locked(err error) bool {
-	var its *sqlite.Error
-	return errors.As(err, &its) && its.Code()&0xff == sqlite3.SQLITE_BUSY
-}
-
 // closed is what every call on a closed store returns.
 func closed() error {
 	return core.Errorf(core.CodeUnavailable, "", "the result store is closed")

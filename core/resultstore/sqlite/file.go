@@ -17,7 +17,6 @@ import (
 
 	"drover/core"
 
-	"github.com/cenkalti/backoff/v5"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -84,17 +83,7 @@ func connect(ctx context.Context, path string, settings url.Values, size int) (*
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
-	// The switch to WAL does not wait for other processes by itself.
-	_, err = backoff.Retry(ctx, func() (struct{}, error) {
-		err := db.PingContext(ctx)
-		if err != nil && !locked(err) {
-			err = backoff.Permanent(err)
-		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(&backoff.ExponentialBackOff{
-		InitialInterval: time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 100 * time.Millisecond,
-	}), backoff.WithMaxElapsedTime(lockTimeout))
-	if err != nil {
+	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(fault(err, path), db.Close())
 	}
 	return db, nil

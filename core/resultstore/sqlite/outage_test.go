@@ -2,10 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"drover/core"
+	"drover/core/clock"
+	"drover/core/resultstore/bounds"
 	"drover/core/resultstore/resultstoretest"
 
 	"github.com/stretchr/testify/require"
@@ -97,6 +101,35 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, is)
 	require.NoError(t, other.Close())
+}
+
+func TestPingWrites(t *testing.T) {
+	t.Parallel()
+	hands := clock.NewManual(time.UnixMilli(5000))
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), Options{Clock: hands})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	for range 2 {
+		require.NoError(t, s.Ping(t.Context()))
+		var at int64
+		require.NoError(t, s.read.QueryRowContext(t.Context(), "SELECT at FROM pings").Scan(&at))
+		require.Equal(t, hands.Now().UnixMilli(), at)
+		hands.Advance(time.Second)
+	}
+}
+
+func TestRefusedOutputIsCut(t *testing.T) {
+	t.Parallel()
+	s, spec := prepare(t)
+	for _, token := range []string{"1.1", "2.1"} {
+		r := resultstoretest.Result(spec, token)
+		r.Stdout, r.Stderr = strings.Repeat("x", 1<<20), strings.Repeat("y", 1<<20)
+		_, err := s.Record(t.Context(), r)
+		require.NoError(t, err)
+	}
+	var most int
+	require.NoError(t, s.read.QueryRowContext(t.Context(), "SELECT max(length(stdout), length(stderr)) FROM attempts WHERE accepted = 0").Scan(&most))
+	require.Equal(t, bounds.AttemptOutput, most)
 }
 
 func TestUnreadableRow(t *testing.T) {
