@@ -53,6 +53,9 @@ func verdicts(word string, n int) []bool {
 func toClaims(x core.Exchange, f []any) ([]core.Claim, error) {
 	since, keys, vms, specs, attempts, marks := num(f[5]), list(f[6]), list(f[7]), list(f[8]), list(f[9]), list(f[10])
 	token := strconv.FormatInt(x.Epoch, 10) + "." + strconv.FormatInt(x.TokenBase, 10)
+	if len(vms) != len(keys) || len(specs) != len(keys) {
+		return nil, core.Errorf(core.CodeInternal, x.Owner, "the exchange script answered %d requests, %d VMs and %d specs", len(keys), len(vms), len(specs))
+	}
 	claims := make([]core.Claim, 0, len(keys))
 	for i := range keys {
 		if specs[i] == nil {

@@ -3,7 +3,9 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,14 +59,25 @@ func newSuite(t *testing.T, b *coretest.Backend, twice bool) *suite {
 	return &suite{Herd: coretest.NewHerd(t, s, "h1", "p1"), b: b, twice: twice}
 }
 
-// picture is the namespace, with the herd's epochs as R (runner) and F (vmfactory).
+// picture is the namespace, with the herd's epochs as E.
 func (x *suite) picture(t testing.TB) coretest.Picture {
 	t.Helper()
-	return x.b.Picture(t, strconv.FormatInt(x.Made, 10), "F", strconv.FormatInt(x.Epoch, 10), "R")
+	return x.b.Picture(t, strconv.FormatInt(x.Made, 10), "E", strconv.FormatInt(x.Epoch, 10), "E")
+}
+
+// changed requires that the namespace differs from a picture by the lines, in any order.
+func (x *suite) changed(t testing.TB, before coretest.Picture, lines ...string) {
+	t.Helper()
+	diff := before.To(x.picture(t))
+	slices.Sort(diff)
+	slices.Sort(lines)
+	require.Equal(t, strings.Join(lines, "\n"), strings.Join(diff, "\n"))
 }
 
 // key names a key of the namespace.
-func (x *suite) key(name string, args ...string) string { return x.Store.Namespace().Key(name, args...) }
+func (x *suite) key(name string, args ...string) string {
+	return x.Store.Namespace().Key(name, args...)
+}
 
 // rung says whether a bell rings, and silences it.
 func (x *suite) rung(t testing.TB, name string, args ...string) bool {

@@ -108,7 +108,7 @@ if #claimed > 0 then
       -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
       local mine_still = slot[i] and string.find(slot[i], '|' .. token .. '|', 1, true)
       vms[i] = mine_still and held(slot[i]) or ''
-      specs[i] = mine_still and specs[i]
+      specs[i] = mine_still and specs[i] or false
     end
   end
 end
