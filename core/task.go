@@ -16,6 +16,15 @@ const (
 	TaskDead   TaskState = "dead" // attempts used up
 )
 
+// KindPurge is the kind of task that deletes finished work past its retention,
+// and then files that nothing names any more.
+const KindPurge = "purge"
+
+// PurgeArgs are the arguments of a purge.
+type PurgeArgs struct {
+	Keep time.Duration `json:"keep_ns"` // how long finished work stays
+}
+
 // Task is background work that needs no VM.
 type Task struct {
 	ID      string          `json:"id"`

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/clock"
+	"drover/core/recovery"
 )
 
 // closeTimeout bounds the last words to Redis when stopping.
@@ -255,17 +256,15 @@ func (e *epoch) lastly(ctx context.Context, word func(context.Context) error) er
 }
 
 // farewell empties the slots that are left and deregisters (G17).
-func (f *Factory) farewell(ctx context.Context, n int64) error {
+func (f *Factory) farewell(ctx context.Context, epoch int64) error {
 	held, err := f.owners.Held(ctx, f.owner())
 	if err != nil {
 		return err
 	}
-	if len(held) > 0 {
-		if _, err := f.owners.Settle(ctx, f.owner(), n, settlements(held)); err != nil {
-			return err
-		}
+	if err := f.settleSlots(ctx, epoch, held); err != nil {
+		return err
 	}
-	return f.owners.Deregister(ctx, f.owner(), n)
+	return f.owners.Deregister(ctx, f.owner(), epoch)
 }
 
 // close ends everything that works for the epoch and waits for it.
@@ -276,26 +275,25 @@ func (e *epoch) close(end context.CancelCauseFunc) {
 	e.wg.Wait()
 }
 
-// settle empties the slots that the predecessor left: half-made and half-destroyed
-// VMs become dirty.
+// settle empties the slots that the predecessor left.
 func (e *epoch) settle(ctx context.Context) error {
-	if len(e.left) == 0 {
-		return nil
-	}
-	n, err := e.owners.Settle(ctx, e.owner(), e.n, settlements(e.left))
-	if err != nil {
+	if err := e.settleSlots(ctx, e.n, e.left); err != nil {
 		return err
 	}
-	e.log.WithFields(logrus.Fields{"left": len(e.left), "moved": n}).Warn("settled what the last epoch left")
 	e.left = nil
 	return nil
 }
 
-// settlements end a vmfactory's slots; whatever the outcome says, their VMs become dirty.
-func settlements(held []core.Held) []core.Settlement {
-	items := make([]core.Settlement, len(held))
-	for i, h := range held {
-		items[i] = core.Settlement{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}
+// settleSlots makes VMs half made or half destroyed dirty.
+func (f *Factory) settleSlots(ctx context.Context, epoch int64, held []core.Held) error {
+	if len(held) == 0 {
+		return nil
 	}
-	return items
+	// The result store has no say in a vmfactory's slots.
+	report, err := recovery.Settle(ctx, f.owners, nil, f.owner(), epoch, held, recovery.Options{})
+	if err != nil {
+		return err
+	}
+	f.log.WithFields(logrus.Fields{"left": len(held), "moved": report.Moved}).Warn("VMs were left half made or half destroyed; now they are dirty")
+	return nil
 }

@@ -33,10 +33,8 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	f.awaitEvicted(ctx)
-	if len(reg.Left) > 0 {
-		if _, err := f.owners.Settle(ctx, f.owner(), reg.Epoch, settlements(reg.Left)); err != nil {
-			return 0, err
-		}
+	if err := f.settleSlots(ctx, reg.Epoch, reg.Left); err != nil {
+		return 0, err
 	}
 	n, err := f.destroyAll(ctx, reg.Epoch)
 	if bye := f.farewell(ctx, reg.Epoch); err == nil {

@@ -149,6 +149,7 @@ func (r *redisRig) eventuallyWhole() {
 		return true
 	})
 	require.Empty(r.t, r.prov.Wrong())
+	coretest.RequireSound(r.t, r.store)
 }
 
 func TestOnRedisVMsAreMadeUsedOnceAndReplaced(t *testing.T) {
@@ -248,6 +249,7 @@ func TestOnRedisKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		r := newRedisRig(t, b)
+		coretest.Twice(r.store) // every script runs twice, too
 		ran := 0
 		for life := range 12 {
 			parts, m := mortalParts(r.parts(), 9+5*life, life%2 == 0)
