@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"drover/core"
 	"drover/core/guest/wire"
@@ -24,7 +25,8 @@ type Client struct {
 	dir        string
 	secret     string
 	http       http.Client
-	assignment atomic.Value // string; on whose behalf the client stages and runs
+	assignment atomic.Value  // string; on whose behalf the client stages and runs
+	silence    time.Duration // after which a run's agent is given up
 }
 
 // Dial reads the secret of the VM in dir and prepares to talk to its agent. It
@@ -35,7 +37,7 @@ func Dial(dir string) (*Client, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, vm, "read the secret of VM %s", vm)
 	}
-	c := &Client{vm: vm, dir: dir, secret: secret}
+	c := &Client{vm: vm, dir: dir, secret: secret, silence: wire.Silence}
 	c.assignment.Store("")
 	c.http.Transport = &http.Transport{
 		DialContext:            c.connect,

@@ -164,7 +164,7 @@ func TestLifeline(t *testing.T) {
 			ended <- err
 		}()
 		<-started
-		require.Equal(t, 1, living(t, word))
+		require.Eventually(t, func() bool { return living(t, word) == 1 }, eventually, time.Millisecond)
 		v.stop(t)
 		assert.Equal(t, core.CodeBadVM, core.CodeOf(<-ended))
 		assert.Zero(t, living(t, word))

@@ -33,7 +33,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	}
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	silence := time.AfterFunc(wire.Silence, func() { give(errSilent) })
+	silence := time.AfterFunc(c.silence, func() { give(errSilent) })
 	defer silence.Stop()
 	exit, err := c.follow(call, body, run.Limits.Output, silence, sink)
 	if err == nil || ctx.Err() == nil {
@@ -86,7 +86,7 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 			}
 			return Exit{}, c.broken(ctx, err)
 		}
-		silence.Reset(wire.Silence)
+		silence.Reset(c.silence)
 		switch kind {
 		case wire.KindStdout, wire.KindStderr:
 			if left[kind] -= int64(len(data)); left[kind] < 0 {
@@ -94,7 +94,7 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 			}
 			silence.Stop() // a slow sink is not the VM's silence
 			sink(names[kind], data)
-			silence.Reset(wire.Silence)
+			silence.Reset(c.silence)
 		case wire.KindExit:
 			var exit Exit
 			err := json.Unmarshal(data, &exit)

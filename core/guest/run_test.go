@@ -276,6 +276,7 @@ func TestLimitsOfTheVMBindARun(t *testing.T) {
 	v := assigned(t, plain, func(c *guest.Config) {
 		c.Limits = core.Limits{Timeout: 100 * time.Millisecond, Output: 10, OpenFiles: 80}
 		c.HeldBy = map[string]string{core.LimitMemory: "cgroup", "network": "namespace"}
+		c.Alone = false
 	})
 	exit, o := v.sh(t, "ulimit -n; echo 0123456789; sleep 3600", func(r *guest.Run) {
 		r.Limits = core.Limits{Timeout: time.Hour, Output: 1 << 30, OpenFiles: 1 << 19, Memory: 1 << 30, Pids: 10}

@@ -21,7 +21,7 @@ import (
 // is taken; and what the stream's Read returned if that failed.
 func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) error {
 	from := &source{r: archive}
-	entries := &entries{tar: tar.NewReader(from)}
+	entries := newEntries(from)
 	err := c.call(ctx, http.MethodPut, wire.PathStage+place, entries, nil)
 	switch {
 	case err == nil || core.Is(err, core.CodeBadVM) || core.Is(err, core.CodeUnavailable):
@@ -59,6 +59,8 @@ type entries struct {
 	buf  []byte
 }
 
+func newEntries(r io.Reader) *entries { return &entries{tar: tar.NewReader(r)} }
+
 func (e *entries) Read(b []byte) (int, error) {
 	for len(e.head) == 0 && e.left == 0 {
 		if e.done {
@@ -71,24 +73,31 @@ func (e *entries) Read(b []byte) (int, error) {
 		e.head = e.head[n:]
 		return n, nil
 	}
-	n, err := e.tar.Read(b[:min(int64(len(b)), e.left)])
-	e.left -= int64(n)
-	if err != nil && e.left > 0 {
-		// The promised bytes cannot be sent: the agent sees the stream break off.
-		e.err = broken(err)
-		return n, e.err
+	b = b[:min(int64(len(b)), e.left)]
+	n := len(b)
+	if e.err == nil {
+		var err error
+		if n, err = e.tar.Read(b); err != nil && int64(n) < e.left {
+			e.err = broken(err)
+		}
+	} else {
+		clear(b) // the promised bytes are still owed; the void behind them counts
 	}
+	e.left -= int64(n)
 	return n, nil
 }
 
 // next puts the next entry's head in line.
 func (e *entries) next() {
-	entry, err := e.entry()
-	if err != nil {
-		e.err, e.done = err, true
-		entry = wire.Entry{Kind: wire.EntryVoid}
+	entry := wire.Entry{Kind: wire.EntryVoid}
+	if e.err == nil {
+		if next, err := e.entry(); err != nil {
+			e.err = err
+		} else {
+			entry = next
+		}
 	}
-	e.done = e.done || entry.Kind == wire.EntryEnd
+	e.done = entry.Kind == wire.EntryVoid || entry.Kind == wire.EntryEnd
 	e.left = entry.Size
 	e.buf = wire.AppendEntry(e.buf[:0], entry)
 	e.head = e.buf

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,9 @@ import (
 const (
 	secret   = "a-secret-of-the-tests"
 	initName = "drover-test-init" // argv[0] of the step between the test and an agent that is init
+	diskEnv  = "DROVER_TEST_DISK" // where that step mounts a disk of 1 MB
+
+	eventually = time.Minute // more than anything here takes
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +42,9 @@ func becomeInit() {
 	if err == nil {
 		err = syscall.Mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
 	}
+	if disk := os.Getenv(diskEnv); err == nil && disk != "" {
+		err = syscall.Mount("disk", disk, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=1m,mode=711")
+	}
 	if err == nil {
 		err = syscall.Exec("/proc/self/exe", []string{guest.AgentName}, guest.AgentEnv())
 	}
@@ -51,6 +58,8 @@ const (
 	inside = "inside" // the agent is init of its own namespaces, user code has another uid; needs root
 	single = "single" // the same, but all have one uid: what somebody without root gets
 )
+
+var uids atomic.Int32
 
 // vm is an agent with the folder that its host sees.
 type vm struct {
@@ -68,13 +77,19 @@ type vm struct {
 func start(t testing.TB, kind string, change func(*guest.Config)) *vm {
 	t.Helper()
 	v := prepare(t, kind, change)
+	v.boot(t)
+	return v
+}
+
+// boot starts a prepared VM and stops it when the test ends.
+func (v *vm) boot(t testing.TB) {
+	t.Helper()
 	v.launch(t)
 	t.Cleanup(func() { v.stop(t) })
 	client, err := guest.Dial(v.dir)
 	require.NoError(t, err)
 	v.client = client
 	t.Cleanup(client.Close)
-	return v
 }
 
 // prepare makes a VM's folder and decides how it will run.
@@ -89,8 +104,9 @@ func prepare(t testing.TB, kind string, change func(*guest.Config)) *vm {
 		require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // so that another uid can get through
 	}
 	v.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: []string{guest.AgentName}, Env: guest.AgentEnv(), Stderr: os.Stderr, SysProcAttr: &syscall.SysProcAttr{}}
+	v.config = guest.Config{VM: "vm-1", Secret: secret, Home: v.home, Lifeline: true, Alone: kind != plain}
 	v.shape(t, kind)
-	v.config = guest.Config{VM: "vm-1", Secret: secret, UID: v.uid, GID: v.uid, Home: v.home, Lifeline: true, Alone: kind == inside}
+	v.config.UID, v.config.GID = v.uid, v.uid
 	if change != nil {
 		change(&v.config)
 	}
@@ -103,7 +119,8 @@ func (v *vm) shape(t testing.TB, kind string) {
 	root := v.uid == 0
 	if kind == plain {
 		if root {
-			v.uid = 65534
+			v.uid = int(20000 + uids.Add(1)) // its own, so that RLIMIT_NPROC counts this VM alone
+			v.config.Alone = true
 		}
 		return
 	}

@@ -24,6 +24,8 @@ type request struct {
 	body         io.Reader
 }
 
+var crlf = []byte("\r\n")
+
 // Why a head is not accepted. The connection ends then.
 var (
 	errHeadSize = errors.New("the request's head is too large")
@@ -97,7 +99,11 @@ func headLine(in *bufio.Reader, budget *int) (string, error) {
 		}
 		return "", err
 	}
-	return string(bytes.TrimRight(line, "\r\n")), nil
+	text, ok := bytes.CutSuffix(line, crlf)
+	if !ok {
+		return "", errHead
+	}
+	return string(text), nil
 }
 
 // noEnd makes an end in the middle of something an error.
@@ -140,8 +146,9 @@ func (c *chunks) next() error {
 	if err != nil {
 		return err
 	}
-	size, err := strconv.ParseUint(string(bytes.TrimRight(line, "\r\n")), 16, 40)
-	if err != nil {
+	digits, ok := bytes.CutSuffix(line, crlf)
+	size, err := strconv.ParseUint(string(digits), 16, 40)
+	if err != nil || !ok {
 		return errHead
 	}
 	c.left, c.open = int64(size), true //nolint:gosec // 40 bits
@@ -154,7 +161,7 @@ func (c *chunks) next() error {
 
 func (c *chunks) blank() error {
 	line, err := c.in.ReadSlice('\n')
-	if err == nil && len(bytes.TrimRight(line, "\r\n")) > 0 {
+	if err == nil && !bytes.Equal(line, crlf) {
 		err = errHead
 	}
 	return err
@@ -171,7 +178,7 @@ func (r *request) allowed(secret string) bool {
 func (r *request) readJSON(into any) error {
 	b, err := io.ReadAll(io.LimitReader(r.body, wire.MaxBody+1))
 	if err != nil {
-		return err
+		return core.Wrap(err, core.CodeInvalid, "", "read the body of %s", r.path)
 	}
 	if len(b) > wire.MaxBody {
 		return core.Errorf(core.CodeLimit, "", "the body has more than %d bytes", wire.MaxBody)

@@ -51,7 +51,9 @@ type job struct {
 	status syscall.WaitStatus
 	cpu    time.Duration
 	most   int64 // the largest resident set of one process, bytes
-	seen   int64 // the most that the watchdog saw of all, bytes
+
+	looking sync.Mutex
+	seen    int64 // the most that the watchdog saw of all, bytes
 }
 
 func newJob(a *Agent, out *os.File) *job {
@@ -150,6 +152,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	defer clock.Stop()
 	select {
 	case <-j.exited:
+		j.lastLook()
 	case <-clock.C:
 		j.stop(causeTimeout)
 	case <-j.stopped:

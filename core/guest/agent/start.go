@@ -169,8 +169,10 @@ func (a *Agent) start(c *command, p *pipes) (pid int, err error) {
 		return 0, core.Wrap(err, core.CodeBadVM, a.cfg.VM, "forbid privileges")
 	}
 	err = a.badge.around(func() error {
-		pid, err = syscall.ForkExec(c.path, c.args, attr)
-		return err
+		return a.behindPidWall(c.limits, func() error {
+			pid, err = syscall.ForkExec(c.path, c.args, attr)
+			return err
+		})
 	})
 	if err == nil {
 		return pid, nil

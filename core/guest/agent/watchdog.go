@@ -21,13 +21,7 @@ const (
 // watch holds the limits on memory and processes where nothing in the kernel
 // does, over all processes of the run together.
 func (j *job) watch(buried <-chan struct{}) {
-	memory, pids := int64(0), 0
-	if watched(j.held, core.LimitMemory) {
-		memory = j.limits.Memory
-	}
-	if watched(j.held, core.LimitPids) {
-		pids = j.limits.Pids
-	}
+	memory, pids := j.watched()
 	if memory == 0 && pids == 0 {
 		return
 	}
@@ -39,18 +33,41 @@ func (j *job) watch(buried <-chan struct{}) {
 			return
 		case <-look.C:
 		}
-		began := time.Now()
-		used, tasks, err := j.look(memory)
-		if err != nil {
-			continue // the next look may do better; bury does not depend on it
-		}
-		switch {
-		case memory > 0 && used > memory:
-			j.stop(causeMemory)
-		case pids > 0 && tasks > pids:
-			j.stop(causePids)
-		}
-		look.Reset(pause(memory, used, pids, tasks, time.Since(began)))
+		look.Reset(j.judge(memory, pids))
+	}
+}
+
+// watched is the limits that the watchdog holds; 0 where it does not.
+func (j *job) watched() (memory int64, pids int) {
+	if watched(j.held, core.LimitMemory) {
+		memory = j.limits.Memory
+	}
+	if watched(j.held, core.LimitPids) {
+		pids = j.limits.Pids
+	}
+	return memory, pids
+}
+
+// judge looks, stops the run if it is over a limit, and says when to look again.
+func (j *job) judge(memory int64, pids int) time.Duration {
+	began := time.Now()
+	used, tasks, err := j.look(memory)
+	switch {
+	case err != nil:
+		return lookMost // the next look may do better; bury does not depend on it
+	case memory > 0 && used > memory:
+		j.stop(causeMemory)
+	case pids > 0 && tasks > pids:
+		j.stop(causePids)
+	}
+	return pause(memory, used, pids, tasks, time.Since(began))
+}
+
+// lastLook judges what a command that failed leaves behind: it may have failed
+// for want of a process before the watchdog came to look.
+func (j *job) lastLook() {
+	if _, pids := j.watched(); pids > 0 && (j.status.Signaled() || j.status.ExitStatus() != 0) {
+		j.judge(0, pids)
 	}
 }
 
@@ -58,6 +75,8 @@ func (j *job) watch(buried <-chan struct{}) {
 // once for each of them, which is quick; only a sum over the limit is worth an
 // exact count.
 func (j *job) look(limit int64) (used int64, tasks int, err error) {
+	j.looking.Lock()
+	defer j.looking.Unlock()
 	var found []process
 	err = j.agent.tree.scan(func(p process) {
 		if p.zombie && p.parent == j.agent.tree.self {

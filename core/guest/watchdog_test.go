@@ -1,0 +1,140 @@
+package guest_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/guest"
+)
+
+func TestMemoryIsWatched(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 20
+	bound := func(r *guest.Run) { r.Limits = core.Limits{Memory: limit, Timeout: time.Minute} }
+	each(t, func(t *testing.T, kind string) {
+		v := assigned(t, kind, nil)
+		for name, script := range map[string]string{
+			"one process": "tail /dev/zero",
+			"a tree":      "for i in 1 2 3 4; do (x=$(head -c 18M /dev/zero | tr '\\0' a); sleep 3600; echo $x) & done; wait",
+			"an orphan":   "(setsid tail /dev/zero &) ; sleep 3600",
+		} {
+			exit, _ := v.sh(t, script, bound)
+			assert.True(t, exit.MemoryExceeded, "%s: %+v", name, exit)
+			assert.Equal(t, core.LimitMemory, exit.Limit(), name)
+			assert.Equal(t, "SIGKILL", exit.Signal, name)
+			assert.Greater(t, exit.MemoryPeakBytes, int64(limit), name)
+			assert.Equal(t, "watchdog", exit.HeldBy["memory"], name)
+			v.requireEmpty(t)
+		}
+		exit, _ := v.sh(t, "x=$(head -c 20M /dev/zero | tr '\\0' a); sleep 0.2; exit 3", bound)
+		assert.Equal(t, 3, exit.Code, "what stays under the limit may stay: %+v", exit)
+		assert.Greater(t, exit.MemoryPeakBytes, int64(20<<20))
+	})
+}
+
+// Memory that processes share is not counted once for each of them.
+func TestSharedMemoryIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	v := assigned(t, plain, nil)
+	exit, o := v.sh(t, "x=$(head -c 20M /dev/zero | tr '\\0' a); for i in 1 2 3 4 5 6; do (sleep 0.5; exit 0) & done; wait; exit 3",
+		func(r *guest.Run) { r.Limits = core.Limits{Memory: 64 << 20, Timeout: time.Minute} })
+	assert.Equal(t, 3, exit.Code, "%+v %s", exit, o.err)
+	assert.Less(t, exit.MemoryPeakBytes, int64(64<<20))
+}
+
+func TestProcessesAreCounted(t *testing.T) {
+	t.Parallel()
+	bound := func(r *guest.Run) { r.Limits = core.Limits{Pids: 30, Timeout: time.Minute} }
+	each(t, func(t *testing.T, kind string) {
+		v := assigned(t, kind, nil)
+		if !v.config.Alone {
+			t.Skip("nothing would hold a bomb if the watchdog did not")
+		}
+		for name, script := range map[string]string{
+			"bomb":      "f() { sleep 3600 & while :; do f & done; }; f",
+			"many":      "i=0; while [ $i -lt 40 ]; do sleep 3600 & i=$((i+1)); done; wait",
+			"failed":    "i=0; while [ $i -lt 40 ]; do sleep 3600 & i=$((i+1)); done; exit 2",
+			"scattered": "i=0; while [ $i -lt 40 ]; do (setsid sleep 3600 &); i=$((i+1)); done; sleep 3600",
+		} {
+			exit, _ := v.sh(t, script, bound)
+			assert.True(t, exit.PidsExceeded, "%s: %+v", name, exit)
+			assert.Equal(t, core.LimitPids, exit.Limit(), name)
+			v.requireEmpty(t)
+		}
+		exit, _ := v.sh(t, "i=0; while [ $i -lt 20 ]; do sleep 0.3 & i=$((i+1)); done; wait; exit 3", bound)
+		assert.Equal(t, 3, exit.Code, "what stays under the limit may stay: %+v", exit)
+	})
+}
+
+// In a user namespace of its own the kernel holds the number of processes
+// between two looks of the watchdog.
+func TestProcessesAreHeldByTheKernel(t *testing.T) {
+	t.Parallel()
+	for kind, holder := range map[string]string{inside: "rlimit", single: "watchdog"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			v := assigned(t, kind, nil)
+			exit, o := v.sh(t, "ulimit -p", func(r *guest.Run) { r.Limits = core.Limits{Pids: 30} })
+			assert.Equal(t, "62\n", string(o.out))
+			assert.Equal(t, holder, exit.HeldBy["pids"])
+		})
+	}
+}
+
+// Where a cgroup holds the limits the agent takes its word, in either version's form.
+func TestCgroupTells(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]struct{ peak, oom, cpu, pids string }{
+		"v1": {"7340032\n", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", "5000000000\n", "max 1\n"},
+		"v2": {"7340032\n", "low 0\nmax 12\noom 2\noom_kill 2\n", "usage_usec 5000000\nuser_usec 1\n", "max 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The command plays the kernel: it writes the files that the agent reads.
+			v := assigned(t, plain, func(c *guest.Config) {
+				for _, f := range []struct {
+					at   *string
+					text string
+				}{{&c.Cgroup.MemoryPeak, "0\n"}, {&c.Cgroup.MemoryEvents, "oom_kill 1\n"}, {&c.Cgroup.CPU, "0\n"}, {&c.Cgroup.PidsEvents, "max 0\n"}} {
+					file, err := os.CreateTemp(c.Home, "cgroup")
+					require.NoError(t, err)
+					_, err = file.WriteString(f.text)
+					require.NoError(t, err)
+					require.NoError(t, file.Chmod(0o666))
+					require.NoError(t, file.Close())
+					*f.at = file.Name()
+				}
+				c.HeldBy = map[string]string{"memory": "cgroup", "pids": "cgroup"}
+			})
+			files := v.config.Cgroup
+			play := func(code string) func(*guest.Run) {
+				return func(r *guest.Run) {
+					r.Args = []string{"sh", "-c", `printf %s "$PEAK" >$1; printf %s "$OOM" >$2; printf %s "$CPU" >$3; printf %s "$PIDS" >$4; exit ` + code,
+						"sh", files.MemoryPeak, files.MemoryEvents, files.CPU, files.PidsEvents}
+					r.Env = []string{"PEAK=" + text.peak, "OOM=" + text.oom, "CPU=" + text.cpu, "PIDS=" + text.pids}
+				}
+			}
+			exit, o := v.sh(t, "", play("1"))
+			assert.True(t, exit.MemoryExceeded, "%+v %s", exit, o.err)
+			assert.EqualValues(t, 7<<20, exit.MemoryPeakBytes)
+			assert.EqualValues(t, 5000, exit.CPUMs)
+			assert.Equal(t, []string{"memory", "pids"}, exit.Refused)
+			assert.False(t, exit.PidsExceeded, "one reason is enough")
+			text.oom = "oom_kill 2\n"
+			text.pids = "max 2\n"
+			exit, _ = v.sh(t, "", play("1"))
+			assert.False(t, exit.MemoryExceeded)
+			assert.Equal(t, []string{"pids"}, exit.Refused)
+			assert.True(t, exit.PidsExceeded)
+			text.pids = "max 3\n"
+			exit, _ = v.sh(t, "", play("0"))
+			assert.False(t, exit.PidsExceeded, "who copes with it ends well")
+			assert.Equal(t, "cgroup", exit.HeldBy["memory"])
+		})
+	}
+}
