@@ -12,6 +12,8 @@ race    := $(shell command -v gcc >/dev/null && [ -e /usr/include/stdlib.h ] && 
 # Shell scripts, also those whose name does not say so.
 scripts := .ci/run scripts/needs scripts/overseer-cron
 lua     := core/redisstore/lua
+npm     := $(shell command -v npm)
+bullmq  := scripts/bench/peers/bullmq
 
 .PHONY: help build test lint fmt bench demo docs needs clean
 
@@ -34,17 +36,18 @@ lint: needs ## run the linters over Go, Lua and shell
 fmt: ## format the Go files
 	$(tool) golangci-lint fmt ./...
 
-bench: ## measure the queue against its rivals, in turns on this machine
-	scripts/bench/run
+bench: build ## measure the queue against its rivals, in turns on this machine (BullMQ where there is npm)
+	$(if $(npm),npm ci --silent --prefix $(bullmq),@echo 'no npm: BullMQ is left out' >&2)
+	go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
 
 demo: ## grade the examples on a herd of one process
 	go run ./cmd/drover demo
 
 docs: ## write the generated parts of docs/ anew
-	go generate ./...
+	go test ./core -run Architecture -update
 
 needs: # what the tests and linters use beside Go
 	@scripts/needs
 
 clean: ## remove what the targets made
-	rm -rf bin coverage.out
+	rm -rf bin coverage.out $(bullmq)/node_modules
