@@ -10,7 +10,6 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/redisstore"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -294,11 +293,7 @@ func TestNothingIsClaimedBeforeReconciling(t *testing.T) {
 		c := x.claim(t, 1, "a")
 		x.AddVMs(t, 1)
 		x.Submit(t, coretest.Spec("b", "p1", "ann"))
-		opts := x.b.Options()
-		opts.Incarnation = "another-life"
-		after, err := redisstore.Open(ctx, opts)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, after.Close()) })
+		after := open(t, x.b, "second-life", time.UnixMilli(0))
 		got, err := after.Exchange(ctx, x.Call(2, 1, end(c, core.OutcomeDone)))
 		require.NoError(t, err)
 		require.False(t, got.Ready)

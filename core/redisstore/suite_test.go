@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/redisstore"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -52,11 +53,22 @@ func newSuite(t *testing.T, b *coretest.Backend, twice bool) *suite {
 	if b.Mini != nil {
 		b.Mini.SetTime(start)
 	}
-	s := b.Open(t)
+	s := open(t, b, "first-life", time.UnixMilli(0))
 	if twice {
 		coretest.Twice(s)
 	}
 	return &suite{Herd: coretest.NewHerd(t, s, "h1", "p1"), b: b, twice: twice}
+}
+
+// open opens a store that takes the server's life for the one told.
+func open(t *testing.T, b *coretest.Backend, incarnation string, born time.Time) *redisstore.Store {
+	t.Helper()
+	opts := b.Options()
+	opts.Incarnation, opts.Born = incarnation, born
+	s, err := redisstore.Open(context.Background(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
 }
 
 // picture is the namespace, with the herd's epochs as E.
