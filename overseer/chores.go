@@ -1,0 +1,63 @@
+package overseer
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"drover/core"
+)
+
+// table lists the chores. Their order is that of an overseer that runs once: what
+// a dead owner held must be queued again before the sweep looks for what is missing.
+func (o *Overseer) table() []Chore {
+	in, c := o.parts.Intake, o.cfg
+	return []Chore{
+		{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)},
+		{Name: "reap", Every: c.ReapEvery, Run: o.reap},
+		{Name: "sweep", Every: c.SweepEvery, Run: count("queued", in.Sweep), Whole: count("queued", in.SweepAll)},
+		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
+		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
+		{Name: "purge", Every: c.PurgeEvery, Run: count("tasks", o.purge)},
+	}
+}
+
+// count makes a chore of a function that only says how many.
+func count(what string, run func(context.Context) (int, error)) func(context.Context) (Counts, error) {
+	return func(ctx context.Context) (Counts, error) {
+		n, err := run(ctx)
+		return Counts{what: n}, err
+	}
+}
+
+// trim makes Redis forget what ended long ago.
+func (o *Overseer) trim(ctx context.Context) (int, error) {
+	return o.parts.Queue.Trim(ctx, o.cfg.KeepTombstones)
+}
+
+// lookBack is how many tasks, newest first, the purge chore reads to find its last one.
+const lookBack = 200
+
+// purge queues a purge unless there was one lately, whoever queued it: several
+// overseers, and one that cron starts every minute, make no more of them than one.
+func (o *Overseer) purge(ctx context.Context) (int, error) {
+	tasks, err := o.parts.Store.ListTasks(ctx, lookBack)
+	if err != nil {
+		return 0, err
+	}
+	now := o.clock.Now()
+	for _, t := range tasks {
+		if t.Kind == core.KindPurge && now.Sub(time.UnixMilli(t.Created)) < o.cfg.PurgeEvery {
+			return 0, nil
+		}
+	}
+	args, err := json.Marshal(core.PurgeArgs{Keep: o.cfg.KeepFinished})
+	if err != nil {
+		return 0, core.Wrap(err, core.CodeInternal, core.KindPurge, "the arguments of a purge cannot be written as JSON")
+	}
+	_, first, err := o.parts.Intake.SubmitTask(ctx, core.Task{Kind: core.KindPurge, Args: args, Unique: core.KindPurge})
+	if err != nil || !first {
+		return 0, err
+	}
+	return 1, nil
+}

@@ -1,0 +1,170 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// Counts says what a chore did: "requests retried" → 3, say. Zeros may be left out.
+type Counts map[string]int
+
+// Chore is one line of the overseer's table.
+type Chore struct {
+	Name  string
+	Every time.Duration // the rest between two runs
+	// Run does a bounded part of the chore and goes on at its next turn.
+	Run func(ctx context.Context) (Counts, error)
+	// Whole does all of it, for an overseer that runs once. Nil: Run does.
+	Whole func(ctx context.Context) (Counts, error)
+}
+
+// Intake is what the overseer needs of intake.Intake.
+type Intake interface {
+	RestorePools(ctx context.Context) (int, error)
+	Sweep(ctx context.Context) (int, error)
+	SweepAll(ctx context.Context) (int, error)
+	Expire(ctx context.Context) (int, error)
+	ExpireAll(ctx context.Context) (int, error)
+	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
+}
+
+// Parts are what an Overseer works with.
+type Parts struct {
+	Owners core.Owners
+	Hosts  core.Hosts
+	Queue  core.Queue
+	Store  core.ResultStore
+	Intake Intake
+	Clock  clock.Clock // nil: the machine's
+	Log    logrus.FieldLogger
+}
+
+// Overseer runs the chores. Any number of overseers may run at once.
+type Overseer struct {
+	cfg     Config
+	parts   Parts
+	clock   clock.Clock
+	log     logrus.FieldLogger
+	metrics *metrics
+	chores  []Chore
+}
+
+// New checks the config and makes an overseer with the whole table of chores.
+// Returns INVALID for a config that cannot be.
+func New(cfg Config, parts Parts) (*Overseer, error) {
+	cfg = cfg.filled()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	o := &Overseer{cfg: cfg, parts: parts, clock: parts.Clock, log: parts.Log, metrics: newMetrics()}
+	if o.clock == nil {
+		o.clock = clock.Real{}
+	}
+	o.chores = o.table()
+	return o, nil
+}
+
+// Collector returns the overseer's Prometheus metrics.
+func (o *Overseer) Collector() prometheus.Collector { return o.metrics }
+
+// Run does every chore at its rhythm until ctx ends. A chore that fails is
+// reported and tried again at its next turn.
+func (o *Overseer) Run(ctx context.Context) error {
+	var g errgroup.Group
+	for _, c := range o.chores {
+		g.Go(func() error {
+			o.repeat(ctx, c)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// repeat does one chore again and again. Only news is logged.
+func (o *Overseer) repeat(ctx context.Context, c Chore) {
+	failing := false
+	for ctx.Err() == nil {
+		r := o.do(ctx, c, c.Run)
+		log := o.log.WithField("chore", c.Name)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case r.Err != nil && !failing:
+			log.WithError(r.Err).Warn("a chore failed; trying again")
+		case r.Err == nil && failing:
+			log.Info("the chore works again")
+		}
+		failing = r.Err != nil
+		if clock.Sleep(ctx, o.clock, c.Every) != nil {
+			return
+		}
+	}
+}
+
+// Report says what one overseer did in one run.
+type Report struct {
+	Chores []Done `json:"chores"`
+}
+
+// Done is one chore's run.
+type Done struct {
+	Chore  string `json:"chore"`
+	Counts Counts `json:"counts"`
+	TookMs int64  `json:"took_ms"`
+	Error  string `json:"error,omitempty"`
+	Err    error  `json:"-"`
+}
+
+// Once does every chore once, wholly and in the order of the table. One that
+// fails does not hold back the others; the error tells of all that did.
+func (o *Overseer) Once(ctx context.Context) (Report, error) {
+	var report Report
+	var troubles []error
+	for _, c := range o.chores {
+		run := c.Run
+		if c.Whole != nil {
+			run = c.Whole
+		}
+		d := o.do(ctx, c, run)
+		report.Chores = append(report.Chores, d)
+		if d.Err != nil {
+			troubles = append(troubles, core.Wrap(d.Err, core.CodeOf(d.Err), c.Name, "chore %s", c.Name))
+		}
+	}
+	return report, errors.Join(troubles...)
+}
+
+// do runs a chore, bounded, and counts what it did.
+func (o *Overseer) do(ctx context.Context, c Chore, run func(context.Context) (Counts, error)) Done {
+	bounded, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
+	defer cancel()
+	begun := o.clock.Now()
+	counts, err := run(bounded)
+	took := o.clock.Now().Sub(begun)
+	if bounded.Err() != nil && ctx.Err() == nil && err != nil {
+		err = core.Wrap(err, core.CodeUnavailable, c.Name, "not done within %s; it goes on at its next turn", o.cfg.Timeout)
+	}
+	o.metrics.observe(c.Name, counts, took, err, o.clock.Now())
+	d := Done{Chore: c.Name, Counts: Counts{}, TookMs: took.Milliseconds(), Err: err}
+	if err != nil {
+		d.Error = err.Error()
+	}
+	fields := logrus.Fields{}
+	for what, n := range counts {
+		if n != 0 {
+			d.Counts[what], fields[what] = n, n
+		}
+	}
+	if len(fields) > 0 {
+		o.log.WithField("chore", c.Name).WithFields(fields).Info("done")
+	}
+	return d
+}

@@ -1,0 +1,286 @@
+package overseer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/overseer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is everything that an overseer touches, as small as can be; what chores
+// do to real parts is tested in reap_test.go.
+type world struct {
+	core.Owners
+	core.Hosts
+	core.Queue
+	core.ResultStore
+
+	mu    sync.Mutex
+	calls []string
+	fail  map[string]error
+	tasks []core.Task
+	hang  bool
+	late  []string // hosts
+}
+
+func (w *world) call(ctx context.Context, name string) (int, error) {
+	w.mu.Lock()
+	w.calls = append(w.calls, name)
+	err, hang := w.fail[name], w.hang
+	w.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+func (w *world) count(name string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, c := range w.calls {
+		if c == name {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+func (w *world) RestorePools(ctx context.Context) (int, error) { return w.call(ctx, "pools") }
+func (w *world) Sweep(ctx context.Context) (int, error)        { return w.call(ctx, "sweep") }
+func (w *world) SweepAll(ctx context.Context) (int, error)     { return w.call(ctx, "sweep all") }
+func (w *world) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
+func (w *world) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
+
+func (w *world) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
+	if _, err := w.call(ctx, "submit"); err != nil {
+		return t, false, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, other := range w.tasks {
+		if other.Unique == t.Unique && other.State == core.TaskQueued {
+			return other, false, nil
+		}
+	}
+	t.Created, t.State = time.Now().UnixMilli(), core.TaskQueued
+	w.tasks = append(w.tasks, t)
+	return t, true, nil
+}
+
+func (w *world) ListTasks(context.Context, int) ([]core.Task, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]core.Task(nil), w.tasks...), nil
+}
+
+func (w *world) Trim(ctx context.Context, keep time.Duration) (int, error) {
+	if keep != time.Hour {
+		return 0, errors.New("not the default")
+	}
+	return w.call(ctx, "trim")
+}
+
+func (w *world) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
+	if suspect != 3*time.Second || down != 5*time.Second {
+		return nil, errors.New("not the default")
+	}
+	_, err := w.call(ctx, "judge")
+	return w.late, err
+}
+
+func (w *world) Down(ctx context.Context, _ string, _ time.Duration) error {
+	_, err := w.call(ctx, "down")
+	return err
+}
+
+func (w *world) ListHosts(context.Context) ([]core.HostInfo, error)    { return nil, nil }
+func (w *world) Late(context.Context, time.Duration) ([]string, error) { return nil, nil }
+func (w *world) Pools(context.Context) ([]core.Pool, error)            { return nil, nil }
+
+func newOverseer(t *testing.T, w *world, cfg overseer.Config) (*overseer.Overseer, *test.Hook) {
+	log, logs := test.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	o, err := overseer.New(cfg, overseer.Parts{Owners: w, Hosts: w, Queue: w, Store: w, Intake: w, Log: log})
+	require.NoError(t, err)
+	return o, logs
+}
+
+func value(t *testing.T, c prometheus.Collector, name, chore string) float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(c))
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	sum := 0.0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && m.GetLabel()[0].GetValue() == chore {
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return sum
+}
+
+func TestOnceDoesEveryChoreWhollyAndInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // where nothing takes time
+		onceWholly(t)
+	})
+}
+
+func onceWholly(t *testing.T) {
+	w := &world{}
+	o, _ := newOverseer(t, w, overseer.Config{})
+	report, err := o.Once(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, []string{"pools", "judge", "sweep all", "expire all", "trim", "submit"}, w.calls)
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"chores":[
+		{"chore":"pools","counts":{"restored":1},"took_ms":0},
+		{"chore":"reap","counts":{},"took_ms":0},
+		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
+		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
+		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
+		{"chore":"purge","counts":{"tasks":1},"took_ms":0}]}`, string(text))
+	require.Equal(t, core.KindPurge, w.tasks[0].Kind)
+	require.JSONEq(t, `{"keep_ns":2592000000000000}`, string(w.tasks[0].Args))
+	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_done_total", "sweep"), 0)
+}
+
+func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
+	t.Parallel()
+	down := core.Errorf(core.CodeUnavailable, "", "Redis did not do it")
+	w := &world{fail: map[string]error{"judge": down, "expire all": errors.New("boom")}}
+	o, _ := newOverseer(t, w, overseer.Config{})
+	report, err := o.Once(context.Background())
+	require.ErrorIs(t, err, down)
+	require.ErrorContains(t, err, "chore reap")
+	require.ErrorContains(t, err, "chore expire")
+	require.Equal(t, 1, w.count("submit"), "the others were done")
+	require.Equal(t, down.Error(), report.Chores[1].Error)
+	require.Empty(t, report.Chores[2].Error)
+	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_failures_total", "reap"), 0)
+}
+
+func TestAHostThatComesBackInTimeIsNoFailure(t *testing.T) {
+	t.Parallel()
+	for code, fine := range map[core.Code]bool{core.CodeConflict: true, core.CodeNotFound: true, core.CodeUnavailable: false} {
+		w := &world{late: []string{"h1"}, fail: map[string]error{"down": core.Errorf(code, "h1", "no")}}
+		o, _ := newOverseer(t, w, overseer.Config{})
+		report, err := o.Once(context.Background())
+		require.Equal(t, fine, err == nil, code)
+		require.Empty(t, report.Chores[1].Counts)
+	}
+}
+
+func TestTheDaemonKeepsTheRhythm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		o, _ := newOverseer(t, w, overseer.Config{})
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- o.Run(ctx) }()
+		time.Sleep(59500 * time.Millisecond)
+		for name, n := range map[string]int{"judge": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 1, "sweep all": 0} {
+			require.Equal(t, n, w.count(name), name)
+		}
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+func TestAFailingChoreIsReportedOnceAndHoldsNobodyBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{fail: map[string]error{"judge": errors.New("boom")}}
+		o, logs := newOverseer(t, w, overseer.Config{})
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- o.Run(ctx) }()
+		time.Sleep(29500 * time.Millisecond)
+		require.Equal(t, 30, w.count("judge"))
+		require.Equal(t, 6, w.count("sweep"))
+		w.set(func() { w.fail = nil })
+		time.Sleep(5 * time.Second)
+		warned, healed := 0, 0
+		for _, e := range logs.AllEntries() {
+			switch e.Message {
+			case "a chore failed; trying again":
+				warned++
+			case "the chore works again":
+				healed++
+			}
+		}
+		require.Equal(t, 1, warned)
+		require.Equal(t, 1, healed)
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+func TestAChoreThatHangsIsCutShort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{hang: true}
+		o, _ := newOverseer(t, w, overseer.Config{Timeout: 10 * time.Second})
+		_, err := o.Once(context.Background())
+		require.ErrorContains(t, err, "not done within 10s")
+		require.Equal(t, 1, w.count("submit"), "the last chore had its turn")
+	})
+}
+
+// Several overseers, and one that cron starts every minute, make one purge a period.
+func TestOnePurgeAPeriod(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		for range 121 {
+			o, _ := newOverseer(t, w, overseer.Config{})
+			_, err := o.Once(context.Background())
+			require.NoError(t, err)
+			w.set(func() { w.tasks[len(w.tasks)-1].State = core.TaskDone })
+			time.Sleep(time.Minute)
+		}
+		require.Len(t, w.tasks, 3)
+	})
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]overseer.Config{
+		"suspect above down": {Suspect: time.Minute},
+		"negative time":      {SweepEvery: -1},
+		"negative attempts":  {MaxAttempts: -1},
+	} {
+		_, err := overseer.New(cfg, overseer.Parts{})
+		require.True(t, core.Is(err, core.CodeInvalid), name)
+	}
+}

@@ -1,0 +1,354 @@
+package overseer_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/intake"
+	"drover/core/redisstore"
+	"drover/core/resultstore/sqlite"
+	"drover/overseer"
+)
+
+// Lateness counts from the start of Redis at the earliest, and that may be just
+// now: suspect is long past when down is reached.
+const (
+	suspect = time.Millisecond
+	down    = 100 * time.Millisecond
+)
+
+// scene is a herd with one host that died in the middle of work.
+type scene struct {
+	t     *testing.T
+	b     *coretest.Backend
+	herd  *redisstore.Store
+	store core.ResultStore
+	in    *intake.Intake
+	seq   map[string]int64
+	epoch map[string]int64
+}
+
+func newScene(t *testing.T, b *coretest.Backend) *scene {
+	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	herd := b.Open(t)
+	s := &scene{
+		t: t, b: b, herd: herd, store: store, seq: map[string]int64{}, epoch: map[string]int64{},
+		in: &intake.Intake{Store: store, Queue: herd, Pools: herd, Tasks: herd},
+	}
+	for name, loss := range map[string]string{"again": core.OnHostLossRequeue, "once": core.OnHostLossFail} {
+		p := core.DefaultPool(name)
+		p.Max, p.OnHostLoss = 100, loss
+		require.NoError(t, s.in.SetPool(context.Background(), p))
+	}
+	return s
+}
+
+// host registers a testrunner and a vmfactory, which live for as long as said,
+// and gives the host VMs.
+func (s *scene) host(name string, life time.Duration) {
+	ctx := context.Background()
+	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
+		owner := core.OwnerName(role, name, 0)
+		reg, err := s.herd.Register(ctx, core.Registration{Owner: owner, Host: name, Machine: name, Beat: life})
+		require.NoError(s.t, err)
+		s.epoch[owner], s.seq[owner] = reg.Epoch, 0
+	}
+	factory := core.OwnerName(core.RoleVMFactory, name, 0)
+	_, err := s.herd.Reconcile(ctx, factory, s.epoch[factory], name, nil)
+	require.NoError(s.t, err)
+	for _, pool := range []string{"again", "once"} {
+		made := map[string]bool{}
+		var vms []string
+		for i := range 10 {
+			vm := fmt.Sprintf("%s-%s-%d-%d", name, pool, s.epoch[factory]%1e6, i)
+			vms, made[vm] = append(vms, vm), true
+		}
+		require.NoError(s.t, s.herd.Create(ctx, factory, s.epoch[factory], name, pool, vms))
+		require.NoError(s.t, s.herd.Ready(ctx, factory, s.epoch[factory], name, made))
+	}
+}
+
+func (s *scene) submit(pool string, n int) (ids []string) {
+	for range n {
+		spec := coretest.Spec("", pool, "alice")
+		spec.ID, spec.Generation, spec.Limits = "", 0, core.Limits{}
+		row, first, err := s.in.Submit(context.Background(), spec)
+		require.NoError(s.t, err)
+		require.True(s.t, first)
+		ids = append(ids, row.Spec.ID)
+	}
+	return ids
+}
+
+// claim lets a host's testrunner claim n requests of a pool; its next proof of life is due as said.
+func (s *scene) claim(host, pool string, n int, life time.Duration) []core.Claim {
+	owner := core.OwnerName(core.RoleTestrunner, host, 0)
+	s.seq[owner]++
+	x, err := s.herd.Exchange(context.Background(), core.Exchange{
+		Owner: owner, Host: host, Epoch: s.epoch[owner], Seq: s.seq[owner], Pools: []string{pool},
+		Want: n, TokenBase: s.seq[owner] * 1000, Beat: life,
+	})
+	require.NoError(s.t, err)
+	require.Len(s.t, x.Claims, n)
+	return x.Claims
+}
+
+func (s *scene) parts() overseer.Parts {
+	log, _ := test.NewNullLogger()
+	return overseer.Parts{Owners: s.herd, Hosts: s.herd, Queue: s.herd, Store: s.store, Intake: s.in, Log: log}
+}
+
+// oversee runs the chores once, by the given parts.
+func (s *scene) oversee(parts overseer.Parts) (overseer.Counts, error) {
+	o, err := overseer.New(overseer.Config{Suspect: suspect, Down: down, KeepTombstones: time.Hour}, parts)
+	require.NoError(s.t, err)
+	report, err := o.Once(context.Background())
+	return report.Chores[1].Counts, err
+}
+
+// until lets overseers work, time after time, until something is reached.
+func (s *scene) until(parts overseer.Parts, reached func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !reached(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatal("it never came to that")
+		}
+		_, err := s.oversee(parts)
+		require.NoError(s.t, err)
+	}
+}
+
+func (s *scene) owners() (names []string) {
+	infos, err := s.herd.ListOwners(context.Background())
+	require.NoError(s.t, err)
+	for _, o := range infos {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func (s *scene) place(id string) core.Place {
+	p, err := s.herd.Locate(context.Background(), core.Key(id, 1))
+	require.NoError(s.t, err)
+	return p
+}
+
+func (s *scene) state(id string) core.RequestState {
+	row, err := s.store.Get(context.Background(), id)
+	require.NoError(s.t, err)
+	return row.State
+}
+
+// A testrunner dies on a host that lives: its work is queued again whatever the
+// pool says of lost hosts, and ends dead after three tries.
+func TestALostOwnerIsReaped(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Minute)
+		ids := s.submit("once", 4)
+		runner := core.OwnerName(core.RoleTestrunner, "h1", 0)
+		for attempt := 1; attempt <= 3; attempt++ {
+			s.claim("h1", "once", 4, 0)
+			s.until(s.parts(), func() bool { return len(s.owners()) == 1 })
+			for _, id := range ids {
+				if attempt < 3 {
+					require.Equal(t, core.RequestQueued, s.place(id).State)
+					require.Equal(t, attempt, s.place(id).Attempts)
+					continue
+				}
+				require.Equal(t, core.RequestDead, s.state(id))
+			}
+			reg, err := s.herd.Register(context.Background(), core.Registration{Owner: runner, Host: "h1", Machine: "h1", Beat: time.Minute})
+			require.NoError(t, err)
+			require.Empty(t, reg.Left)
+			s.epoch[runner], s.seq[runner] = reg.Epoch, 0
+			if attempt == 2 {
+				s.host("h1", time.Minute) // more VMs
+			}
+		}
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// A whole host is lost: its pools' policy decides, its VMs are forgotten, its
+// owners too; the work of others on other hosts is untouched.
+func TestALostHostIsTakenDown(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Minute)
+		s.host("h2", time.Minute)
+		again, once := s.submit("again", 3), s.submit("once", 3)
+		s.claim("h1", "again", 2, time.Minute)
+		s.claim("h1", "once", 2, time.Minute)
+		s.claim("h2", "again", 1, time.Minute)
+		s.claim("h2", "once", 1, time.Minute)
+		s.die("h1")
+		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+
+		for i, id := range again {
+			if i < 2 {
+				require.Equal(t, core.RequestQueued, s.place(id).State)
+			} else {
+				require.Equal(t, core.RequestClaimed, s.place(id).State)
+			}
+		}
+		for i, id := range once {
+			if i < 2 {
+				require.Equal(t, core.RequestFailed, s.state(id))
+				row, err := s.store.Get(context.Background(), id)
+				require.NoError(t, err)
+				require.Equal(t, core.BlamePlatform, row.Result.Blame)
+			} else {
+				require.Equal(t, core.RequestClaimed, s.place(id).State)
+			}
+		}
+		vms, err := s.herd.ListVMs(context.Background(), "h1")
+		require.NoError(t, err)
+		require.Empty(t, vms)
+		hosts, err := s.herd.ListHosts(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, core.HostDown, hosts[0].State)
+		require.Equal(t, core.HostUp, hosts[1].State)
+		coretest.RequireSound(t, s.herd)
+
+		s.host("h1", time.Minute) // it comes back
+		s.claim("h1", "again", 2, time.Minute)
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// die makes all of a host's owners late at once.
+func (s *scene) die(host string) {
+	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
+		owner := core.OwnerName(role, host, 0)
+		require.NoError(s.t, s.b.Admin.ZAdd(context.Background(), s.b.Namespace+":owners", redis.Z{Score: 1, Member: owner}).Err())
+	}
+	require.NoError(s.t, s.b.Admin.ZAdd(context.Background(), s.b.Namespace+":hosts", redis.Z{Score: 1, Member: host}).Err())
+}
+
+// The testrunner's proof of life ends a little earlier than its vmfactory's: it
+// must not be reaped as if it had died alone.
+func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
+	t.Parallel()
+	b := coretest.Mini(t) // a server that has served for long
+	s := newScene(t, b)
+	s.host("h1", time.Minute)
+	s.host("h2", time.Minute)
+	id := s.submit("once", 1)[0]
+	s.claim("h1", "once", 1, time.Minute)
+	ctx := context.Background()
+	now, err := b.Admin.Time(ctx).Result()
+	require.NoError(t, err)
+	owners, hosts := b.Namespace+":owners", b.Namespace+":hosts"
+	lateBy := func(d time.Duration) float64 { return float64(now.Add(-d).UnixMilli()) }
+	require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: 1, Member: core.OwnerName(core.RoleTestrunner, "h1", 0)}).Err())
+	require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: lateBy(time.Hour), Member: core.OwnerName(core.RoleVMFactory, "h1", 0)}).Err())
+	require.NoError(t, b.Admin.ZAdd(ctx, hosts, redis.Z{Score: lateBy(time.Second), Member: "h1"}).Err())
+
+	patient, err := overseer.New(overseer.Config{Suspect: suspect, Down: time.Hour}, s.parts())
+	require.NoError(t, err)
+	for range 3 {
+		_, err = patient.Once(ctx)
+		require.NoError(t, err)
+	}
+	require.Len(t, s.owners(), 4, "nobody was reaped")
+	require.Equal(t, core.RequestClaimed, s.place(id).State)
+
+	s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+	require.Equal(t, core.RequestFailed, s.state(id), "the host was lost, not the testrunner alone")
+}
+
+// Many overseers at once do what one would.
+func TestManyOverseers(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Minute)
+		s.host("h2", time.Minute)
+		ids := s.submit("again", 10)
+		s.claim("h1", "again", 10, time.Minute)
+		s.die("h1")
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 10 {
+					o, err := overseer.New(overseer.Config{Suspect: suspect, Down: down}, s.parts())
+					if err == nil {
+						_, err = o.Once(context.Background())
+					}
+					if err != nil {
+						t.Errorf("an overseer failed: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		for _, id := range ids {
+			require.Equal(t, core.RequestQueued, s.place(id).State)
+			require.Equal(t, 1, s.place(id).Attempts, "one loss costs one attempt")
+		}
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// An overseer is killed at every step of healing a lost host; the next one goes on.
+func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for _, after := range []bool{false, true} {
+		t.Run(fmt.Sprintf("in effect %v", after), func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				lived := false
+				if !t.Run(fmt.Sprint("call ", at), func(t *testing.T) { lived = killedAt(t, at, after) }) || lived {
+					require.Greater(t, at, 15, "healing has more steps than that")
+					return
+				}
+			}
+		})
+	}
+}
+
+func killedAt(t *testing.T, at int, after bool) bool {
+	s := newScene(t, coretest.Mini(t))
+	s.host("h1", time.Minute)
+	s.host("h2", time.Minute)
+	again, once := s.submit("again", 3), s.submit("once", 3)
+	s.claim("h1", "again", 2, time.Minute)
+	claims := s.claim("h1", "once", 2, time.Minute)
+	key := claims[0].Key
+	_, err := s.herd.Cancel(context.Background(), key, "alice", core.CancelAny)
+	require.NoError(t, err)
+	s.die("h1")
+	m := &mortal{at: at, after: after}
+	parts := s.parts()
+	parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.herd, m}, mortalHosts{s.herd, m}, mortalStore{s.store, m}
+	_, err = s.oversee(parts)
+	require.Equal(t, m.dead, err != nil, "what failed is told")
+
+	s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+	for i, id := range again {
+		require.Equal(t, core.RequestQueued, s.place(id).State)
+		require.Equal(t, min(1, max(0, 2-i)), s.place(id).Attempts)
+	}
+	for i, id := range once {
+		want := []core.RequestState{core.RequestCancelled, core.RequestFailed, core.RequestQueued}[i]
+		require.Equal(t, want, s.state(id))
+	}
+	coretest.RequireSound(t, s.herd)
+	return !m.dead
+}
