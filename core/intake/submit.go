@@ -71,7 +71,7 @@ func (in *Intake) tryAgain(ctx context.Context, row core.Row) (core.Row, bool, e
 func (in *Intake) admit(ctx context.Context, spec core.Spec) (full error) {
 	gone, err := in.supersede(ctx, spec)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // Sweep begins with this again
 	}
 	verdicts, err := in.enqueue(ctx, []core.Spec{spec})
 	if err != nil || gone > 0 || !core.Is(verdicts[0], core.CodeFull) {

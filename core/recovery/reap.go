@@ -29,7 +29,7 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 			troubles = append(troubles, err)
 		}
 	}
-	return total, errors.Join(troubles...)
+	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, "", "not all late owners could be reaped")
 }
 
 func reapOne(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, by time.Duration, opts Options) (Report, error) {

@@ -83,7 +83,7 @@ func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, own
 		j.report.Items, j.report.Moved = items, moved
 		total.add(j.report)
 	}
-	return total, errors.Join(troubles...)
+	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, owner, "not all slots of %s could be settled", owner)
 }
 
 // judge decides how slots end.
@@ -103,9 +103,11 @@ func (j *judge) items(ctx context.Context, role core.Role, held []core.Held) ([]
 	case core.RoleTaskrunner:
 		decide = j.task
 	default:
-		keys := make([]string, len(held))
-		for i, h := range held {
-			keys[i] = h.Key
+		keys := make([]string, 0, len(held))
+		for _, h := range held {
+			if _, _, err := core.ParseKey(h.Key); err == nil {
+				keys = append(keys, h.Key)
+			}
 		}
 		var err error
 		if ended, err = j.store.Terminal(ctx, keys); err != nil {
@@ -153,6 +155,10 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 	if ended != "" {
 		return j.ended(ended), nil
 	}
+	if _, _, err := core.ParseKey(h.Key); err != nil {
+		j.report.Done++
+		return core.OutcomeDone, nil //nolint:nilerr // no request has this key: nobody waits for it
+	}
 	attempt := h.Attempts + 1
 	switch {
 	case h.Cancelled != "":
@@ -176,7 +182,7 @@ func (j *judge) record(ctx context.Context, h core.Held, state core.RequestState
 	if err != nil {
 		return "", err
 	}
-	// The dead owner may still record a result under the slot's own token.
+	// The dead owner may still record a result under the token itself.
 	first, err := j.store.Record(ctx, core.Result{
 		ID: id, Generation: generation, State: state, Blame: blame, Reason: reason,
 		Attempt: h.Attempts + 1, Host: j.host, Pool: h.Pool, VM: h.VM, Token: h.Token + "-" + string(state),

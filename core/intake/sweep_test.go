@@ -1,0 +1,229 @@
+package intake_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// accept makes requests durable that Redis never heard of.
+func (w *world) accept(n int) []core.Spec {
+	w.t.Helper()
+	specs := make([]core.Spec, n)
+	for i := range specs {
+		s, err := w.in.Check(w.t.Context(), spec())
+		require.NoError(w.t, err)
+		_, _, err = w.store.Create(w.t.Context(), s)
+		require.NoError(w.t, err)
+		specs[i] = s
+	}
+	return specs
+}
+
+func TestSweepGoesRoundInBoundedRounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.in.Batch = 4
+	w.accept(10)
+	for round, want := range []int{4, 4, 2, 0, 0, 0} {
+		n, err := w.in.Sweep(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, n, "round %d", round)
+	}
+	w.run(w.claim(10))
+	w.requireWhole()
+	w.accept(9)
+	n, err := w.in.SweepAll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 9, n)
+}
+
+func TestSweepersAtOnce(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		specs := w.accept(60)
+		var queued atomic.Int64
+		var all sync.WaitGroup
+		for range 4 {
+			in := w.intake(w.store, w.herd.Store, w.herd.Store, w.herd.Store)
+			in.Batch = 7
+			all.Go(func() {
+				n, err := in.SweepAll(context.Background())
+				if err != nil {
+					t.Error(err)
+				}
+				queued.Add(int64(n))
+			})
+		}
+		for i := range specs { // and their submits go on
+			all.Go(func() {
+				if _, err := w.herd.Store.Enqueue(context.Background(), specs[i:i+1]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		claims := w.claim(100)
+		require.Len(t, claims, 60)
+		seen := map[string]bool{}
+		for _, c := range claims {
+			require.False(t, seen[c.Key], "%s was queued twice", c.Key)
+			seen[c.Key] = true
+		}
+	})
+}
+
+func TestSweepAfterTotalLoss(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	row, ended := w.submit(spec()), w.submit(spec())
+	_, err := w.in.Cancel(t.Context(), ended.Spec.ID, "ann")
+	require.NoError(t, err)
+	task, _, err := w.in.SubmitTask(t.Context(), core.Task{Kind: "k"})
+	require.NoError(t, err)
+	empty := coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", "other")
+	w.herd, w.seq = empty, 0
+	w.herd.Pool = pool
+	w.in = w.intake(w.store, empty.Store, empty.Store, empty.Store)
+	n, err := w.in.SweepAll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "a request and a task; the pool came back by itself")
+	present, err := empty.Store.PresentTasks(t.Context(), []string{task.ID})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, present)
+	claims := w.claim(5)
+	require.Len(t, claims, 1)
+	require.Equal(t, row.Spec, claims[0].Spec)
+	w.run(claims)
+	w.requireWhole()
+}
+
+// ender records the end of everything that was absent in the first reading.
+type ender struct {
+	core.ResultStore
+	end func(keys []string)
+}
+
+func (s ender) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
+	s.end(keys)
+	return s.ResultStore.Terminal(ctx, keys)
+}
+
+func TestSweepReadsTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.accept(3)
+	in := w.intake(ender{w.store, func(keys []string) {
+		for _, key := range keys[1:] {
+			id, _, err := core.ParseKey(key)
+			require.NoError(t, err)
+			_, err = w.store.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted, Token: "1.1", VM: "v"})
+			require.NoError(t, err)
+		}
+	}}, w.herd.Store, w.herd.Store, w.herd.Store)
+	n, err := in.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "two ended between the readings")
+}
+
+// picky refuses calls that hold one spec.
+type picky struct {
+	core.Queue
+	bad string
+}
+
+func (q picky) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	for _, s := range specs {
+		if s.ID == q.bad {
+			return nil, core.Errorf(core.CodeInvalid, s.ID, "request %s is bad", s.ID)
+		}
+	}
+	return q.Queue.Enqueue(ctx, specs)
+}
+
+func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	specs := w.accept(5)
+	in := w.intake(w.store, picky{w.herd.Store, specs[2].ID}, w.herd.Store, w.herd.Store)
+	in.Batch = 3
+	n, err := in.SweepAll(t.Context())
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+	require.ErrorContains(t, err, specs[2].ID)
+	require.Equal(t, 4, n)
+}
+
+func TestExpire(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		p := core.DefaultPool(pool)
+		p.MaxWait = time.Hour
+		require.NoError(t, w.in.SetPool(t.Context(), p))
+		patient := core.DefaultPool("p2")
+		patient.MaxWait = 0
+		require.NoError(t, w.in.SetPool(t.Context(), patient))
+		running := w.submit(spec())
+		claims := w.claim(1)
+		waiting := w.submit(spec())
+		lost := w.accept(1)[0]
+		forever := spec()
+		forever.Pool = "p2"
+		kept := w.submit(forever)
+		w.pass(2 * time.Hour)
+		young := w.submit(spec())
+		w.in.Batch = 2
+		for range 4 {
+			_, err := w.in.Expire(t.Context())
+			require.NoError(t, err)
+		}
+		for _, id := range []string{waiting.Spec.ID, lost.ID} {
+			row := w.row(id)
+			require.Equal(t, core.RequestTimedOut, row.State)
+			require.Equal(t, core.BlamePlatform, row.Result.Blame)
+			require.Contains(t, row.Result.Reason, "waited longer")
+			require.Equal(t, core.RequestState(""), w.place(row.Spec.Key()))
+		}
+		require.Equal(t, core.RequestQueued, w.row(kept.Spec.ID).State)
+		require.Equal(t, core.RequestQueued, w.row(young.Spec.ID).State)
+		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()))
+		w.seq++
+		require.Empty(t, w.herd.Exchange(t, w.seq, 0).Cancelled, "what runs is not marked")
+		w.run(claims)
+		n, err := w.in.ExpireAll(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+	})
+}
+
+func TestRestorePools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	for i := range 3 {
+		require.NoError(t, w.store.PutPool(t.Context(), core.DefaultPool(fmt.Sprint("q", i))))
+	}
+	changed := core.DefaultPool(pool)
+	changed.Paused = true
+	require.NoError(t, w.store.PutPool(t.Context(), changed))
+	n, err := w.in.RestorePools(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	got, err := w.herd.Store.GetPool(t.Context(), pool)
+	require.NoError(t, err)
+	require.Equal(t, changed, got)
+	n, err = w.in.RestorePools(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	bad := core.DefaultPool("p2")
+	bad.Max = 0
+	require.Equal(t, core.CodeInvalid, core.CodeOf(w.in.SetPool(t.Context(), bad)))
+}

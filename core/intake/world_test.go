@@ -1,0 +1,269 @@
+package intake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/intake"
+	"drover/core/resultstore/sqlite"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a store and a Redis, an intake on them, and a runner that takes what is queued.
+type world struct {
+	t     *testing.T
+	store *sqlite.Store
+	herd  *coretest.Herd
+	in    *intake.Intake
+	seq   int64
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+const pool = "p1"
+
+func newWorld(t *testing.T, b *coretest.Backend) *world {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	w := &world{t: t, store: store, now: time.UnixMilli(1_700_000_000_000)}
+	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
+	w.in = w.intake(w.store, w.herd.Store, w.herd.Store, w.herd.Store)
+	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool(pool)))
+	return w
+}
+
+func (w *world) intake(store core.ResultStore, queue core.Queue, pools core.Pools, tasks core.Tasks) *intake.Intake {
+	return &intake.Intake{Store: store, Queue: queue, Pools: pools, Tasks: tasks, Now: w.clock}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Millisecond)
+	return w.now
+}
+
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// spec is a request of ann's that names the least it can.
+func spec() core.Spec {
+	return core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}}
+}
+
+func newID() string { return strings.ToLower(ulid.Make().String()) }
+
+func (w *world) submit(s core.Spec) core.Row {
+	w.t.Helper()
+	row, created, err := w.in.Submit(w.t.Context(), s)
+	require.NoError(w.t, err)
+	require.True(w.t, created)
+	return row
+}
+
+func (w *world) place(key string) core.RequestState {
+	w.t.Helper()
+	p, err := w.herd.Store.Locate(w.t.Context(), key)
+	require.NoError(w.t, err)
+	return p.State
+}
+
+func (w *world) row(id string) core.Row {
+	w.t.Helper()
+	row, err := w.store.Get(w.t.Context(), id)
+	require.NoError(w.t, err)
+	return row
+}
+
+// claim takes what waits, up to n.
+func (w *world) claim(n int) []core.Claim {
+	w.t.Helper()
+	w.herd.AddVMs(w.t, n)
+	w.seq++
+	return w.herd.Exchange(w.t, w.seq, n).Claims
+}
+
+// run records and finishes claims as a testrunner does.
+func (w *world) run(claims []core.Claim) {
+	w.t.Helper()
+	for _, c := range claims {
+		r := core.Result{ID: c.Spec.ID, Generation: c.Spec.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM}
+		if c.Cancelled != "" {
+			r.State, r.Reason = core.RequestCancelled, "cancelled by "+c.Cancelled
+		}
+		_, err := w.store.Record(w.t.Context(), r)
+		require.NoError(w.t, err)
+		w.seq++
+		x := w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+		require.Equal(w.t, []bool{true}, x.Finished)
+	}
+}
+
+// heal does what the overseer and the runners do all the time, until nothing is left to do.
+func (w *world) heal() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	_, err := w.in.RestorePools(ctx)
+	require.NoError(w.t, err)
+	for {
+		n, err := w.in.SweepAll(ctx)
+		require.NoError(w.t, err)
+		expired, err := w.in.ExpireAll(ctx)
+		require.NoError(w.t, err)
+		claims := w.claim(50)
+		w.run(claims)
+		if n+expired+len(claims) == 0 {
+			return
+		}
+	}
+}
+
+// requireWhole checks that every request has ended, once, and that Redis has nothing left.
+func (w *world) requireWhole() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	rows, err := w.store.List(ctx, core.Filter{Limit: 1000})
+	require.NoError(w.t, err)
+	for _, row := range rows {
+		require.True(w.t, row.State.Terminal(), "%s is %s", row.Spec.ID, row.State)
+		present, err := w.herd.Store.Present(ctx, []string{row.Spec.Key()})
+		require.NoError(w.t, err)
+		require.Equal(w.t, []bool{false}, present, "%s is left in Redis", row.Spec.Key())
+	}
+	waiting, err := w.herd.Store.Waiting(ctx)
+	require.NoError(w.t, err)
+	for _, q := range waiting {
+		require.Zero(w.t, q.Waiting)
+	}
+}
+
+var errDead = errors.New("the process died")
+
+// mortal lets a process die after so many steps: the last one is done, its
+// answer is lost, and nothing works from then on.
+type mortal struct {
+	mu    sync.Mutex
+	steps int // left to live
+	names []string
+}
+
+func (m *mortal) step(name string, do func() error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.steps <= 0 {
+		return errDead
+	}
+	m.steps--
+	m.names = append(m.names, name)
+	if err := do(); err != nil {
+		return err
+	}
+	if m.steps == 0 {
+		return errDead
+	}
+	return nil
+}
+
+type mortalStore struct {
+	core.ResultStore
+	m *mortal
+}
+
+func (s mortalStore) Create(ctx context.Context, spec core.Spec) (row core.Row, created bool, err error) {
+	err = s.m.step("create", func() error { row, created, err = s.ResultStore.Create(ctx, spec); return err })
+	return row, created, err
+}
+
+func (s mortalStore) Record(ctx context.Context, r core.Result) (first bool, err error) {
+	err = s.m.step("record "+string(r.State), func() error { first, err = s.ResultStore.Record(ctx, r); return err })
+	return first, err
+}
+
+func (s mortalStore) Rerun(ctx context.Context, id string, submitted int64) (spec core.Spec, err error) {
+	err = s.m.step("rerun", func() error { spec, err = s.ResultStore.Rerun(ctx, id, submitted); return err })
+	return spec, err
+}
+
+func (s mortalStore) PutPool(ctx context.Context, p core.Pool) error {
+	return s.m.step("put pool", func() error { return s.ResultStore.PutPool(ctx, p) })
+}
+
+func (s mortalStore) CreateTask(ctx context.Context, t core.Task) (created bool, err error) {
+	err = s.m.step("create task", func() error { created, err = s.ResultStore.CreateTask(ctx, t); return err })
+	return created, err
+}
+
+type mortalQueue struct {
+	core.Queue
+	m *mortal
+}
+
+func (q mortalQueue) Enqueue(ctx context.Context, specs []core.Spec) (v []error, err error) {
+	err = q.m.step(fmt.Sprintf("enqueue %d", len(specs)), func() error { v, err = q.Queue.Enqueue(ctx, specs); return err })
+	return v, err
+}
+
+func (q mortalQueue) Cancel(ctx context.Context, key, by string, scope core.CancelScope) (p core.Place, err error) {
+	err = q.m.step("mark", func() error { p, err = q.Queue.Cancel(ctx, key, by, scope); return err })
+	return p, err
+}
+
+func (q mortalQueue) Withdraw(ctx context.Context, key string) (was bool, err error) {
+	err = q.m.step("withdraw", func() error { was, err = q.Queue.Withdraw(ctx, key); return err })
+	return was, err
+}
+
+type mortalPools struct {
+	core.Pools
+	m *mortal
+}
+
+func (p mortalPools) SetPool(ctx context.Context, pool core.Pool) error {
+	return p.m.step("set pool", func() error { return p.Pools.SetPool(ctx, pool) })
+}
+
+type mortalTasks struct {
+	core.Tasks
+	m *mortal
+}
+
+func (t mortalTasks) EnqueueTask(ctx context.Context, task core.Task) error {
+	return t.m.step("enqueue task", func() error { return t.Tasks.EnqueueTask(ctx, task) })
+}
+
+// dies runs do in processes that die after one step, two steps, … until one
+// lives through it, and after each death lets check look. Each begins in a new world.
+func dies(t *testing.T, prepare func(w *world), do func(w *world, in *intake.Intake) error, check func(w *world, steps []string)) {
+	for n := 0; ; n++ {
+		w := newWorld(t, coretest.Mini(t))
+		prepare(w)
+		m := &mortal{steps: n}
+		in := w.intake(mortalStore{w.store, m}, mortalQueue{w.herd.Store, m}, mortalPools{w.herd.Store, m}, mortalTasks{w.herd.Store, m})
+		err := do(w, in)
+		check(w, m.names)
+		if len(m.names) < n {
+			require.NoError(t, err)
+			require.Greater(t, n, 1)
+			return
+		}
+	}
+}
