@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/urfave/cli/v2"
 
-	"drover/core"
-	"drover/core/config"
 	"drover/core/service"
 	"drover/vmfactory"
 )

@@ -121,6 +121,13 @@ func printGraded(w io.Writer, all []graded) error {
 	if err := printTable(w, "", table.Row{"submission", "verdict", "score", "blame", "queue", "start", "run", "as expected", ""}, rows); err != nil {
 		return err
 	}
+	for _, g := range all {
+		if g.Problem != "" {
+			if _, err := fmt.Fprintf(w, "\n%s: %s; %s\n%s\n", g.Name, g.Problem, clean(g.Result.Reason), clean(tail(g.Result.Stderr, 1000))); err != nil {
+				return err
+			}
+		}
+	}
 	sentence := fmt.Sprintf("\nall %d submissions got the verdict that the example expects\n", len(all))
 	if wrong > 0 {
 		sentence = fmt.Sprintf("\n%d of %d submissions did not get the verdict that the example expects\n", wrong, len(all))

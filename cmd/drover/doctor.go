@@ -127,13 +127,8 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 	if err := f.redis(ctx, h); err != nil {
 		return err
 	}
-	for name, ping := range map[string]func(context.Context) error{"store": h.store.Ping, "blobs": h.blobs.Ping} {
-		if err := ping(ctx); err != nil {
-			f.fail(name, "", "%v", err)
-		} else {
-			f.ok(name, "can be written")
-		}
-	}
+	f.ping(ctx, "store", h.store.Ping)
+	f.ping(ctx, "blobs", h.blobs.Ping)
 	if err := f.owners(ctx, h); err != nil {
 		return err
 	}
@@ -148,6 +143,14 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 		f.ok("audit", "every request and every VM is in exactly one place")
 	}
 	return nil
+}
+
+func (f *findings) ping(ctx context.Context, about string, ping func(context.Context) error) {
+	if err := ping(ctx); err != nil {
+		f.fail(about, "", "%v", err)
+		return
+	}
+	f.ok(about, "can be written")
 }
 
 // mends say how to put a broken invariant right.

@@ -11,10 +11,10 @@ import (
 type herdMetrics struct{ herd *herd }
 
 var (
-	waitingDesc = prometheus.NewDesc("drover_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
-	vmsDesc     = prometheus.NewDesc("drover_vms", "VMs by state.", []string{"host", "pool", "state"}, nil)
-	beatDesc    = prometheus.NewDesc("drover_heartbeat_late_seconds", "How late an owner's proof of life is; 0 or less is in time.", []string{"owner"}, nil)
-	slotsDesc   = prometheus.NewDesc("drover_slots", "Pieces of work that an owner holds.", []string{"owner"}, nil)
+	waitingDesc = prometheus.NewDesc("drover_herd_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
+	vmsDesc     = prometheus.NewDesc("drover_herd_vms", "VMs by state.", []string{"host", "pool", "state"}, nil)
+	beatDesc    = prometheus.NewDesc("drover_herd_heartbeat_late_seconds", "How late an owner's proof of life is; 0 or less is in time.", []string{"owner"}, nil)
+	slotsDesc   = prometheus.NewDesc("drover_herd_slots", "Pieces of work that an owner holds.", []string{"owner"}, nil)
 )
 
 // Describe implements prometheus.Collector.

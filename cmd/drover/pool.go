@@ -23,7 +23,7 @@ func poolCommand() *cli.Command {
 
 func poolFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "vm-provider", Usage: "what makes its VMs: `PROVIDER` local"},
+		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` local"},
 		&cli.StringFlag{Name: "image", Usage: "the provider's name of its file system"},
 		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
 		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
@@ -68,7 +68,7 @@ func setPool(c *cli.Context, h *herd) error {
 }
 
 func applyPoolFlags(c *cli.Context, p *core.Pool) error {
-	for name, into := range map[string]*string{"vm-provider": &p.Provider, "image": &p.Image, "on-host-loss": &p.OnHostLoss} {
+	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "on-host-loss": &p.OnHostLoss} {
 		if c.IsSet(name) {
 			*into = c.String(name)
 		}

@@ -51,14 +51,27 @@ func printTests(w io.Writer, terminal bool, tests []core.Test) error {
 		for _, p := range t.Parts {
 			rows = append(rows, table.Row{mark(terminal, p.Score, p.MaxScore), "  " + clean(p.Name), outOf(p.Score, p.MaxScore), ""})
 		}
-		for line := range strings.Lines(strings.TrimSpace(t.Message)) {
-			rows = append(rows, table.Row{"", "    " + clean(strings.TrimRight(line, "\n")), "", ""})
-		}
+		rows = append(rows, message(t.Message)...)
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
 	}
 	return printTable(w, "", table.Row{"", "test", "points", ""}, rows)
+}
+
+// message is the beginning of a test's message, a line a row; --json has the whole.
+func message(text string) []table.Row {
+	const most = 8
+	var rows []table.Row
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if len(rows) == most {
+			return append(rows, table.Row{"", "    …", "", ""})
+		}
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			rows = append(rows, table.Row{"", "    " + clean(line), "", ""})
+		}
+	}
+	return rows
 }
 
 func outOf(score, most float64) string {

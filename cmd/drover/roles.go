@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -80,7 +81,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 	if err != nil {
 		return role{}, err
 	}
-	cache, err := blobstore.OpenCache(ctx, filepath.Join(cfg.Run, "cache"), int64(cfg.CacheBytes), s.herd.blobs)
+	cache, err := blobstore.OpenCache(s.herd.blobs, blobstore.CacheOptions{Dir: filepath.Join(cfg.Run, "cache"), MaxBytes: int64(cfg.CacheBytes)})
 	if err != nil {
 		lock.Release()
 		return role{}, err
@@ -90,7 +91,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
 	}, testrunner.Parts{
 		Owners: s.herd.redis, Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
-		Blobs: s.herd.blobs, Harnesses: cache, Log: s.log, Collect: s.metrics,
+		Blobs: s.herd.blobs, Harnesses: cached{s.herd.blobs, cache}, Log: s.log, Collect: s.metrics,
 	})
 	if err != nil {
 		lock.Release()
@@ -104,6 +105,17 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 			return cache.Close()
 		},
 	}, nil
+}
+
+// cached reads blobs through the host's cache.
+type cached struct {
+	core.Blobs
+	cache *blobstore.Cache
+}
+
+// Open implements core.Blobs.
+func (c cached) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
+	return c.cache.Open(ctx, digest)
 }
 
 // newProvider makes the provider that the settings name.
@@ -179,7 +191,7 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 		Suspect: cfg.Suspect, Down: cfg.Down, MaxAttempts: cfg.MaxAttempts,
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones,
 	}, overseer.Parts{
-		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Pools: s.herd.redis, Store: s.herd.store,
+		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Store: s.herd.store,
 		Intake: s.herd.intake, Log: s.log,
 	})
 	if err == nil {

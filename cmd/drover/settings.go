@@ -12,15 +12,11 @@ import (
 	"drover/core/config"
 )
 
-// settingFlags makes the flags of the settings that the named commands read, or
-// with no name of those that all read.
+// settingFlags makes the flags of the settings that any of the named commands
+// reads, those that all commands read included.
 func settingFlags(commands ...string) []cli.Flag {
 	var flags []cli.Flag
-	shared := config.For()
 	for _, s := range config.For(commands...) {
-		if len(commands) > 0 && slices.ContainsFunc(shared, func(o config.Setting) bool { return o.Name == s.Name }) {
-			continue // a flag of the program itself
-		}
 		flags = append(flags, &cli.StringFlag{
 			Name: s.Flag, Usage: s.Usage + " [$" + s.Env + "]", DefaultText: s.Default, Category: "Settings",
 		})
@@ -28,10 +24,10 @@ func settingFlags(commands ...string) []cli.Flag {
 	return flags
 }
 
-// withSettings adds the settings of all commands to a command's own flags, so
-// that they may stand before or after its name.
+// withSettings adds the settings to a command's own flags, so that they may
+// stand before or after its name.
 func withSettings(own []cli.Flag, commands ...string) []cli.Flag {
-	return slices.Concat(own, settingFlags(), settingFlags(commands...))
+	return slices.Concat(own, settingFlags(commands...))
 }
 
 // load makes the configuration from the file, the environment and the flags that were given.
