@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -123,9 +124,35 @@ type shape struct {
 // cgroupsAt is where the agent finds the files of the VM's cgroups.
 const cgroupsAt = "/run/cgroup"
 
-// ofHost is the part of the layout that is the same for all VMs, as the host was
-// when it was first asked for.
-var ofHost = sync.OnceValues(func() (layout, error) {
+// ofHost returns the part of the layout that is the same for all VMs. It is told
+// anew when the folders that it was made from have changed.
+var ofHost = func() func() (layout, error) {
+	var mu sync.Mutex
+	var made layout
+	var seen [3]time.Time
+	return func() (layout, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		var now [len(seen)]time.Time
+		for i, path := range []string{"/", "/etc", "/usr"} {
+			info, err := os.Stat(path)
+			if err != nil {
+				return layout{}, err
+			}
+			now[i] = info.ModTime()
+		}
+		if now == seen {
+			return made, nil
+		}
+		l, err := tellHost()
+		if err == nil {
+			made, seen = l, now
+		}
+		return l, err
+	}
+}()
+
+func tellHost() (layout, error) {
 	var l layout
 	l.add(enter.Step{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE})
 	l.add(enter.Step{
@@ -142,7 +169,7 @@ var ofHost = sync.OnceValues(func() (layout, error) {
 	l.devices()
 	l.proc()
 	return l, nil
-})
+}
 
 // build tells how to make the VM's file system and go there. The steps run in
 // the VM's namespaces with the host's root still in place.
@@ -299,6 +326,9 @@ func (l *layout) proc() {
 	l.add(enter.Step{
 		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
 	})
+	// Some settings of the VM's own namespaces are for all to write.
+	l.add(enter.Step{Do: enter.Mount, From: "proc/sys", Path: "proc/sys", Bits: unix.MS_BIND})
+	l.add(enter.Step{Do: enter.Restrict, Path: "proc/sys", Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC})
 	for _, name := range hidden {
 		l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
 	}

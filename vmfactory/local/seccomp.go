@@ -122,18 +122,22 @@ func assembleAll(s situation) ([][]byte, error) {
 // SIGSTOP, and it swallows what a kill can send; these are the other ways.
 var oneUserRefused = []string{
 	"rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", // a signal that claims to be a fault
-	"sched_setscheduler", "sched_setattr", "sched_setparam", "ioprio_set", "setpriority",
 	"process_mrelease",
 }
 
 func oneUserConditions() []seccomp.NameWithConditions {
-	other := func(name string) seccomp.NameWithConditions { // another process than the caller
+	unless := func(name string, argument uint32, is uint64) seccomp.NameWithConditions {
 		return seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{
-			{Argument: 0, Operation: seccomp.NotEqual, Value: 0},
+			{Argument: argument, Operation: seccomp.NotEqual, Value: is},
 		}}
 	}
+	const itself, ioprioProcess = 0, 1
 	return []seccomp.NameWithConditions{
-		other("prlimit64"), other("sched_setaffinity"),
+		// binding another process than the caller
+		unless("prlimit64", 0, itself), unless("sched_setaffinity", 0, itself), unless("sched_setscheduler", 0, itself),
+		unless("sched_setparam", 0, itself), unless("sched_setattr", 0, itself),
+		unless("setpriority", 0, unix.PRIO_PROCESS), unless("setpriority", 1, itself),
+		unless("ioprio_set", 0, ioprioProcess), unless("ioprio_set", 1, itself),
 		// the kernel sends what F_SETSIG chose to whom F_SETOWN named
 		{Name: "fcntl", Conditions: lowWord(1, unix.F_SETSIG)},
 		{Name: "kill", Conditions: lowWord(0, 1)}, {Name: "tgkill", Conditions: lowWord(0, 1)}, {Name: "tkill", Conditions: lowWord(0, 1)},

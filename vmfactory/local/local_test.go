@@ -1,0 +1,96 @@
+package local_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/vmfactory"
+	"drover/vmfactory/local"
+	"drover/vmfactory/providertest"
+)
+
+// cgroupSetting, in the environment, is the cgroup setting of the suite's providers.
+const cgroupSetting = "DROVER_TEST_CGROUP"
+
+// need skips a test at a desk that lacks something, and fails it in CI, which must not.
+func need(t *testing.T, ok bool, what string) {
+	t.Helper()
+	switch {
+	case ok:
+	case os.Getenv("CI") == "true":
+		require.Fail(t, "CI must have "+what)
+	default:
+		t.Skip("this test needs " + what)
+	}
+}
+
+func newLocal(t *testing.T, run string) vmfactory.Provider {
+	t.Helper()
+	p, err := local.New(local.Config{Run: run, Cgroup: os.Getenv(cgroupSetting)})
+	require.NoError(t, err)
+	if err := p.Ready(t.Context()); err != nil {
+		require.NoError(t, p.Close())
+		need(t, false, "a machine that can make VMs: "+err.Error())
+	}
+	return p
+}
+
+// TestConformance runs the suite as who we are.
+func TestConformance(t *testing.T) {
+	providertest.Run(t, newLocal)
+}
+
+// nobody is an ordinary user that every Linux has.
+const nobody = 65534
+
+// TestConformanceAs runs the suite again in the other ways to make VMs: without
+// cgroups, as an ordinary user, and as one to whom users are lent.
+func TestConformanceAs(t *testing.T) {
+	need(t, os.Geteuid() == 0, "root, to become others")
+	t.Run("root without cgroups", func(t *testing.T) {
+		again(t, []string{"/proc/self/exe"}, nil, local.CgroupsOff)
+	})
+	t.Run("an ordinary user", func(t *testing.T) {
+		again(t, []string{"/proc/self/exe"}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, "")
+	})
+	t.Run("a user with newuidmap", func(t *testing.T) {
+		for _, program := range []string{"newuidmap", "setpriv", "unshare"} {
+			_, err := exec.LookPath(program)
+			need(t, err == nil, program)
+		}
+		lent := filepath.Join(t.TempDir(), "lent")
+		require.NoError(t, os.WriteFile(lent, []byte("65534:300000:65536\n"), 0o644)) //nolint:gosec // as /etc/subuid is
+		become := `: >>/etc/subuid; : >>/etc/subgid; mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && ` +
+			`exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
+		self, err := os.Executable()
+		require.NoError(t, err)
+		again(t, []string{"unshare", "--mount", "sh", "-c", become, lent, self}, nil, "")
+	})
+}
+
+// again runs TestConformance in another process.
+func again(t *testing.T, command []string, sys *syscall.SysProcAttr, cgroup string) {
+	t.Helper()
+	home, err := os.MkdirTemp("/tmp", "drover-") // where whoever it is can get
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
+	require.NoError(t, os.Chown(home, nobody, nobody))
+	args := append(command[1:], "-test.run=^TestConformance$", "-test.v", "-test.timeout=5m")
+	cmd := exec.CommandContext(t.Context(), command[0], args...) //nolint:gosec // ourselves
+	cmd.Dir, cmd.SysProcAttr = "/", sys
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, cgroupSetting+"="+cgroup)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestConformance", "it ran")
+	for line := range strings.SplitSeq(string(out), "\n") {
+		if strings.Contains(line, "--- SKIP") {
+			t.Log(line)
+		}
+	}
+}

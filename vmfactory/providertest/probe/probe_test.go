@@ -1,0 +1,162 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// start runs a probe in a process of the host.
+func start(t *testing.T, name string, target Target, sys *syscall.SysProcAttr) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", Args(name, target)...) //nolint:gosec // ourselves
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	cmd.SysProcAttr = sys
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if _, ended := err.(*exec.ExitError); !ended { //nolint:errorlint // as exec returns it
+		require.NoError(t, err)
+	}
+	return out.String()
+}
+
+// private is a namespace where the probe is root and harms nobody: a sandbox
+// without a filter that forgot to give its privileges up.
+func private(t *testing.T) *syscall.SysProcAttr {
+	t.Helper()
+	sys := &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}
+	try := exec.CommandContext(t.Context(), "/bin/true")
+	try.SysProcAttr = sys
+	if err := try.Run(); err != nil {
+		if os.Getenv("CI") == "true" {
+			require.NoError(t, err, "this test needs user namespaces")
+		}
+		t.Skipf("this test needs user namespaces: %v", err)
+	}
+	return sys
+}
+
+// victim is a process that a probe may do anything to.
+func victim(t *testing.T) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "/bin/sleep", "1000")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // killed, one way or the other
+	})
+	return cmd
+}
+
+// TestGetThrough runs every probe where nothing holds it: it must say so.
+func TestGetThrough(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	require.NoError(t, os.WriteFile(file, []byte("secret"), 0o600))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close() //nolint:errcheck // of a test
+	socket, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	require.NoError(t, err)
+	defer socket.Close() //nolint:errcheck // of a test
+	abstract, err := net.Listen("unix", fmt.Sprintf("@drover-probe-%d", os.Getpid()))
+	require.NoError(t, err)
+	defer abstract.Close() //nolint:errcheck // of a test
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	few := Target{Most: 4, Folders: []string{folder}}
+	covered := map[string]bool{"agent-signals": true, "orphans": true, "memory-and-wait": true} // below, or part of another
+
+	for name, c := range map[string]struct {
+		target  Target
+		private bool
+		says    string
+	}{
+		"network":        {target: Target{TCP: "127.0.0.1:9"}},
+		"host-loopback":  {target: Target{TCP: listener.Addr().String(), Abstract: "@none"}, says: "tcp"},
+		"host-files":     {target: Target{Files: []string{file}}},
+		"system-files":   {target: Target{Folders: []string{folder}}},
+		"mounts":         {private: true},
+		"devices":        {says: "opened /"},
+		"host-processes": {target: Target{PID: 1 << 21, Marker: "probe.test"}},
+		"agent-socket":   {target: Target{Sockets: []string{socket.Addr().String()}}},
+		"agent-tracing":  {target: Target{PID: victim(t).Process.Pid}},
+		"privileges":     {},
+		"namespaces":     {private: true},
+		"kernel-calls":   {private: true},
+		"foreign-calls":  {},
+		"hostname":       {target: Target{Host: host}},
+		"forks":          {target: few},
+		"memory":         {target: Target{Most: 8 << 20}},
+		"memory-by-many": {target: Target{Most: 8 << 20}},
+		"disk":           {target: few},
+		"inodes":         {target: few},
+		"file-size":      {target: Target{Most: 1 << 20}},
+		"open-files":     {target: few},
+		"shared-memory":  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sys *syscall.SysProcAttr
+			if c.private {
+				sys = private(t)
+			}
+			if name == "shared-memory" {
+				c.target.Marker = fmt.Sprintf("drover-probe-%d", os.Getpid())
+				path := filepath.Join("/dev/shm", c.target.Marker)
+				require.NoError(t, os.WriteFile(path, nil, 0o600))
+				defer os.Remove(path) //nolint:errcheck // of a test
+			}
+			if _, err := os.Stat("/proc/sys/abi/vsyscall32"); name == "foreign-calls" && err != nil {
+				t.Skip("this kernel runs no programs of another architecture")
+			}
+			covered[name] = true
+			said := start(t, name, c.target, sys)
+			assert.Contains(t, said, "got through: ")
+			assert.Contains(t, said, c.says)
+		})
+	}
+	for _, name := range Names() {
+		assert.True(t, covered[name] || name == "foreign-calls", "probe %s was never seen to get through", name)
+	}
+	assert.Contains(t, start(t, "host-loopback", Target{TCP: "127.0.0.1:1", Abstract: abstract.Addr().String()}, nil), "got through: reached unix")
+}
+
+// TestSignals shows that the probe of signals ends what does not guard itself.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	one := victim(t)
+	start(t, "agent-signals", Target{PID: one.Process.Pid}, nil)
+	require.Error(t, one.Wait())
+}
+
+// TestOrphans shows that the probe leaves something behind where nothing kills it.
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+	marker := fmt.Sprintf("drover-orphan-%d", os.Getpid())
+	assert.Equal(t, Held, start(t, "orphans", Target{Marker: marker}, nil))
+	var left []int
+	for _, pid := range pids() {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && bytes.Contains(text, []byte(marker)) {
+			left = append(left, pid)
+			assert.NoError(t, syscall.Kill(-pid, syscall.SIGKILL), "each leads its session")
+		}
+	}
+	assert.Len(t, left, 3)
+}

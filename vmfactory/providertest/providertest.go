@@ -1,0 +1,209 @@
+// Package providertest is the conformance suite of VM providers: the life of a
+// VM from creation to nothing, and attacks from inside it. Every provider passes
+// all of it, on every machine that its Ready accepts.
+package providertest
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/vmfactory"
+	"drover/vmfactory/providertest/probe"
+)
+
+// New makes a provider on a run folder. The suite makes several on the same
+// folder, in other processes too, and closes them.
+type New func(t *testing.T, run string) vmfactory.Provider
+
+// patience is how long anything of the suite may take before it has failed.
+const patience = time.Minute
+
+// Run runs the suite. It must be called by a top-level test, whose name it runs
+// again in processes of its own.
+func Run(t *testing.T, make New) {
+	s := suite{make: make, top: t.Name()}
+	if s.isChild() {
+		s.child(t)
+		return
+	}
+	t.Run("life", s.life)
+	t.Run("isolation", s.isolation)
+	t.Run("limits", s.limits)
+	t.Run("leftovers", s.leftovers)
+}
+
+type suite struct {
+	make New
+	top  string
+}
+
+// Pool is what the suite's VMs are made of: small, so that attacks soon meet a limit.
+func Pool() core.Pool {
+	p := core.DefaultPool("probes")
+	p.Limits = core.Limits{
+		Timeout: 20 * time.Second, Memory: 128 << 20, Disk: 48 << 20, FileSize: 40 << 20, Pids: 48, OpenFiles: 128, Output: 64 << 10,
+	}
+	return p
+}
+
+// name returns an id that nothing else on the machine has.
+func name() string {
+	b := make([]byte, 6)
+	_, _ = rand.Read(b) // never fails
+	return "pt-" + hex.EncodeToString(b)
+}
+
+func patient(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// folder returns a run folder that VMs' users could reach if nothing held them:
+// what is below it is guarded by the VM, not by the mode of some folder above.
+// VMs that a failed test leaves in it are destroyed with the test.
+func (s suite) folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "drover-run-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // on purpose
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
+			s.clear(t, dir)
+		}
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return dir
+}
+
+func (s suite) clear(t *testing.T, run string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p := s.make(t, run)
+	all, err := p.List(ctx)
+	assert.NoError(t, err)
+	for _, one := range all {
+		assert.NoError(t, p.Destroy(ctx, one.ID))
+	}
+	assert.NoError(t, p.Close())
+}
+
+// provider makes a provider that is closed with the test.
+func (s suite) provider(t *testing.T, run string) vmfactory.Provider {
+	t.Helper()
+	p := s.make(t, run)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+// vm is a VM that is ready.
+type vm struct {
+	id, run  string
+	provider vmfactory.Provider
+	*guest.Client
+}
+
+// ready makes a VM that is destroyed with the test.
+func ready(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
+	t.Helper()
+	ctx, id := patient(t), name()
+	require.NoError(t, p.Create(ctx, id, pool))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, p.Destroy(ctx, id))
+	})
+	require.NoError(t, p.Prepare(ctx, id))
+	c, err := guest.Dial(filepath.Join(run, id))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return vm{id, run, p, c}
+}
+
+// armed makes a VM that has an assignment and the probes.
+func armed(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
+	t.Helper()
+	v := ready(t, p, run, pool)
+	require.NoError(t, v.Assign(patient(t), "probes"))
+	require.NoError(t, v.Stage(patient(t), "work", bytes.NewReader(archive(t))))
+	return v
+}
+
+// archive holds this test binary, as the program "probe".
+var archive = func() func(t *testing.T) []byte {
+	var once sync.Once
+	var made bytes.Buffer
+	return func(t *testing.T) []byte {
+		t.Helper()
+		once.Do(func() {
+			self, err := os.ReadFile("/proc/self/exe")
+			require.NoError(t, err)
+			w := tar.NewWriter(&made)
+			require.NoError(t, w.WriteHeader(&tar.Header{Name: "probe", Mode: 0o755, Size: int64(len(self)), Typeflag: tar.TypeReg}))
+			_, err = w.Write(self)
+			require.NoError(t, err)
+			require.NoError(t, w.Close())
+		})
+		return made.Bytes()
+	}
+}()
+
+// outcome is how a run ended, with what it wrote.
+type outcome struct {
+	guest.Exit
+	stdout, stderr string
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("exit %d %s %+v\nstdout: %s\nstderr: %s", o.Code, o.Signal, o.Exit, o.stdout, o.stderr)
+}
+
+// do runs a command in the VM, under the pool's limits or these.
+func (v vm) do(t *testing.T, limits core.Limits, args ...string) outcome {
+	t.Helper()
+	o, err := v.try(patient(t), limits, nil, args...)
+	require.NoError(t, err)
+	return o
+}
+
+func (v vm) try(ctx context.Context, limits core.Limits, stdin io.Reader, args ...string) (outcome, error) {
+	var stdout, stderr strings.Builder
+	exit, err := v.Run(ctx, guest.Run{Args: args, Stdin: stdin, Limits: limits}, func(stream string, data []byte) {
+		if stream == guest.Stdout {
+			stdout.Write(data)
+			return
+		}
+		stderr.Write(data)
+	})
+	return outcome{exit, stdout.String(), stderr.String()}, err
+}
+
+// shell runs a line of shell in the VM.
+func (v vm) shell(t *testing.T, line string) outcome {
+	t.Helper()
+	return v.do(t, core.Limits{}, "/bin/sh", "-c", line)
+}
+
+// probe runs a probe in the VM.
+func (v vm) probe(t *testing.T, name string, target probe.Target) outcome {
+	t.Helper()
+	return v.do(t, core.Limits{}, append([]string{guest.WorkDir + "/probe"}, probe.Args(name, target)...)...)
+}
