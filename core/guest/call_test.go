@@ -296,7 +296,7 @@ func TestDisconnectKills(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := assigned(t, inside, nil)
+			v := assigned(t, single, nil)
 			word := unique()
 			conn := v.dial(t)
 			spec := fmt.Sprintf(`{"args":["/bin/sh","-c",%q,%q]}`, c.script, word)

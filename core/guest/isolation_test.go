@@ -70,7 +70,7 @@ func TestOrphansAreReaped(t *testing.T) {
 			while [ $i -lt 400 ]; do (true & true &); i=$((i+1)); done
 			while grep -q '^State:.Z' /proc/[0-9]*/status 2>/dev/null; do sleep 0.01; done
 			echo done`, func(r *guest.Run) {
-			r.Limits = core.Limits{Pids: 60, Timeout: time.Minute}
+			r.Limits = core.Limits{Pids: 250, Timeout: time.Minute}
 		})
 		assert.Zero(t, exit.Code, "%+v %s", exit, o.err)
 		assert.Equal(t, "done\n", string(o.out))

@@ -54,7 +54,7 @@ func TestCommandIsUnprivileged(t *testing.T) {
 			cat /proc/self/status | grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapAmb|NoNewPrivs):' | tr '\t' ' '
 			ls -m /proc/$$/fd
 			echo oom $(cat /proc/self/oom_score_adj)
-			echo umask $(umask)
+			echo umask $(umask) nice $(nice)
 			echo core $(ulimit -c) files $(ulimit -n) locked $(ulimit -l) size $(ulimit -f)
 			echo pwd $(pwd)
 			echo session $(cut -d' ' -f6 /proc/self/stat) $$
@@ -78,7 +78,7 @@ func TestCommandIsUnprivileged(t *testing.T) {
 		want := []string{
 			"Uid: " + ids, "Gid: " + ids, "Groups:",
 			"CapPrm: 0000000000000000", "CapEff: 0000000000000000", "CapAmb: 0000000000000000", "NoNewPrivs: 1",
-			"0, 1, 2", "oom 1000", "umask 0022",
+			"0, 1, 2", "oom 1000", "umask 0022 nice 10",
 			"core 0 files 100 locked 64 size 2048",
 			"pwd " + v.home + "/work", "session " + pid + " " + pid, fmt.Sprintf("owner %d:700", v.uid),
 			"A=b", "HOME=" + v.home, "LANG=C", "PATH=/usr/local/bin:/usr/bin:/bin", "POOL=p",

@@ -240,7 +240,7 @@ func TestStageAfterUserCode(t *testing.T) {
 // A disk that fills up is a limit, and the place is empty again.
 func TestStageDiskFull(t *testing.T) {
 	t.Parallel()
-	v := prepare(t, inside, func(c *guest.Config) { c.Limits.Disk = 64 << 20 })
+	v := prepare(t, single, func(c *guest.Config) { c.Limits.Disk = 64 << 20 })
 	v.cmd.Env = append(v.cmd.Env, diskEnv+"="+v.home)
 	v.boot(t)
 	require.NoError(t, v.client.Assign(context.Background(), "a"))

@@ -28,6 +28,8 @@ type Agent struct {
 	badge  oomBadge
 	places map[string]*place
 
+	starter starter
+
 	mu         sync.Mutex
 	assignment string
 	busy       bool // a stage or a run is under way
@@ -93,6 +95,7 @@ func (a *Agent) close() {
 	for _, p := range a.places {
 		p.close()
 	}
+	a.starter.close()
 	a.usage.close()
 	a.badge.close()
 	a.tree.close()
@@ -121,6 +124,9 @@ func (a *Agent) assign(to string) error {
 	defer a.mu.Unlock()
 	if a.assignment != "" && a.assignment != to {
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is assigned to %s already; a VM serves once", a.cfg.VM, a.assignment)
+	}
+	if a.assignment == "" {
+		go a.starter.ready() // it takes a moment, which staging may use
 	}
 	a.assignment = to
 	return nil

@@ -70,10 +70,17 @@ func closeOnExec() error {
 	return nil
 }
 
-// noPrivileges binds the calling thread and all that it starts: a program that is
-// executed as another user than root has no capabilities then, whatever the
-// agent holds and whatever the file says. Callers lock the thread.
-func noPrivileges() error {
+// commandNice puts commands behind the agent, which must come to reap and to look
+// however many of them there are, and behind the host's own work.
+const commandNice = 10
+
+// giveUp binds the calling thread and all that it starts, which cannot be undone:
+// a program that is executed as another user than root has no capabilities,
+// whatever the agent holds and whatever the file says, and no more than its share.
+func giveUp() error {
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, commandNice); err != nil {
+		return err
+	}
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
 	}
@@ -87,7 +94,7 @@ func loadFilter(code []byte) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := noPrivileges(); err != nil {
+	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
 	}
 	filter := make([]syscall.SockFilter, len(code)/int(unsafe.Sizeof(syscall.SockFilter{})))

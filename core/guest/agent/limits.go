@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"maps"
 	"syscall"
 
@@ -9,9 +8,9 @@ import (
 	"drover/core/guest/wire"
 )
 
-// pidSlack is the distance between the limit on processes, which the watchdog
-// holds by an end with a reason, and the wall that the kernel holds in between.
-// The agent's own threads count there if it has the uid of user code.
+// pidSlack is the distance between the limit on processes, where the watchdog
+// ends a run with a reason, and the wall that the kernel holds between two looks.
+// The agent's own threads count there if user code has its uid.
 const pidSlack = 32
 
 // Resource numbers that package syscall does not name.
@@ -75,7 +74,8 @@ func (a *Agent) bind(l core.Limits) error {
 		{syscall.RLIMIT_FSIZE, uint64(l.FileSize), uint64(l.FileSize)},    //nolint:gosec // positive
 		{syscall.RLIMIT_NOFILE, uint64(l.OpenFiles), uint64(l.OpenFiles)}, //nolint:gosec // positive
 	}
-	if wall := a.pidWall(l); wall > 0 && a.cred.sys != nil {
+	if a.cfg.Alone && l.Pids > 0 {
+		wall := uint64(l.Pids) + pidSlack //nolint:gosec // positive
 		walls = append(walls, struct {
 			resource   int
 			soft, hard uint64
@@ -93,32 +93,6 @@ func (a *Agent) bind(l core.Limits) error {
 		}
 	}
 	return nil
-}
-
-// pidWall is the number of processes that the kernel shall hold to, or 0.
-func (a *Agent) pidWall(l core.Limits) uint64 {
-	if !a.cfg.Alone || l.Pids <= 0 {
-		return 0
-	}
-	return uint64(l.Pids) + pidSlack //nolint:gosec // positive
-}
-
-// behindPidWall calls start with the wall up for what it starts, if the agent has
-// the uid of user code. It must not stand behind that wall itself, where user code
-// could keep it from having a thread; so only the soft limit is lent, which stops
-// accidents, and the watchdog stops who raises it.
-func (a *Agent) behindPidWall(l core.Limits, start func() error) error {
-	var own syscall.Rlimit
-	wall := a.pidWall(l)
-	if wall == 0 || a.cred.sys != nil || syscall.Getrlimit(rlimitNproc, &own) != nil {
-		return start()
-	}
-	lent := syscall.Rlimit{Cur: min(wall, own.Max), Max: own.Max}
-	if err := syscall.Setrlimit(rlimitNproc, &lent); err != nil {
-		return err
-	}
-	err := start()
-	return errors.Join(err, syscall.Setrlimit(rlimitNproc, &own))
 }
 
 // heldBy says what holds each limit of a run; "" is nothing.
@@ -140,7 +114,7 @@ func (a *Agent) heldBy(l core.Limits) map[string]string {
 	}
 	if l.Pids > 0 {
 		held[core.LimitPids] = wire.HeldByWatchdog
-		if a.cfg.Alone && a.cred.sys != nil {
+		if a.cfg.Alone {
 			held[core.LimitPids] = wire.HeldByRlimit
 		}
 	}

@@ -2,10 +2,8 @@ package agent
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -151,11 +149,22 @@ func (p *pipes) closeOurs() {
 
 // start runs the command and returns its pid. Everything that binds it is in
 // force before its first instruction: limits and filter are the agent's own, and
-// the thread that starts it can gain no privileges.
-func (a *Agent) start(c *command, p *pipes) (pid int, err error) {
+// the thread that starts it has given up what the command shall not have.
+func (a *Agent) start(c *command, p *pipes) (int, error) {
 	defer p.closeTheirs()
+	a.starter.ready()
 	if err := a.bind(c.limits); err != nil {
 		return 0, err
+	}
+	var pid int
+	var err error
+	a.starter.do(func() { pid, err = a.fork(c, p) })
+	return pid, err
+}
+
+func (a *Agent) fork(c *command, p *pipes) (pid int, err error) {
+	if a.starter.failed != nil {
+		return 0, core.Wrap(a.starter.failed, core.CodeBadVM, a.cfg.VM, "give up privileges")
 	}
 	attr := &syscall.ProcAttr{
 		Dir:   c.dir,
@@ -163,28 +172,22 @@ func (a *Agent) start(c *command, p *pipes) (pid int, err error) {
 		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])}, //nolint:gosec // small
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: a.cred.sys},
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := noPrivileges(); err != nil {
-		return 0, core.Wrap(err, core.CodeBadVM, a.cfg.VM, "forbid privileges")
-	}
 	err = a.badge.around(func() error {
-		return a.behindPidWall(c.limits, func() error {
-			pid, err = syscall.ForkExec(c.path, c.args, attr)
-			return err
-		})
+		pid, err = syscall.ForkExec(c.path, c.args, attr)
+		return err
 	})
 	if err == nil {
 		return pid, nil
 	}
 	code := core.CodeBadVM
-	for _, theirs := range []error{
-		fs.ErrNotExist, syscall.EACCES, syscall.ENOTDIR, syscall.EISDIR, syscall.ENOEXEC, syscall.ELOOP,
-		syscall.ENAMETOOLONG, syscall.E2BIG, syscall.EINVAL, syscall.ELIBBAD,
-	} {
-		if errors.Is(err, theirs) {
-			code = core.CodeInvalid
-		}
+	if slices.ContainsFunc(callers, func(theirs error) bool { return errors.Is(err, theirs) }) {
+		code = core.CodeInvalid
 	}
 	return 0, core.Wrap(err, code, a.cfg.VM, "run %q in %q", c.args[0], c.dir)
+}
+
+// callers are the errors of a start that the command or its folder is to blame for.
+var callers = []error{
+	syscall.ENOENT, syscall.EACCES, syscall.ENOTDIR, syscall.EISDIR, syscall.ENOEXEC, syscall.ELOOP,
+	syscall.ENAMETOOLONG, syscall.E2BIG, syscall.EINVAL, syscall.ELIBBAD,
 }
