@@ -21,17 +21,13 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		}
 		return p.cgroups.why
 	}
-	pids := vmfactory.Limit{Name: "pids", HeldBy: wire.HeldByRlimit}
-	if p.owners.mode == singleMode {
-		pids.HeldBy = wire.HeldByWatchdog
-		pids.Note = "agent and user code share one user: install newuidmap (package uidmap) and lend this user some in /etc/subuid and /etc/subgid"
-	}
 	memory := vmfactory.Limit{Name: "memory", HeldBy: held[core.LimitMemory], Note: note(core.LimitMemory)}
 	if memory.HeldBy == "" {
 		memory.HeldBy = wire.HeldByWatchdog
 	}
 	return []vmfactory.Limit{
-		memory, pids,
+		memory,
+		{Name: "pids", HeldBy: wire.HeldByRlimit},
 		{Name: "cpu", HeldBy: held[wire.LimitCPU], Note: note(wire.LimitCPU)},
 		{Name: "disk", HeldBy: heldByTmpfs},
 		{Name: "file size", HeldBy: wire.HeldByRlimit},

@@ -176,7 +176,7 @@ func (p *Provider) config(r record, g *group) ([]byte, error) {
 	}
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
-		HeldBy: p.heldBy(), Alone: p.owners.mode != singleMode, Lifeline: p.cfg.TieToProcess,
+		HeldBy: p.heldBy(), Alone: true, Lifeline: p.cfg.TieToProcess,
 	}
 	if g != nil {
 		c.Cgroup = g.files()
