@@ -236,10 +236,11 @@ func TestFullBatches(t *testing.T) {
 		const n = 500
 		x.AddVMs(t, 3*n)
 		for i := range 3 { // many submitters, few, one
-			for at := range n {
-				s := coretest.Spec(fmt.Sprintf("r%d-%d", i, at), "p1", fmt.Sprintf("s%d", at%[]int{n, 7, 1}[i]))
-				x.Submit(t, s)
+			all := specs(fmt.Sprintf("r%d-", i), n, "ann")
+			for at := range all {
+				all[at].Submitter = fmt.Sprintf("s%d", at%[]int{n, 7, 1}[i])
 			}
+			x.Submit(t, all...)
 		}
 		var finish []core.Finish
 		for seq := int64(1); seq <= 4; seq++ {

@@ -11,3 +11,6 @@ var (
 	LuaKey      = luaKey
 	Fault       = fault
 )
+
+// Born is when the life of the server began that the store is connected to, ms.
+func (s *Store) Born() int64 { return s.born() }

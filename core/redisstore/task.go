@@ -31,7 +31,7 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 	if err != nil {
 		return core.TaskExchanged{}, err
 	}
-	if len(x.Finish) > maxBatch || x.Want > maxBatch {
+	if len(x.Finish) > maxBatch || x.Want > maxBatch || x.Want < 0 {
 		return core.TaskExchanged{}, core.Errorf(core.CodeLimit, x.Owner, "one exchange takes at most %d finishes and claims", maxBatch)
 	}
 	args := []any{x.Owner, host, x.Epoch, x.Lane, x.Seq, x.TokenBase, x.Want, x.Beat.Milliseconds(), len(x.Finish)}

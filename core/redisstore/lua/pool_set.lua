@@ -4,6 +4,7 @@
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  writes the same
+pass_when_full()
 redis.call('SADD', K.pools, ARGV[1])
 redis.call('HSET', K.pool(ARGV[1]), 'settings', ARGV[2], 'paused', ARGV[3], 'max_waiting', ARGV[4], 'max', ARGV[5])
 for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do

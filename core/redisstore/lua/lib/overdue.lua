@@ -2,6 +2,7 @@
 -- began to serve (start) only lately, or most are late at once, which is Redis and not they
 -- until it has lasted as long as the lateness asked.
 local function overdue(by, start, clock)
+  local mark = 'mass_late_' .. by
   local owners = redis.call('ZRANGEBYSCORE', K.owners, 1, clock - by)
   local alive = redis.call('ZCOUNT', K.owners, 1, '+inf')
   if clock - start < by then
@@ -9,13 +10,13 @@ local function overdue(by, start, clock)
   end
   pass_when_full()
   if alive < 3 or #owners * 2 <= alive then
-    redis.call('HDEL', K.meta, 'mass_late_since')
+    redis.call('HDEL', K.meta, mark)
     return owners
   end
-  local since = tonumber(redis.call('HGET', K.meta, 'mass_late_since') or clock)
+  local since = tonumber(redis.call('HGET', K.meta, mark) or clock)
   -- A mark from before most of them last proved their lives is of another time.
   if since == clock or redis.call('ZCOUNT', K.owners, 1, since) * 2 <= alive then
-    redis.call('HSET', K.meta, 'mass_late_since', clock)
+    redis.call('HSET', K.meta, mark, clock)
     return nil
   end
   if clock - since >= by then

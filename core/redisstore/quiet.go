@@ -1,0 +1,16 @@
+package redisstore
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// quiet drops what the client library would print by itself: every failure comes
+// back as an error, and its caller knows what to say of it.
+type quiet struct{}
+
+// Printf implements the library's logger.
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(quiet{}) }
