@@ -112,13 +112,27 @@ func (r *Runner) epoch(ctx context.Context) error {
 	if err == nil {
 		err = newSession(ctx, r, desk).work()
 	}
-	if closing := desk.Close(ctx); closing != nil {
-		r.log.WithError(closing).Warn("closing the desk")
-	}
+	r.close(ctx, desk)
 	if core.Is(err, core.CodeFenced) {
 		return err
 	}
 	return nil
+}
+
+// goodbye is how long a runner that must stop may take to say so to Redis.
+const goodbye = 2 * time.Second
+
+// close closes the desk. What is still in hand is given back: only a result that
+// could not be delivered is, and that is in the spool.
+func (r *Runner) close(ctx context.Context, desk *claims.Desk) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		defer cancel()
+	}
+	if err := desk.Close(ctx); err != nil {
+		r.log.WithError(err).Warn("the desk was closed over something")
+	}
 }
 
 func (r *Runner) setDesk(d *claims.Desk) {

@@ -269,7 +269,7 @@ func TestResultTellsEverything(t *testing.T) {
 	assert.GreaterOrEqual(t, got.Times.Claimed, time.Minute.Milliseconds())
 	assert.GreaterOrEqual(t, got.Times.Started, got.Times.Claimed)
 	assert.GreaterOrEqual(t, got.Times.Finished, got.Times.Started)
-	assert.Equal(t, spec.Key()+" "+got.Token, w.vms[0].assigned)
+	assert.Equal(t, spec.Key()+"@"+got.Token, w.vms[0].assigned)
 }
 
 // What a harness is given, and what a plain command is.

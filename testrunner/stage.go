@@ -75,7 +75,7 @@ func (j *job) stageInTime(ctx context.Context) error {
 
 func (j *job) stageOnce(ctx context.Context) error {
 	spec := &j.w.Spec
-	if err := j.vm.Assign(ctx, j.w.Key+" "+j.w.Token); err != nil {
+	if err := j.vm.Assign(ctx, j.w.Key+"@"+j.w.Token); err != nil {
 		return err
 	}
 	files := wire.Work

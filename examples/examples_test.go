@@ -1,0 +1,293 @@
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/guest"
+	"drover/core/harness"
+	"drover/core/resultstore/sqlite"
+	"drover/examples"
+	"drover/testrunner"
+	"drover/vmfactory/local"
+)
+
+// assignment is what the files beside a harness say.
+type assignment struct {
+	Name  string    `json:"name"`
+	Title string    `json:"title"`
+	Pool  core.Pool `json:"pool"`
+}
+
+// expectation is an assignment's expected.json.
+type expectation struct {
+	MaxScore    float64 `json:"max_score"`
+	Submissions []struct {
+		Name    string            `json:"name"`
+		Verdict harness.Verdict   `json:"verdict"`
+		State   core.RequestState `json:"state"`
+		Blame   core.Blame        `json:"blame"`
+		Score   *[2]float64       `json:"score"`
+		About   string            `json:"about"`
+	} `json:"submissions"`
+}
+
+func load(t *testing.T, name string, into any) {
+	t.Helper()
+	raw, err := examples.Files.ReadFile(name)
+	require.NoError(t, err)
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	require.NoError(t, dec.Decode(into))
+}
+
+func assignments(t *testing.T) []string {
+	t.Helper()
+	entries, err := examples.Files.ReadDir(".")
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	for _, name := range assignments(t) {
+		var about assignment
+		about.Pool = core.DefaultPool("unset")
+		load(t, name+"/assignment.json", &about)
+		assert.Equal(t, name, about.Name)
+		assert.NotEmpty(t, about.Title)
+		require.NoError(t, about.Pool.Check())
+		pack, err := harness.Pack(filepath.Join(name, "harness"))
+		require.NoError(t, err)
+		assert.Positive(t, pack.Config.Timeout)
+		assert.LessOrEqual(t, pack.Config.Timeout, about.Pool.Limits.Timeout)
+
+		var want expectation
+		load(t, name+"/expected.json", &want)
+		folders, err := examples.Files.ReadDir(name + "/submissions")
+		require.NoError(t, err)
+		var there, named []string
+		for _, f := range folders {
+			there = append(there, f.Name())
+		}
+		for _, s := range want.Submissions {
+			named = append(named, s.Name)
+			assert.NotEmpty(t, s.About, s.Name)
+			assert.True(t, s.State.Terminal(), s.Name)
+		}
+		assert.ElementsMatch(t, there, named, "each submission is expected once")
+		assert.GreaterOrEqual(t, len(named), 8)
+	}
+}
+
+// Grading the examples gives what they expect, by whatever the machine offers to
+// hold the limits with: as we are, without cgroups, and as an ordinary user.
+func TestGrading(t *testing.T) {
+	t.Run("as we are", func(t *testing.T) { grade(t, "") })
+	t.Run("without cgroups", func(t *testing.T) { grade(t, local.CgroupsOff) })
+	t.Run("as an ordinary user", func(t *testing.T) {
+		if os.Geteuid() != 0 {
+			t.Skip("that is what we are")
+		}
+		again(t)
+	})
+}
+
+const nobody = 65534
+
+// again runs TestGrading in a process of an ordinary user.
+func again(t *testing.T) {
+	t.Helper()
+	home, err := os.MkdirTemp("/tmp", "drover-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
+	require.NoError(t, os.CopyFS(filepath.Join(home, "examples"), os.DirFS(".")))
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(home, "test"), self, 0o755)) //nolint:gosec // others must start it
+	require.NoError(t, filepath.WalkDir(home, func(at string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chown(at, nobody, nobody))
+	}))
+	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "test"), "-test.run=^TestGrading$/as_we_are", "-test.v")
+	cmd.Dir, cmd.Env = filepath.Join(home, "examples"), []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "CI=" + os.Getenv("CI")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	t.Log(string(out))
+	require.NoError(t, err)
+}
+
+// grade grades all examples with VMs of the local provider.
+func grade(t *testing.T, cgroup string) {
+	run := filepath.Join(t.TempDir(), "run")
+	provider, err := local.New(local.Config{Run: run, TieToProcess: true, Cgroup: cgroup})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, provider.Close()) })
+	if err := provider.Ready(t.Context()); err != nil {
+		coretest.Missing(t, "a machine that can make VMs", err)
+	}
+	for _, l := range provider.Limits() {
+		t.Logf("%s is held by %q %s", l.Name, l.HeldBy, l.Note)
+	}
+	for _, name := range assignments(t) {
+		gradeOne(t, name, run, provider)
+	}
+}
+
+func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
+	t.Helper()
+	about := assignment{Pool: core.DefaultPool("unset")}
+	var want expectation
+	load(t, name+"/assignment.json", &about)
+	load(t, name+"/expected.json", &want)
+	ctx := t.Context()
+	redis := coretest.Mini(t).Open(t)
+	herd := coretest.NewHerd(t, redis, "h1", about.Pool.Name)
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+
+	files := &blobs{files: map[string][]byte{}}
+	pack, err := harness.Pack(filepath.Join(name, "harness"))
+	require.NoError(t, err)
+	for _, s := range want.Submissions {
+		spec := coretest.Spec("r-"+s.Name, about.Pool.Name, s.Name)
+		spec.Command, spec.Limits, spec.Assignment = nil, about.Pool.Limits, about.Name
+		spec.Submitted = time.Now().UnixMilli()
+		archive := files.put("harness.tar", pack.Tar)
+		spec.Harness, spec.Input = &archive, harness.NewInput(pack.Config, harness.TestPublic)
+		spec.Files = files.submission(t, path.Join(name, "submissions", s.Name))
+		_, _, err := store.Create(ctx, spec)
+		require.NoError(t, err)
+		herd.Submit(t, spec)
+	}
+	vms := herd.AddVMs(t, 3*len(want.Submissions))
+	t.Cleanup(func() {
+		for _, vm := range vms {
+			require.NoError(t, provider.Destroy(context.Background(), vm))
+		}
+	})
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	runner, err := testrunner.New(testrunner.Config{
+		Registration: core.Registration{Owner: herd.Runner, Host: herd.Host, Machine: "m-h1", PID: os.Getpid(), Version: "test", Beat: time.Minute},
+		Pools:        []string{about.Pool.Name}, Slots: 3, RunDir: run, SpoolDir: filepath.Join(t.TempDir(), "spool"),
+	}, testrunner.Parts{
+		Owners: redis, Claims: redis, Pools: redis, Output: redis, Store: store, Blobs: files, Log: log,
+		Dial: func(dir string) (testrunner.VM, error) { return makeVM(ctx, provider, dir, about.Pool) },
+	})
+	require.NoError(t, err)
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(running) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+	}()
+	for _, s := range want.Submissions {
+		var row core.Row
+		require.Eventually(t, func() bool {
+			row, err = store.Get(ctx, "r-"+s.Name)
+			require.NoError(t, err)
+			return row.Result != nil
+		}, 5*time.Minute, 10*time.Millisecond, s.Name)
+		got := row.Result
+		t.Logf("%-14s %-14s %6d ms, CPU %6d ms, %4d MiB  %s", s.Name, harness.VerdictOf(got), got.Usage.WallMs, got.Usage.CPUMs,
+			got.Usage.MemoryPeakBytes>>20, got.Reason)
+		assert.Equal(t, s.Verdict, harness.VerdictOf(got), s.Name)
+		assert.Equal(t, s.State, got.State, s.Name)
+		assert.Equal(t, s.Blame, got.Blame, s.Name)
+		assert.Equal(t, 1, got.Attempt, s.Name)
+		if s.Score == nil {
+			assert.Nil(t, got.Score, s.Name)
+		} else if assert.NotNil(t, got.Score, s.Name) {
+			assert.GreaterOrEqual(t, *got.Score, s.Score[0], s.Name)
+			assert.LessOrEqual(t, *got.Score, s.Score[1], s.Name)
+			assert.InDelta(t, want.MaxScore, *got.MaxScore, 0, s.Name)
+		}
+		if t.Failed() {
+			t.Logf("%s: %+v", s.Name, got)
+		}
+	}
+}
+
+// makeVM makes a VM at the moment in which it is needed.
+func makeVM(ctx context.Context, provider *local.Provider, dir string, pool core.Pool) (testrunner.VM, error) {
+	id := filepath.Base(dir)
+	if err := provider.Create(ctx, id, pool); err != nil {
+		return nil, err
+	}
+	if err := provider.Prepare(ctx, id); err != nil {
+		return nil, err
+	}
+	return guest.Dial(dir)
+}
+
+// blobs are files in memory.
+type blobs struct {
+	core.Blobs
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func (b *blobs) put(name string, content []byte) core.File {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(content))
+	b.files[digest] = content
+	return core.File{Path: name, Digest: digest, Size: int64(len(content))}
+}
+
+// submission stores all files of a folder.
+func (b *blobs) submission(t *testing.T, folder string) []core.File {
+	t.Helper()
+	var all []core.File
+	require.NoError(t, fs.WalkDir(examples.Files, folder, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := examples.Files.ReadFile(at)
+		all = append(all, b.put(strings.TrimPrefix(at, folder+"/"), content))
+		return err
+	}))
+	return all
+}
+
+func (b *blobs) Open(_ context.Context, digest string) (io.ReadCloser, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	content, ok := b.files[digest]
+	if !ok {
+		return nil, core.Errorf(core.CodeNotFound, digest, "no file %s", digest)
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+func (b *blobs) Ping(context.Context) error { return nil }
