@@ -33,6 +33,7 @@ type follower struct {
 	after   string // position in its output
 	printed map[string]int
 	ended   bool // its output is complete
+	away    bool // Redis did not answer the last time
 }
 
 // follow prints output until the request has its result, and returns that.
@@ -48,7 +49,7 @@ func (f *follower) follow(ctx context.Context) (*core.Result, error) {
 			return row.Result, f.rest(row.Result)
 		}
 		busy, err := f.step(ctx, key)
-		if err != nil {
+		if err = f.bear(err); err != nil {
 			return nil, err
 		}
 		if busy {
@@ -62,6 +63,20 @@ func (f *follower) follow(ctx context.Context) (*core.Result, error) {
 			pause = min(2*pause, followMost)
 		}
 	}
+}
+
+// bear takes it that Redis is away for a while: the result comes from the store,
+// and what was not printed live is printed then.
+func (f *follower) bear(err error) error {
+	if !core.Is(err, core.CodeUnavailable) {
+		f.away = f.away && err != nil
+		return err
+	}
+	if !f.away && f.notice != nil {
+		f.notice("Redis is away; waiting for the result")
+	}
+	f.away = true
+	return nil
 }
 
 // step prints what there is, and says whether it waited for that itself.

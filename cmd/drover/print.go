@@ -23,6 +23,9 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// cellWidth is where the text in a cell is wrapped.
+const cellWidth = 88
+
 // printTable prints rows under a header, or a sentence if there are none.
 func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) error {
 	if len(rows) == 0 {
@@ -34,6 +37,11 @@ func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) e
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Format.Header = text.FormatUpper
 	t.SetStyle(style)
+	var columns []table.ColumnConfig
+	for i := range header {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft})
+	}
+	t.SetColumnConfigs(columns)
 	if slices.ContainsFunc(header, func(cell any) bool { return cell != "" }) {
 		t.AppendHeader(header)
 	}
