@@ -123,7 +123,7 @@ func newProvider(cfg *config.Config, embedded bool) (vmfactory.Provider, error) 
 	if cfg.Provider != "local" {
 		return nil, core.Errorf(core.CodeInvalid, cfg.Provider, "there is no provider %q in this program: use local", cfg.Provider)
 	}
-	return local.New(local.Config{Run: cfg.Run, TieToProcess: embedded})
+	return local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup})
 }
 
 func newFactory(s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {

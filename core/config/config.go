@@ -49,6 +49,7 @@ type Config struct {
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 
 	Provider       string        `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs"`
+	Cgroup         string        `koanf:"cgroup" shown:"one is found" for:"vmfactory" usage:"cgroup of version 2 to make VMs' cgroups in, such as /drover.slice; off to use none"`
 	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`
 	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
 	ReconcileEvery time.Duration `koanf:"reconcile_every" default:"1m" for:"vmfactory" usage:"between comparisons of Redis with what is really on the host"`
