@@ -189,13 +189,18 @@ func TestSupersede(t *testing.T) {
 		}
 		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()), "what runs goes on")
 		w.run(claims)
+		require.Equal(t, core.RequestCompleted, w.row(running.Spec.ID).State)
 		for _, k := range keep {
 			require.Equal(t, core.RequestQueued, w.row(k.Spec.ID).State)
 		}
-		again, err := w.in.Rerun(t.Context(), running.Spec.ID)
+		w.heal()
+		w.requireWhole()
+		older, err := w.in.Rerun(t.Context(), running.Spec.ID)
 		require.NoError(t, err)
-		require.Equal(t, core.RequestQueued, w.place(waiting.Spec.Key()), "a rerun supersedes nothing")
-		require.Equal(t, core.RequestQueued, w.place(again.Spec.Key()))
+		newer, err := w.in.Rerun(t.Context(), waiting.Spec.ID)
+		require.NoError(t, err)
+		require.Equal(t, core.RequestQueued, w.place(older.Spec.Key()), "a rerun supersedes nothing")
+		require.Equal(t, core.RequestQueued, w.place(newer.Spec.Key()))
 		w.heal()
 		w.requireWhole()
 	})

@@ -196,6 +196,7 @@ func TestExpire(t *testing.T) {
 		require.Equal(t, core.RequestQueued, w.row(kept.Spec.ID).State)
 		require.Equal(t, core.RequestQueued, w.row(young.Spec.ID).State)
 		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()))
+		require.Equal(t, core.RequestQueued, w.row(running.Spec.ID).State, "what runs is not ended")
 		w.seq++
 		require.Empty(t, w.herd.Exchange(t, w.seq, 0).Cancelled, "what runs is not marked")
 		w.run(claims)

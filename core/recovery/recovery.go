@@ -218,7 +218,10 @@ func (j *judge) times(ctx context.Context, id string, h core.Held) core.Times {
 		return t // the result matters more than its times
 	}
 	t.Submitted = row.Spec.Submitted
-	t.Claimed = max(0, h.Since-t.Submitted)
+	t.Claimed = max(0, h.Since-t.Submitted) // at the latest: since is when its phase began
+	if h.Phase == string(core.RequestRunning) {
+		t.Started = t.Claimed
+	}
 	t.Finished = max(t.Claimed, j.opts.Now().UnixMilli()-t.Submitted)
 	return t
 }

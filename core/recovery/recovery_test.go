@@ -1,0 +1,348 @@
+package recovery_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/recovery"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReap(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		w.fill()
+		report, err := w.reap()
+		require.NoError(t, err)
+		require.Empty(t, report.Owners, "nobody is late")
+		w.late(w.herd.Runner)
+		report, err = w.reap()
+		require.NoError(t, err)
+		require.Equal(t, []string{w.herd.Runner}, report.Owners)
+		require.Len(t, report.Items, 7)
+		report.Items = nil
+		require.Equal(t, recovery.Report{
+			Owners: report.Owners, Moved: 7, Done: 3, Cancelled: 1, Retried: 2, Dead: 2,
+		}, report)
+		w.requireSettled()
+		require.Equal(t, []string{w.herd.Factory}, w.owners())
+		report, err = w.reap()
+		require.NoError(t, err)
+		require.Zero(t, report.Moved)
+
+		// A result that the dead owner records now changes nothing.
+		first, err := w.store.Record(t.Context(), core.Result{
+			ID: "last", Generation: 1, State: core.RequestCompleted, Token: w.slots["last"].Token, VM: w.slots["last"].VM,
+		})
+		require.NoError(t, err)
+		require.False(t, first)
+		require.Equal(t, core.RequestDead, w.state("last"))
+	})
+}
+
+func TestRestartedOwnerSettlesTheSame(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		w.fill()
+		again := w.herd.Register(t, w.herd.Runner)
+		require.Len(t, again.Left, 7)
+		report, err := recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, recovery.Options{})
+		require.NoError(t, err)
+		require.Equal(t, 7, report.Moved)
+		w.requireSettled()
+		report, err = recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, recovery.Options{})
+		require.NoError(t, err, "settling again is fine")
+		require.Zero(t, report.Moved)
+		_, err = recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, w.herd.Epoch, again.Left, recovery.Options{})
+		require.Equal(t, core.CodeFenced, core.CodeOf(err), "the former epoch may not")
+	})
+}
+
+func TestCrashAfterEveryStep(t *testing.T) {
+	t.Parallel()
+	for n := 0; ; n++ {
+		w := newWorld(t, coretest.Mini(t))
+		w.fill()
+		w.late(w.herd.Runner)
+		m := &mortal{steps: n}
+		_, err := recovery.Reap(t.Context(), mortalOwners{w.herd.Store, m}, mortalStore{w.store, m}, by, recovery.Options{})
+		if len(m.names) == n {
+			require.Error(t, err, "after %v", m.names)
+		}
+		if n%2 == 0 { // it is another reaper who goes on, or the owner itself
+			_, err = w.reap()
+			require.NoError(t, err)
+		} else {
+			again := w.herd.Register(t, w.herd.Runner)
+			_, err = recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, recovery.Options{})
+			require.NoError(t, err)
+		}
+		w.requireSettled()
+		if len(m.names) < n {
+			require.Greater(t, n, 10)
+			return
+		}
+	}
+}
+
+func TestReapersAtOnce(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		w.fill()
+		w.late(w.herd.Runner)
+		moved := make([]int, 5)
+		var all sync.WaitGroup
+		for i := range moved {
+			all.Go(func() {
+				report, err := recovery.Reap(context.Background(), w.herd.Store, w.store, by, recovery.Options{})
+				if err != nil {
+					t.Error(err)
+				}
+				moved[i] = report.Moved
+			})
+		}
+		all.Wait()
+		total := 0
+		for _, n := range moved {
+			total += n
+		}
+		require.Equal(t, 7, total, "each slot is emptied once: %v", moved)
+		w.requireSettled()
+		require.Equal(t, []string{w.herd.Factory}, w.owners())
+	})
+}
+
+// The owner comes back between the reaper's steps.
+type returner struct {
+	core.Owners
+	back func()
+}
+
+func (r returner) Held(ctx context.Context, owner string) ([]core.Held, error) {
+	r.back()
+	return r.Owners.Held(ctx, owner)
+}
+
+func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.fill()
+	w.late(w.herd.Runner)
+	var again core.Registered
+	report, err := recovery.Reap(t.Context(), returner{w.herd.Store, func() {
+		again = w.herd.Register(t, w.herd.Runner)
+	}}, w.store, by, recovery.Options{})
+	require.NoError(t, err)
+	require.Zero(t, report.Moved)
+	held, err := w.herd.Store.Held(t.Context(), w.herd.Runner)
+	require.NoError(t, err)
+	require.Len(t, held, 7)
+	_, err = w.herd.Store.Beat(t.Context(), w.herd.Runner, again.Epoch, by)
+	require.NoError(t, err)
+}
+
+// broken fails for one request.
+type broken struct {
+	core.ResultStore
+	id string
+}
+
+func (s broken) Record(ctx context.Context, r core.Result) (bool, error) {
+	if r.ID == s.id {
+		return false, core.Errorf(core.CodeUnavailable, r.ID, "the store is away")
+	}
+	return s.ResultStore.Record(ctx, r)
+}
+
+func (s broken) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
+	if s.id == "" {
+		return nil, core.Errorf(core.CodeUnavailable, "", "the store is away")
+	}
+	return s.ResultStore.Terminal(ctx, keys)
+}
+
+func TestOneSlotThatFailsDoesNotHoldBackTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.fill()
+	w.late(w.herd.Runner)
+	report, err := recovery.Reap(t.Context(), w.herd.Store, broken{w.store, "last"}, by, recovery.Options{})
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.Equal(t, 6, report.Moved)
+	require.Contains(t, w.owners(), w.herd.Runner)
+	_, err = w.reap()
+	require.NoError(t, err)
+	w.requireSettled()
+}
+
+func TestWithoutTheStoreNothingIsSettled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.fill()
+	w.late(w.herd.Runner)
+	report, err := recovery.Reap(t.Context(), w.herd.Store, broken{w.store, ""}, by, recovery.Options{})
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.Zero(t, report.Moved)
+	_, err = w.reap()
+	require.NoError(t, err)
+	w.requireSettled()
+}
+
+// last lets the dead owner record its result after the store was asked.
+type last struct {
+	core.ResultStore
+	w     *world
+	state core.RequestState
+}
+
+func (s last) Record(ctx context.Context, r core.Result) (bool, error) {
+	s.w.record(s.w.slots[r.ID], s.state)
+	return s.ResultStore.Record(ctx, r)
+}
+
+func TestResultOfTheLastBreathCounts(t *testing.T) {
+	t.Parallel()
+	for state, dead := range map[core.RequestState]int{core.RequestCompleted: 0, core.RequestDead: 1} {
+		w := newWorld(t, coretest.Mini(t))
+		w.hold("last", 2)
+		w.late(w.herd.Runner)
+		report, err := recovery.Reap(t.Context(), w.herd.Store, last{w.store, w, state}, by, recovery.Options{})
+		require.NoError(t, err)
+		require.Equal(t, dead, report.Dead)
+		require.Equal(t, 1-dead, report.Done)
+		require.Equal(t, state, w.state("last"))
+		require.Equal(t, core.RequestState(""), w.place("last"))
+	}
+}
+
+func TestLostHostMayFailItsWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.hold("a", 0)
+	require.NoError(t, w.herd.Store.Progress(t.Context(), w.herd.Runner, w.herd.Epoch, "a-1", w.slots["a"].Token, "running"))
+	w.late(w.herd.Runner)
+	report, err := recovery.Reap(t.Context(), w.herd.Store, w.store, by, recovery.Options{
+		Fail: func(h core.Held) bool { return h.Pool == "p1" },
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Failed)
+	row, err := w.store.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, core.RequestFailed, row.State)
+	require.Equal(t, core.BlamePlatform, row.Result.Blame)
+	require.GreaterOrEqual(t, row.Result.Times.Started, int64(0))
+	require.GreaterOrEqual(t, row.Result.Times.Finished, row.Result.Times.Started)
+}
+
+func TestMaxAttemptsIsASetting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.hold("a", 0)
+	w.late(w.herd.Runner)
+	_, err := recovery.Reap(t.Context(), w.herd.Store, w.store, by, recovery.Options{MaxAttempts: 1})
+	require.NoError(t, err)
+	require.Equal(t, core.RequestDead, w.state("a"))
+}
+
+func TestVMFactoryLeavesDirtyVMs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	ctx := t.Context()
+	used := w.hold("a", 0)
+	w.exchange(0, core.Finish{Key: used.Key, Token: used.Token, Outcome: core.OutcomeDone})
+	got, err := w.herd.Store.Destroy(ctx, w.herd.Factory, w.herd.Made, "h1", 5)
+	require.NoError(t, err)
+	require.Equal(t, []string{used.VM}, got)
+	require.NoError(t, w.herd.Store.Create(ctx, w.herd.Factory, w.herd.Made, "h1", "p1", []string{"vm-half"}))
+	w.late(w.herd.Factory)
+	report, err := w.reap()
+	require.NoError(t, err)
+	require.Equal(t, 2, report.Returned)
+	require.Equal(t, 2, report.Moved)
+	vms, err := w.herd.Store.ListVMs(ctx, "h1")
+	require.NoError(t, err)
+	require.Len(t, vms, 2)
+	for _, vm := range vms {
+		require.Equal(t, core.VMDirty, vm.State, vm.ID)
+	}
+	require.Equal(t, []string{w.herd.Runner}, w.owners())
+}
+
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	ctx := t.Context()
+	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
+	claim := func() []core.TaskClaim {
+		epoch := w.herd.Register(t, owner).Epoch
+		got, err := w.herd.Store.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: epoch, Seq: 1, Want: 5, Beat: by})
+		require.NoError(t, err)
+		return got.Claims
+	}
+	for _, id := range []string{"task-a", "task-b"} {
+		task := core.Task{ID: id, Kind: "k", State: core.TaskQueued}
+		_, err := w.store.CreateTask(ctx, task)
+		require.NoError(t, err)
+		require.NoError(t, w.herd.Store.EnqueueTask(ctx, task))
+	}
+	for try := range 3 {
+		require.Len(t, claim(), 2)
+		if try == 2 {
+			_, err := w.store.EndTask(ctx, "task-b", core.TaskDone, "")
+			require.NoError(t, err)
+		}
+		w.late(owner)
+		report, err := w.reap()
+		require.NoError(t, err)
+		if try < 2 {
+			require.Equal(t, 2, report.Retried)
+			continue
+		}
+		require.Equal(t, 1, report.Dead)
+		require.Equal(t, 1, report.Done)
+	}
+	tasks, err := w.store.ListTasks(ctx, 10)
+	require.NoError(t, err)
+	states := map[string]core.TaskState{}
+	for _, task := range tasks {
+		states[task.ID] = task.State
+	}
+	require.Equal(t, map[string]core.TaskState{"task-a": core.TaskDead, "task-b": core.TaskDone}, states)
+	require.Empty(t, claim())
+}
+
+func TestManySlots(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	const n = 700
+	var specs []core.Spec
+	for i := range n {
+		specs = append(specs, coretest.Spec(core.Key("r", i+1), "p1", "ann"))
+	}
+	w.herd.Submit(t, specs...)
+	w.herd.AddVMs(t, n)
+	for range 2 {
+		require.Len(t, w.exchange(n/2).Claims, n/2)
+	}
+	w.late(w.herd.Runner)
+	report, err := w.reap()
+	require.NoError(t, err)
+	require.Equal(t, n, report.Retried)
+	require.Equal(t, n, report.Moved)
+	require.False(t, slices.ContainsFunc(report.Items, func(s core.Settlement) bool { return s.Outcome != core.OutcomeRetry }))
+}
+
+func TestSettleRefusesAName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	_, err := recovery.Settle(t.Context(), w.herd.Store, w.store, "me", 1, nil, recovery.Options{})
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+}
