@@ -31,7 +31,7 @@ func block(t *testing.T, language string) string {
 func TestExampleOfTheGuide(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "main"), []byte(block(t, "sh")), 0o700)) //nolint:gosec // it is a program
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "main"), []byte(block(t, "sh")), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "harness.json"), []byte(block(t, "json")), 0o600))
 	pack, err := harness.Pack(folder)
 	require.NoError(t, err)

@@ -110,7 +110,7 @@ func TestLayout(t *testing.T) {
 
 // Grading the examples gives what they expect, by whatever the machine offers to
 // hold the limits with: as we are, without cgroups, and as an ordinary user.
-func TestGrading(t *testing.T) {
+func TestGrading(t *testing.T) { //nolint:paralleltest // each way has the machine for itself
 	t.Run("as we are", func(t *testing.T) { grade(t, "") })
 	t.Run("without cgroups", func(t *testing.T) { grade(t, local.CgroupsOff) })
 	t.Run("as an ordinary user", func(t *testing.T) {
@@ -132,7 +132,7 @@ func again(t *testing.T) {
 	require.NoError(t, os.CopyFS(filepath.Join(home, "examples"), os.DirFS(".")))
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(home, "test"), self, 0o755)) //nolint:gosec // others must start it
+	require.NoError(t, os.WriteFile(filepath.Join(home, "test"), self, 0o755))
 	require.NoError(t, filepath.WalkDir(home, func(at string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chown(at, nobody, nobody))
 	}))

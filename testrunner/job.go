@@ -177,7 +177,7 @@ const maxVMFile = 64 << 10
 // imageOf reads from a VM's folder what it was made of, or "" if nobody wrote it
 // down: a result is as good without.
 func imageOf(dir string) string {
-	file, err := os.Open(filepath.Join(dir, "vm.json")) //nolint:gosec // the folder is the vmfactory's
+	file, err := os.Open(filepath.Join(dir, "vm.json"))
 	if err != nil {
 		return ""
 	}

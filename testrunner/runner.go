@@ -78,32 +78,26 @@ func (r *Runner) Run(ctx context.Context) error {
 	pause := newPause()
 	for {
 		err := r.epoch(ctx)
-		if !core.Is(err, core.CodeFenced) {
-			return err
+		if core.Is(err, core.CodeFenced) {
+			r.metrics.fenced.Inc()
+			r.log.WithError(err).Warn("this epoch is over; what was in hand is stopped, a new one begins")
+			// Another process under the same name would fence us again and again.
+			err = r.pause(ctx, nil, pause.NextBackOff())
+			if err == nil {
+				continue
+			}
 		}
-		r.metrics.fenced.Inc()
-		r.log.WithError(err).Warn("this epoch is over; what was in hand is stopped, a new one begins")
-		// Another process under the same name would fence us again and again.
-		if r.pause(ctx, nil, pause.NextBackOff()) != nil {
-			return nil
+		if core.Is(err, core.CodeCancelled) {
+			return nil // as it was told
 		}
-	}
-}
-
-// stopping reports whether no new epoch should begin.
-func (r *Runner) stopping(ctx context.Context) bool {
-	select {
-	case <-r.draining:
-		return true
-	default:
-		return ctx.Err() != nil
+		return err
 	}
 }
 
 // epoch is one registration, from the desk's opening to its close.
 func (r *Runner) epoch(ctx context.Context) error {
 	desk, left, err := r.open(ctx)
-	if err != nil || desk == nil {
+	if err != nil {
 		return err
 	}
 	r.setDesk(desk)
@@ -113,10 +107,7 @@ func (r *Runner) epoch(ctx context.Context) error {
 		err = newSession(ctx, r, desk).work()
 	}
 	r.close(ctx, desk)
-	if core.Is(err, core.CodeFenced) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // goodbye is how long a runner that must stop may take to say so to Redis.
@@ -152,10 +143,15 @@ func (r *Runner) Desk() claims.Stats {
 }
 
 // open registers and opens the desk; while Redis cannot be reached it keeps
-// trying. The desk is nil if the runner was told to stop first.
+// trying. Returns CANCELLED if the runner was told to stop first.
 func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 	pause := newPause()
-	for !r.stopping(ctx) {
+	for {
+		select {
+		case <-r.draining:
+			return nil, nil, r.told()
+		default:
+		}
 		desk, left, err := claims.Open(ctx, r.parts.Owners, r.parts.Claims, claims.Config{
 			Registration: r.cfg.Registration, Pools: r.cfg.Pools, Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 			Notice: r.notice,
@@ -171,11 +167,10 @@ func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 		if ctx.Err() == nil {
 			r.log.WithError(err).Warn("cannot register; trying again")
 		}
-		if r.pause(ctx, nil, pause.NextBackOff()) != nil {
-			break
+		if err := r.pause(ctx, nil, pause.NextBackOff()); err != nil {
+			return nil, nil, err
 		}
 	}
-	return nil, nil, nil
 }
 
 // notice logs what the desk says of Redis.
@@ -202,10 +197,12 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 				r.log.WithField("report", report).Info("settled what the predecessor left")
 			}
 		}
-		if err == nil || ctx.Err() != nil || core.Is(err, core.CodeFenced) {
+		if err == nil || core.Is(err, core.CodeFenced) {
 			return err
 		}
-		r.log.WithError(err).Warn("cannot settle what the predecessor left; trying again")
+		if ctx.Err() == nil {
+			r.log.WithError(err).Warn("cannot settle what the predecessor left; trying again")
+		}
 		if err := r.pause(ctx, desk.Lost(), pause.NextBackOff()); err != nil {
 			return err
 		}
@@ -215,14 +212,17 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 // pause waits between tries to begin an epoch. It returns FENCED if that is lost
 // meanwhile, and CANCELLED if the runner was told to stop.
 func (r *Runner) pause(ctx context.Context, lost <-chan struct{}, d time.Duration) error {
-	owner := r.cfg.Registration.Owner
 	select {
 	case <-r.parts.Clock.After(d):
 		return nil
 	case <-lost:
-		return core.Errorf(core.CodeFenced, owner, "the epoch of %s is over", owner)
+		return core.Errorf(core.CodeFenced, r.cfg.Registration.Owner, "the epoch of %s is over", r.cfg.Registration.Owner)
 	case <-r.draining:
 	case <-ctx.Done():
 	}
-	return core.Errorf(core.CodeCancelled, owner, "%s was told to stop", owner)
+	return r.told()
+}
+
+func (r *Runner) told() error {
+	return core.Errorf(core.CodeCancelled, r.cfg.Registration.Owner, "%s was told to stop", r.cfg.Registration.Owner)
 }

@@ -96,7 +96,8 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 	defer s.r.metrics.busy.Dec()
 	ctx, cancel := context.WithCancelCause(w.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(s.ctx, func() { cancel(errStopping) })()
+	forget := context.AfterFunc(s.ctx, func() { cancel(errStopping) })
+	defer forget()
 
 	j := s.newJob(ctx, w)
 	res, err := j.do()

@@ -58,7 +58,7 @@ func parseConfig(raw []byte) (Config, error) {
 		return Config{}, fmt.Errorf("has a %q that %w", key, err)
 	}
 	for _, kind := range []string{TestPublic, TestFinal} {
-		if c.actions[kind], err = kinds.list(kind, MaxTests); err != nil {
+		if c.actions[kind], err = kinds.list(kind); err != nil {
 			return Config{}, fmt.Errorf("has a %q that %w", key, err)
 		}
 	}

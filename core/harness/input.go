@@ -63,7 +63,7 @@ func (o object) input() (Input, error) {
 	if in.assignment, err = o.object("raw_assignment"); err != nil {
 		return Input{}, err
 	}
-	if in.actions, err = o.list("actions", MaxTests); err != nil {
+	if in.actions, err = o.list("actions"); err != nil {
 		return Input{}, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(o)) {

@@ -14,8 +14,7 @@ import (
 
 // Bounds on a report. Its bytes are bounded by the request's output limit.
 const (
-	MaxTests    = 1000 // tests of a report
-	MaxParts    = 1000 // parts of a test
+	MaxItems    = 1000 // tests of a report, parts of a test, actions of a kind
 	MaxName     = 200  // characters of a test's or part's name; what follows is cut
 	MaxMessage  = 5000 // characters; a message of so many is replaced by TooLarge
 	MaxAbsScore = 1e12 // of any score or max score
@@ -112,7 +111,7 @@ func score(raw json.RawMessage) (float64, error) {
 }
 
 func (o object) tests() ([]core.Test, error) {
-	list, err := o.list("tests", MaxTests)
+	list, err := o.list("tests")
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ func parseTest(raw json.RawMessage) (core.Test, error) {
 }
 
 func (o object) parts() ([]core.Part, error) {
-	list, err := o.list("parts", MaxParts)
+	list, err := o.list("parts")
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -193,7 +192,7 @@ func parsePart(raw json.RawMessage) (core.Part, error) {
 }
 
 // list returns the key's array, or nil where it is missing or null.
-func (o object) list(key string, most int) ([]json.RawMessage, error) {
+func (o object) list(key string) ([]json.RawMessage, error) {
 	if !o.given(key) {
 		return nil, nil
 	}
@@ -201,8 +200,8 @@ func (o object) list(key string, most int) ([]json.RawMessage, error) {
 	if err := json.Unmarshal(o[key], &list); err != nil {
 		return nil, fmt.Errorf("has %q that are not an array", key)
 	}
-	if len(list) > most {
-		return nil, fmt.Errorf("has %d %s, more than %d", len(list), key, most)
+	if len(list) > MaxItems {
+		return nil, fmt.Errorf("has %d %s, more than %d", len(list), key, MaxItems)
 	}
 	return list, nil
 }

@@ -125,8 +125,8 @@ func TestParseReport_Refuses(t *testing.T) {
 		"Part's name is a null":  {test(`"name":"b","score":1,"max_score":1,"parts":[[null,1,1]]`), "name that is not a string"},
 		"Part's score is null":   {test(`"name":"b","score":1,"max_score":1,"parts":[["p",null,1]]`), "score that is not a number"},
 		"Part's max is too much": {test(`"name":"b","score":1,"max_score":1,"parts":[["p",1,1e40]]`), "max_score that is out of range"},
-		"Too many tests":         {`{"tests":[` + strings.Repeat(`{},`, harness.MaxTests) + `{}]}`, "more than 1000"},
-		"Too many parts":         {test(`"name":"b","score":1,"max_score":1,"parts":[` + strings.Repeat(`[],`, harness.MaxParts) + `[]]`), "more than 1000"},
+		"Too many tests":         {`{"tests":[` + strings.Repeat(`{},`, harness.MaxItems) + `{}]}`, "more than 1000"},
+		"Too many parts":         {test(`"name":"b","score":1,"max_score":1,"parts":[` + strings.Repeat(`[],`, harness.MaxItems) + `[]]`), "more than 1000"},
 		"Raw control character":  {"{\"tests\":[{\"name\":\"a\x01\",\"score\":1,\"max_score\":1}]}", "is not JSON"},
 		"Deep array":             {strings.Repeat("[", 200_000), "is not a JSON object"},
 		"Deep objects":           {strings.Repeat(`{"a":`, 200_000), "is not JSON"},
@@ -162,11 +162,11 @@ func FuzzParseReport(f *testing.F) {
 			require.Less(t, len(err.Error()), 500)
 			return
 		}
-		require.LessOrEqual(t, len(r.Tests), harness.MaxTests)
+		require.LessOrEqual(t, len(r.Tests), harness.MaxItems)
 		for _, test := range r.Tests {
 			require.LessOrEqual(t, utf8.RuneCountInString(test.Name), harness.MaxName+1)
 			require.LessOrEqual(t, utf8.RuneCountInString(test.Message), harness.MaxMessage)
-			require.LessOrEqual(t, len(test.Parts), harness.MaxParts)
+			require.LessOrEqual(t, len(test.Parts), harness.MaxItems)
 		}
 		raw, err := json.Marshal(core.Result{Score: r.Score, MaxScore: r.MaxScore, Tests: r.Tests})
 		require.NoError(t, err)
