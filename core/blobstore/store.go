@@ -1,0 +1,193 @@
+package blobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// stranded is the age at which the temporary file of a writer that died is removed.
+const stranded = 24 * time.Hour
+
+// Store is a core.Blobs in a bucket. It is safe for concurrent use.
+type Store struct {
+	bucket *blob.Bucket
+	spool  string // folder for streams whose name is not known yet
+	disk   *disk  // nil if the bucket is not a folder
+}
+
+var _ core.Blobs = (*Store)(nil)
+
+// Put stores a stream, see core.Blobs. It is durable when Put returns.
+func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
+	if limit < 1 {
+		return "", 0, core.Errorf(core.CodeInvalid, "", "limit %d of a file to store must be above 0", limit)
+	}
+	whole, err := spool(ctx, r, limit, s.spool)
+	if err != nil {
+		return "", 0, fault(err, "")
+	}
+	defer func() { err = errors.Join(err, fault(whole.Close(), "")) }()
+	digest = scheme + whole.digits
+	if err := s.write(ctx, keyOf(whole.digits), whole.writeTo); err != nil {
+		return "", 0, fault(err, digest)
+	}
+	return digest, whole.size, nil
+}
+
+// write makes a key's file of what content writes, whole or not at all.
+func (s *Store) write(ctx context.Context, key string, content func(w io.Writer) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts, sync := s.disk.options()
+	w, err := s.bucket.NewWriter(ctx, key, opts)
+	if err != nil {
+		return err
+	}
+	if err = content(w); err == nil {
+		err = sync()
+	}
+	if err != nil {
+		cancel() // a writer whose context has ended leaves nothing
+		return errors.Join(err, ignoreEnd(w.Close()))
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return s.disk.named(key)
+}
+
+// ignoreEnd drops the error by which a writer says that it was cancelled.
+func ignoreEnd(err error) error {
+	if errors.Is(err, context.Canceled) || gcerrors.Code(err) == gcerrors.Canceled {
+		return nil
+	}
+	return err
+}
+
+// Open returns a file's content, see core.Blobs. The last bytes of a damaged one
+// are not handed out. ctx must last until the reading ends.
+func (s *Store) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
+	digits, err := hexOf(digest)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.bucket.NewReader(ctx, keyOf(digits), nil)
+	if err != nil {
+		return nil, fault(err, digest)
+	}
+	return verify(r, digits, r.Size()), nil
+}
+
+// Delete removes a file, see core.Blobs.
+func (s *Store) Delete(ctx context.Context, digest string) error {
+	digits, err := hexOf(digest)
+	if err != nil {
+		return err
+	}
+	err = s.bucket.Delete(ctx, keyOf(digits))
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return fault(err, digest)
+}
+
+// Each calls fn with every file, see core.Blobs. On its way it removes what
+// writers that died have left.
+func (s *Store) Each(ctx context.Context, fn func(digest string, size, stored int64) error) error {
+	for part := range 256 {
+		objects, err := s.list(ctx, fmt.Sprintf("%s%02x/", folder, part))
+		if err != nil {
+			return fault(err, "")
+		}
+		for _, o := range objects {
+			digits := o.Key[strings.LastIndexByte(o.Key, '/')+1:]
+			switch {
+			case hexPattern.MatchString(digits) && o.Key == keyOf(digits):
+				if err := fn(scheme+digits, o.Size, o.ModTime.UnixMilli()); err != nil {
+					return err
+				}
+			case strings.HasSuffix(o.Key, ".tmp") && clock.Real{}.Now().Sub(o.ModTime) > stranded:
+				if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+					return fault(err, "")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// listTries is how often a listing is begun anew because a file went away under it.
+const listTries = 100
+
+// list returns what lies below a prefix.
+func (s *Store) list(ctx context.Context, prefix string) ([]*blob.ListObject, error) {
+	var err error
+	for range listTries {
+		var all []*blob.ListObject
+		each := s.bucket.List(&blob.ListOptions{Prefix: prefix})
+		for {
+			var o *blob.ListObject
+			if o, err = each.Next(ctx); err != nil {
+				break
+			}
+			all = append(all, o)
+		}
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if gcerrors.Code(err) != gcerrors.NotFound {
+			break
+		}
+	}
+	return nil, err
+}
+
+// Ping writes something small. Returns UNAVAILABLE if that fails.
+func (s *Store) Ping(ctx context.Context) error {
+	return fault(s.write(ctx, "ping", func(w io.Writer) error {
+		_, err := io.WriteString(w, "drover")
+		return err
+	}), "")
+}
+
+// Close ends the use of the store; later calls return UNAVAILABLE.
+func (s *Store) Close() error {
+	err := s.bucket.Close()
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition { // closed before
+		return nil
+	}
+	return fault(err, "")
+}
+
+// fault turns an error of the bucket into one of core's; those of core and the
+// end of a stream pass.
+func fault(err error, digest string) error {
+	var known *core.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return core.Wrap(err, core.CodeUnavailable, digest, "the caller stopped waiting for the blob store")
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return core.Wrap(err, core.CodeUnavailable, digest, "the disk of the blob store is full: free space there")
+	case errors.Is(err, os.ErrPermission):
+		return core.Wrap(err, core.CodeUnavailable, digest, "the blob store may not be used: check the rights of its folder")
+	case gcerrors.Code(err) == gcerrors.NotFound && digest != "":
+		return core.Wrap(err, core.CodeNotFound, digest, "there is no file %s in the blob store", digest)
+	}
+	return core.Wrap(err, core.CodeUnavailable, digest, "the blob store cannot be used")
+}
