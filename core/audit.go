@@ -27,8 +27,8 @@ type Violation struct {
 
 // Audit finds broken invariants.
 type Audit interface {
-	// Audit reads everything, twice, and tells what both readings found: on a busy
-	// herd, what moves while it is read looks wrong once. It takes the longer the
-	// more work waits, in small steps.
+	// Audit reads everything, in small steps that take the longer the more work
+	// waits. What looks wrong it reads again, and tells what looked so each time: on
+	// a busy herd, what moves while it is read looks wrong now and then.
 	Audit(ctx context.Context) ([]Violation, error)
 }

@@ -14,12 +14,17 @@ import (
 
 // Audit implements core.Audit.
 func (s *Store) Audit(ctx context.Context) ([]core.Violation, error) {
+	const readings = 5
 	found, err := s.auditOnce(ctx)
-	if err != nil || len(found) == 0 {
-		return nil, err
+	for range readings - 1 {
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		var again []core.Violation
+		again, err = s.auditOnce(ctx)
+		found = slices.DeleteFunc(found, func(v core.Violation) bool { return !slices.Contains(again, v) })
 	}
-	again, err := s.auditOnce(ctx)
-	return slices.DeleteFunc(found, func(v core.Violation) bool { return !slices.Contains(again, v) }), err
+	return found, err
 }
 
 func (s *Store) auditOnce(ctx context.Context) ([]core.Violation, error) {
@@ -107,7 +112,7 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 		return err
 	}
 	var fetched []func() error
-	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for i, k := range keys {
 			v := value{key: strings.TrimPrefix(k, prefix)}
 			def, args := classify(v.key)

@@ -1,0 +1,236 @@
+package redisstore_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// busy makes a herd with something of everything.
+func busy(t *testing.T, x *suite) {
+	t.Helper()
+	ctx := t.Context()
+	k := newTasker(t, x)
+	k.add(t, "t1", "t2", "t3")
+	got := k.run(t, 1, 2).Claims
+	k.run(t, 2, 0, ended(got[0], core.OutcomeRetry, time.Hour))
+	running := x.claim(t, 1, "running")
+	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, running.Key, running.Token, "running"))
+	_, err := x.Store.Cancel(ctx, running.Key, "bob", core.CancelAny)
+	require.NoError(t, err)
+	retried, done := x.claim(t, 2, "retried"), x.claim(t, 3, "done")
+	dead := x.claim(t, 4, "dead")
+	x.Exchange(t, 5, 0, end(retried, core.OutcomeRetry), end(done, core.OutcomeDone), end(dead, core.OutcomeDead))
+	x.Submit(t, specs("w", 3, "ann")...)
+	x.Submit(t, classed(coretest.Spec("low", "p1", "bob"), core.ClassLow))
+	vms := x.AddVMs(t, 6)
+	_, err = x.Store.Retire(ctx, x.Factory, x.Made, "h1", vms[:3])
+	require.NoError(t, err)
+	_, err = x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 2)
+	require.NoError(t, err)
+	require.NoError(t, x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{retried.VM: "stuck"}))
+	require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"vm-making"}))
+	require.NoError(t, x.Store.Append(ctx, running.Key, running.Token, []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}))
+	h2 := coretest.NewHerd(t, x.Store, "h2", "p1")
+	h2.AddVMs(t, 1)
+	x.owners(t, 1)
+	x.fell(t, "testrunner@o0#0")
+}
+
+func TestAuditFindsNothingInASoundHerd(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) { busy(t, x) }) // each audits at the end
+}
+
+// keyFunc names a key of the test's namespace.
+type keyFunc func(name string, args ...string) string
+
+func TestAuditFindsWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rule core.Rule
+		id   string
+		do   func(ctx context.Context, db *redis.Client, key keyFunc) error
+	}{
+		"a stranger's key": {core.RuleKeys, "lost", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Set(ctx, key("meta")[:len(key("meta"))-len("meta")]+"lost", 1, 0).Err()
+		}},
+		"a key of another type": {core.RuleKeys, "dead", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("dead")).Err()
+		}},
+		"another schema": {core.RuleKeys, "meta", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("meta"), "schema", "9").Err()
+		}},
+		"a pool that is not listed": {core.RuleKeys, "pool:p1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.SRem(ctx, key("pools"), "p1").Err()
+		}},
+		"a request that is nowhere": {core.RuleRequests, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.LRem(ctx, key("queue", "p1", "normal", "ann"), 0, "w0-1").Err()
+		}},
+		"a request in two queues": {core.RuleRequests, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("queue", "p1", "normal", "ann"), "w0-1").Err()
+		}},
+		"a request in a queue and a slot": {core.RuleRequests, "running-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("queue", "p1", "normal", "ann"), "running-1").Err()
+		}},
+		"a request in a wrong queue": {core.RuleRequests, "low-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("queue", "p1", "normal", "ann"), "low-1").Err()
+		}},
+		"a request without a spec": {core.RuleRequests, "w1-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HDel(ctx, key("specs"), "w1-1").Err()
+		}},
+		"a submitter who never has its turn": {core.RuleTurns, "queue:p1:low:bob", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("turns", "p1", "low")).Err()
+		}},
+		"a submitter with two turns": {core.RuleTurns, "queue:p1:low:bob", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("turns", "p1", "low"), "bob").Err()
+		}},
+		"a submitter with a turn for nothing": {core.RuleTurns, "ghost", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("turns", "p1", "low"), "ghost").Err()
+		}},
+		"an owner that is not listed": {core.RuleOwners, "testrunner@h1#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.ZRem(ctx, key("owners"), "testrunner@h1#0").Err()
+		}},
+		"an owner without a record": {core.RuleOwners, "testrunner@h2#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("owner", "testrunner@h2#0")).Err()
+		}},
+		"an owner of a wrong epoch": {core.RuleOwners, "testrunner@h2#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HIncrBy(ctx, key("owner", "testrunner@h2#0"), "epoch", 1).Err()
+		}},
+		"an owner of no host": {core.RuleOwners, "testrunner@h9#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.ZAdd(ctx, key("owners"), redis.Z{Member: "testrunner@h9#0", Score: 1}).Err()
+		}},
+		"a slot of nobody": {core.RuleOwners, "testrunner@h9#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("slots", "testrunner@h9#0"), "w0-1", "vm|1.1|1|claimed").Err()
+		}},
+		"a slot with a token of the future": {core.RuleTokens, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm|99999999999.1|1|claimed").Err()
+		}},
+		"a slot that cannot be read": {core.RuleTokens, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "?").Err()
+		}},
+		"a VM that is nowhere": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("clean", "h2", "p1")).Err()
+		}},
+		"a VM that is clean and dirty": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("dirty", "h2"), "vm-h2-1").Err()
+		}},
+		"a VM that is clean and in use": {core.RuleVMs, "vm-h1-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("clean", "h1", "p1"), "vm-h1-1").Err()
+		}},
+		"a VM that nobody made": {core.RuleVMs, "vm-x", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("aside", "h1"), "vm-x", "why").Err()
+		}},
+		"a VM of another pool": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("vms", "h2"), "vm-h2-1", "p2|1").Err()
+		}},
+		"a VM on two hosts": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("vms", "h1"), "vm-h2-1", "p1|1").Err()
+		}},
+		"a VM in a slot on another host": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm-h2-1|1.1|1|claimed").Err()
+		}},
+		"a task that is nowhere": {core.RuleTasks, "t3", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("tasks_queue")).Err()
+		}},
+		"a task in two places": {core.RuleTasks, "t1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("tasks_queue"), "t1").Err()
+		}},
+		"a host without a record": {core.RuleHosts, "h8", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.ZAdd(ctx, key("hosts"), redis.Z{Member: "h8", Score: 1}).Err()
+		}},
+		"a host that is not listed": {core.RuleHosts, "h2", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.ZRem(ctx, key("hosts"), "h2").Err()
+		}},
+		"a host in no state": {core.RuleHosts, "h2", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("host", "h2"), "state", "sleepy").Err()
+		}},
+		"a host of a wrong epoch": {core.RuleHosts, "h2", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("host", "h2"), "epoch", "1").Err()
+		}},
+		"VMs of a lost host": {core.RuleHosts, "o0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("clean", "o0", "p1"), "vm-x").Err()
+		}},
+		"a cancel of nothing": {core.RuleLeft, "gone-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("cancels"), "gone-1", "bob").Err()
+		}},
+		"attempts of nothing": {core.RuleLeft, "gone-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("attempts"), "gone-1", 2).Err()
+		}},
+		"a tombstone of what lives": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.ZAdd(ctx, key("tombstones"), redis.Z{Member: "w0-1", Score: 1}).Err()
+		}},
+		"a bell that rings twice": {core.RuleLeft, "bell:h1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("bell", "h1"), "1", "1").Err()
+		}},
+		"a bell of nobody": {core.RuleLeft, "bell:h8", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("bell", "h8"), "1").Err()
+		}},
+		"a notice to nobody": {core.RuleLeft, "notice:testrunner@h8#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("notice", "testrunner@h8#0"), "1").Err()
+		}},
+		"an idle host that is not there": {core.RuleLeft, "idle:p1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.SAdd(ctx, key("idle", "p1"), "h8").Err()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newSuite(t, coretest.Mini(t), false)
+			busy(t, x)
+			coretest.RequireSound(t, x.Store)
+			require.NoError(t, c.do(t.Context(), x.b.Admin, x.key))
+			if name == "a key of another type" {
+				require.NoError(t, x.b.Admin.RPush(t.Context(), x.key("dead"), "x").Err())
+			}
+			found, err := x.Store.Audit(t.Context())
+			require.NoError(t, err)
+			var told []string
+			for _, v := range found {
+				told = append(told, string(v.Rule)+" "+v.ID)
+				require.NotEmpty(t, v.Text)
+			}
+			require.Contains(t, told, string(c.rule)+" "+c.id, "%v", found)
+		})
+	}
+}
+
+// What moves while the audit reads is not wrong.
+func TestAuditOfABusyHerd(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		stop, done := make(chan struct{}), make(chan struct{})
+		t.Cleanup(func() { <-done })
+		t.Cleanup(sync.OnceFunc(func() { close(stop) }))
+		go func() {
+			defer close(done)
+			for seq := int64(1); ; seq++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				x.Submit(t, specs("r", 1, "ann")...)
+				x.AddVMs(t, 1)
+				x.Exchange(t, seq, 1)
+			}
+		}()
+		for range 20 {
+			coretest.RequireSound(t, x.Store)
+		}
+	})
+}
+
+func TestAuditNeedsRedis(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.b.Mini.SetError("LOADING")
+	_, err := x.Store.Audit(t.Context())
+	refused(t, err, core.CodeUnavailable)
+}
