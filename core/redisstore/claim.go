@@ -87,27 +87,72 @@ func (s *Store) Progress(ctx context.Context, owner string, epoch int64, key, to
 
 // Wait implements core.Claims.
 func (s *Store) Wait(ctx context.Context, owner, host string, poll time.Duration) error {
-	keys := []string{s.space.Key("notice", owner)}
-	if host != "" {
-		keys = append(keys, s.space.Key("bell", host))
+	notice := s.space.Key("notice", owner)
+	if host == "" {
+		return s.await(ctx, poll, notice, "")
 	}
-	return s.await(ctx, poll, keys...)
+	return s.await(ctx, poll, notice, s.space.Key("bell", host))
 }
 
-// await blocks until one of the bells rings or poll is over.
-func (s *Store) await(ctx context.Context, poll time.Duration, bells ...string) error {
+// await blocks until the notice comes, the bell rings, poll is over or ctx ends;
+// notice and bell may be empty. The client does not leave a blocked read when
+// ctx ends, so the read ends behind, and a ring that it takes then goes back to others.
+func (s *Store) await(ctx context.Context, poll time.Duration, notice, bell string) error {
+	type rung struct {
+		key string
+		err error
+	}
+	got := make(chan rung)
+	behind := context.WithoutCancel(ctx)
+	go func() {
+		key, err := s.pop(behind, poll, notice, bell)
+		select {
+		case got <- rung{key, err}:
+		case <-ctx.Done():
+			if key != "" && key == bell {
+				s.ringAgain(behind, bell)
+			}
+		}
+	}()
+	select {
+	case r := <-got:
+		return fault(ctx, r.err, "")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pop returns which of the lists had something, "" if none until poll was over.
+func (s *Store) pop(ctx context.Context, poll time.Duration, lists ...string) (string, error) {
 	args := []any{"blpop"}
-	for _, bell := range bells {
-		args = append(args, bell)
+	for _, l := range lists {
+		if l != "" {
+			args = append(args, l)
+		}
 	}
 	// Redis counts a time-out of 0 as for ever. The client's own call rounds to seconds.
 	poll = max(poll, time.Millisecond)
 	args = append(args, strconv.FormatFloat(poll.Seconds(), 'f', 3, 64))
-	err := s.once.WithTimeout(poll+slack).Do(ctx, args...).Err()
+	got, err := s.once.WithTimeout(poll+slack).Do(ctx, args...).StringSlice()
 	if errors.Is(err, redis.Nil) {
-		return nil
+		return "", nil
 	}
-	return fault(ctx, err, "")
+	if err != nil || len(got) == 0 {
+		return "", err
+	}
+	return got[0], nil
+}
+
+// ringAgain rings a bell, which holds at most one ring. If it fails, whoever
+// waits for the bell polls.
+func (s *Store) ringAgain(ctx context.Context, bell string) {
+	ctx, cancel := context.WithTimeout(ctx, slack)
+	defer cancel()
+	_, _ = s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.LPush(ctx, bell, "1")
+		p.LTrim(ctx, bell, 0, 0)
+		return nil
+	})
 }
 
 // slack is how much longer than asked a blocking call may take.

@@ -64,7 +64,7 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 
 // WaitTask implements core.Tasks.
 func (s *Store) WaitTask(ctx context.Context, poll time.Duration) error {
-	return s.await(ctx, poll, s.space.Key("tasks_bell"))
+	return s.await(ctx, poll, "", s.space.Key("tasks_bell"))
 }
 
 // PresentTasks implements core.Tasks.

@@ -136,7 +136,7 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 
 // WaitWork implements core.VMs.
 func (s *Store) WaitWork(ctx context.Context, host string, poll time.Duration) error {
-	return s.await(ctx, poll, s.space.Key("factory_bell", host))
+	return s.await(ctx, poll, "", s.space.Key("factory_bell", host))
 }
 
 // CleanVMs implements core.VMs.
