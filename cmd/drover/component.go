@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/urfave/cli/v2"
 
+	"drover/core"
+	"drover/core/config"
 	"drover/core/service"
 	"drover/vmfactory"
 )
@@ -88,21 +91,77 @@ func vmfactoryCommand() *cli.Command {
 			&cli.BoolFlag{Name: "force-unregister", Usage: "evict another vmfactory of this host"},
 			&cli.BoolFlag{Name: "destroy-vms", Usage: "destroy every VM that drover made on this host, and exit"},
 		}, "vmfactory"),
-		Action: component(func(ctx context.Context, c *cli.Context, s surroundings) (role, error) {
-			f, r, err := newFactory(s, func(conf *vmfactory.Config) {
-				conf.Recover, conf.ForceUnregister = c.Bool("recover"), c.Bool("force-unregister")
-			})
-			if err != nil || !c.Bool("destroy-vms") {
+		Action: func(c *cli.Context) error {
+			if c.Bool("destroy-vms") {
+				return destroyVMs(c)
+			}
+			return component(func(_ context.Context, c *cli.Context, s surroundings) (role, error) {
+				_, r, err := newFactory(s, func(conf *vmfactory.Config) {
+					conf.Recover, conf.ForceUnregister = c.Bool("recover"), c.Bool("force-unregister")
+				})
 				return r, err
-			}
-			n, err := f.DestroyAll(ctx)
-			s.log.WithField("vms", n).Info("destroyed the VMs of this host")
-			if err := errors.Join(err, r.end()); err != nil {
-				return role{}, err
-			}
-			return role{}, exitCode(0)
-		}),
+			})(c)
+		},
 	}
+}
+
+// destroyVMs destroys every VM of this host, with a herd or without one.
+func destroyVMs(c *cli.Context) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	h, err := openHerd(c.Context, cfg)
+	if core.Is(err, core.CodeUnavailable) {
+		return destroyAlone(c, cfg)
+	}
+	if err != nil {
+		return err
+	}
+	log, err := newLog(cfg, c.App.ErrWriter)
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	f, r, err := newFactory(surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()}, func(conf *vmfactory.Config) {
+		conf.ForceUnregister = c.Bool("force-unregister")
+	})
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	n, err := f.DestroyAll(c.Context)
+	return errors.Join(err, r.end(), h.close(), sayDestroyed(c, n))
+}
+
+// destroyAlone does it without Redis: reality is on the host.
+func destroyAlone(c *cli.Context, cfg *config.Config) (err error) {
+	lock, err := service.TakeLock(cfg.Run, "vmfactory")
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	provider, err := newProvider(cfg, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, provider.Close()) }()
+	vms, err := provider.List(c.Context)
+	if err != nil {
+		return err
+	}
+	for _, vm := range vms {
+		if err := provider.Destroy(c.Context, vm.ID); err != nil {
+			return err
+		}
+	}
+	return sayDestroyed(c, len(vms))
+}
+
+func sayDestroyed(c *cli.Context, n int) error {
+	_, err := fmt.Fprintf(c.App.Writer, "destroyed %d VMs of this host\n", n)
+	return err
 }
 
 func taskrunnerCommand() *cli.Command {

@@ -21,13 +21,24 @@ import (
 	"drover/vmfactory/local"
 )
 
+// programDir is where program builds; TestMain removes it.
+var programDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if programDir != "" {
+		_ = os.RemoveAll(programDir) // a temporary folder
+	}
+	os.Exit(code)
+}
+
 // program builds drover once for all tests of real processes.
 var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "drover-program-")
-	if err != nil {
+	var err error
+	if programDir, err = os.MkdirTemp("", "drover-program-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "drover")
+	path := filepath.Join(programDir, "drover")
 	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -81,14 +92,36 @@ func newTestHerd(t *testing.T) *testHerd {
 type process struct {
 	h    *testHerd
 	cmd  *exec.Cmd
-	out  *bytes.Buffer
+	out  *output
 	done chan struct{}
 }
+
+// output is what a process says, readable while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+// String implements fmt.Stringer.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func (p *process) said() string { return p.out.String() }
 
 // start starts a component, which is killed at the end of the test if it still runs.
 func (h *testHerd) start(args ...string) *process {
 	h.t.Helper()
-	p := &process{h: h, cmd: exec.Command(h.path, args...), out: &bytes.Buffer{}, done: make(chan struct{})}
+	p := &process{h: h, cmd: exec.Command(h.path, args...), out: &output{}, done: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = h.env, p.out, p.out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(h.t, p.cmd.Start())

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// newUpHerd starts drover up on its embedded Redis.
+func newUpHerd(t *testing.T) (*testHerd, *process) {
+	t.Helper()
+	h := newTestHerd(t)
+	// The embedded Redis is chosen by not naming one.
+	var env []string
+	for _, line := range h.env {
+		if !strings.HasPrefix(line, "DROVER_REDIS=") {
+			env = append(env, line)
+		}
+	}
+	h.env = env
+	return h, h.up()
+}
+
+func (h *testHerd) up() *process {
+	h.t.Helper()
+	p := h.start("up")
+	require.Eventually(h.t, func() bool {
+		_, _, code := h.run("host", "list")
+		return code == 0
+	}, patience, 20*time.Millisecond)
+	return p
+}
+
+func TestRunExitsAsTheCommandDoes(t *testing.T) {
+	h, up := newUpHerd(t)
+	file := filepath.Join(h.cfg.Data, "note.txt")
+	require.NoError(t, os.WriteFile(file, []byte("a note\n"), 0o600))
+	for name, test := range map[string]struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string // a pattern
+	}{
+		"good":          {[]string{"run", "--", "echo", "hello"}, 0, "hello\n", `^$`},
+		"own code":      {[]string{"run", "--", "sh", "-c", "echo bad >&2; exit 7"}, 7, "", `^bad\n$`},
+		"time limit":    {[]string{"run", "--timeout", "200ms", "--", "sleep", "60"}, 124, "", `time limit of 200ms`},
+		"signal":        {[]string{"run", "--", "sh", "-c", "kill -TERM $$"}, 143, "", `SIGTERM`},
+		"no program":    {[]string{"run", "--", "no-such-program"}, 127, "", `no-such-program`},
+		"file":          {[]string{"run", "--file", file, "--", "cat", "note.txt"}, 0, "a note\n", `^$`},
+		"stdin":         {[]string{"run", "--stdin", file, "--", "cat"}, 0, "a note\n", `^$`},
+		"env":           {[]string{"run", "--env", "WORD=bird", "--", "sh", "-c", "echo $WORD"}, 0, "bird\n", `^$`},
+		"no command":    {[]string{"run"}, 2, "", `no command to run`},
+		"no pool":       {[]string{"run", "--pool", "nowhere", "--", "true"}, 3, "", `there is no pool nowhere`},
+		"bad class":     {[]string{"run", "--class", "best", "--", "true"}, 2, "", `high, normal or low`},
+		"bad size":      {[]string{"run", "--memory", "lots", "--", "true"}, 2, "", `64MiB`},
+		"over the pool": {[]string{"run", "--memory", "100GiB", "--", "true"}, 2, "", `more than pool default allows`},
+		"bad flag":      {[]string{"run", "--nosuch"}, 2, "", `nosuch`},
+		"bad setting":   {[]string{"run", "--poll", "soon", "--", "true"}, 2, "", `--poll`},
+		"no file":       {[]string{"run", "--file", "/no/such/file", "--", "true"}, 2, "", `/no/such/file`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, code := h.run(test.args...)
+			require.Equal(t, test.code, code, stderr)
+			require.Equal(t, test.stdout, stdout)
+			require.Regexp(t, regexp.MustCompile(test.stderr), stderr)
+		})
+	}
+	up.stop()
+	h.requireNothingLeft()
+}
+
+func TestClientCommands(t *testing.T) {
+	h, up := newUpHerd(t)
+	stdout, stderr, code := h.run("run", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
+	require.Equal(t, 3, code, stderr)
+	var result map[string]any
+	require.NoError(t, json.Unmarshal([]byte(stdout), &result))
+	for _, key := range []string{
+		"id", "state", "blame", "reason", "exit_code", "signal", "stdout", "stderr", "truncated", "score", "max_score",
+		"tests", "attempt", "host", "pool", "vm", "times", "usage",
+	} {
+		require.Contains(t, result, key)
+	}
+	require.Equal(t, "completed", result["state"])
+	require.Equal(t, "out\n", result["stdout"])
+	require.Equal(t, "err\n", result["stderr"])
+	for _, key := range []string{"cpu_ms", "wall_ms", "memory_peak_bytes"} {
+		require.Contains(t, result["usage"], key)
+	}
+	for _, key := range []string{"queued", "claimed", "started", "finished"} {
+		require.Contains(t, result["times"], key)
+	}
+	id := result["id"].(string)
+	out, errs, code := h.run("request", "output", id)
+	require.Zero(t, code)
+	require.Equal(t, "out\n", out)
+	require.Equal(t, "err\n", errs)
+	_, errs, code = h.run("request", "rerun", id)
+	require.Zero(t, code, errs)
+	h.awaitLeft(0)
+	row, err := h.herd.store.Get(context.Background(), id)
+	require.NoError(t, err)
+	require.Equal(t, 2, row.Result.Generation)
+
+	for _, args := range [][]string{
+		{"request", "list"}, {"request", "show", id}, {"vm", "list"}, {"host", "list"}, {"pool", "list"}, {"pool", "show", "default"}, {"doctor"},
+		{"pool", "set", "--warm", "1", "--memory", "64MiB", "--paused=false", "other"}, {"overseer", "--once"},
+	} {
+		text, errs, code := h.run(args...)
+		require.Zero(t, code, "%v: %s%s", args, text, errs)
+	}
+	for _, args := range [][]string{
+		{"request", "list", "--json"}, {"request", "show", "--json", id}, {"vm", "list", "--json"}, {"host", "list", "--json"},
+		{"pool", "list", "--json"}, {"pool", "show", "--json", "other"}, {"doctor", "--json"}, {"overseer", "--once", "--json"},
+	} {
+		text, errs, code := h.run(args...)
+		require.Zero(t, code, "%v: %s", args, errs)
+		require.True(t, json.Valid([]byte(text)), "%v printed %s", args, text)
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"request", "show", "nobody"}, 3, "nobody"},
+		{[]string{"request", "show"}, 2, "one argument"},
+		{[]string{"request", "cancel", id}, 4, "ended"},
+		{[]string{"request", "list", "--state", "gone"}, 2, "--state"},
+		{[]string{"pool", "show", "nowhere"}, 3, "nowhere"},
+		{[]string{"pool", "set", "--warm", "9", "--max", "3", "other"}, 2, "warm 9"},
+		{[]string{"pool", "set", "Bad Name"}, 2, "Bad Name"},
+		{[]string{"host", "drain", "nowhere"}, 3, "nowhere"},
+		{[]string{"host", "forget", "h1"}, 4, "h1"},
+	} {
+		_, errs, code := h.run(test.args...)
+		require.Equal(t, test.code, code, "%v: %s", test.args, errs)
+		require.Contains(t, errs, test.want)
+	}
+	up.stop()
+	h.requireNothingLeft()
+}
+
+func TestCtrlCCancelsForReal(t *testing.T) {
+	h, up := newUpHerd(t)
+	p := h.start("run", "--", "sh", "-c", "echo begun; sleep 3600")
+	require.Eventually(t, func() bool {
+		rows, err := h.herd.store.List(context.Background(), core.Filter{})
+		require.NoError(t, err)
+		out, _, _ := h.run("request", "list", "--json")
+		return len(rows) == 1 && strings.Contains(out, `"running"`)
+	}, patience, 20*time.Millisecond)
+	p.signal(syscall.SIGINT)
+	p.await()
+	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.out)
+	rows, err := h.herd.store.List(context.Background(), core.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, core.RequestCancelled, rows[0].State)
+	up.stop()
+	h.requireNothingLeft()
+}
+
+func TestUpKeepsEverythingThroughKill(t *testing.T) {
+	h, up := newUpHerd(t)
+	_, errs, code := h.run("pool", "set", "--paused", "default")
+	require.Zero(t, code, errs)
+	p := h.start("run", "--", "echo", "late")
+	require.Eventually(t, func() bool { return h.unfinished() == 1 }, patience, 10*time.Millisecond)
+	up.kill()
+	up = h.up()
+	out, errs, code := h.run("pool", "show", "--json", "default")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"paused": true`)
+	_, errs, code = h.run("pool", "set", "--paused=false", "default")
+	require.Zero(t, code, errs)
+	p.await()
+	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.out)
+	require.Contains(t, p.out.String(), "late\n")
+	_, errs, code = h.run("up")
+	require.Equal(t, exitRefused, code, "a second herd in one folder: %s", errs)
+	up.stop()
+	h.requireNothingLeft()
+}
+
+func TestWithoutAHerdItIsSaidHowToStartOne(t *testing.T) {
+	h := newTestHerd(t)
+	h.env = append(h.env, "DROVER_REDIS=unix:///no/such/socket")
+	_, errs, code := h.run("request", "list")
+	require.Equal(t, exitNoHerd, code)
+	require.Contains(t, errs, "drover up")
+}
+
+func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
+	h := newTestHerd(t)
+	out, errs, code := h.run("demo")
+	require.Zero(t, code, out+errs)
+	require.Contains(t, out, "all 10 submissions got the verdict")
+}
+
+func TestSubmitPrintsTheTests(t *testing.T) {
+	h := newTestHerd(t)
+	out, errs, code := h.run("submit", "--embedded", "--harness", "../../examples/ledger/harness",
+		"--submission", "../../examples/ledger/submissions/partly-right")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "8 of 12 points")
+	require.NotContains(t, out, "\x1b[", "colours on a terminal only")
+	_, errs, code = h.run("submit", "--embedded", "--harness", h.cfg.Data, "--submission", "../../examples/ledger/submissions/right")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "main")
+}
+
+func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	var all []*process
+	for _, role := range []string{"vmfactory", "testrunner", "taskrunner", "overseer"} {
+		p := h.start(role, "--listen", "127.0.0.1:0")
+		all = append(all, p)
+		address := regexp.MustCompile(`address="?(127\.0\.0\.1:\d+)`)
+		require.Eventually(t, func() bool { return address.MatchString(p.said()) }, patience, 10*time.Millisecond)
+		base := "http://" + address.FindStringSubmatch(p.said())[1]
+		require.Eventually(t, func() bool {
+			code, body := get(t, base+"/healthz")
+			return code == http.StatusOK && strings.Contains(body, "redis")
+		}, patience, 50*time.Millisecond, role)
+		code, body := get(t, base+"/metrics")
+		require.Equal(t, http.StatusOK, code)
+		require.Contains(t, body, "drover_herd_heartbeat_late_seconds", role)
+		require.Contains(t, body, "drover_herd_slots", role)
+	}
+	for _, p := range all {
+		p.stop()
+	}
+	h.requireNothingLeft()
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(url) //nolint:gosec,noctx // our own server
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode, string(body)
+}
