@@ -35,7 +35,9 @@ func (a *Agent) harden() error {
 		return fmt.Errorf("make it the parent of orphans: %w", err)
 	}
 	syscall.Umask(0o022)
-	deafen()
+	if a.cred.sys == nil {
+		deafen()
+	}
 	if err := closeOnExec(); err != nil {
 		return fmt.Errorf("keep descriptors from commands: %w", err)
 	}
@@ -47,7 +49,7 @@ func (a *Agent) harden() error {
 
 // deafen takes every signal that can be taken and drops it. A signal without a
 // handler is harmless to a PID namespace's init; the Go runtime has handlers for
-// most, and user code of the same uid could end the agent by one. Handlers, other
+// most, and user code could end an agent of its own uid by one. Handlers, other
 // than ignored signals, are not passed on to commands.
 func deafen() {
 	var all []os.Signal

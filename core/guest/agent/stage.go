@@ -102,10 +102,14 @@ type filling struct {
 	seen  map[string]seen
 	bytes int64
 	buf   []byte
+
+	here string   // the folder that the last file went to
+	dir  *os.Root // that folder; files come folder by folder, mostly
 }
 
 func (p *place) unpack(r io.Reader) error {
 	f := &filling{place: p, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
+	defer f.leave()
 	for {
 		e, err := wire.ReadEntry(r)
 		if err != nil {
@@ -139,24 +143,52 @@ func (f *filling) folder(e wire.Entry) error {
 
 func (f *filling) file(e wire.Entry, r io.Reader) error {
 	if f.bytes += e.Size; e.Size > f.limit || f.bytes > f.limit {
-		return core.Errorf(core.CodeLimit, "", "the archive for %s has more than %d bytes", f.name, f.limit)
+		return core.Errorf(core.CodeLimit, "", "the archive for %s has more than %d bytes", f.place.name, f.limit)
 	}
 	if err := f.take(e.Name, filed); err != nil {
 		return err
 	}
-	file, err := f.root.OpenFile(e.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	dir, err := f.enter(path.Dir(e.Name))
 	if err != nil {
 		return err
 	}
-	if err := f.write(file, e, r); err != nil {
+	// harden has set a umask that leaves these modes alone.
+	file, err := dir.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode(e.Mode))
+	if err != nil {
+		return err
+	}
+	if err := f.write(file, e.Size, r); err != nil {
 		_ = file.Close() // the first error is the one that counts
 		return err
 	}
 	return file.Close()
 }
 
-func (f *filling) write(file *os.File, e wire.Entry, r io.Reader) error {
-	for left := e.Size; left > 0; {
+// enter opens a folder of the place, unless it is the one it was in.
+func (f *filling) enter(name string) (*os.Root, error) {
+	if name == "." {
+		return f.root, nil
+	}
+	if f.dir == nil || f.here != name {
+		f.leave()
+		dir, err := f.root.OpenRoot(name)
+		if err != nil {
+			return nil, err
+		}
+		f.here, f.dir = name, dir
+	}
+	return f.dir, nil
+}
+
+func (f *filling) leave() {
+	if f.dir != nil {
+		_ = f.dir.Close()
+		f.dir = nil
+	}
+}
+
+func (f *filling) write(file *os.File, size int64, r io.Reader) error {
+	for left := size; left > 0; {
 		n, err := r.Read(f.buf[:min(left, int64(len(f.buf)))])
 		if n > 0 {
 			if _, werr := file.Write(f.buf[:n]); werr != nil {
@@ -168,10 +200,7 @@ func (f *filling) write(file *os.File, e wire.Entry, r io.Reader) error {
 			return err
 		}
 	}
-	if err := f.cred.own(file.Chown); err != nil {
-		return err
-	}
-	return file.Chmod(fileMode(e.Mode))
+	return f.cred.own(file.Chown)
 }
 
 // take notes what the path is to be, and makes the folders above it.

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"syscall"
 
 	"drover/core/guest/agent"
 	"drover/core/guest/wire"
@@ -46,8 +47,12 @@ func live() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if cfg.Lifeline {
+		// Waiting in the poller costs no thread.
+		if err := syscall.SetNonblock(wire.LifelineFD, true); err != nil {
+			return fmt.Errorf("use the lifeline: %w", err)
+		}
 		go func() {
-			_, _ = os.NewFile(wire.LifelineFD, "lifeline").Read(make([]byte, 1))
+			_, _ = os.NewFile(wire.LifelineFD, "lifeline").Read(make([]byte, 1)) // however it ends
 			cancel()
 		}()
 	}
