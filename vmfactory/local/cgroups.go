@@ -48,7 +48,11 @@ func findCgroups(setting, tag string) cgroups {
 		return cgroups{why: "this machine shows no cgroups in " + cgroupRoot}
 	}
 	if c.v2 {
-		if c.parent, c.has, c.why = delegated(setting); c.why != "" {
+		own, err := os.ReadFile("/proc/self/cgroup")
+		if err != nil {
+			return cgroups{why: "this machine does not say which cgroups a process is in"}
+		}
+		if c.parent, c.has, c.why = delegated(cgroupRoot, setting, string(own)); c.why != "" {
 			return c
 		}
 	} else {
@@ -80,19 +84,19 @@ func mounted(known *cgroup.Controllers) cgroup.Controllers {
 }
 
 // delegated finds a cgroup of version 2 whose children this process may make and
-// limit: the one that is set, or the nearest above its own.
-func delegated(setting string) (parent string, has cgroup.Controllers, why string) {
-	at := strings.TrimPrefix(filepath.Clean(setting), cgroupRoot)
+// limit: the one that is set, or the nearest above its own. Own is what the
+// kernel says of the process's cgroups.
+func delegated(root, setting, own string) (parent string, has cgroup.Controllers, why string) {
+	at := strings.TrimPrefix(filepath.Clean(setting), root)
 	if setting == "" {
-		text, err := os.ReadFile("/proc/self/cgroup")
-		_, own, ok := strings.Cut(string(text), "0::")
-		if err != nil || !ok {
+		_, path, ok := strings.Cut("\n"+own, "\n0::")
+		if !ok {
 			return "", has, "this process is in no cgroup of version 2"
 		}
-		at, _, _ = strings.Cut(own, "\n")
+		at, _, _ = strings.Cut(path, "\n")
 	}
 	for at = path.Clean("/" + at); ; at = path.Dir(at) {
-		folder := filepath.Join(cgroupRoot, at)
+		folder := filepath.Join(root, at)
 		text, err := os.ReadFile(filepath.Join(folder, "cgroup.subtree_control")) //nolint:gosec // of the kernel
 		if err == nil && writable(folder) && writable(filepath.Join(folder, "cgroup.procs")) {
 			for _, name := range strings.Fields(string(text)) {
@@ -102,6 +106,7 @@ func delegated(setting string) (parent string, has cgroup.Controllers, why strin
 			if has.Memory && has.Pids {
 				return strings.Trim(at, "/"), has, ""
 			}
+			has = cgroup.Controllers{}
 		}
 		if at == "/" || setting != "" {
 			return "", has, "no cgroup of this user passes the memory and pids controllers on: delegate one " +

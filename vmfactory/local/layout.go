@@ -27,8 +27,7 @@ var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/lib
 // settings are what programs need of the host's /etc: nothing of people, keys or
 // networks. Patterns, relative to /etc.
 var settings = []string{
-	"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "mime.types", "magic",
-	"protocols", "services", "fonts", "java*", "perl", "python*", "R", "texmf", "ghc", "php*", "lua*", "os-release",
+	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "java*", "perl", "python*", "R", "texmf",
 }
 
 // hidden tell of the host and of other VMs, and are of no use to a job.
@@ -244,13 +243,18 @@ func (l *layout) strays() error {
 		if err != nil {
 			continue // it points nowhere: it may do so in the VM as well
 		}
-		info, err := os.Stat(real)
-		if err != nil || !info.IsDir() || to == "/" || real == "/" || within(to, system) || within(to, private) || within(real, private) {
+		if info, err := os.Stat(real); err != nil || !info.IsDir() || !stray(to, real) {
 			continue
 		}
 		l.show(real, to, true, readOnly|unix.MOUNT_ATTR_NODEV)
 	}
 	return nil
+}
+
+// stray reports whether a link to a folder leads out of what a VM sees, to what
+// it may see; real is where the folder is in the end.
+func stray(to, real string) bool {
+	return to != "/" && real != "/" && !within(to, system) && !within(to, private) && !within(real, private)
 }
 
 // within reports whether a path is one of the folders or below one.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -14,8 +13,9 @@ import (
 	"drover/vmfactory/local/enter"
 )
 
-// The oldest kernel whose calls suffice: mount_setattr came with it.
-const oldestMajor, oldestMinor = 5, 12
+// The oldest kernel that suffices: mount_setattr came with 5.12, and since 5.14
+// RLIMIT_NPROC counts a user's processes for each user namespace by itself.
+const oldestMajor, oldestMinor = 5, 14
 
 // Ready goes the whole way into a VM once, short of the agent. Returns
 // UNAVAILABLE with what this machine forbids and how to mend it.
@@ -23,15 +23,15 @@ func (p *Provider) Ready(ctx context.Context) error {
 	unready := func(format string, args ...any) error {
 		return core.Errorf(core.CodeUnavailable, "", "this machine cannot make VMs: "+format, args...)
 	}
-	if name, old := kernel(); old {
-		return unready("Linux %s is too old; %d.%d or newer is needed", name, oldestMajor, oldestMinor)
+	if release := kernel(); tooOld(release) {
+		return unready("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
 	}
 	info, err := os.Stat("/proc/self/exe")
 	if err != nil {
 		return unready("/proc is not mounted (%v)", err)
 	}
 	const everybody = 0o001
-	if p.owners.mode != singleMode && info.Mode().Perm()&everybody == 0 {
+	if p.owners.mode == rangeMode && info.Mode().Perm()&everybody == 0 {
 		return unready("other users may not execute drover, and VMs have their own: chmod a+x %s", executable())
 	}
 	if _, err := filters(situation{}); err != nil {
@@ -41,10 +41,10 @@ func (p *Provider) Ready(ctx context.Context) error {
 	defer cancel()
 	said, err := p.rehearse(ctx)
 	if err != nil {
-		return unready("%v%s", err, because(err, p.owners.mode))
+		return unready("%v%s", err, because(err, p.owners.mode, sysctl))
 	}
 	if said != arrived {
-		return unready("%s%s", strings.TrimSpace(said), because(errors.New(said), p.owners.mode))
+		return unready("%s%s", strings.TrimSpace(said), because(errors.New(said), p.owners.mode, sysctl))
 	}
 	return nil
 }
@@ -114,22 +114,25 @@ func hear(out *os.File) (string, error) {
 	return string(said[:n]), nil
 }
 
-// because explains a failure by the settings that are known to cause it.
-func because(err error, m mode) string {
-	text := err.Error()
-	setting := func(path string) string {
-		value, err := os.ReadFile("/proc/sys/" + path) //nolint:gosec // of the kernel
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(value))
+// sysctl reads a setting of the kernel, "" if there is none of that name.
+func sysctl(name string) string {
+	value, err := os.ReadFile("/proc/sys/" + name) //nolint:gosec // of the kernel
+	if err != nil {
+		return ""
 	}
+	return strings.TrimSpace(string(value))
+}
+
+// because explains a failure by the settings that are known to cause it.
+func because(err error, m mode, setting func(name string) string) string {
+	text := err.Error()
+	ordinary := m != rangeMode
 	switch {
 	case setting("user/max_user_namespaces") == "0":
 		return ": user namespaces are switched off; switch them on with sysctl -w user.max_user_namespaces=15000"
-	case setting("kernel/unprivileged_userns_clone") == "0" && m != rangeMode:
+	case setting("kernel/unprivileged_userns_clone") == "0" && ordinary:
 		return ": only root may make user namespaces; allow it with sysctl -w kernel.unprivileged_userns_clone=1, or run drover as root"
-	case setting("kernel/apparmor_restrict_unprivileged_userns") == "1" && m != rangeMode:
+	case setting("kernel/apparmor_restrict_unprivileged_userns") == "1" && ordinary:
 		return ": AppArmor forbids user namespaces to programs without a profile; allow it with " +
 			"sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, give drover a profile with the rule userns, or run it as root"
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EUSERS):
@@ -137,26 +140,31 @@ func because(err error, m mode) string {
 	case strings.HasPrefix(text, string(enter.Mount)+" proc:"):
 		return ": this container hides parts of /proc, so none may be mounted in it; " +
 			"start it with --security-opt systempaths=unconfined (Docker, Podman) or privileged"
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOSYS), strings.Contains(text, unix.EPERM.Error()):
-		return ": something forbids namespaces or mounts here, most likely the container that drover runs in; " +
-			"start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or privileged, or run drover outside"
+	}
+	for _, refusal := range []error{unix.EPERM, unix.EACCES, unix.ENOSYS} {
+		if errors.Is(err, refusal) || strings.Contains(text, refusal.Error()) {
+			return ": something forbids namespaces or mounts here, most likely the container that drover runs in; " +
+				"start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or privileged, or run drover outside"
+		}
 	}
 	return ""
 }
 
-// kernel returns the kernel's release, and whether it is too old.
-func kernel() (string, bool) {
+// kernel returns the kernel's release.
+func kernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
-		return "of an unknown version", true
+		return ""
 	}
-	release := unix.ByteSliceToString(u.Release[:])
-	major, rest, _ := strings.Cut(release, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, aerr := strconv.Atoi(major)
-	b, berr := strconv.Atoi(strings.TrimRight(minor, "-+abcdefghijklmnopqrstuvwxyz"))
-	if errors.Join(aerr, berr) != nil {
-		return release, false // an odd name: the rehearsal shows what it can
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// tooOld reports whether a kernel's release is below the oldest that suffices. An
+// odd name passes: the rehearsal shows what it can.
+func tooOld(release string) bool {
+	var major, minor int
+	if n, err := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 || err != nil {
+		return false
 	}
-	return release, a < oldestMajor || a == oldestMajor && b < oldestMinor
+	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
 }

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,9 @@ func (s suite) limits(t *testing.T) {
 	t.Run("fork bomb", func(t *testing.T) {
 		t.Parallel()
 		v := armed(t, p, run, Pool())
+		peak := watch(t, v)
 		o := v.do(t, core.Limits{Timeout: 5 * time.Second}, "/bin/sh", "-c", "b() { b | b & b; }; b")
+		assert.LessOrEqual(t, peak(), 2*most.Pids, "the kernel stopped it, not somebody who came later")
 		assert.Contains(t, []string{core.LimitPids, core.LimitTime, core.LimitMemory, ""}, o.Limit(), "%s", o)
 		alive(t, v)
 	})
@@ -74,4 +77,25 @@ func (s suite) limits(t *testing.T) {
 		assert.Empty(t, running(mark), "the run has ended, so what it started has, too")
 		alive(t, v)
 	})
+}
+
+// watch asks a VM's agent again and again how many processes there are, and
+// returns the most when it is called.
+func watch(t *testing.T, v vm) func() int {
+	t.Helper()
+	ctx, stop := context.WithCancel(patient(t))
+	peak := make(chan int)
+	go func() {
+		most := 0
+		for ctx.Err() == nil {
+			if status, err := v.Status(ctx); err == nil {
+				most = max(most, status.Processes)
+			}
+		}
+		peak <- most
+	}()
+	return func() int {
+		stop()
+		return <-peak
+	}
 }

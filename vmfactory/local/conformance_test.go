@@ -1,4 +1,4 @@
-package local_test
+package local
 
 import (
 	"os"
@@ -11,28 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/vmfactory"
-	"drover/vmfactory/local"
 	"drover/vmfactory/providertest"
 )
 
 // cgroupSetting, in the environment, is the cgroup setting of the suite's providers.
 const cgroupSetting = "DROVER_TEST_CGROUP"
 
-// need skips a test at a desk that lacks something, and fails it in CI, which must not.
-func need(t *testing.T, ok bool, what string) {
-	t.Helper()
-	switch {
-	case ok:
-	case os.Getenv("CI") == "true":
-		require.Fail(t, "CI must have "+what)
-	default:
-		t.Skip("this test needs " + what)
-	}
-}
-
 func newLocal(t *testing.T, run string) vmfactory.Provider {
 	t.Helper()
-	p, err := local.New(local.Config{Run: run, Cgroup: os.Getenv(cgroupSetting)})
+	p, err := New(Config{Run: run, Cgroup: os.Getenv(cgroupSetting)})
 	require.NoError(t, err)
 	if err := p.Ready(t.Context()); err != nil {
 		require.NoError(t, p.Close())
@@ -54,7 +41,7 @@ const nobody = 65534
 func TestConformanceAs(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root, to become others")
 	t.Run("root without cgroups", func(t *testing.T) {
-		again(t, []string{"/proc/self/exe"}, nil, local.CgroupsOff)
+		again(t, []string{"/proc/self/exe"}, nil, CgroupsOff)
 	})
 	t.Run("an ordinary user", func(t *testing.T) {
 		again(t, []string{"/proc/self/exe"}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, "")

@@ -1,0 +1,110 @@
+package local
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"drover/core"
+)
+
+// floor starts a trivial program in the same namespaces and waits for its end:
+// what no way to make a VM can be faster than.
+func floor(b *testing.B) {
+	b.Helper()
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: born}
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func cycle(b *testing.B, p *Provider, id string) (create, prepare, destroy time.Duration) {
+	b.Helper()
+	began := time.Now()
+	if err := p.Create(b.Context(), id, core.DefaultPool("p")); err != nil {
+		b.Fatal(err)
+	}
+	created := time.Now()
+	if err := p.Prepare(b.Context(), id); err != nil {
+		b.Fatal(err)
+	}
+	prepared := time.Now()
+	if err := p.Destroy(b.Context(), id); err != nil {
+		b.Fatal(err)
+	}
+	return created.Sub(began), prepared.Sub(created), time.Since(prepared)
+}
+
+func benchProvider(b *testing.B, cgroup string) *Provider {
+	b.Helper()
+	p, err := New(Config{Run: b.TempDir(), Cgroup: cgroup})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = p.Close() })
+	if err := p.Ready(b.Context()); err != nil {
+		b.Skip(err)
+	}
+	cycle(b, p, "warm-up")
+	return p
+}
+
+func median(all []time.Duration) float64 {
+	slices.Sort(all)
+	return float64(all[len(all)/2].Microseconds()) / 1000
+}
+
+// BenchmarkCycle makes and destroys VMs, each beside one floor, and reports
+// medians in ms and how many floors a VM costs.
+func BenchmarkCycle(b *testing.B) {
+	for name, cgroup := range map[string]string{"cgroups": "", "no-cgroups": CgroupsOff} {
+		b.Run(name, func(b *testing.B) {
+			p := benchProvider(b, cgroup)
+			var create, prepare, destroy, whole, bare, ratio []time.Duration
+			for i := range b.N {
+				began := time.Now()
+				floor(b)
+				least := time.Since(began)
+				c, r, d := cycle(b, p, fmt.Sprint("vm-", i))
+				create, prepare, destroy = append(create, c), append(prepare, r), append(destroy, d)
+				whole, bare = append(whole, c+r+d), append(bare, least)
+				ratio = append(ratio, time.Duration(float64(c+r+d)/float64(least)*float64(time.Millisecond)))
+			}
+			for unit, all := range map[string][]time.Duration{
+				"create-ms": create, "prepare-ms": prepare, "destroy-ms": destroy, "whole-ms": whole, "floor-ms": bare, "x-floor": ratio,
+			} {
+				b.ReportMetric(median(all), unit)
+			}
+			p99 := whole[len(whole)*99/100] // sorted by now
+			b.ReportMetric(float64(p99.Microseconds())/1000, "p99-ms")
+		})
+	}
+}
+
+// BenchmarkMany makes VMs four at a time, and reports how many it makes and
+// destroys in a second.
+func BenchmarkMany(b *testing.B) {
+	const atOnce = 4
+	p := benchProvider(b, "")
+	b.ResetTimer()
+	var all sync.WaitGroup
+	next := make(chan int)
+	for range atOnce {
+		all.Go(func() {
+			for i := range next {
+				cycle(b, p, fmt.Sprint("vm-", i))
+			}
+		})
+	}
+	for i := range b.N {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "VMs/s")
+}

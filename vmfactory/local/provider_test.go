@@ -1,0 +1,254 @@
+package local
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/vmfactory"
+)
+
+// open returns a provider on a machine that can make VMs.
+func open(t *testing.T, cfg Config) *Provider {
+	t.Helper()
+	p, err := New(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	if err := p.Ready(t.Context()); err != nil {
+		need(t, false, "a machine that can make VMs: "+err.Error())
+	}
+	return p
+}
+
+// started makes a VM and returns its first process.
+func started(t *testing.T, p *Provider, id string) process {
+	t.Helper()
+	require.NoError(t, p.Create(t.Context(), id, core.DefaultPool("p")))
+	t.Cleanup(func() { require.NoError(t, p.Destroy(t.Context(), id)) })
+	require.NoError(t, p.Prepare(t.Context(), id))
+	who, err := p.init(id)
+	require.NoError(t, err)
+	return who
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, c := range map[string]struct {
+		cfg  Config
+		code core.Code
+	}{
+		"no folder":      {Config{}, core.CodeInvalid},
+		"negative cpus":  {Config{Run: t.TempDir(), CPUs: -1}, core.CodeInvalid},
+		"a file instead": {Config{Run: file}, core.CodeUnavailable},
+	} {
+		_, err := New(c.cfg)
+		assert.Equal(t, c.code, core.CodeOf(err), name)
+	}
+}
+
+func TestImage(t *testing.T) {
+	t.Parallel()
+	p := &Provider{}
+	image, err := p.Image(t.Context(), core.DefaultPool("p"))
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(image, "host:"), image)
+	pool := core.DefaultPool("p")
+	pool.Image = "debian"
+	_, err = p.Image(t.Context(), pool)
+	assert.True(t, core.Is(err, core.CodeInvalid))
+}
+
+// TestRecordIsBroken shows that what nobody can read is found and destroyed.
+func TestRecordIsBroken(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	who := started(t, p, "broken")
+	require.NoError(t, os.WriteFile(filepath.Join(p.folder("broken"), recordFile), []byte("{"), 0o600))
+	all, err := p.List(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []vmfactory.Instance{{ID: "broken", Used: true}}, all)
+	assert.True(t, core.Is(p.Check(t.Context(), "broken"), core.CodeBadVM))
+	require.NoError(t, p.Destroy(t.Context(), "broken"))
+	assert.False(t, isAlive(t, who))
+	assert.NoDirExists(t, p.folder("broken"))
+}
+
+// TestOthersFolders shows that the run folder may hold what is not a VM.
+func TestOthersFolders(t *testing.T) {
+	t.Parallel()
+	run := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(run, "other"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(run, "lock"), nil, 0o600))
+	killed := filepath.Join(run, makingPrefix+"vm-1")
+	require.NoError(t, os.Mkdir(killed, 0o700))
+	p, err := New(Config{Run: run})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	all, err := p.List(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, all)
+	assert.NoDirExists(t, killed, "what a killed creation left")
+	assert.DirExists(t, filepath.Join(run, "other"))
+}
+
+func TestAgentDies(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	who := started(t, p, "vm")
+	require.NoError(t, p.Check(t.Context(), "vm"))
+	require.NoError(t, who.kill(t.Context()))
+	err := p.Check(t.Context(), "vm")
+	assert.True(t, core.Is(err, core.CodeBadVM))
+	assert.ErrorContains(t, err, "dead")
+	all, err := p.List(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []vmfactory.Instance{{ID: "vm", Pool: "p", Used: true}}, all)
+}
+
+// TestAgentDoesNotStart shows that Prepare hears at once, and says why.
+func TestAgentDoesNotStart(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	require.NoError(t, p.Create(t.Context(), "vm", core.DefaultPool("p")))
+	defer func() { require.NoError(t, p.Destroy(t.Context(), "vm")) }()
+	r, err := p.read("vm")
+	require.NoError(t, err)
+	r.Pool.Limits.Disk = -1 // no size that tmpfs knows
+	require.NoError(t, writeJSON(filepath.Join(p.folder("vm"), recordFile), r))
+	err = p.Prepare(t.Context(), "vm")
+	assert.True(t, core.Is(err, core.CodeBadVM), "%v", err)
+	assert.ErrorContains(t, err, "mount tmp: invalid argument")
+}
+
+// TestSpawnerIsKilled shows that the process which starts VMs is not missed.
+func TestSpawnerIsKilled(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	first := started(t, p, "first")
+	require.NoError(t, p.spawn.cmd.Process.Kill())
+	second := started(t, p, "second")
+	assert.True(t, isAlive(t, first), "VMs do not belong to it")
+	assert.True(t, isAlive(t, second))
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	p, err := New(Config{Run: t.TempDir()})
+	require.NoError(t, err)
+	require.NoError(t, p.Create(t.Context(), "vm", core.DefaultPool("p")))
+	require.NoError(t, p.Close())
+	require.NoError(t, p.Close(), "again")
+	require.ErrorIs(t, p.Prepare(t.Context(), "vm"), errClosed)
+	require.NoError(t, p.Destroy(t.Context(), "vm"))
+}
+
+// tied, in the environment, makes TestTied the process that VMs are tied to.
+const tied = "DROVER_TEST_TIED"
+
+// TestTied kills the process that VMs are tied to: they end with it.
+func TestTied(t *testing.T) {
+	t.Parallel()
+	if run := os.Getenv(tied); run != "" {
+		p, err := New(Config{Run: run, TieToProcess: true})
+		require.NoError(t, err)
+		require.NoError(t, p.Create(t.Context(), "vm", core.DefaultPool("p")))
+		require.NoError(t, p.Prepare(t.Context(), "vm"))
+		_, err = os.Stdout.WriteString("\nready\n")
+		require.NoError(t, err)
+		select {}
+	}
+	p := open(t, Config{Run: t.TempDir()})
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestTied$") //nolint:gosec // ourselves
+	cmd.Env = append(os.Environ(), tied+"="+p.cfg.Run)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines, ready := bufio.NewScanner(out), false
+	for !ready && lines.Scan() {
+		ready = lines.Text() == "ready"
+	}
+	require.True(t, ready)
+	who, err := p.init("vm")
+	require.NoError(t, err)
+	fd, err := who.open()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, fd, 0, "it lives")
+	defer closeFD(fd)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	ended, err := waitEnd(fd, time.Minute)
+	require.NoError(t, err)
+	assert.True(t, ended)
+	require.NoError(t, p.Destroy(t.Context(), "vm"))
+}
+
+// TestAgentIsBound looks at a VM's first process from outside.
+func TestAgentIsBound(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	who := started(t, p, "vm")
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", who.PID))
+	require.NoError(t, err)
+	has := map[string]string{}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		key, value, _ := strings.Cut(line, ":")
+		has[key] = strings.TrimSpace(value)
+	}
+	caps := uint64(kept)
+	if p.owners.mode == singleMode {
+		caps = 0
+	}
+	for _, set := range []string{"CapPrm", "CapEff", "CapBnd"} {
+		assert.Equal(t, fmt.Sprintf("%016x", caps), has[set], set)
+	}
+	assert.Equal(t, fmt.Sprintf("%016x", 0), has["CapInh"])
+	assert.Equal(t, fmt.Sprintf("%016x", 0), has["CapAmb"])
+	assert.Equal(t, "1", has["NoNewPrivs"])
+	assert.Equal(t, "2", has["Seccomp"], "a filter is in force")
+	r, err := p.read("vm")
+	require.NoError(t, err)
+	uids, _ := p.owners.maps(r.Place)
+	assert.Equal(t, strings.Repeat(fmt.Sprintf("%d\t", uids[0].outside), 4), has["Uid"]+"\t")
+	for _, space := range []string{"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"} {
+		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", who.PID, space))
+		if err != nil { // the agent is closed to an ordinary user
+			continue
+		}
+		ours, err := os.Readlink("/proc/self/ns/" + space)
+		require.NoError(t, err)
+		if space != "cgroup" || p.cgroups.any() {
+			assert.NotEqual(t, ours, theirs, space)
+		}
+	}
+}
+
+// TestHidden shows that what tells of the host is empty, if it is there.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	started(t, p, "vm")
+	c, err := guest.Dial(p.folder("vm"))
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Assign(t.Context(), "test"))
+	script := "cd /proc"
+	for _, name := range hidden {
+		script += "; cat " + name + " 2>/dev/null"
+	}
+	var said strings.Builder
+	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", script + "; echo end"}}, func(_ string, text []byte) { said.Write(text) })
+	require.NoError(t, err)
+	assert.Equal(t, "end\n", said.String())
+}

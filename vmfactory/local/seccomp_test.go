@@ -1,0 +1,138 @@
+package local
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/elastic/go-seccomp-bpf/arch"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// judge runs the filters over a call, as the kernel would, and returns the errno
+// that it ends with, or 0.
+func judge(t *testing.T, programs [][]byte, id arch.AuditArch, number int, args ...uint64) unix.Errno {
+	t.Helper()
+	// The package's machine loads words as a network has them, so they are put there so.
+	data := make([]byte, 64)
+	binary.BigEndian.PutUint32(data[0:], uint32(number)) //nolint:gosec // a call's number
+	binary.BigEndian.PutUint32(data[4:], uint32(id))
+	for i, a := range args {
+		low, high := 16+8*i, 20+8*i
+		if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
+			low, high = high, low
+		}
+		binary.BigEndian.PutUint32(data[low:], uint32(a)) //nolint:gosec // its lower half
+		binary.BigEndian.PutUint32(data[high:], uint32(a>>32))
+	}
+	for _, program := range programs {
+		var all []bpf.Instruction
+		for ; len(program) > 0; program = program[8:] {
+			all = append(all, bpf.RawInstruction{
+				Op: binary.NativeEndian.Uint16(program), Jt: program[2], Jf: program[3], K: binary.NativeEndian.Uint32(program[4:]),
+			}.Disassemble())
+		}
+		vm, err := bpf.NewVM(all)
+		require.NoError(t, err)
+		verdict, err := vm.Run(data)
+		require.NoError(t, err)
+		const allow, errno = 0x7fff0000, 0x00050000
+		if uint32(verdict) == allow { //nolint:gosec // as the kernel reads it
+			continue
+		}
+		require.Equal(t, uint32(errno), uint32(verdict)&0xffff0000) //nolint:gosec // as the kernel reads it
+		return unix.Errno(verdict & 0xffff)
+	}
+	return 0
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	native, err := arch.GetInfo("")
+	require.NoError(t, err)
+	const low = 1 << 32 // what the kernel cuts off an int
+	for name, c := range map[string]struct {
+		call string
+		args []uint64
+		in   situation
+		want unix.Errno
+	}{
+		"a file":                       {call: "openat", want: 0},
+		"a process":                    {call: "clone", args: []uint64{uint64(unix.SIGCHLD)}, want: 0},
+		"a thread":                     {call: "clone", args: []uint64{unix.CLONE_VM | unix.CLONE_THREAD | unix.CLONE_SIGHAND}, want: 0},
+		"a user namespace":             {call: "clone", args: []uint64{unix.CLONE_NEWUSER | uint64(unix.SIGCHLD)}, want: unix.EPERM},
+		"a time namespace":             {call: "clone", args: []uint64{unix.CLONE_NEWTIME}, want: unix.EPERM},
+		"clone3":                       {call: "clone3", want: unix.ENOSYS},
+		"unshare":                      {call: "unshare", args: []uint64{0}, want: unix.EPERM},
+		"a mount":                      {call: "mount", want: unix.EPERM},
+		"the new mount calls":          {call: "fsopen", want: unix.EPERM},
+		"tracing":                      {call: "ptrace", want: unix.EPERM},
+		"io_uring":                     {call: "io_uring_setup", want: unix.ENOSYS},
+		"an internet socket":           {call: "socket", args: []uint64{unix.AF_INET}, want: 0},
+		"a unix socket":                {call: "socketpair", args: []uint64{unix.AF_UNIX}, want: 0},
+		"a socket to the hypervisor":   {call: "socket", args: []uint64{unix.AF_VSOCK}, want: unix.EAFNOSUPPORT},
+		"the same, dressed up":         {call: "socket", args: []uint64{unix.AF_VSOCK | low}, want: unix.EAFNOSUPPORT},
+		"a terminal's input":           {call: "ioctl", args: []uint64{0, unix.TIOCSTI}, want: unix.EPERM},
+		"a terminal's input, dressed":  {call: "ioctl", args: []uint64{0, unix.TIOCSTI | low}, want: unix.EPERM},
+		"a terminal's size":            {call: "ioctl", args: []uint64{0, unix.TIOCGWINSZ}, want: 0},
+		"a signal":                     {call: "kill", args: []uint64{1, 15}, want: 0},
+		"a signal to the agent":        {call: "kill", args: []uint64{1, 15}, in: situation{oneUser: true}, want: unix.EPERM},
+		"a signal to the agent, cut":   {call: "kill", args: []uint64{1 | low, 15}, in: situation{oneUser: true}, want: unix.EPERM},
+		"a signal to a child":          {call: "kill", args: []uint64{3, 15}, in: situation{oneUser: true}, want: 0},
+		"a queued signal":              {call: "rt_sigqueueinfo", args: []uint64{3, 15}, in: situation{oneUser: true}, want: unix.EPERM},
+		"its own limits":               {call: "prlimit64", args: []uint64{0, 7}, in: situation{oneUser: true}, want: 0},
+		"the agent's limits":           {call: "prlimit64", args: []uint64{1, 7}, in: situation{oneUser: true}, want: unix.EPERM},
+		"its own niceness":             {call: "setpriority", args: []uint64{0, 0, 19}, in: situation{oneUser: true}, want: 0},
+		"its user's niceness":          {call: "setpriority", args: []uint64{unix.PRIO_USER, 0, 19}, in: situation{oneUser: true}, want: unix.EPERM},
+		"a chosen signal for a pipe":   {call: "fcntl", args: []uint64{3, unix.F_SETSIG, 11}, in: situation{oneUser: true}, want: unix.EPERM},
+		"closing at exec":              {call: "fcntl", args: []uint64{3, unix.F_SETFD, 1}, in: situation{oneUser: true}, want: 0},
+		"memory without a file":        {call: "memfd_create", want: 0},
+		"memory without an owner":      {call: "memfd_create", in: situation{watched: true}, want: unix.ENOSYS},
+		"memory without an owner, too": {call: "shmget", in: situation{watched: true}, want: unix.ENOSYS},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			programs, err := filters(c.in)
+			require.NoError(t, err)
+			number, known := native.SyscallNames[c.call]
+			require.True(t, known)
+			assert.Equal(t, c.want, judge(t, programs, native.ID, number, c.args...))
+		})
+	}
+}
+
+func TestFiltersKnowOneArchitecture(t *testing.T) {
+	t.Parallel()
+	programs, err := filters(situation{})
+	require.NoError(t, err)
+	native, err := arch.GetInfo("")
+	require.NoError(t, err)
+	read := native.SyscallNames["read"]
+	assert.Zero(t, judge(t, programs, native.ID, read))
+	for _, other := range []*arch.Info{arch.I386, arch.ARM, arch.AARCH64, arch.X86_64} {
+		if other.ID != native.ID {
+			assert.Equal(t, unix.ENOSYS, judge(t, programs, other.ID, read), other.Name)
+		}
+	}
+	const x32 = 0x40000000
+	assert.Equal(t, unix.ENOSYS, judge(t, programs, native.ID, read|x32), "the other calls of the same architecture")
+	assert.Equal(t, unix.ENOSYS, judge(t, programs, native.ID, 5000), "calls that are not there yet")
+}
+
+// TestFilterNames finds names that are misspelt: each is a call of some architecture.
+func TestFilterNames(t *testing.T) {
+	t.Parallel()
+	newer := map[string]bool{"open_tree_attr": true} // than the library's lists
+	for _, list := range [][]string{refused, absent, uncounted, oneUserRefused} {
+		for _, name := range list {
+			known := newer[name]
+			for _, a := range []*arch.Info{arch.X86_64, arch.AARCH64, arch.I386, arch.ARM} {
+				_, ok := a.SyscallNames[name]
+				known = known || ok
+			}
+			assert.True(t, known, name)
+		}
+	}
+}
