@@ -346,3 +346,53 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 	h.requireOnce(ids)
 	h.requireNothingLeft()
 }
+
+func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	ctx := context.Background()
+	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
+	second, third := h.start("vmfactory", "--host", "h2"), h.start("testrunner", "--host", "h2")
+	ids := h.submit(8, "sleep", "3")
+	on := func(host string) int {
+		n := 0
+		owners, err := h.herd.redis.ListOwners(ctx)
+		require.NoError(t, err)
+		for _, o := range owners {
+			if o.Host == host && o.Role == core.RoleTestrunner {
+				n += o.Slots
+			}
+		}
+		return n
+	}
+	require.Eventually(t, func() bool { return on("h1") > 0 && on("h2") > 0 }, patience, 5*time.Millisecond)
+	second.kill()
+	third.kill()
+	h.awaitLeft(0)
+	hosts, err := h.herd.redis.ListHosts(ctx)
+	require.NoError(t, err)
+	states := map[string]core.HostState{}
+	for _, host := range hosts {
+		states[host.Name] = host.State
+	}
+	require.Equal(t, map[string]core.HostState{"h1": core.HostUp, "h2": core.HostDown}, states)
+	moved := 0
+	for _, id := range ids {
+		row, err := h.herd.store.Get(ctx, id)
+		require.NoError(t, err)
+		if row.Result.Attempt > 1 {
+			moved++
+			require.Equal(t, "h1", row.Result.Host)
+		}
+	}
+	require.Positive(t, moved)
+	_, errs, code := h.run("host", "forget", "h2")
+	require.Zero(t, code, errs)
+	for _, p := range []*process{runner, factory, watch} {
+		p.stop()
+	}
+	h.requireOnce(ids)
+	h.requireNothingLeft()
+	_, errs, code = h.run("vmfactory", "--host", "h2", "--destroy-vms")
+	require.Zero(t, code, errs)
+}
