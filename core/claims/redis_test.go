@@ -108,6 +108,7 @@ func TestDesksShareAHerd(t *testing.T) {
 		owners, err := h.Store.ListOwners(t.Context())
 		require.NoError(t, err)
 		require.Len(t, owners, 2, "only the fixture's own are left: %v", owners)
+		coretest.RequireSound(t, h.Store)
 	})
 }
 
@@ -150,23 +151,11 @@ func TestBellsAloneBringWork(t *testing.T) {
 			d.Drain()
 		}
 		workers.Wait()
-		closeOn(t, b, h, desks...)
+		for _, d := range desks {
+			closeDesk(t, d)
+		}
+		coretest.RequireSound(t, h.Store)
 	})
-}
-
-// closeOn closes desks that sit in a long Wait: with a ring for each, because
-// the client does not leave a blocked read before its time.
-func closeOn(t *testing.T, b *coretest.Backend, h *coretest.Herd, desks ...*claims.Desk) {
-	t.Helper()
-	var all sync.WaitGroup
-	for _, d := range desks {
-		all.Go(func() {
-			if err := d.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
 }
 
 func TestCancelAndFenceOnRedis(t *testing.T) {
@@ -191,6 +180,25 @@ func TestCancelAndFenceOnRedis(t *testing.T) {
 		<-second.Cancelled
 		_, err = d.Finish(t.Context(), second, core.OutcomeDone)
 		require.Equal(t, core.CodeFenced, core.CodeOf(err))
-		closeOn(t, b, h, d)
+		closeDesk(t, d)
+	})
+}
+
+func TestCallWithoutAWishPassesARingOn(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		bell := b.Namespace + ":bell:h1"
+		rings := func() int64 { return b.Admin.LLen(t.Context(), bell).Val() }
+		take := func() { require.NoError(t, b.Admin.Del(t.Context(), bell).Err()) }
+		take()
+		h.Exchange(t, 1, 0)
+		require.Zero(t, rings(), "no VM: nobody needs to look")
+		h.AddVMs(t, 2)
+		take()
+		h.Exchange(t, 2, 0)
+		require.EqualValues(t, 1, rings())
+		h.Exchange(t, 3, 0)
+		require.EqualValues(t, 1, rings(), "a bell holds one ring")
 	})
 }
