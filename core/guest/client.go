@@ -19,6 +19,9 @@ import (
 	"drover/core/guest/wire"
 )
 
+// errSilent is why an agent that says nothing any more is given up.
+var errSilent = errors.New("the agent has fallen silent")
+
 // Client talks to one VM's agent. It is safe for concurrent use.
 type Client struct {
 	vm         string
@@ -26,7 +29,7 @@ type Client struct {
 	secret     string
 	http       http.Client
 	assignment atomic.Value  // string; on whose behalf the client stages and runs
-	silence    time.Duration // after which a run's agent is given up
+	silence    time.Duration // after which an agent is given up
 }
 
 // Dial reads the secret of the VM in dir and prepares to talk to its agent. It
@@ -83,6 +86,8 @@ func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 // Status asks the agent for its state. Returns BADVM if it does not answer.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
+	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, errSilent)
+	defer cancel()
 	err := c.call(ctx, http.MethodGet, wire.PathStatus, nil, &s)
 	return s, err
 }
@@ -95,6 +100,8 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInvalid, c.vm, "assign VM %s", c.vm)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, errSilent)
+	defer cancel()
 	if err := c.call(ctx, http.MethodPut, wire.PathAssignment, bytes.NewReader(body), nil); err != nil {
 		return err
 	}
@@ -105,6 +112,8 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 // Kill kills everything in the VM but the agent and returns when it is dead. A
 // run that was under way reports its end. Returns BADVM if something does not die.
 func (c *Client) Kill(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, wire.Stall+c.silence, errSilent)
+	defer cancel()
 	return c.call(ctx, http.MethodPost, wire.PathKill, nil, nil)
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -118,38 +117,6 @@ func TestCommandMayKillItself(t *testing.T) {
 	}
 }
 
-// The filter that a provider hands over binds commands from their first instruction.
-func TestSeccompFilter(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, kind string) {
-		v := assigned(t, kind, func(c *guest.Config) { c.Seccomp = denyMkdir() })
-		_, o := v.sh(t, "grep ^Seccomp: /proc/self/status | tr '\t' ' '; mkdir here 2>/dev/null || echo refused; (mkdir there) 2>/dev/null || echo refused", nil)
-		assert.Equal(t, "Seccomp: 2\nrefused\nrefused\n", string(o.out))
-	})
-}
-
-// denyMkdir is a filter that refuses to make folders.
-func denyMkdir() []byte {
-	const (
-		loadWord  = 0x20 // BPF_LD | BPF_W | BPF_ABS
-		jumpEqual = 0x15 // BPF_JMP | BPF_JEQ | BPF_K
-		giveBack  = 0x06 // BPF_RET | BPF_K
-		allow     = 0x7fff0000
-		refuse    = 0x00050000 | uint32(syscall.EPERM)
-	)
-	var code []byte
-	add := func(op uint16, yes, no byte, k uint32) {
-		code = append(code, byte(op), byte(op>>8), yes, no, byte(k), byte(k>>8), byte(k>>16), byte(k>>24))
-	}
-	add(loadWord, 0, 0, 0) // the number of the system call
-	for i, nr := range mkdirCalls {
-		add(jumpEqual, byte(len(mkdirCalls)-i), 0, nr) //nolint:gosec // two of them
-	}
-	add(giveBack, 0, 0, allow)
-	add(giveBack, 0, 0, refuse)
-	return code
-}
-
 // The end of the lifeline is the end of the VM.
 func TestLifeline(t *testing.T) {
 	t.Parallel()
@@ -179,8 +146,6 @@ func TestBadConfig(t *testing.T) {
 		"user code needs a uid":       func(c *guest.Config) { c.UID = 0 },
 		"is not absolute":             func(c *guest.Config) { c.Home = "home" },
 		"no such file":                func(c *guest.Config) { c.Home = "/no/such/home" },
-		"is not a list of at most":    func(c *guest.Config) { c.Seccomp = make([]byte, 9) },
-		"load the seccomp filter":     func(c *guest.Config) { c.Seccomp = make([]byte, 8) },
 		"is not of the form NAME=val": func(c *guest.Config) { c.Env = []string{"x"} },
 	} {
 		t.Run(name, func(t *testing.T) {

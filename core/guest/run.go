@@ -14,14 +14,8 @@ import (
 	"drover/core/guest/wire"
 )
 
-// killTime bounds the kill after a run that was given up.
-const killTime = 15 * time.Second
-
-// errSilent ends a run whose agent says nothing any more.
-var errSilent = errors.New("the agent has fallen silent")
-
 // Run runs a command and hands its output to sink as it comes, one call at a
-// time; the bytes are sink's only until it returns. Run returns when everything
+// time; the bytes are sink's only until it returns, and a nil sink drops them. Run returns when everything
 // that the command started is dead. Returns INVALID or LIMIT for a command that
 // cannot be started, CONFLICT if one is running or the VM is not assigned to c,
 // BADVM if the VM fails. If ctx ends, everything in the VM is killed first and
@@ -30,6 +24,9 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	body, err := c.encode(run)
 	if err != nil {
 		return Exit{}, err
+	}
+	if sink == nil {
+		sink = func(string, []byte) {}
 	}
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
@@ -40,10 +37,8 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 		return exit, err
 	}
 	// The agent kills by itself once it notices; this waits until it has.
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
-	defer cancel()
 	give(nil)
-	if kerr := c.Kill(after); kerr != nil {
+	if kerr := c.Kill(context.WithoutCancel(ctx)); kerr != nil {
 		return Exit{}, kerr
 	}
 	return Exit{}, c.broken(ctx, err)

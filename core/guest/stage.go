@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"drover/core"
 	"drover/core/guest/wire"
@@ -20,9 +21,13 @@ import (
 // that is too large, too deep or has too many entries; CONFLICT for a place that
 // is taken; and what the stream's Read returned if that failed.
 func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) error {
-	from := &source{r: archive}
+	call, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	patience := 4 * c.silence // a refused archive of thousands of files takes a while to remove
+	from := &source{r: archive, silence: time.AfterFunc(patience, func() { give(errSilent) }), most: patience}
+	defer from.silence.Stop()
 	entries := newEntries(from)
-	err := c.call(ctx, http.MethodPut, wire.PathStage+place, entries, nil)
+	err := c.call(call, http.MethodPut, wire.PathStage+place, entries, nil)
 	switch {
 	case err == nil || core.Is(err, core.CodeBadVM) || core.Is(err, core.CodeUnavailable):
 		return err
@@ -34,13 +39,18 @@ func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) err
 	return err
 }
 
-// source remembers why reading failed, which is not the archive's fault.
+// source is the archive's stream. It remembers why reading failed, which is not
+// the archive's fault, and counts the time between reads as the agent's silence.
 type source struct {
-	r   io.Reader
-	err error
+	r       io.Reader
+	err     error
+	silence *time.Timer
+	most    time.Duration
 }
 
 func (s *source) Read(b []byte) (int, error) {
+	s.silence.Stop()
+	defer s.silence.Reset(s.most)
 	n, err := s.r.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err

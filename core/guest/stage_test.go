@@ -99,50 +99,43 @@ func TestStageRefuses(t *testing.T) {
 	v := assigned(t, plain, func(c *guest.Config) { c.Limits.Disk = 1 << 20 })
 	place := filepath.Join(v.home, "work")
 	deep := strings.Repeat("d/", 33) + "f"
-	many := make([]entry, 0, 8300)
-	for i := range 8300 {
-		many = append(many, file(fmt.Sprint("f", i), ""))
-	}
 	fan := make([]entry, 0, 300)
 	for i := range 300 {
 		fan = append(fan, file(fmt.Sprintf("%d/%s", i, deep[len(deep)-59:]), ""))
 	}
-	lies := file("f", "x")
-	lies.Format = tar.FormatPAX
 	for name, c := range map[string]struct {
 		code    core.Code
 		entries []entry
 	}{
-		"absolute":                {core.CodeInvalid, []entry{file("/etc/passwd", "x")}},
-		"absolute folder":         {core.CodeInvalid, []entry{folder("/etc/")}},
-		"absolute behind dot":     {core.CodeInvalid, []entry{file(".//etc/passwd", "x")}},
-		"parent":                  {core.CodeInvalid, []entry{file("../up", "x")}},
-		"parent inside":           {core.CodeInvalid, []entry{file("a/../../up", "x")}},
-		"parent at the end":       {core.CodeInvalid, []entry{folder("a/..")}},
-		"dot inside":              {core.CodeInvalid, []entry{file("a/./b", "x")}},
-		"file called dot":         {core.CodeInvalid, []entry{file(".", "x")}},
-		"empty part":              {core.CodeInvalid, []entry{file("a//b", "x")}},
-		"symbolic link":           {core.CodeInvalid, []entry{link(tar.TypeSymlink, "l", "/etc/passwd")}},
-		"link, then through it":   {core.CodeInvalid, []entry{link(tar.TypeSymlink, "l", "/tmp"), file("l/x", "x")}},
-		"hard link":               {core.CodeInvalid, []entry{file("f", "x"), link(tar.TypeLink, "l", "f")}},
-		"pipe":                    {core.CodeInvalid, []entry{link(tar.TypeFifo, "p", "")}},
-		"character device":        {core.CodeInvalid, []entry{link(tar.TypeChar, "c", "")}},
-		"block device":            {core.CodeInvalid, []entry{link(tar.TypeBlock, "b", "")}},
-		"twice":                   {core.CodeInvalid, []entry{file("f", "x"), file("f", "y")}},
-		"twice by another name":   {core.CodeInvalid, []entry{file("f", "x"), file("./f", "y")}},
-		"folder twice":            {core.CodeInvalid, []entry{folder("d/"), folder("d")}},
-		"file as folder":          {core.CodeInvalid, []entry{file("f", "x"), file("f/g", "y")}},
-		"folder as file":          {core.CodeInvalid, []entry{file("f/g", "x"), file("f", "y")}},
-		"named folder as file":    {core.CodeInvalid, []entry{folder("f"), file("f", "y")}},
-		"control character":       {core.CodeInvalid, []entry{file("a\x1b[31mb", "x")}},
-		"new line":                {core.CodeInvalid, []entry{file("a\nb", "x")}},
-		"long part":               {core.CodeLimit, []entry{file(strings.Repeat("x", 256), "x")}},
-		"long name":               {core.CodeLimit, []entry{file(strings.Repeat("x/", 10)+strings.Repeat("y", 500), "x")}},
-		"deep":                    {core.CodeLimit, []entry{file(deep, "x")}},
-		"many":                    {core.CodeLimit, many},
-		"many by what is implied": {core.CodeLimit, fan},
-		"one large":               {core.CodeLimit, []entry{file("f", strings.Repeat("x", 1<<20+1))}},
-		"large together":          {core.CodeLimit, []entry{file("f", strings.Repeat("x", 1<<19)), file("g", strings.Repeat("x", 1<<19)), file("h", "x")}},
+		"absolute":              {core.CodeInvalid, []entry{file("/etc/passwd", "x")}},
+		"absolute folder":       {core.CodeInvalid, []entry{folder("/etc/")}},
+		"absolute behind dot":   {core.CodeInvalid, []entry{file(".//etc/passwd", "x")}},
+		"parent":                {core.CodeInvalid, []entry{file("../up", "x")}},
+		"parent inside":         {core.CodeInvalid, []entry{file("a/../../up", "x")}},
+		"parent at the end":     {core.CodeInvalid, []entry{folder("a/..")}},
+		"dot inside":            {core.CodeInvalid, []entry{file("a/./b", "x")}},
+		"file called dot":       {core.CodeInvalid, []entry{file(".", "x")}},
+		"empty part":            {core.CodeInvalid, []entry{file("a//b", "x")}},
+		"symbolic link":         {core.CodeInvalid, []entry{link(tar.TypeSymlink, "l", "/etc/passwd")}},
+		"link, then through it": {core.CodeInvalid, []entry{link(tar.TypeSymlink, "l", "/tmp"), file("l/x", "x")}},
+		"hard link":             {core.CodeInvalid, []entry{file("f", "x"), link(tar.TypeLink, "l", "f")}},
+		"pipe":                  {core.CodeInvalid, []entry{link(tar.TypeFifo, "p", "")}},
+		"character device":      {core.CodeInvalid, []entry{link(tar.TypeChar, "c", "")}},
+		"block device":          {core.CodeInvalid, []entry{link(tar.TypeBlock, "b", "")}},
+		"twice":                 {core.CodeInvalid, []entry{file("f", "x"), file("f", "y")}},
+		"twice by another name": {core.CodeInvalid, []entry{file("f", "x"), file("./f", "y")}},
+		"folder twice":          {core.CodeInvalid, []entry{folder("d/"), folder("d")}},
+		"file as folder":        {core.CodeInvalid, []entry{file("f", "x"), file("f/g", "y")}},
+		"folder as file":        {core.CodeInvalid, []entry{file("f/g", "x"), file("f", "y")}},
+		"named folder as file":  {core.CodeInvalid, []entry{folder("f"), file("f", "y")}},
+		"control character":     {core.CodeInvalid, []entry{file("a\x1b[31mb", "x")}},
+		"new line":              {core.CodeInvalid, []entry{file("a\nb", "x")}},
+		"long part":             {core.CodeLimit, []entry{file(strings.Repeat("x", 256), "x")}},
+		"long name":             {core.CodeLimit, []entry{file(strings.Repeat("x/", 10)+strings.Repeat("y", 500), "x")}},
+		"deep":                  {core.CodeLimit, []entry{file(deep, "x")}},
+		"many, most implied":    {core.CodeLimit, fan},
+		"one large":             {core.CodeLimit, []entry{file("f", strings.Repeat("x", 1<<20+1))}},
+		"large together":        {core.CodeLimit, []entry{file("f", strings.Repeat("x", 1<<19)), file("g", strings.Repeat("x", 1<<19)), file("h", "x")}},
 	} {
 		good := []entry{file("good/one", "1"), folder("good/two")}
 		err := v.client.Stage(context.Background(), "work", archive(t, append(good, c.entries...)...))

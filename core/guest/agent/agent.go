@@ -32,8 +32,9 @@ type Agent struct {
 
 	mu         sync.Mutex
 	assignment string
-	busy       bool // a stage or a run is under way
-	job        *job // the run that is under way
+	busy       bool  // a stage or a run is under way
+	job        *job  // the run that is under way
+	bad        error // why the VM can do nothing more
 }
 
 // Serve is the agent's life: it hardens its process, takes calls on the
@@ -54,8 +55,8 @@ func Serve(ctx context.Context, listener int, cfg wire.Config) error {
 	if err := a.harden(); err != nil {
 		return fmt.Errorf("harden the agent: %w", err)
 	}
-	defer a.tree.killAll()
-	return a.listen(ctx, sock)
+	err = a.listen(ctx, sock)
+	return errors.Join(err, a.tree.killAll())
 }
 
 func newAgent(cfg wire.Config) (*Agent, error) {
@@ -83,8 +84,6 @@ func checkConfig(cfg wire.Config) error {
 		return errors.New("the secret must have 16 to 256 bytes")
 	case cfg.UID <= 0 || cfg.GID <= 0:
 		return errors.New("user code needs a uid and a gid other than 0")
-	case len(cfg.Seccomp)%8 != 0 || len(cfg.Seccomp)/8 > wire.MaxSeccomp:
-		return fmt.Errorf("the seccomp filter of %d bytes is not a list of at most %d instructions", len(cfg.Seccomp), wire.MaxSeccomp)
 	case !strings.HasPrefix(cfg.Home, "/"):
 		return fmt.Errorf("the home %q is not absolute", cfg.Home)
 	}
@@ -148,6 +147,8 @@ func (a *Agent) begin(assignment string, j *job) error {
 	switch {
 	case a.assignment == "" || a.assignment != assignment:
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is not assigned to %q", a.cfg.VM, assignment)
+	case a.bad != nil:
+		return a.bad
 	case a.busy:
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is busy; it does one thing at a time", a.cfg.VM)
 	}
@@ -155,10 +156,13 @@ func (a *Agent) begin(assignment string, j *job) error {
 	return nil
 }
 
-func (a *Agent) end() {
+func (a *Agent) end(bad error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.busy, a.job = false, nil
+	if a.bad == nil {
+		a.bad = bad
+	}
 }
 
 // stopJob asks the run that is under way, if any, to end.
@@ -185,6 +189,7 @@ func (a *Agent) kill() error {
 		a.tree.strike()
 		return nil
 	}
-	defer a.end()
-	return a.tree.killAll()
+	err := a.tree.killAll()
+	a.end(err)
+	return err
 }

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
-	"unsafe"
 
 	"drover/core/guest/wire"
 )
@@ -20,8 +18,6 @@ const (
 	capAmbientClearAll  = 4
 	sysCloseRange       = 436
 	closeRangeCloexec   = 4
-	seccompSetFilter    = 1
-	seccompTSync        = 1
 )
 
 // harden closes the agent's process to user code, also to user code of its own
@@ -40,9 +36,6 @@ func (a *Agent) harden() error {
 	}
 	if err := closeOnExec(); err != nil {
 		return fmt.Errorf("keep descriptors from commands: %w", err)
-	}
-	if err := loadFilter(a.cfg.Seccomp); err != nil {
-		return fmt.Errorf("load the seccomp filter: %w", err)
 	}
 	return nil
 }
@@ -87,29 +80,6 @@ func giveUp() error {
 		return err
 	}
 	return prctl(prCapAmbient, capAmbientClearAll)
-}
-
-// loadFilter puts every thread, and so every command, under a seccomp filter.
-func loadFilter(code []byte) error {
-	if len(code) == 0 {
-		return nil
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := prctl(prSetNoNewPrivs, 1); err != nil {
-		return err
-	}
-	filter := make([]syscall.SockFilter, len(code)/int(unsafe.Sizeof(syscall.SockFilter{})))
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&filter[0])), len(code)), code)
-	prog := syscall.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // at most MaxSeccomp
-	r, _, errno := syscall.RawSyscall(sysSeccomp, seccompSetFilter, seccompTSync, uintptr(unsafe.Pointer(&prog)))
-	switch {
-	case errno != 0:
-		return errno
-	case r != 0:
-		return fmt.Errorf("thread %d could not be brought under it", r)
-	}
-	return nil
 }
 
 func prctl(option, arg uintptr) error {

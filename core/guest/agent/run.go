@@ -73,9 +73,9 @@ func (j *job) stop(why cause) {
 	}
 }
 
-// leave makes the agent free for the next thing to do.
+// leave makes the agent free for the next thing to do, unless the VM is bad.
 func (j *job) leave() {
-	j.agent.end()
+	j.agent.end(j.failure)
 	close(j.over)
 }
 
@@ -86,7 +86,9 @@ func (a *Agent) run(conn *os.File, in *bufio.Reader, req *request) error {
 	if err := a.begin(req.owner, j); err != nil {
 		return err
 	}
+	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // what to run comes at once
 	ends, err := j.start(req)
+	_ = conn.SetReadDeadline(time.Time{}) // input comes when it likes
 	if err != nil {
 		j.leave()
 		return err
@@ -202,6 +204,7 @@ var errUndead = errors.New("processes of user code did not die")
 // children, and nobody else waits meanwhile, so the command's own status is its.
 func (j *job) reap() {
 	defer close(j.dead)
+	ended := false
 	for {
 		var status syscall.WaitStatus
 		var used syscall.Rusage
@@ -214,7 +217,8 @@ func (j *job) reap() {
 		}
 		j.cpu += time.Duration(used.Utime.Nano() + used.Stime.Nano())
 		j.most = max(j.most, used.Maxrss<<10)
-		if pid == j.pid {
+		if pid == j.pid && !ended { // another process may get its number later
+			ended = true
 			j.status = status
 			close(j.exited)
 		}

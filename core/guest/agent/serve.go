@@ -174,7 +174,7 @@ func (a *Agent) stage(name string, req *request) error {
 	if err := a.begin(req.owner, nil); err != nil {
 		return err
 	}
-	defer a.end()
+	defer a.end(nil)
 	return p.fill(bufio.NewReaderSize(req.body, wire.MaxFrame))
 }
 

@@ -17,7 +17,6 @@ const (
 	MaxName       = 512       // bytes of an entry's path
 	MaxPart       = 255       // bytes of one name in it
 	MaxDepth      = 32        // names in it
-	MaxSeccomp    = 4096      // instructions
 )
 
 // What an agent falls back to where neither the run nor the VM sets a limit.

@@ -50,7 +50,6 @@ type Config struct {
 	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets these or less
 	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what holds it outside the agent
 	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
-	Seccomp  []byte            `json:"seccomp,omitempty"`  // an array of struct sock_filter; binds the agent too
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
 	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
 }

@@ -1,3 +1,0 @@
-package agent
-
-const sysSeccomp = 317
