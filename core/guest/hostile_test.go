@@ -183,7 +183,7 @@ func FuzzEntries(f *testing.F) {
 				if (entry.Kind == wire.EntryVoid) != (e.err != nil) {
 					t.Fatalf("it ends with %c and %v", entry.Kind, e.err)
 				}
-				if n, err := e.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				if n, err := e.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 					t.Fatalf("there is more behind the end")
 				}
 				return

@@ -94,8 +94,8 @@ func TestCommandIsUnprivileged(t *testing.T) {
 func TestCommandThatCannotStart(t *testing.T) {
 	t.Parallel()
 	v := assigned(t, plain, nil)
-	require.NoError(t, os.WriteFile(v.home+"/text", []byte("#!/no/such/interpreter\n"), 0o755)) //nolint:gosec // to be executed
-	require.NoError(t, os.WriteFile(v.home+"/plain", []byte("x"), 0o644))                       //nolint:gosec // to be seen
+	require.NoError(t, os.WriteFile(v.home+"/text", []byte("#!/no/such/interpreter\n"), 0o755))
+	require.NoError(t, os.WriteFile(v.home+"/plain", []byte("x"), 0o644))
 	big := strings.Repeat("x", 300<<10)
 	for name, c := range map[string]struct {
 		run  guest.Run

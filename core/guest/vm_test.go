@@ -101,7 +101,7 @@ func prepare(t testing.TB, kind string, change func(*guest.Config)) *vm {
 	v.home = filepath.Join(v.dir, "home")
 	require.NoError(t, os.Mkdir(v.home, 0o711))
 	for dir := v.dir; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
-		require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // so that another uid can get through
+		require.NoError(t, os.Chmod(dir, 0o711))
 	}
 	v.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: []string{guest.AgentName}, Env: guest.AgentEnv(), Stderr: os.Stderr, SysProcAttr: &syscall.SysProcAttr{}}
 	v.config = guest.Config{VM: "vm-1", Secret: secret, Home: v.home, Lifeline: true, Alone: kind != plain}

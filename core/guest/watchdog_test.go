@@ -117,8 +117,10 @@ func TestCgroupTells(t *testing.T) {
 			files := v.config.Cgroup
 			play := func(code string) func(*guest.Run) {
 				return func(r *guest.Run) {
-					r.Args = []string{"sh", "-c", `printf %s "$PEAK" >$1; printf %s "$OOM" >$2; printf %s "$CPU" >$3; printf %s "$PIDS" >$4; exit ` + code,
-						"sh", files.MemoryPeak, files.MemoryEvents, files.CPU, files.PidsEvents}
+					r.Args = []string{
+						"sh", "-c", `printf %s "$PEAK" >$1; printf %s "$OOM" >$2; printf %s "$CPU" >$3; printf %s "$PIDS" >$4; exit ` + code,
+						"sh", files.MemoryPeak, files.MemoryEvents, files.CPU, files.PidsEvents,
+					}
 					r.Env = []string{"PEAK=" + text.peak, "OOM=" + text.oom, "CPU=" + text.cpu, "PIDS=" + text.pids}
 				}
 			}

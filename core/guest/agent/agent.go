@@ -45,8 +45,8 @@ func Serve(ctx context.Context, listener int, cfg wire.Config) error {
 	if err := syscall.SetNonblock(listener, true); err != nil {
 		return fmt.Errorf("use descriptor %d as a listening socket: %w", listener, err)
 	}
-	sock := os.NewFile(uintptr(listener), "listener") //nolint:gosec // a descriptor is small
-	defer sock.Close()                                //nolint:errcheck // nothing was written
+	sock := os.NewFile(uintptr(listener), "listener")
+	defer sock.Close() //nolint:errcheck // nothing was written
 	a, err := newAgent(cfg)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func readRequest(in *bufio.Reader) (*request, error) {
 			if err != nil {
 				return nil, errHead
 			}
-			r.length = int64(n) //nolint:gosec // 62 bits
+			r.length = int64(n)
 		case "transfer-encoding":
 			lengths++
 			if value != "chunked" {
@@ -151,7 +151,7 @@ func (c *chunks) next() error {
 	if err != nil || !ok {
 		return errHead
 	}
-	c.left, c.open = int64(size), true //nolint:gosec // 40 bits
+	c.left, c.open = int64(size), true
 	if size > 0 {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (a *Agent) bind(l core.Limits) error {
 		{syscall.RLIMIT_NOFILE, uint64(l.OpenFiles), uint64(l.OpenFiles)}, //nolint:gosec // positive
 	}
 	if a.cfg.Alone && l.Pids > 0 {
-		wall := uint64(l.Pids) + pidSlack //nolint:gosec // positive
+		wall := uint64(l.Pids) + pidSlack
 		walls = append(walls, struct {
 			resource   int
 			soft, hard uint64
@@ -119,6 +119,9 @@ func (a *Agent) heldBy(l core.Limits) map[string]string {
 		}
 	}
 	maps.Copy(held, a.cfg.HeldBy)
+	if l.Memory > 0 && l.Memory < a.cfg.Limits.Memory { // the provider holds what the VM has, not what the run asked for
+		held[core.LimitMemory] = wire.HeldByWatchdog
+	}
 	return held
 }
 

@@ -256,7 +256,7 @@ func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, buried <-chan
 		return // the command wants no more; the rest stays with the sender
 	}
 	if err == nil {
-		_, err = in.ReadByte() // nothing may follow: this waits for the end
+		_, _ = in.ReadByte() // nothing may follow: this waits for the end
 	}
 	select {
 	case <-buried:

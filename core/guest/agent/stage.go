@@ -230,6 +230,7 @@ func (f *filling) above(dir string) error {
 		return nil
 	case filed:
 		return core.Errorf(core.CodeInvalid, "", "the archive for %s has %q as a file and as a folder", f.place.name, dir)
+	case unseen:
 	}
 	f.seen[dir] = implied
 	if err := f.root.Mkdir(dir, 0o700); err != nil {

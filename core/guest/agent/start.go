@@ -119,8 +119,8 @@ func openPipes() (*pipes, error) {
 			our, their = their, our
 		}
 		p.theirs[i] = their
-		err := syscall.SetNonblock(our, true)        // for the poller; the command's end still blocks
-		p.ours[i] = os.NewFile(uintptr(our), "pipe") //nolint:gosec // a descriptor is small
+		err := syscall.SetNonblock(our, true) // for the poller; the command's end still blocks
+		p.ours[i] = os.NewFile(uintptr(our), "pipe")
 		if err != nil {
 			p.closeTheirs()
 			p.closeOurs()
@@ -169,7 +169,7 @@ func (a *Agent) fork(c *command, p *pipes) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Dir:   c.dir,
 		Env:   c.env,
-		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])}, //nolint:gosec // small
+		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: a.cred.sys},
 	}
 	err = a.badge.around(func() error {

@@ -212,7 +212,7 @@ func number(b []byte) int64 {
 // How long the dying may take, and how often they are told again.
 const (
 	killPatience = 10 * time.Second
-	killAgain    = 20 * time.Millisecond
+	killAgain    = 10 * time.Millisecond
 )
 
 // strike sends SIGKILL to everything but the agent. In a PID namespace of its own
@@ -242,7 +242,11 @@ func (t *tree) strike() {
 
 // killAll kills and reaps everything but the agent while no run is under way.
 func (t *tree) killAll() error {
-	for until := time.Now().Add(killPatience); time.Now().Before(until); time.Sleep(time.Millisecond) {
+	late := time.NewTimer(killPatience)
+	defer late.Stop()
+	again := time.NewTicker(killAgain)
+	defer again.Stop()
+	for {
 		t.strike()
 		for {
 			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
@@ -250,9 +254,13 @@ func (t *tree) killAll() error {
 				return nil
 			}
 			if pid <= 0 && !errors.Is(err, syscall.EINTR) {
-				break
+				break // some are still dying
 			}
 		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return errUndead
+		}
 	}
-	return errUndead
 }

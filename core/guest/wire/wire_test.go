@@ -16,9 +16,10 @@ import (
 )
 
 func frame(kind wire.Kind, payload string) []byte {
-	b := make([]byte, wire.FrameHead)
+	b := make([]byte, wire.FrameHead+len(payload))
 	wire.PutFrameHead(b, kind, len(payload))
-	return append(b, payload...)
+	copy(b[wire.FrameHead:], payload)
+	return b
 }
 
 func TestFrames(t *testing.T) {
