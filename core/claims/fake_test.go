@@ -297,11 +297,15 @@ func (f *fakeRedis) Deregister(ctx context.Context, owner string, epoch int64) e
 func (f *fakeRedis) Settle(context.Context, string, int64, []core.Settlement) (int, error) {
 	panic("not the desk's")
 }
+
 func (f *fakeRedis) Late(context.Context, time.Duration) ([]string, error) { panic("not the desk's") }
+
 func (f *fakeRedis) Fence(context.Context, string, time.Duration) (int64, error) {
 	panic("not the desk's")
 }
-func (f *fakeRedis) Forget(context.Context, string, int64) error          { panic("not the desk's") }
+
+func (f *fakeRedis) Forget(context.Context, string, int64) error { panic("not the desk's") }
+
 func (f *fakeRedis) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not the desk's") }
 
 // What a test does to it, and asks of it.

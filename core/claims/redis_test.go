@@ -12,7 +12,6 @@ import (
 	"drover/core/claims"
 	"drover/core/coretest"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -173,7 +172,7 @@ func TestCancelAndFenceOnRedis(t *testing.T) {
 		require.NoError(t, second.Cause())
 		finish(t, d, first)
 
-		require.NoError(t, b.Admin.ZAddXX(t.Context(), b.Namespace+":owners", redis.Z{Score: 1, Member: d.Owner()}).Err())
+		require.NoError(t, b.Admin.Do(t.Context(), "ZADD", b.Namespace+":owners", "XX", 1, d.Owner()).Err())
 		_, err = h.Store.Fence(t.Context(), d.Owner(), time.Millisecond)
 		require.NoError(t, err)
 		<-d.Lost()

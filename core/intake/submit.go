@@ -74,7 +74,10 @@ func (in *Intake) admit(ctx context.Context, spec core.Spec) (full error) {
 		return nil //nolint:nilerr // Sweep begins with this again
 	}
 	verdicts, err := in.enqueue(ctx, []core.Spec{spec})
-	if err != nil || gone > 0 || !core.Is(verdicts[0], core.CodeFull) {
+	if err != nil {
+		return nil //nolint:nilerr // Sweep finds it absent and queues it
+	}
+	if gone > 0 || !core.Is(verdicts[0], core.CodeFull) {
 		return nil
 	}
 	return verdicts[0]

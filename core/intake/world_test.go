@@ -154,6 +154,7 @@ func (w *world) requireWhole() {
 	for _, q := range waiting {
 		require.Zero(w.t, q.Waiting)
 	}
+	coretest.RequireSound(w.t, w.herd.Store)
 }
 
 var errDead = errors.New("the process died")

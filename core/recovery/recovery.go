@@ -64,7 +64,7 @@ func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, own
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	total := Report{Owners: []string{owner}}
+	var total Report
 	var troubles []error
 	for len(held) > 0 {
 		n := min(len(held), chunk)
@@ -83,6 +83,7 @@ func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, own
 		j.report.Items, j.report.Moved = items, moved
 		total.add(j.report)
 	}
+	total.Owners = []string{owner}
 	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, owner, "not all slots of %s could be settled", owner)
 }
 
@@ -201,10 +202,10 @@ func (j *judge) record(ctx context.Context, h core.Held, state core.RequestState
 		}
 		return j.ended(was[h.Key]), nil
 	}
-	switch state {
-	case core.RequestCancelled:
+	if state == core.RequestCancelled {
 		j.report.Cancelled++
-	case core.RequestFailed:
+	}
+	if state == core.RequestFailed {
 		j.report.Failed++
 	}
 	return j.ended(state), nil

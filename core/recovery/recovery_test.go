@@ -142,6 +142,7 @@ func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
 	}}, w.store, by, recovery.Options{})
 	require.NoError(t, err)
 	require.Zero(t, report.Moved)
+	require.Empty(t, report.Owners)
 	held, err := w.herd.Store.Held(t.Context(), w.herd.Runner)
 	require.NoError(t, err)
 	require.Len(t, held, 7)

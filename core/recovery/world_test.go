@@ -15,7 +15,6 @@ import (
 	"drover/core/recovery"
 	"drover/core/resultstore/sqlite"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -102,8 +101,7 @@ func (w *world) fill() {
 // late makes an owner's proof of life very late.
 func (w *world) late(owner string) {
 	w.t.Helper()
-	err := w.b.Admin.ZAddXX(w.t.Context(), w.b.Namespace+":owners", redis.Z{Score: 1, Member: owner}).Err()
-	require.NoError(w.t, err)
+	require.NoError(w.t, w.b.Admin.Do(w.t.Context(), "ZADD", w.b.Namespace+":owners", "XX", 1, owner).Err())
 }
 
 func (w *world) owners() []string {
@@ -138,6 +136,7 @@ func (w *world) requireSettled() {
 	held, err := w.herd.Store.Held(ctx, w.herd.Runner)
 	require.NoError(w.t, err)
 	require.Empty(w.t, held)
+	coretest.RequireSound(w.t, w.herd.Store)
 	for id, want := range map[string]struct{ state, place core.RequestState }{
 		"fresh":     {core.RequestQueued, core.RequestQueued},
 		"tried":     {core.RequestQueued, core.RequestQueued},
