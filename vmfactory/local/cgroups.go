@@ -97,7 +97,7 @@ func delegated(root, setting, own string) (parent string, has cgroup.Controllers
 	}
 	for at = path.Clean("/" + at); ; at = path.Dir(at) {
 		folder := filepath.Join(root, at)
-		text, err := os.ReadFile(filepath.Join(folder, "cgroup.subtree_control")) //nolint:gosec // of the kernel
+		text, err := os.ReadFile(filepath.Join(folder, "cgroup.subtree_control"))
 		if err == nil && writable(folder) && writable(filepath.Join(folder, "cgroup.procs")) {
 			for _, name := range strings.Fields(string(text)) {
 				has.Set(name, true)

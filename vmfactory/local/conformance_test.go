@@ -30,6 +30,7 @@ func newLocal(t *testing.T, run string) vmfactory.Provider {
 
 // TestConformance runs the suite as who we are.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	providertest.Run(t, newLocal)
 }
 
@@ -39,6 +40,7 @@ const nobody = 65534
 // TestConformanceAs runs the suite again in the other ways to make VMs: without
 // cgroups, as an ordinary user, and as one to whom users are lent.
 func TestConformanceAs(t *testing.T) {
+	t.Parallel()
 	need(t, os.Geteuid() == 0, "root, to become others")
 	t.Run("root without cgroups", func(t *testing.T) {
 		again(t, []string{"/proc/self/exe"}, nil, CgroupsOff)
@@ -52,7 +54,7 @@ func TestConformanceAs(t *testing.T) {
 			need(t, err == nil, program)
 		}
 		lent := filepath.Join(t.TempDir(), "lent")
-		require.NoError(t, os.WriteFile(lent, []byte("65534:300000:65536\n"), 0o644)) //nolint:gosec // as /etc/subuid is
+		require.NoError(t, os.WriteFile(lent, []byte("65534:300000:65536\n"), 0o644))
 		become := `: >>/etc/subuid; : >>/etc/subgid; mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && ` +
 			`exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
 		self, err := os.Executable()
@@ -69,7 +71,7 @@ func again(t *testing.T, command []string, sys *syscall.SysProcAttr, cgroup stri
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	require.NoError(t, os.Chown(home, nobody, nobody))
 	args := append(command[1:], "-test.run=^TestConformance$", "-test.v", "-test.timeout=5m")
-	cmd := exec.CommandContext(t.Context(), command[0], args...) //nolint:gosec // ourselves
+	cmd := exec.CommandContext(t.Context(), command[0], args...)
 	cmd.Dir, cmd.SysProcAttr = "/", sys
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, cgroupSetting+"="+cgroup)
 	out, err := cmd.CombinedOutput()

@@ -26,7 +26,7 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 		return err
 	}
 	err = p.keep(record{
-		VM: id, Provider: Name, Pool: pool, Image: image, Made: time.Now().UnixMilli(), Place: place, //nolint:forbidigo // a note for people
+		VM: id, Provider: Name, Pool: pool, Image: image, Made: time.Now().UnixMilli(), Place: place,
 	})
 	if err == nil {
 		return nil

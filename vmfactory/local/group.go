@@ -112,7 +112,7 @@ func (g *group) inForce(want uint64, controller, v2, v1 string) error {
 	if g.v2 {
 		file = filepath.Join(g.folder(controller), v2)
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // of the kernel
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func findOwners() (owners, error) {
 // unusedRange is rangeStart to rangeEnd, or, in a container whose own users end
 // before that, the upper half of those that it has.
 func unusedRange(path string) (extent, error) {
-	f, err := os.Open(path) //nolint:gosec // ours
+	f, err := os.Open(path)
 	if err != nil {
 		return extent{}, core.Wrap(err, core.CodeUnavailable, "", "cannot read which users this machine has; is /proc mounted?")
 	}
@@ -99,9 +99,9 @@ func unusedRange(path string) (extent, error) {
 // program that maps them.
 func lent(path, program string) (extent, error) {
 	if _, err := exec.LookPath(program); err != nil {
-		return extent{}, nil //nolint:nilerr // not installed: none
+		return extent{}, nil
 	}
-	f, err := os.Open(path) //nolint:gosec // ours
+	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return extent{}, nil
 	}
@@ -191,7 +191,7 @@ func mapBy(ctx context.Context, program string, pid int, all []mapping) error {
 	for _, m := range all {
 		args = append(args, strconv.Itoa(m.inside), strconv.Itoa(m.outside), "1")
 	}
-	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil { //nolint:gosec // numbers
+	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(string(out)))
 	}
 	return nil

@@ -58,7 +58,7 @@ func TestIdentifyOddNames(t *testing.T) {
 	t.Parallel()
 	name := t.TempDir() + "/a) R 1 (b"
 	require.NoError(t, os.Symlink("/bin/sleep", name))
-	cmd := exec.CommandContext(t.Context(), name, "1000") //nolint:gosec // ours
+	cmd := exec.CommandContext(t.Context(), name, "1000")
 	require.NoError(t, cmd.Start())
 	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
 	odd, err := startOf(cmd.Process.Pid)

@@ -170,7 +170,7 @@ func TestTied(t *testing.T) {
 		select {}
 	}
 	p := open(t, Config{Run: t.TempDir()})
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestTied$") //nolint:gosec // ourselves
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestTied$")
 	cmd.Env = append(os.Environ(), tied+"="+p.cfg.Run)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -116,7 +116,7 @@ func hear(out *os.File) (string, error) {
 
 // sysctl reads a setting of the kernel, "" if there is none of that name.
 func sysctl(name string) string {
-	value, err := os.ReadFile("/proc/sys/" + name) //nolint:gosec // of the kernel
+	value, err := os.ReadFile("/proc/sys/" + name)
 	if err != nil {
 		return ""
 	}

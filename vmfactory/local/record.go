@@ -125,7 +125,7 @@ func writeJSON(path string, v any) error {
 }
 
 func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path) //nolint:gosec // in our own folder
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}

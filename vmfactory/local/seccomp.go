@@ -71,10 +71,19 @@ func filters(s situation) ([][]byte, error) {
 }
 
 var filterCache = func() func(situation) ([][]byte, error) {
-	var all sync.Map
+	var mu sync.Mutex
+	all := map[situation][][]byte{}
 	return func(s situation) ([][]byte, error) {
-		made, _ := all.LoadOrStore(s, sync.OnceValues(func() ([][]byte, error) { return assembleAll(s) }))
-		return made.(func() ([][]byte, error))()
+		mu.Lock()
+		defer mu.Unlock()
+		if made, ok := all[s]; ok {
+			return made, nil
+		}
+		made, err := assembleAll(s)
+		if err == nil {
+			all[s] = made
+		}
+		return made, err
 	}
 }()
 
@@ -140,7 +149,9 @@ func oneUserConditions() []seccomp.NameWithConditions {
 		unless("ioprio_set", 0, ioprioProcess), unless("ioprio_set", 1, itself),
 		// the kernel sends what F_SETSIG chose to whom F_SETOWN named
 		{Name: "fcntl", Conditions: lowWord(1, unix.F_SETSIG)},
-		{Name: "kill", Conditions: lowWord(0, 1)}, {Name: "tgkill", Conditions: lowWord(0, 1)}, {Name: "tkill", Conditions: lowWord(0, 1)},
+		{Name: "kill", Conditions: lowWord(0, 1)},
+		{Name: "tgkill", Conditions: lowWord(0, 1)},
+		{Name: "tkill", Conditions: lowWord(0, 1)},
 	}
 }
 

@@ -17,14 +17,14 @@ func judge(t *testing.T, programs [][]byte, id arch.AuditArch, number int, args 
 	t.Helper()
 	// The package's machine loads words as a network has them, so they are put there so.
 	data := make([]byte, 64)
-	binary.BigEndian.PutUint32(data[0:], uint32(number)) //nolint:gosec // a call's number
+	binary.BigEndian.PutUint32(data[0:], uint32(number))
 	binary.BigEndian.PutUint32(data[4:], uint32(id))
 	for i, a := range args {
 		low, high := 16+8*i, 20+8*i
 		if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
 			low, high = high, low
 		}
-		binary.BigEndian.PutUint32(data[low:], uint32(a)) //nolint:gosec // its lower half
+		binary.BigEndian.PutUint32(data[low:], uint32(a))
 		binary.BigEndian.PutUint32(data[high:], uint32(a>>32))
 	}
 	for _, program := range programs {
@@ -39,10 +39,10 @@ func judge(t *testing.T, programs [][]byte, id arch.AuditArch, number int, args 
 		verdict, err := vm.Run(data)
 		require.NoError(t, err)
 		const allow, errno = 0x7fff0000, 0x00050000
-		if uint32(verdict) == allow { //nolint:gosec // as the kernel reads it
+		if uint32(verdict) == allow {
 			continue
 		}
-		require.Equal(t, uint32(errno), uint32(verdict)&0xffff0000) //nolint:gosec // as the kernel reads it
+		require.Equal(t, uint32(errno), uint32(verdict)&0xffff0000)
 		return unix.Errno(verdict & 0xffff)
 	}
 	return 0

@@ -86,7 +86,7 @@ func hostFiles(t *testing.T, v vm) probe.Target {
 	path := filepath.Join(os.TempDir(), "drover-"+name())
 	require.NoError(t, os.WriteFile(path, []byte("for all to read"), 0o600))
 	t.Cleanup(func() { _ = os.Remove(path) })
-	require.NoError(t, os.Chmod(path, 0o666)) //nolint:gosec // on purpose
+	require.NoError(t, os.Chmod(path, 0o666))
 	return probe.Target{Files: []string{
 		path, v.run, filepath.Join(v.run, v.id), filepath.Join(v.run, v.id, guest.SecretFile), "/etc/shadow", "/etc/gshadow", "/etc/sudoers",
 		"/etc/ssh", "/etc/ssl/private", "/etc/machine-id", "/etc/environment", "/root", "/boot", "/home/" + filepath.Base(os.Getenv("HOME")) + "/.",
@@ -104,7 +104,7 @@ func systemFiles(*testing.T, vm) probe.Target {
 func hostProcess(t *testing.T, _ vm) probe.Target {
 	t.Helper()
 	mark := "drover-" + name()
-	cmd := exec.CommandContext(patient(t), "/bin/sh", "-c", "sleep 1000; :", mark) //nolint:gosec // ours
+	cmd := exec.CommandContext(patient(t), "/bin/sh", "-c", "sleep 1000; :", mark)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	return probe.Target{PID: cmd.Process.Pid, Marker: mark}

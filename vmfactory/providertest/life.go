@@ -233,7 +233,7 @@ func (s suite) child(t *testing.T) {
 func (s suite) makerKilled(t *testing.T) {
 	t.Parallel()
 	run, clean, used := s.folder(t), name(), name()
-	maker := exec.CommandContext(patient(t), "/proc/self/exe", "-test.run=^"+s.top+"$", "-test.v") //nolint:gosec // ourselves
+	maker := exec.CommandContext(patient(t), "/proc/self/exe", "-test.run=^"+s.top+"$", "-test.v")
 	maker.Args[0] = os.Args[0]
 	maker.Env = append(os.Environ(), childRun+"="+run, childIDs+"="+clean+" "+used)
 	maker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -42,41 +42,66 @@ func (s suite) limits(t *testing.T) {
 			alive(t, v)
 		})
 	}
-	t.Run("fork bomb", func(t *testing.T) {
-		t.Parallel()
-		v := armed(t, p, run, Pool())
-		peak := watch(t, v)
-		o := v.do(t, core.Limits{Timeout: 5 * time.Second}, "/bin/sh", "-c", "b() { b | b & b; }; b")
-		assert.LessOrEqual(t, peak(), 2*most.Pids, "the kernel stopped it, not somebody who came later")
-		assert.Contains(t, []string{core.LimitPids, core.LimitTime, core.LimitMemory, ""}, o.Limit(), "%s", o)
-		alive(t, v)
-	})
-	t.Run("output flood", func(t *testing.T) {
-		t.Parallel()
-		v := armed(t, p, run, Pool())
-		o := v.shell(t, "yes & yes >&2")
-		assert.True(t, o.OutputExceeded, "%s", o.Signal)
-		assert.True(t, o.Truncated)
-		assert.LessOrEqual(t, int64(len(o.stdout)), most.Output)
-		assert.LessOrEqual(t, int64(len(o.stderr)), most.Output)
-		alive(t, v)
-	})
-	t.Run("time", func(t *testing.T) {
-		t.Parallel()
-		v := armed(t, p, run, Pool())
-		o := v.do(t, core.Limits{Timeout: 300 * time.Millisecond}, "/bin/sh", "-c", "trap '' TERM INT; while :; do :; done")
-		assert.True(t, o.TimedOut, "%s", o)
-		alive(t, v)
-	})
-	t.Run("orphans", func(t *testing.T) {
-		t.Parallel()
-		mark := "drover-" + strings.ReplaceAll(t.Name(), "/", "-") + name()
-		v := armed(t, p, run, Pool())
-		o := v.probe(t, "orphans", probe.Target{Marker: mark})
-		require.Equal(t, probe.Held, o.stdout, "%s", o)
-		assert.Empty(t, running(mark), "the run has ended, so what it started has, too")
-		alive(t, v)
-	})
+	for name, test := range map[string]func(*testing.T, vm){
+		"fork bomb": forkBomb, "less than the pool's": lessThanPool, "output flood": outputFlood, "time": timeIsUp, "orphans": orphans,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := armed(t, p, run, Pool())
+			test(t, v)
+			alive(t, v)
+		})
+	}
+}
+
+func forkBomb(t *testing.T, v vm) {
+	t.Helper()
+	most := Pool().Limits
+	peak := watch(t, v)
+	o := v.do(t, core.Limits{Timeout: 5 * time.Second}, "/bin/sh", "-c", "b() { b | b & b; }; b")
+	assert.LessOrEqual(t, peak(), 2*most.Pids, "the kernel stopped it, not somebody who came later")
+	assert.Contains(t, []string{core.LimitPids, core.LimitTime, core.LimitMemory, ""}, o.Limit(), "%s", o)
+}
+
+func lessThanPool(t *testing.T, v vm) {
+	t.Helper()
+	most := Pool().Limits
+	for name, c := range map[string]struct {
+		limits core.Limits
+		target probe.Target
+	}{
+		"memory":     {core.Limits{Memory: most.Memory / 4}, probe.Target{Most: most.Memory / 2}},
+		"forks":      {core.Limits{Pids: most.Pids / 4}, probe.Target{Most: int64(most.Pids)}},
+		"file-size":  {core.Limits{FileSize: most.FileSize / 4}, probe.Target{Most: most.FileSize / 2}},
+		"open-files": {core.Limits{OpenFiles: most.OpenFiles / 2}, probe.Target{Most: int64(most.OpenFiles) - 8}},
+	} {
+		o := v.do(t, c.limits, append([]string{guest.WorkDir + "/probe"}, probe.Args(name, c.target)...)...)
+		assert.NotContains(t, o.stdout, "got through", "%s: %s", name, o)
+	}
+}
+
+func outputFlood(t *testing.T, v vm) {
+	t.Helper()
+	most := Pool().Limits
+	o := v.shell(t, "yes & yes >&2")
+	assert.True(t, o.OutputExceeded, "%s", o.Signal)
+	assert.True(t, o.Truncated)
+	assert.LessOrEqual(t, int64(len(o.stdout)), most.Output)
+	assert.LessOrEqual(t, int64(len(o.stderr)), most.Output)
+}
+
+func timeIsUp(t *testing.T, v vm) {
+	t.Helper()
+	o := v.do(t, core.Limits{Timeout: 300 * time.Millisecond}, "/bin/sh", "-c", "trap '' TERM INT; while :; do :; done")
+	assert.True(t, o.TimedOut, "%s", o)
+}
+
+func orphans(t *testing.T, v vm) {
+	t.Helper()
+	mark := "drover-" + strings.ReplaceAll(t.Name(), "/", "-") + name()
+	o := v.probe(t, "orphans", probe.Target{Marker: mark})
+	require.Equal(t, probe.Held, o.stdout, "%s", o)
+	assert.Empty(t, running(mark), "the run has ended, so what it started has, too")
 }
 
 // watch asks a VM's agent again and again how many processes there are, and

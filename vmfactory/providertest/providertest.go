@@ -83,7 +83,7 @@ func (s suite) folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "drover-run-")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // on purpose
+	require.NoError(t, os.Chmod(dir, 0o711))
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
 			s.clear(t, dir)

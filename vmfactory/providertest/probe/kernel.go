@@ -123,7 +123,7 @@ func kernelCalls(Target) error {
 	} {
 		_, _, errno := unix.RawSyscall6(c.call, c.args[0], c.args[1], c.args[2], 0, 0, 0)
 		if errno != unix.EPERM && errno != unix.ENOSYS && errno != unix.EACCES {
-			return fmt.Errorf("%s reaches the kernel: %v", c.name, errno)
+			return fmt.Errorf("%s reaches the kernel: %w", c.name, errno)
 		}
 	}
 	for name, family := range map[string]int{
@@ -173,11 +173,11 @@ func foreignCalls(Target) error {
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // of a VM
 	path := filepath.Join(folder, "foreign")
-	if err := os.WriteFile(path, elf.Bytes(), 0o700); err != nil { //nolint:gosec // to be executed
+	if err := os.WriteFile(path, elf.Bytes(), 0o700); err != nil {
 		return err
 	}
 	var ended *exec.ExitError
-	if err := exec.Command(path).Run(); errors.As(err, &ended) && ended.ExitCode() == 42 { //nolint:gosec // ours
+	if err := exec.Command(path).Run(); errors.As(err, &ended) && ended.ExitCode() == 42 {
 		return errors.New("calls of another architecture are carried out")
 	}
 	return nil

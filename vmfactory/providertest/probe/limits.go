@@ -24,7 +24,7 @@ func forks(t Target) error {
 	for range t.Most {
 		pid, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "1000"}, &syscall.ProcAttr{})
 		if err != nil {
-			return nil //nolint:nilerr // held
+			return nil
 		}
 		started = append(started, pid)
 	}
@@ -57,21 +57,25 @@ func memoryByMany(t Target) error {
 		return err
 	}
 	var all []*exec.Cmd
+	defer func() {
+		for _, cmd := range all {
+			_, _ = cmd.Process.Kill(), cmd.Wait()
+		}
+	}()
 	for range many {
 		part := Target{Most: t.Most / many}
-		cmd := exec.Command(self, Args("memory-and-wait", part)...) //nolint:gosec // ourselves
+		cmd := exec.Command(self, Args("memory-and-wait", part)...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return err
 		}
 		if err := cmd.Start(); err != nil {
-			return nil //nolint:nilerr // held
-		}
-		defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
-		if n, err := out.Read(make([]byte, 1)); n == 0 || err != nil {
-			return nil //nolint:nilerr // held: it was killed
+			return nil
 		}
 		all = append(all, cmd)
+		if n, err := out.Read(make([]byte, 1)); n == 0 || err != nil {
+			return nil
+		}
 	}
 	for _, cmd := range all {
 		if pid, _ := syscall.Wait4(cmd.Process.Pid, nil, syscall.WNOHANG, nil); pid != 0 {
@@ -97,7 +101,7 @@ func memoryAndWait(t Target) error {
 // disk fills each folder, and is held if none takes more than Most bytes.
 func disk(t Target) error {
 	for _, folder := range t.Folders {
-		f, err := os.Create(filepath.Join(folder, "fill")) //nolint:gosec // of the target
+		f, err := os.Create(filepath.Join(folder, "fill"))
 		if err != nil {
 			continue // nothing can be written there
 		}
@@ -109,7 +113,7 @@ func disk(t Target) error {
 				if err := f.Close(); err != nil {
 					return err
 				}
-				if f, err = os.Create(filepath.Join(folder, "fill"+strconv.Itoa(i))); err != nil { //nolint:gosec // of the target
+				if f, err = os.Create(filepath.Join(folder, "fill"+strconv.Itoa(i))); err != nil {
 					break
 				}
 				continue
@@ -159,7 +163,7 @@ func inodes(t Target) error {
 // fileSize makes a sparse file of Most bytes.
 func fileSize(t Target) error {
 	path := filepath.Join(os.TempDir(), "large")
-	f, err := os.Create(path) //nolint:gosec // of a VM
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
@@ -175,7 +179,7 @@ func fileSize(t Target) error {
 
 // openFiles opens files, up to Most, and is held if it gets fewer.
 func openFiles(t Target) error {
-	limit := unix.Rlimit{Cur: uint64(t.Most) + 16, Max: uint64(t.Most) + 16} //nolint:gosec // positive
+	limit := unix.Rlimit{Cur: uint64(t.Most) + 16, Max: uint64(t.Most) + 16}
 	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
 	var all []int
 	defer func() {
@@ -186,7 +190,7 @@ func openFiles(t Target) error {
 	for range t.Most {
 		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return nil //nolint:nilerr // held
+			return nil
 		}
 		all = append(all, fd)
 	}
@@ -198,7 +202,7 @@ func openFiles(t Target) error {
 func orphans(t Target) error {
 	script := "trap '' HUP INT TERM QUIT USR1 USR2; : " + t.Marker + "; while :; do sleep 1000; done"
 	for range 3 {
-		cmd := exec.Command("/bin/sh", "-c", script, t.Marker) //nolint:gosec // ours
+		cmd := exec.Command("/bin/sh", "-c", script, t.Marker)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err := cmd.Start(); err != nil {
 			return err

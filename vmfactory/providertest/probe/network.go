@@ -20,7 +20,10 @@ func network(t Target) error {
 		}
 	}
 	for _, to := range []struct{ network, address string }{
-		{"udp", "192.0.2.1:53"}, {"udp", "169.254.169.254:80"}, {"udp", "[2001:db8::1]:53"}, {"udp", "255.255.255.255:9"},
+		{"udp", "192.0.2.1:53"},
+		{"udp", "169.254.169.254:80"},
+		{"udp", "[2001:db8::1]:53"},
+		{"udp", "255.255.255.255:9"},
 		{"udp", t.TCP},
 	} {
 		c, err := net.DialTimeout(to.network, to.address, patience) // connects if there is a route

@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// Flag, as the first argument, makes a test binary run a probe.
+// Flag makes a test binary run a probe, as its first argument.
 const Flag = "-drover-probe"
 
 // Held is what a probe says, and all that it says, if it got nowhere.

@@ -18,7 +18,7 @@ import (
 // start runs a probe in a process of the host.
 func start(t *testing.T, name string, target Target, sys *syscall.SysProcAttr) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", Args(name, target)...) //nolint:gosec // ourselves
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", Args(name, target)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	cmd.SysProcAttr = sys
 	var out bytes.Buffer
@@ -71,13 +71,13 @@ func TestGetThrough(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("secret"), 0o600))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close() //nolint:errcheck // of a test
+	defer listener.Close()
 	socket, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	require.NoError(t, err)
-	defer socket.Close() //nolint:errcheck // of a test
+	defer socket.Close()
 	abstract, err := net.Listen("unix", fmt.Sprintf("@drover-probe-%d", os.Getpid()))
 	require.NoError(t, err)
-	defer abstract.Close() //nolint:errcheck // of a test
+	defer abstract.Close()
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	few := Target{Most: 4, Folders: []string{folder}}
@@ -120,7 +120,7 @@ func TestGetThrough(t *testing.T) {
 				c.target.Marker = fmt.Sprintf("drover-probe-%d", os.Getpid())
 				path := filepath.Join("/dev/shm", c.target.Marker)
 				require.NoError(t, os.WriteFile(path, nil, 0o600))
-				defer os.Remove(path) //nolint:errcheck // of a test
+				defer os.Remove(path)
 			}
 			if _, err := os.Stat("/proc/sys/abi/vsyscall32"); name == "foreign-calls" && err != nil {
 				t.Skip("this kernel runs no programs of another architecture")

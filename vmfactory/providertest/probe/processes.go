@@ -47,7 +47,7 @@ func hostProcesses(t Target) error {
 		}
 	}
 	// Pids of the host are unknown here, unless the VM has as many processes.
-	if t.PID > 1000 && unix.Kill(t.PID, 0) != unix.ESRCH { //nolint:errorlint // straight from the kernel
+	if t.PID > 1000 && unix.Kill(t.PID, 0) != unix.ESRCH {
 		return fmt.Errorf("process %d of the host can be named", t.PID)
 	}
 	return nil
@@ -153,7 +153,7 @@ func reach(pid int) error {
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return nil //nolint:nilerr // held
+		return nil
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	if got, err := unix.PidfdGetfd(fd, 0, 0); err == nil {
