@@ -130,8 +130,10 @@ func (p *Provider) bear(ctx context.Context, d *descriptors, g *group, place int
 }
 
 // kept are the capabilities of an agent that has a user of its own: to start
-// commands as another user, to end them, to give files to them and take them away.
-const kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
+// commands as another user, to end them, to give files to them and take them away,
+// and to see which memory they share, so that its watchdog counts it once.
+const kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN |
+	1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_SYS_PTRACE
 
 // Limits of the agent itself; it lowers some further for its commands.
 var agentLimits = map[int]uint64{
