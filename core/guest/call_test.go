@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"drover/core"
 	"drover/core/guest"
@@ -198,6 +199,25 @@ func TestManyConnections(t *testing.T) {
 		_, err := v.client.Status(context.Background())
 		return err == nil
 	}, eventually, time.Millisecond)
+}
+
+// Want of descriptors passes; the agent waits for that.
+func TestAgentOutlivesWantOfDescriptors(t *testing.T) {
+	t.Parallel()
+	v := start(t, plain, nil)
+	_, err := v.client.Status(context.Background())
+	require.NoError(t, err)
+	v.client.Close() // the next call needs a new connection
+	var own unix.Rlimit
+	require.NoError(t, unix.Prlimit(v.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &own))
+	require.NoError(t, unix.Prlimit(v.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: own.Max}, nil))
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	_, err = v.client.Status(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, unix.Prlimit(v.cmd.Process.Pid, unix.RLIMIT_NOFILE, &own, nil))
+	_, err = v.client.Status(context.Background())
+	require.NoError(t, err)
 }
 
 // running starts a run and waits until it has said something.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"drover/core/guest"
 	_ "drover/core/guest/boot" // the test binary is the agent, too
@@ -36,6 +37,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// agentCaps is all that an agent with a uid of its own needs: to start commands as
+// another user, to end them, to give files to them and take them away, and to see
+// which memory they share.
+const agentCaps = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN |
+	1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_SYS_PTRACE
+
 // becomeInit runs in fresh namespaces: it gives them their own /proc and becomes the agent.
 func becomeInit() {
 	err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
@@ -44,6 +51,11 @@ func becomeInit() {
 	}
 	if disk := os.Getenv(diskEnv); err == nil && disk != "" {
 		err = syscall.Mount("disk", disk, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=1m,mode=711")
+	}
+	for c := uintptr(0); err == nil && os.Getuid() == 0 && c <= unix.CAP_LAST_CAP; c++ {
+		if agentCaps&(1<<c) == 0 {
+			err = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+		}
 	}
 	if err == nil {
 		err = syscall.Exec("/proc/self/exe", []string{guest.AgentName}, guest.AgentEnv())
@@ -145,7 +157,7 @@ func (v *vm) shape(t testing.TB, kind string) {
 			attr.Credential = &syscall.Credential{Uid: 1000, Gid: 1000, NoSetGroups: true}
 		}
 		attr.UidMappings, attr.GidMappings = one(v.uid), one(v.uid)
-		attr.AmbientCaps = []uintptr{21} // CAP_SYS_ADMIN, to mount /proc
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // to mount /proc
 	}
 }
 

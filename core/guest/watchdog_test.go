@@ -40,11 +40,13 @@ func TestMemoryIsWatched(t *testing.T) {
 // Memory that processes share is not counted once for each of them.
 func TestSharedMemoryIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	v := assigned(t, plain, nil)
-	exit, o := v.sh(t, "x=$(head -c 20M /dev/zero | tr '\\0' a); for i in 1 2 3 4 5 6; do (sleep 0.5; exit 0) & done; wait; exit 3",
-		func(r *guest.Run) { r.Limits = core.Limits{Memory: 64 << 20, Timeout: time.Minute} })
-	assert.Equal(t, 3, exit.Code, "%+v %s", exit, o.err)
-	assert.Less(t, exit.MemoryPeakBytes, int64(64<<20))
+	each(t, func(t *testing.T, kind string) {
+		v := assigned(t, kind, nil)
+		exit, o := v.sh(t, "x=$(head -c 20M /dev/zero | tr '\\0' a); for i in 1 2 3 4 5 6; do (sleep 0.5; exit 0) & done; wait; exit 3",
+			func(r *guest.Run) { r.Limits = core.Limits{Memory: 64 << 20, Timeout: time.Minute} })
+		assert.Equal(t, 3, exit.Code, "%+v %s", exit, o.err)
+		assert.Less(t, exit.MemoryPeakBytes, int64(64<<20))
+	})
 }
 
 func TestProcessesAreCounted(t *testing.T) {

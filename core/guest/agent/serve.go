@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,10 +34,16 @@ func (a *Agent) listen(ctx context.Context, sock *os.File) error {
 	defer stop()
 	for {
 		file, err := accept(raw)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err != nil {
+		case slices.ContainsFunc(passing, func(e error) bool { return errors.Is(err, e) }):
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
+		case err != nil:
 			return fmt.Errorf("take a connection: %w", err)
 		}
 		if !live.add(file) {
@@ -49,6 +56,12 @@ func (a *Agent) listen(ctx context.Context, sock *os.File) error {
 		}()
 	}
 }
+
+// passing are reasons why a connection cannot be taken just now: the machine is
+// short of something. The connection waits, and so does the agent.
+var passing = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}
+
+const acceptPause = 50 * time.Millisecond
 
 func accept(raw syscall.RawConn) (*os.File, error) {
 	var fd int
