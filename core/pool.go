@@ -20,6 +20,9 @@ type Pool struct {
 	OnHostLoss   string        `json:"on_host_loss"` // requeue or fail
 }
 
+// AllPools stands for every pool where a host says which it serves; no pool has this name.
+const AllPools = "all"
+
 // What happens to the work of a lost host.
 const (
 	OnHostLossRequeue = "requeue"
@@ -55,6 +58,8 @@ func (p Pool) Check() error {
 	}
 	l := p.Limits
 	switch {
+	case p.Name == AllPools:
+		return Errorf(CodeInvalid, p.Name, "no pool can be named %s: it stands for all of them", AllPools)
 	case p.Warm < 0 || p.Warm > p.Max:
 		return Errorf(CodeInvalid, p.Name, "pool %s: warm %d must be between 0 and max %d", p.Name, p.Warm, p.Max)
 	case p.Max < 1 || p.Max > MaxPoolVMs:

@@ -26,8 +26,9 @@ type Runner struct {
 	drain    sync.Once
 	draining chan struct{} // closed by Drain
 
-	mu   sync.Mutex
-	desk *claims.Desk // of the present epoch; nil between epochs
+	mu     sync.Mutex
+	desk   *claims.Desk // of the present epoch; nil between epochs
+	served []string     // pools to take work from
 }
 
 // New checks the config and makes a runner. Returns INVALID for a config that
@@ -51,7 +52,7 @@ func New(cfg Config, parts Parts) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{
-		cfg: cfg, parts: parts, host: host, draining: make(chan struct{}),
+		cfg: cfg, served: cfg.Pools, parts: parts, host: host, draining: make(chan struct{}),
 		log: parts.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(parts.Pools, parts.Clock),
 	}
 	if r.spool, err = openSpool(cfg.SpoolDir, cfg.SpoolFiles, cfg.SpoolBytes); err != nil {
@@ -130,6 +131,27 @@ func (r *Runner) setDesk(d *claims.Desk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.desk = d
+	if d != nil {
+		_ = d.Serve(r.served) // they were good when it was opened
+	}
+}
+
+// Serve changes which pools the runner takes work from, from now on. Returns
+// INVALID for no pool or a name that cannot be.
+func (r *Runner) Serve(pools []string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.served = pools
+	if r.desk == nil {
+		return nil
+	}
+	return r.desk.Serve(pools)
+}
+
+func (r *Runner) serving() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.served
 }
 
 // Desk counts what is in hand and when life was last proved; zero between epochs.
@@ -153,7 +175,7 @@ func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 		default:
 		}
 		desk, left, err := claims.Open(ctx, r.parts.Owners, r.parts.Claims, claims.Config{
-			Registration: r.cfg.Registration, Pools: r.cfg.Pools, Slots: r.cfg.Slots, Poll: r.cfg.Poll,
+			Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 			Notice: r.notice,
 		})
 		switch core.CodeOf(err) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -44,6 +45,8 @@ type Factory struct {
 	turn  int64                 // creations begun
 	purge bool                  // --recover is still to be done
 
+	served atomic.Pointer[[]string] // pools whose VMs this host makes
+
 	homes homes // which provider has which VM
 	board board // what Status shows
 }
@@ -75,11 +78,25 @@ func New(cfg Config, parts Parts) (*Factory, error) {
 	if f.newID == nil {
 		f.newID = func() string { return strings.ToLower(ulid.Make().String()) }
 	}
-	for _, name := range cfg.Pools {
-		f.pools[name] = newPoolState(name, cfg)
-	}
+	f.Serve(cfg.Pools)
+	f.serving()
 	f.log = f.log.WithField("owner", cfg.Registration.Owner)
 	return f, nil
+}
+
+// Serve changes which pools' VMs this host makes, from the next look on. VMs of
+// pools that it does not serve any more stay as they are.
+func (f *Factory) Serve(pools []string) { f.served.Store(&pools) }
+
+// serving returns the served pools and knows the state of each. It belongs to the loop.
+func (f *Factory) serving() []string {
+	pools := *f.served.Load()
+	for _, name := range pools {
+		if f.pools[name] == nil {
+			f.pools[name] = newPoolState(name, f.cfg)
+		}
+	}
+	return pools
 }
 
 // Collector returns the factory's Prometheus metrics.

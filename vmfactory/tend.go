@@ -9,7 +9,7 @@ import (
 // create looks at the pools and brings them to their targets, as far as there is
 // room: retire what is too much, begin what is missing.
 func (e *epoch) create(ctx context.Context) error {
-	loads, err := e.vms.Load(ctx, e.host(), e.cfg.Pools)
+	loads, err := e.vms.Load(ctx, e.host(), e.serving())
 	if err != nil {
 		return err
 	}

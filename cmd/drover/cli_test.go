@@ -117,6 +117,7 @@ func TestClientCommands(t *testing.T) {
 	for _, args := range [][]string{
 		{"request", "list"}, {"request", "show", id}, {"vm", "list"}, {"host", "list"}, {"pool", "list"}, {"pool", "show", "default"}, {"doctor"},
 		{"pool", "set", "--warm", "1", "--memory", "64MiB", "--paused=false", "other"}, {"overseer", "--once"},
+		{"run", "--pool", "other", "--", "true"}, // of a pool that was set since the herd is up
 	} {
 		text, errs, code := h.run(args...)
 		require.Zero(t, code, "%v: %s%s", args, text, errs)

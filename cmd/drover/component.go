@@ -43,7 +43,7 @@ func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, su
 	if err != nil {
 		return err
 	}
-	services := []service.Service{r.service}
+	services := r.services()
 	if h.cfg.Listen != "" {
 		ops, err := service.NewOps(h.cfg.Listen, r.checks, registry)
 		if err != nil {
@@ -95,8 +95,8 @@ func vmfactoryCommand() *cli.Command {
 			if c.Bool("destroy-vms") {
 				return destroyVMs(c)
 			}
-			return component(func(_ context.Context, c *cli.Context, s surroundings) (role, error) {
-				_, r, err := newFactory(s, func(conf *vmfactory.Config) {
+			return component(func(ctx context.Context, c *cli.Context, s surroundings) (role, error) {
+				_, r, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
 					conf.Recover, conf.ForceUnregister = c.Bool("recover"), c.Bool("force-unregister")
 				})
 				return r, err
@@ -125,7 +125,7 @@ func destroyVMs(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	f, r, err := newFactory(surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()}, func(conf *vmfactory.Config) {
+	f, r, err := newFactory(c.Context, surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()}, func(conf *vmfactory.Config) {
 		conf.ForceUnregister = c.Bool("force-unregister")
 	})
 	if err != nil {

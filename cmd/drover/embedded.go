@@ -106,7 +106,11 @@ func (e *embeddedHerd) refill(ctx context.Context) error {
 	if _, err := e.herd.intake.RestorePools(ctx); err != nil {
 		return err
 	}
-	for _, name := range e.herd.cfg.Pools {
+	names, err := e.herd.pools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		_, err := e.herd.redis.GetPool(ctx, name)
 		if core.Is(err, core.CodeNotFound) {
 			err = e.herd.intake.SetPool(ctx, core.DefaultPool(name))
@@ -115,21 +119,12 @@ func (e *embeddedHerd) refill(ctx context.Context) error {
 			return err
 		}
 	}
-	pools, err := e.herd.redis.ListPools(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range pools {
-		if !slices.Contains(e.herd.cfg.Pools, p.Name) {
-			e.herd.cfg.Pools = append(e.herd.cfg.Pools, p.Name)
-		}
-	}
 	_, err = e.herd.intake.SweepAll(ctx)
 	return err
 }
 
 func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
-	_, factory, err := newFactory(s, func(conf *vmfactory.Config) { conf.StopTimeout = 30 * time.Second })
+	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) { conf.StopTimeout = 30 * time.Second })
 	if err != nil {
 		return err
 	}
@@ -153,7 +148,7 @@ func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
 	}
 	e.roles = append(e.roles, watch)
 	for _, r := range e.roles {
-		e.services = append(e.services, r.service)
+		e.services = append(e.services, r.services()...)
 	}
 	return nil
 }

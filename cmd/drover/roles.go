@@ -29,6 +29,7 @@ import (
 // role is one component, ready to run.
 type role struct {
 	service service.Service
+	pools   *service.Service // tells it of new pools; nil if it has nothing to do with pools
 	checks  map[string]service.Check
 	close   func() error // what it holds beside its loop; may be nil
 }
@@ -86,8 +87,13 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 		lock.Release()
 		return role{}, err
 	}
+	pools, err := s.herd.pools(ctx)
+	if err != nil {
+		lock.Release()
+		return role{}, errors.Join(err, cache.Close())
+	}
 	r, err := testrunner.New(testrunner.Config{
-		Registration: reg, Pools: cfg.Pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: filepath.Join(cfg.Data, "spool"),
+		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: filepath.Join(cfg.Data, "spool"),
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
 	}, testrunner.Parts{
 		Owners: s.herd.redis, Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
@@ -97,9 +103,10 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 		lock.Release()
 		return role{}, errors.Join(err, cache.Close())
 	}
+	watch := s.herd.newPools("testrunner", pools, s.log, r.Serve)
 	return role{
-		service: service.Service{Name: "testrunner", Run: r.Run, Drain: r.Drain},
-		checks:  s.herd.checks(),
+		service: service.Service{Name: "testrunner", Run: r.Run, Drain: r.Drain}, pools: &watch,
+		checks: s.herd.checks(),
 		close: func() error {
 			lock.Release()
 			return cache.Close()
@@ -126,7 +133,7 @@ func newProvider(cfg *config.Config, embedded bool) (vmfactory.Provider, error) 
 	return local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup})
 }
 
-func newFactory(s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
+func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
 	cfg := s.herd.cfg
 	provider, err := newProvider(cfg, s.embedded)
 	if err != nil {
@@ -136,8 +143,12 @@ func newFactory(s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Fact
 	if err != nil {
 		return nil, role{}, errors.Join(err, provider.Close())
 	}
+	pools, err := s.herd.pools(ctx)
+	if err != nil {
+		return nil, role{}, errors.Join(err, provider.Close())
+	}
 	conf := vmfactory.Config{
-		Registration: reg, Pools: cfg.Pools, RunDir: cfg.Run, MaxVMs: cfg.MaxVMs, Poll: cfg.Poll, CheckEvery: cfg.CheckEvery,
+		Registration: reg, Pools: pools, RunDir: cfg.Run, MaxVMs: cfg.MaxVMs, Poll: cfg.Poll, CheckEvery: cfg.CheckEvery,
 		ReconcileEvery: cfg.ReconcileEvery, CreateTimeout: cfg.CreateTimeout, DestroyTimeout: cfg.DestroyTimeout,
 		DestroyOnStop: s.embedded,
 	}
@@ -155,7 +166,11 @@ func newFactory(s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Fact
 	}
 	checks := s.herd.checks()
 	checks["provider"] = provider.Ready
-	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, checks: checks, close: provider.Close}, nil
+	watch := s.herd.newPools("vmfactory", pools, s.log, func(pools []string) error {
+		f.Serve(pools)
+		return nil
+	})
+	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, pools: &watch, checks: checks, close: provider.Close}, nil
 }
 
 func newTaskrunner(s surroundings) (role, error) {
@@ -201,6 +216,14 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 		return nil, role{}, err
 	}
 	return o, role{service: service.Service{Name: "overseer", Run: o.Run}, checks: s.herd.checks()}, nil
+}
+
+// services are a role's loops.
+func (r role) services() []service.Service {
+	if r.pools == nil {
+		return []service.Service{r.service}
+	}
+	return []service.Service{r.service, *r.pools}
 }
 
 // checks are what every component's /healthz asks.

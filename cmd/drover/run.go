@@ -43,7 +43,7 @@ func runCommand() *cli.Command {
 // requestFlags are those of every command that makes a request.
 func requestFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: "default"},
+		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: defaultPool},
 		&cli.StringFlag{Name: "class", Usage: "its weight: `CLASS` high, normal or low", Value: string(core.ClassNormal)},
 		&cli.StringFlag{Name: "submitter", Usage: "on whose behalf; turns are fair between submitters (default: who you are)"},
 		&cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` again gets the first request"},

@@ -36,19 +36,12 @@ func (c Config) complete() (Config, error) {
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
 	owner := c.Registration.Owner
 	switch {
-	case len(c.Pools) == 0:
-		return c, core.Errorf(core.CodeInvalid, owner, "owner %s names no pool to take work from", owner)
 	case c.Slots < 1 || c.Poll < 0:
 		return c, core.Errorf(core.CodeInvalid, owner, "owner %s: slots must be at least 1 and the poll above 0", owner)
 	case c.Lanes < 1 || c.Lanes > maxLanes || c.Batch < 1 || c.Batch > maxBatch:
 		return c, core.Errorf(core.CodeInvalid, owner, "owner %s: use 1 to %d lanes and batches of 1 to %d", owner, maxLanes, maxBatch)
 	}
-	for _, pool := range c.Pools {
-		if err := core.CheckName("pool", pool); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return c, checkPools(owner, c.Pools)
 }
 
 // Errors of a desk that is not open any more.
@@ -66,7 +59,6 @@ type Desk struct {
 	claims   core.Claims
 	presence *Presence
 	trouble  *trouble
-	rotated  [][]string // the pools, beginning with each in turn
 
 	ctx     context.Context // ends when the goroutines must
 	stop    context.CancelFunc
@@ -95,6 +87,7 @@ type Desk struct {
 	quiet     chan struct{} // closed, if somebody made it, once nothing is in hand or on its way
 	nextToken int64
 	turn      int
+	rotated   [][]string // the pools, beginning with each in turn
 	stats     Stats
 }
 
@@ -112,12 +105,9 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 		return nil, nil, err
 	}
 	d := &Desk{
-		cfg: cfg, owners: owners, claims: claims, trouble: newTrouble(cfg.Notice),
+		cfg: cfg, rotated: rotations(cfg.Pools), owners: owners, claims: claims, trouble: newTrouble(cfg.Notice),
 		wake: make(chan struct{}, cfg.Lanes), hungry: make(chan struct{}, 1), busy: make(chan struct{}, 1),
 		suspect: make(chan struct{}, 1), closed: make(chan struct{}), hand: make(map[string]*Work, cfg.Slots),
-	}
-	for i := range cfg.Pools {
-		d.rotated = append(d.rotated, append(append([]string{}, cfg.Pools[i:]...), cfg.Pools[:i]...))
 	}
 	presence, left, err := register(ctx, owners, PresenceConfig{
 		Registration: cfg.Registration, BeatEvery: cfg.BeatEvery, Hear: d.hear,
@@ -273,9 +263,6 @@ func (d *Desk) ask() (*waiter, error) {
 	}
 	me := &waiter{got: make(chan *Work, 1)}
 	d.waiters.push(me)
-	if d.starving() {
-		signal(d.hungry)
-	}
 	return me, nil
 }
 

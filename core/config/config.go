@@ -44,7 +44,7 @@ type Config struct {
 	Drain  time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
 	Beat   time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner" usage:"between an owner's proofs of life"`
 	Slots  int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
-	Pools  []string      `koanf:"pools" default:"default" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in"`
+	Pools  []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 

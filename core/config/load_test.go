@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, Size(1<<30), c.MaxWaitingBytes)
 	require.Equal(t, 30*24*time.Hour, c.KeepFinished)
 	require.Equal(t, 4, c.Slots)
-	require.Equal(t, []string{"default"}, c.Pools)
+	require.Equal(t, []string{"all"}, c.Pools)
 	require.Empty(t, c.Listen)
 	require.Empty(t, c.File())
 	for _, v := range c.Redacted() {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/service"
+)
+
+// pools lists the pools that this host serves: those that the settings name, or
+// every pool there is.
+func (h *herd) pools(ctx context.Context) ([]string, error) {
+	if !slices.Equal(h.cfg.Pools, []string{core.AllPools}) {
+		return h.cfg.Pools, nil
+	}
+	all, err := h.redis.ListPools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.Name
+	}
+	if len(names) == 0 {
+		// Nobody set one yet: wait for the one that most will set first.
+		names = []string{defaultPool}
+	}
+	return names, nil
+}
+
+// defaultPool is the pool of a request that names none.
+const defaultPool = "default"
+
+// newPools tells a component of pools that were set since it started.
+func (h *herd) newPools(name string, known []string, log logrus.FieldLogger, serve func([]string) error) service.Service {
+	return service.Service{Name: name + "-pools", Run: func(ctx context.Context) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(h.cfg.Poll):
+			}
+			now, err := h.pools(ctx)
+			if err != nil || slices.Equal(now, known) {
+				continue // Redis is away, which the component itself says
+			}
+			if err := serve(now); err != nil {
+				log.WithError(err).Warn("the pools cannot be served")
+				continue
+			}
+			log.WithField("pools", now).Info(name + " serves these pools now")
+			known = now
+		}
+	}}
+}
