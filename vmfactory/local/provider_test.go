@@ -24,7 +24,7 @@ func open(t *testing.T, cfg Config) *Provider {
 	p, err := New(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	if err := p.Ready(t.Context()); err != nil {
+	if err := ready(p); err != nil {
 		need(t, false, "a machine that can make VMs: "+err.Error())
 	}
 	return p

@@ -186,7 +186,9 @@ func (v vm) do(t *testing.T, limits core.Limits, args ...string) outcome {
 
 func (v vm) try(ctx context.Context, limits core.Limits, stdin io.Reader, args ...string) (outcome, error) {
 	var stdout, stderr strings.Builder
-	exit, err := v.Run(ctx, guest.Run{Args: args, Stdin: stdin, Limits: limits}, func(stream string, data []byte) {
+	// The race detector has every process wait a second before it ends.
+	env := []string{"GORACE=atexit_sleep_ms=0"}
+	exit, err := v.Run(ctx, guest.Run{Args: args, Env: env, Stdin: stdin, Limits: limits}, func(stream string, data []byte) {
 		if stream == guest.Stdout {
 			stdout.Write(data)
 			return

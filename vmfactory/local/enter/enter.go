@@ -222,19 +222,22 @@ func (s *Step) nobody() error {
 			break
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("bound capability %d: %w", c, err)
 		}
 	}
 	if err := call6(syscall.SYS_PRCTL, prCapAmbient, capAmbientClearAll, 0, 0, 0); err != nil {
-		return err
+		return fmt.Errorf("clear ambient capabilities: %w", err)
 	}
 	if err := call6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0); err != nil {
-		return err
+		return fmt.Errorf("forbid new privileges: %w", err)
 	}
 	header := struct{ version, pid uint32 }{version: capVersion3}
 	low, high := uint32(s.Bits), uint32(s.Bits>>32) //nolint:gosec // the two halves
 	data := [2]struct{ effective, permitted, inheritable uint32 }{{low, low, 0}, {high, high, 0}}
-	return call(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data)), 0)
+	if err := call(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data)), 0); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
 }
 
 func (s *Step) seccomp() error {
