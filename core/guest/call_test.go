@@ -306,13 +306,17 @@ func TestCancelKills(t *testing.T) {
 // The host dies: its connection ends without a word, whatever the command does.
 func TestDisconnectKills(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, body string }{
-		"quiet, all input sent":      {"sleep $0", ""},
-		"quiet, input pending":       {"sleep $0", strings.Repeat("x", 1<<20)},
-		"reads input":                {"cat >/dev/null; sleep $0", strings.Repeat("x", 100<<10)},
-		"writes":                     {"yes $0 | head -c 3000000; sleep $0", ""},
-		"closed its input":           {"exec <&-; sleep $0", strings.Repeat("x", 1<<20)},
-		"in the background, ignores": {"trap '' HUP TERM PIPE; setsid sleep $0 & wait", ""},
+	for name, c := range map[string]struct {
+		script, body string
+		half         bool // the host still listens, but will say no more
+	}{
+		"quiet, all input sent":      {script: "sleep $0"},
+		"half closed":                {script: "sleep $0", half: true},
+		"quiet, input pending":       {script: "sleep $0", body: strings.Repeat("x", 1<<20)},
+		"reads input":                {script: "cat >/dev/null; sleep $0", body: strings.Repeat("x", 100<<10)},
+		"writes":                     {script: "yes $0 | head -c 3000000; sleep $0"},
+		"closed its input":           {script: "exec <&-; sleep $0", body: strings.Repeat("x", 1<<20)},
+		"in the background, ignores": {script: "trap '' HUP TERM PIPE; setsid sleep $0 & wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -326,7 +330,11 @@ func TestDisconnectKills(t *testing.T) {
 			require.NoError(t, err)
 			go func() { _, _ = io.WriteString(conn, c.body) }() // it may never be taken
 			require.Eventually(t, func() bool { return living(t, word) > 0 }, eventually, time.Millisecond)
-			require.NoError(t, conn.Close())
+			if c.half {
+				require.NoError(t, conn.(*net.UnixConn).CloseWrite())
+			} else {
+				require.NoError(t, conn.Close())
+			}
 			require.Eventually(t, func() bool {
 				s, err := v.client.Status(context.Background())
 				return err == nil && s.Processes == 0

@@ -298,3 +298,33 @@ func TestUsageIsOfTheWholeTree(t *testing.T) {
 	assert.GreaterOrEqual(t, exit.CPUMs, int64(50))
 	assert.Greater(t, exit.MemoryPeakBytes, int64(40<<20))
 }
+
+// What a run needs of the agent it gives back.
+func TestManyRunsLeakNothing(t *testing.T) {
+	t.Parallel()
+	v := assigned(t, plain, nil)
+	held := func() (fds int, threads int64) {
+		list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", v.cmd.Process.Pid))
+		if os.Getuid() == 0 { // nobody else may look into an agent
+			require.NoError(t, err)
+		}
+		return len(list), statusValue(t, v.cmd.Process.Pid, "Threads")
+	}
+	once := func() {
+		exit, _ := v.sh(t, "echo x", nil)
+		require.Zero(t, exit.Code)
+		_, err := v.client.Run(context.Background(), guest.Run{Args: []string{"/no/such"}}, nil)
+		require.Error(t, err)
+	}
+	once()
+	fds, threads := held()
+	for range 60 {
+		once()
+	}
+	require.Eventually(t, func() bool { // the last connection ends a moment after its run
+		now, _ := held()
+		return now <= fds
+	}, eventually, time.Millisecond)
+	_, after := held()
+	assert.LessOrEqual(t, after, threads+2)
+}
