@@ -192,7 +192,7 @@ func (c *Cache) ready(digits string) (*os.File, error) {
 
 // open opens a file of the folder; nil if it is not there.
 func (c *Cache) open(digits string) (*os.File, os.FileInfo, error) {
-	f, err := c.root.OpenFile(digits, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := c.root.Open(digits)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}

@@ -137,6 +137,7 @@ func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 	require.Equal(t, inB, got, "what was handed out stays readable")
 	require.NoError(t, held.Close())
 	require.Equal(t, CacheStats{Hits: 3, Misses: 3, Fetches: 3, Evicted: 1, Files: 2, Bytes: 800}, c.Stats())
+	require.Len(t, c.verified, 2, "nothing is kept of what left")
 
 	// The order of use survives a restart.
 	c.requireGet(t, a, inA)
@@ -305,14 +306,22 @@ func TestCacheCloseEndsFetches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCacheTest(t, 1000)
 		digest, _ := c.put(t, 300)
-		c.from.before = func(ctx context.Context) error { <-ctx.Done(); return fault(ctx.Err(), digest) }
-		left := make(chan error, 1)
+		ended := false
+		c.from.before = func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(time.Second) // the bubble's time
+			ended = true
+			return fault(ctx.Err(), digest)
+		}
+		left, begun := make(chan error, 1), time.Now()
 		go func() {
 			_, err := c.Open(t.Context(), digest)
 			left <- err
 		}()
 		synctest.Wait()
 		require.NoError(t, c.Close())
+		require.True(t, ended, "Close waits")
+		require.Equal(t, time.Second, time.Since(begun), "and does not let it run on")
 		require.Equal(t, core.CodeUnavailable, core.CodeOf(<-left))
 	})
 }

@@ -2,12 +2,14 @@ package blobstore
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"drover/core"
@@ -177,4 +179,44 @@ func TestOutage(t *testing.T) {
 	r, err := s.Open(t.Context(), digest)
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
+}
+
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"mem://", "file://" + filepath.Join(t.TempDir(), "blobs")} {
+		s := openURL(t, url)
+		half := errors.New("half")
+		digits := strings.Repeat("ab", 32)
+		require.ErrorIs(t, s.write(t.Context(), keyOf(digits), func(w io.Writer) error {
+			_, err := w.Write([]byte("half"))
+			return errors.Join(err, half)
+		}), half)
+		_, err := s.Open(t.Context(), scheme+digits)
+		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+		objects, err := s.list(t.Context(), "")
+		require.NoError(t, err)
+		require.Empty(t, objects, "no temporary file either")
+	}
+}
+
+// A stream that is longer or shorter than the store said does not pass, though
+// what came first has the digest.
+func TestVerifyCounts(t *testing.T) {
+	t.Parallel()
+	digits := strings.TrimPrefix(blobstoretest.Digest([]byte("abc")), scheme)
+	for _, c := range []struct {
+		stream string
+		size   int64
+		ok     bool
+	}{{"abc", 3, true}, {"abc", 4, false}, {"abc", 2, false}, {"abcd", 3, false}, {"ab", 3, false}, {"", 3, false}} {
+		for _, r := range []io.Reader{strings.NewReader(c.stream), iotest.OneByteReader(strings.NewReader(c.stream)), iotest.DataErrReader(strings.NewReader(c.stream))} {
+			got, err := io.ReadAll(verify(io.NopCloser(r), digits, c.size))
+			if c.ok {
+				require.NoError(t, err)
+				require.Equal(t, "abc", string(got))
+				continue
+			}
+			require.ErrorContains(t, err, "damaged", "%+v", c)
+		}
+	}
 }
