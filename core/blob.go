@@ -8,7 +8,9 @@ import (
 // Blobs keeps files by content hash. Implementations verify what they return.
 type Blobs interface {
 	// Put stores a stream of at most limit bytes and returns its digest
-	// ("sha256:…") and size. Returns LIMIT if the stream is longer.
+	// ("sha256:…") and size. Returns LIMIT if the stream is longer. A digest that
+	// is there already counts as stored now, so that no purge takes it before its
+	// new request is durable.
 	Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 	// Open returns the stream of a digest, or NOTFOUND. Reading fails if the content does not match.
 	Open(ctx context.Context, digest string) (io.ReadCloser, error)

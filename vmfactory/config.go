@@ -44,7 +44,7 @@ func Defaults() Config {
 		Parallel: 2 * runtime.NumCPU(),
 		Poll:     time.Second, CheckEvery: 30 * time.Second, ReconcileEvery: time.Minute,
 		CreateTimeout: 30 * time.Second, DestroyTimeout: 30 * time.Second, CheckTimeout: 4 * time.Second,
-		ListTimeout: 30 * time.Second, StopTimeout: 30 * time.Second,
+		ListTimeout: 30 * time.Second, StopTimeout: 15 * time.Second,
 		CreateTries: 3, CreateBackoff: 500 * time.Millisecond, BrokenRetry: time.Minute,
 		DestroyTries: 3, DestroyPause: time.Second, SurplusAfter: 10 * time.Second,
 	}

@@ -234,11 +234,7 @@ func (e *epoch) drain(ctx context.Context) error {
 		e.log.WithError(err).Warn("cannot tell Redis how the last work ended; the next start will settle it")
 	}
 	if e.cfg.DestroyOnStop {
-		if n, err := e.destroyAll(ctx, e.n); err != nil {
-			e.log.WithError(err).Error("not every VM could be destroyed")
-		} else {
-			e.log.WithField("vms", n).Info("destroyed all VMs")
-		}
+		e.leaveNothing(ctx)
 	}
 	if err := e.lastly(ctx, func(ctx context.Context) error { return e.farewell(ctx, e.n) }); err != nil {
 		e.log.WithError(err).Warn("cannot deregister; the overseer or the next start will settle what is left")
@@ -246,6 +242,18 @@ func (e *epoch) drain(ctx context.Context) error {
 		e.log.WithField("epoch", e.n).Info("deregistered")
 	}
 	return nil
+}
+
+// leaveNothing destroys all VMs, as far as that can be done in time.
+func (e *epoch) leaveNothing(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.StopTimeout)
+	defer cancel()
+	n, err := e.destroyAll(ctx, e.n)
+	if err != nil {
+		e.log.WithError(err).Error("not every VM could be destroyed")
+		return
+	}
+	e.log.WithField("vms", n).Info("destroyed all VMs")
 }
 
 // lastly gives Redis a bounded time for one of the last words.

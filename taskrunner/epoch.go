@@ -1,0 +1,247 @@
+package taskrunner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/recovery"
+)
+
+// closeTimeout bounds the last words to Redis once a stop may take no longer.
+const closeTimeout = 5 * time.Second
+
+// waitPolls is how many polls one wait for the bell lasts.
+const waitPolls = 5
+
+// epoch is the runner under one registration. One goroutine, the loop, makes all
+// exchanges, in one lane: a call that got no answer is repeated as it was until
+// it gets one, so that a lost reply strands no task.
+type epoch struct {
+	*Runner
+	n    int64
+	left []core.Held // slots of the predecessor, until they are settled
+
+	seq, token int64
+	call       *core.TaskExchange // not answered yet
+	wait       *backoff.ExponentialBackOff
+	rest       time.Time         // no calls before this, Redis being down
+	looked     time.Time         // last answer
+	more       bool              // there may be work
+	running    map[string]bool   // tasks in hand
+	ends       []core.TaskFinish // ready to be told
+
+	finished chan core.TaskFinish
+	settled  chan struct{}
+	hungry   chan struct{} // there is a free slot: listen for the bell
+	wake     chan struct{} // it rang
+	wg       sync.WaitGroup
+}
+
+func newEpoch(r *Runner, reg core.Registered) *epoch {
+	return &epoch{
+		Runner: r, n: reg.Epoch, left: reg.Left, wait: patience(), looked: r.clock.Now(), more: true,
+		running: make(map[string]bool), finished: make(chan core.TaskFinish, maxSlots),
+		settled: make(chan struct{}, 1), hungry: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+	}
+}
+
+// run works until it has drained, or stop ends. Returns FENCED when the epoch is
+// over, or whatever else ended it.
+func (e *epoch) run(stop context.Context) error {
+	ctx, end := context.WithCancel(context.WithoutCancel(stop))
+	work, abort := context.WithCancel(ctx)
+	defer e.wg.Wait()
+	defer end()
+	defer abort()
+	if len(e.left) > 0 {
+		e.wg.Go(func() { e.settle(ctx) })
+	}
+	e.wg.Go(func() { e.listen(ctx) })
+	stopped, drain := stop.Done(), e.draining
+	var late <-chan time.Time
+	for {
+		stopping := stopped == nil || drain == nil
+		claims, err := e.exchange(ctx, stopping)
+		if err != nil {
+			return err
+		}
+		for _, c := range claims {
+			e.start(work, c)
+		}
+		if stopping && len(e.running)+len(e.ends) == 0 && e.call == nil {
+			return e.leave(ctx)
+		}
+		select {
+		case f := <-e.finished:
+			e.take(f)
+		case <-e.settled:
+			e.left = nil
+		case <-e.wake:
+			e.more = true
+		case <-e.clock.After(e.pause()):
+		case <-drain:
+			drain = nil
+		case <-stopped:
+			stopped = nil
+			abort()
+			late = e.clock.After(closeTimeout)
+		case <-late:
+			e.log.WithField("in_hand", len(e.running)).Warn("cannot give back what is in hand; the next start or the overseer will")
+			return nil
+		}
+	}
+}
+
+// take notes that a task ended, and all others that did meanwhile.
+func (e *epoch) take(f core.TaskFinish) {
+	for {
+		delete(e.running, f.ID)
+		e.ends = append(e.ends, f)
+		select {
+		case f = <-e.finished:
+		default:
+			return
+		}
+	}
+}
+
+// pause is how long the loop may sleep: until its next proof of life or look is
+// due, or until the call that is out may be repeated.
+func (e *epoch) pause() time.Duration {
+	now := e.clock.Now()
+	if e.call != nil {
+		return max(0, e.rest.Sub(now))
+	}
+	return max(0, e.rhythm()-now.Sub(e.looked))
+}
+
+func (e *epoch) rhythm() time.Duration { return min(e.cfg.Poll, e.cfg.Registration.Beat) }
+
+// exchange makes a call if there is a reason to: something ended, there may be
+// work, or a proof of life is due. Returns only errors that end the epoch.
+func (e *epoch) exchange(ctx context.Context, stopping bool) ([]core.TaskClaim, error) {
+	now := e.clock.Now()
+	if e.call == nil && !e.compose(now, stopping) || now.Before(e.rest) {
+		return nil, nil
+	}
+	x, err := e.tasks.ExchangeTasks(ctx, *e.call)
+	switch core.CodeOf(err) {
+	case "":
+		return e.answered(x), nil
+	case core.CodeUnavailable, core.CodeFull:
+		if e.rest.IsZero() {
+			e.log.WithError(err).Warn("no answer from Redis; repeating the call")
+		}
+		e.metrics.unanswered.Inc()
+		e.rest = e.clock.Now().Add(e.wait.NextBackOff())
+		return nil, nil
+	}
+	return nil, err
+}
+
+// compose makes the next call. Returns false if there is no reason for one.
+func (e *epoch) compose(now time.Time, stopping bool) bool {
+	want := e.cfg.Slots - len(e.running)
+	if stopping || len(e.left) > 0 {
+		want = 0
+	}
+	if want > 0 {
+		select {
+		case e.hungry <- struct{}{}:
+		default:
+		}
+	}
+	due := now.Sub(e.looked) >= e.rhythm()
+	if len(e.ends) == 0 && !due && (want == 0 || !e.more) {
+		return false
+	}
+	e.seq++
+	e.call = &core.TaskExchange{
+		Owner: e.cfg.Registration.Owner, Epoch: e.n, Seq: e.seq, Finish: e.ends[:min(len(e.ends), maxSlots)],
+		Want: want, TokenBase: e.token, Beat: e.cfg.Registration.Beat,
+	}
+	e.ends = e.ends[len(e.call.Finish):]
+	e.token += int64(want)
+	return true
+}
+
+// answered takes the answer of the call that was out.
+func (e *epoch) answered(x core.TaskExchanged) []core.TaskClaim {
+	for i, ok := range x.Finished {
+		if !ok {
+			e.log.WithField("task", e.call.Finish[i].ID).Warn("the task was not ours any more")
+		}
+	}
+	if !e.rest.IsZero() {
+		e.log.Info("Redis answers again")
+	}
+	// Fewer than wanted means that nothing waits; the bell tells when that changes.
+	e.more = len(x.Claims) > 0 && len(x.Claims) == e.call.Want
+	e.call, e.rest, e.looked = nil, time.Time{}, e.clock.Now()
+	e.wait.Reset()
+	e.metrics.beat.Set(float64(e.looked.UnixMilli()) / 1000)
+	return x.Claims
+}
+
+// settle ends what the predecessor left in its slots, asking the store: by the
+// same code as the overseer. Until then nothing is claimed.
+func (e *epoch) settle(ctx context.Context) {
+	wait := patience()
+	for failing := false; ; failing = true {
+		opts := recovery.Options{MaxAttempts: e.cfg.MaxAttempts, Now: e.clock.Now}
+		report, err := recovery.Settle(ctx, e.owners, e.store, e.cfg.Registration.Owner, e.n, e.left, opts)
+		log := e.log.WithField("left", len(e.left)).WithField("retried", report.Retried).WithField("dead", report.Dead)
+		switch {
+		case err == nil:
+			log.Warn("settled what the last epoch left")
+			e.settled <- struct{}{}
+			return
+		case ctx.Err() != nil:
+			return
+		case !failing:
+			log.WithError(err).Warn("cannot settle what the last epoch left; trying again")
+		}
+		if clock.Sleep(ctx, e.clock, wait.NextBackOff()) != nil {
+			return
+		}
+	}
+}
+
+// listen wakes the loop when a task may be there. It listens only while there is
+// a free slot: the bell wakes one runner, and that one should be idle.
+func (e *epoch) listen(ctx context.Context) {
+	wait := patience()
+	for {
+		select {
+		case <-e.hungry:
+		case <-ctx.Done():
+			return
+		}
+		if err := e.tasks.WaitTask(ctx, waitPolls*e.cfg.Poll); err == nil {
+			wait.Reset()
+			select {
+			case e.wake <- struct{}{}:
+			default:
+			}
+		} else if clock.Sleep(ctx, e.clock, wait.NextBackOff()) != nil {
+			return
+		}
+	}
+}
+
+// leave deregisters.
+func (e *epoch) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	if err := e.owners.Deregister(ctx, e.cfg.Registration.Owner, e.n); err != nil {
+		e.log.WithError(err).Warn("cannot deregister; the next start or the overseer will settle what is left")
+		return nil
+	}
+	e.log.WithField("epoch", e.n).Info("deregistered")
+	return nil
+}

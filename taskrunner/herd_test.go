@@ -1,0 +1,236 @@
+package taskrunner_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"drover/core"
+)
+
+const owner = "taskrunner@h1#0"
+
+// herd is Redis and the result store as a taskrunner sees them, in memory, so
+// that tests run on virtual time. The real ones have their tests in redis_test.go.
+type herd struct {
+	core.Owners
+	core.ResultStore
+
+	mu       sync.Mutex
+	tasks    map[string]core.Task
+	queue    []string
+	later    map[string]time.Time
+	attempts map[string]int
+	slots    map[string]string // task → token
+	epoch    int64
+	fenced   bool
+	gone     bool // deregistered
+	seq      int64
+	last     core.TaskExchanged
+	calls    map[string]int
+	beats    []time.Time
+	bell     chan struct{}
+	fault    func(op string) (before, after error)
+
+	ends  map[string]core.TaskState // of the store
+	notes map[string]string
+}
+
+func newHerd() *herd {
+	return &herd{
+		tasks: map[string]core.Task{}, later: map[string]time.Time{}, attempts: map[string]int{}, slots: map[string]string{},
+		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
+		fault: func(string) (error, error) { return nil, nil },
+	}
+}
+
+var errDown = core.Errorf(core.CodeUnavailable, "", "Redis did not do it")
+
+func (h *herd) do(ctx context.Context, op string, epoch int64, script func()) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls[op]++
+	before, after := h.fault(op)
+	if before != nil {
+		return before
+	}
+	if epoch != 0 && (h.fenced || h.epoch != epoch) {
+		return core.Errorf(core.CodeFenced, owner, "the epoch of %s is over", owner)
+	}
+	script()
+	return after
+}
+
+func (h *herd) look(at func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at()
+}
+
+func (h *herd) faults(f func(op string) (before, after error)) {
+	if f == nil {
+		f = func(string) (error, error) { return nil, nil }
+	}
+	h.look(func() { h.fault = f })
+}
+
+// submit queues tasks of a kind, named as given.
+func (h *herd) submit(kind string, ids ...string) {
+	h.look(func() {
+		for _, id := range ids {
+			h.tasks[id] = core.Task{ID: id, Kind: kind}
+			h.queue = append(h.queue, id)
+		}
+		h.ring()
+	})
+}
+
+func (h *herd) ring() {
+	select {
+	case h.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (h *herd) end(id string) (state core.TaskState, note string) {
+	h.look(func() { state, note = h.ends[id], h.notes[id] })
+	return state, note
+}
+
+// left says how many tasks Redis still has anywhere.
+func (h *herd) left() (n int) {
+	h.look(func() { n = len(h.tasks) })
+	return n
+}
+
+func (h *herd) Register(ctx context.Context, _ core.Registration) (reg core.Registered, err error) {
+	err = h.do(ctx, "register", 0, func() {
+		h.epoch++
+		h.fenced, h.gone, h.seq, h.last = false, false, 0, core.TaskExchanged{}
+		reg.Epoch, reg.Left = h.epoch, h.held()
+	})
+	return reg, err
+}
+
+func (h *herd) held() (held []core.Held) {
+	for _, id := range slices.Sorted(maps.Keys(h.slots)) {
+		held = append(held, core.Held{Key: id, Token: h.slots[id], Phase: "task", Attempts: h.attempts[id]})
+	}
+	return held
+}
+
+func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.Settlement) (n int, err error) {
+	err = h.do(ctx, "settle", epoch, func() {
+		for _, it := range items {
+			if h.finish(core.TaskFinish{ID: it.Key, Token: it.Token, Outcome: it.Outcome}) {
+				n++
+			}
+		}
+	})
+	return n, err
+}
+
+func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
+	conflict := false
+	err := h.do(ctx, "deregister", epoch, func() {
+		conflict = len(h.slots) > 0
+		h.gone = !conflict
+	})
+	if conflict {
+		return core.Errorf(core.CodeConflict, owner, "it holds something")
+	}
+	return err
+}
+
+func (h *herd) finish(f core.TaskFinish) bool {
+	if h.slots[f.ID] != f.Token {
+		return false
+	}
+	delete(h.slots, f.ID)
+	switch f.Outcome {
+	case core.OutcomeDone, core.OutcomeDead:
+		delete(h.tasks, f.ID)
+		delete(h.attempts, f.ID)
+	case core.OutcomeRetry:
+		h.attempts[f.ID]++
+		h.later[f.ID] = time.Now().Add(f.Delay)
+	case core.OutcomeRelease:
+		h.queue = append([]string{f.ID}, h.queue...)
+	}
+	return true
+}
+
+// ExchangeTasks implements core.Tasks.
+func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core.TaskExchanged, err error) {
+	stale := false
+	err = h.do(ctx, "exchange", x.Epoch, func() {
+		h.beats = append(h.beats, time.Now())
+		if stale = x.Seq < h.seq; stale {
+			return
+		}
+		if x.Seq == h.seq {
+			out = h.last
+			return
+		}
+		for _, f := range x.Finish {
+			out.Finished = append(out.Finished, h.finish(f))
+		}
+		for id, at := range h.later {
+			if !at.After(time.Now()) {
+				delete(h.later, id)
+				h.queue = append(h.queue, id)
+			}
+		}
+		for i := range min(x.Want, len(h.queue)) {
+			id := h.queue[0]
+			h.queue = h.queue[1:]
+			h.slots[id] = token(x.Epoch, x.TokenBase+int64(i))
+			out.Claims = append(out.Claims, core.TaskClaim{Task: h.tasks[id], Token: h.slots[id], Attempts: h.attempts[id]})
+		}
+		h.seq, h.last = x.Seq, out
+	})
+	if stale {
+		return core.TaskExchanged{}, core.Errorf(core.CodeStale, owner, "the lane is further")
+	}
+	if err != nil {
+		return core.TaskExchanged{}, err
+	}
+	return out, nil
+}
+
+func token(epoch, n int64) string {
+	return time.Duration(epoch).String() + "." + time.Duration(n).String()
+}
+
+// WaitTask implements core.Tasks.
+func (h *herd) WaitTask(ctx context.Context, poll time.Duration) error {
+	if err := h.do(ctx, "wait", 0, func() {}); err != nil {
+		return err
+	}
+	select {
+	case <-h.bell:
+	case <-time.After(poll):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// EnqueueTask and PresentTasks implement core.Tasks; a taskrunner does not call them.
+func (h *herd) EnqueueTask(context.Context, core.Task) error           { panic("not called") }
+func (h *herd) PresentTasks(context.Context, []string) ([]bool, error) { panic("not called") }
+
+// EndTask implements core.ResultStore.
+func (h *herd) EndTask(ctx context.Context, id string, state core.TaskState, note string) (first bool, err error) {
+	err = h.do(ctx, "end", 0, func() {
+		if first = h.ends[id] == ""; first {
+			h.ends[id], h.notes[id] = state, note
+		}
+	})
+	return first, err
+}

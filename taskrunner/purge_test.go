@@ -1,0 +1,256 @@
+package taskrunner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/clock"
+	"drover/core/resultstore/sqlite"
+)
+
+// shelf is a store of rows and blobs in memory.
+type shelf struct {
+	core.ResultStore
+	rows    int              // finished long ago
+	named   []string         // digests that rows name
+	blobs   map[string]int64 // digest → stored, ms
+	batches []int
+	fail    map[string]error
+	onEach  func()
+}
+
+func (s *shelf) Purge(_ context.Context, _ time.Time, limit int) (int, error) {
+	n := min(limit, s.rows)
+	s.rows -= n
+	s.batches = append(s.batches, n)
+	return n, s.fail["purge"]
+}
+
+func (s *shelf) Digests(_ context.Context, fn func(string) error) error {
+	for _, d := range s.named {
+		if err := fn(d); err != nil {
+			return err
+		}
+	}
+	return s.fail["digests"]
+}
+
+// files is the shelf's blob store.
+type files struct {
+	core.Blobs
+	*shelf
+}
+
+func (s files) Close() error { return nil }
+
+func (s files) Ping(context.Context) error { return nil }
+
+func (s files) Each(_ context.Context, fn func(string, int64, int64) error) error {
+	if s.onEach != nil {
+		s.onEach()
+	}
+	for d, stored := range s.blobs {
+		if err := fn(d, 10, stored); err != nil {
+			return err
+		}
+	}
+	return s.fail["each"]
+}
+
+func (s files) Delete(_ context.Context, digest string) error {
+	if err := s.fail["delete"]; err != nil {
+		return err
+	}
+	delete(s.blobs, digest)
+	return nil
+}
+
+func digest(n int) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(n)))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+const day = 24 * time.Hour
+
+func newPurge(s *shelf) *Purge {
+	return &Purge{
+		Store: s, Blobs: files{shelf: s}, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.UnixMilli(0).Add(1000 * day)), bits: 1 << 16,
+	}
+}
+
+func TestPurgeDeletesRowsInBatches(t *testing.T) {
+	t.Parallel()
+	s := &shelf{rows: 2500}
+	note, err := newPurge(s).Handle(context.Background(), nil)
+	require.NoError(t, err)
+	require.Equal(t, []int{1000, 1000, 500}, s.batches)
+	require.Equal(t, "deleted 2500 rows and 0 files (0B)", note)
+}
+
+func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(0).Add(1000 * day)
+	s := &shelf{named: []string{digest(1)}, blobs: map[string]int64{
+		digest(1): 0,                                     // named
+		digest(2): 0,                                     // old, not named
+		digest(3): now.Add(-day).UnixMilli(),             // exactly the grace
+		digest(4): now.Add(-day - time.Hour).UnixMilli(), // a little older
+		digest(5): now.UnixMilli(),                       // new: its row is about to come
+	}}
+	note, err := newPurge(s).Handle(context.Background(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "deleted 0 rows and 2 files (20B)", note)
+	require.Contains(t, s.blobs, digest(1))
+	require.Contains(t, s.blobs, digest(3))
+	require.Contains(t, s.blobs, digest(5))
+	require.Len(t, s.blobs, 3)
+}
+
+// Whatever the filter's size, nothing that is named is ever deleted; and what is
+// kept by mistake goes in time.
+func TestPurgeNeverDeletesWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		named, all := rapid.IntRange(0, 200).Draw(t, "named"), rapid.IntRange(200, 400).Draw(t, "all")
+		s := &shelf{blobs: map[string]int64{}}
+		for i := range all {
+			s.blobs[digest(i)] = 0
+			if i < named {
+				s.named = append(s.named, digest(i))
+			}
+		}
+		p := newPurge(s)
+		p.bits = rapid.SampledFrom([]int{512, 1024, 4096}).Draw(t, "bits")
+		for round := 0; len(s.blobs) > named; round++ {
+			if _, err := p.Handle(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			for i := range named {
+				if _, ok := s.blobs[digest(i)]; !ok {
+					t.Fatalf("file %d is named and was deleted", i)
+				}
+			}
+			if round > 500 {
+				t.Fatalf("%d files are left for ever", len(s.blobs)-named)
+			}
+		}
+	})
+}
+
+func TestTheFilterKeepsItsPromise(t *testing.T) {
+	t.Parallel()
+	f := newFilter(1 << 20)
+	for i := range 20_000 {
+		f.add(digest(i))
+	}
+	mistakes := 0
+	for i := range 40_000 {
+		switch has := f.has(digest(i)); {
+		case i < 20_000:
+			require.True(t, has)
+		case has:
+			mistakes++
+		}
+	}
+	require.Less(t, mistakes, 40, "about one in 40,000 is expected")
+	require.Len(t, newFilter(0).words, 16<<20/8)
+}
+
+func TestPurgeArguments(t *testing.T) {
+	t.Parallel()
+	for args, fine := range map[string]bool{
+		``: true, `{}`: true, `{"keep_ns":1}`: true,
+		`{"keep_ns":-1}`: false, `{"keep_ns":0}`: false, `{"keep_ns":"x"}`: false, `[`: false,
+	} {
+		s := &shelf{rows: 1}
+		_, err := newPurge(s).Handle(context.Background(), json.RawMessage(args))
+		require.Equal(t, fine, err == nil, args)
+		if !fine {
+			require.True(t, core.Is(err, core.CodeInvalid), args)
+			require.Equal(t, 1, s.rows, args)
+		}
+	}
+}
+
+func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for _, step := range []string{"purge", "digests", "each", "delete"} {
+		s := &shelf{rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom}}
+		p := newPurge(s)
+		_, err := p.Handle(context.Background(), nil)
+		require.ErrorIs(t, err, boom, step)
+		s.fail = nil
+		_, err = p.Handle(context.Background(), nil)
+		require.NoError(t, err)
+		require.Zero(t, s.rows)
+		require.Empty(t, s.blobs)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &shelf{rows: 1500, named: []string{digest(1)}, blobs: map[string]int64{digest(1): 0, digest(2): 0}, onEach: cancel}
+	_, err := newPurge(s).Handle(ctx, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = newPurge(&shelf{rows: 1500}).Handle(ctx, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// On the real stores: what finished work named goes with it, what unfinished work
+// names stays.
+func TestPurgeOnRealStores(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+
+	put := func(text string) string {
+		d, _, err := blobs.Put(ctx, strings.NewReader(text), 100)
+		require.NoError(t, err)
+		return d
+	}
+	finished, shared, waiting, stray := put("finished"), put("shared"), put("waiting"), put("stray")
+	for id, digests := range map[string][]string{"r1": {finished, shared}, "r2": {shared, waiting}} {
+		spec := core.Spec{ID: id, Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: "alice", Command: []string{"true"}}
+		for i, d := range digests {
+			spec.Files = append(spec.Files, core.File{Path: fmt.Sprint("f", i), Digest: d, Size: 6})
+		}
+		_, _, err := store.Create(ctx, spec)
+		require.NoError(t, err)
+	}
+	first, err := store.Record(ctx, core.Result{ID: "r1", Generation: 1, State: core.RequestCompleted, Token: "1.1"})
+	require.NoError(t, err)
+	require.True(t, first)
+
+	p := &Purge{Store: store, Blobs: blobs, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.Now()), bits: 1 << 20}
+	note, err := p.Handle(ctx, nil)
+	require.NoError(t, err)
+	require.Equal(t, "deleted 0 rows and 0 files (0B)", note)
+
+	p.Clock = clock.NewManual(time.Now().Add(31 * day))
+	note, err = p.Handle(ctx, nil)
+	require.NoError(t, err)
+	require.Equal(t, "deleted 1 rows and 2 files (13B)", note)
+	for d, there := range map[string]bool{finished: false, stray: false, shared: true, waiting: true} {
+		r, err := blobs.Open(ctx, d)
+		require.Equal(t, there, err == nil)
+		if err == nil {
+			require.NoError(t, r.Close())
+		}
+	}
+}

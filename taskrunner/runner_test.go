@@ -1,0 +1,494 @@
+package taskrunner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/taskrunner"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a taskrunner on a herd in memory.
+type rig struct {
+	t        *testing.T
+	herd     *herd
+	cfg      taskrunner.Config
+	handlers map[string]taskrunner.Handler
+	logs     *test.Hook
+	log      *logrus.Logger
+	ran      sync.Map // task kind → *atomic.Int64
+}
+
+func newRig(t *testing.T) *rig {
+	log, logs := test.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	r := &rig{t: t, herd: newHerd(), handlers: map[string]taskrunner.Handler{}, log: log, logs: logs}
+	r.cfg = taskrunner.Config{Registration: core.Registration{Owner: owner, Host: "h1", Machine: "m1"}, Slots: 2}
+	r.handle("ok", func(context.Context) error { return nil })
+	return r
+}
+
+// handle sets what a kind does and counts how often it is done.
+func (r *rig) handle(kind string, do func(ctx context.Context) error) {
+	n := new(atomic.Int64)
+	r.ran.Store(kind, n)
+	r.handlers[kind] = func(ctx context.Context, _ json.RawMessage) (string, error) {
+		n.Add(1)
+		return "did it", do(ctx)
+	}
+}
+
+func (r *rig) runs(kind string) int {
+	n, _ := r.ran.Load(kind)
+	return int(n.(*atomic.Int64).Load())
+}
+
+type process struct {
+	*taskrunner.Runner
+	rig   *rig
+	kill  context.CancelFunc
+	ended chan error
+}
+
+func (r *rig) start() *process {
+	r.t.Helper()
+	return r.startWith(taskrunner.Parts{Owners: r.herd, Tasks: r.herd, Store: r.herd})
+}
+
+func (r *rig) startWith(parts taskrunner.Parts) *process {
+	r.t.Helper()
+	parts.Log, parts.Handlers = r.log, r.handlers
+	run, err := taskrunner.New(r.cfg, parts)
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{Runner: run, rig: r, kill: cancel, ended: make(chan error, 1)}
+	go func() { p.ended <- run.Run(ctx) }()
+	return p
+}
+
+// drain stops the process and requires that it ends well, holding nothing.
+func (p *process) drain() {
+	p.rig.t.Helper()
+	p.Drain()
+	require.NoError(p.rig.t, <-p.ended)
+	p.kill()
+	require.Empty(p.rig.t, p.rig.herd.slots)
+	require.True(p.rig.t, p.rig.herd.gone, "it deregisters")
+}
+
+func settle(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func ids(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint("t", i))
+	}
+	return all
+}
+
+func TestTasksAreDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // G31
+		r := newRig(t)
+		r.herd.submit("ok", ids(3)...)
+		p := r.start()
+		settle(100 * time.Millisecond)
+		require.Zero(t, r.herd.left())
+		r.herd.submit("ok", "woken")
+		synctest.Wait()
+		require.Zero(t, r.herd.left(), "the bell wakes it at once")
+		state, note := r.herd.end("woken")
+		require.Equal(t, core.TaskDone, state)
+		require.Equal(t, "did it", note)
+		require.Equal(t, 4, r.runs("ok"))
+		p.drain()
+	})
+}
+
+func TestSlotsBoundWhatRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg.Slots = 3
+		var now, most atomic.Int64
+		r.handle("slow", func(context.Context) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return nil
+		})
+		r.herd.submit("slow", ids(10)...)
+		p := r.start()
+		settle(4100 * time.Millisecond)
+		require.Zero(t, r.herd.left())
+		require.EqualValues(t, 3, most.Load())
+		p.drain()
+	})
+}
+
+func TestFailuresAreTriedAgainLaterAndThenDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg.RetryFirst = 10 * time.Second
+		r.handle("bad", func(context.Context) error { return errors.New("disk on fire") })
+		r.handle("panics", func(context.Context) error { panic("oh no") })
+		left := 1
+		r.handle("flaky", func(context.Context) error {
+			if left--; left >= 0 {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		r.herd.submit("bad", "bad")
+		r.herd.submit("panics", "panics")
+		r.herd.submit("flaky", "flaky")
+		p := r.start()
+		settle(4 * time.Second)
+		require.Equal(t, 1, r.runs("bad"), "not before its time")
+		settle(5 * time.Minute)
+		require.Equal(t, 3, r.runs("bad"))
+		require.Equal(t, 2, r.runs("flaky"))
+		for id, part := range map[string]string{"bad": "attempt 3 of 3: disk on fire", "panics": "oh no"} {
+			state, note := r.herd.end(id)
+			require.Equal(t, core.TaskDead, state)
+			require.Contains(t, note, part)
+			require.Less(t, len(note), 2100)
+		}
+		state, _ := r.herd.end("flaky")
+		require.Equal(t, core.TaskDone, state)
+		require.Zero(t, r.herd.left())
+		p.drain()
+	})
+}
+
+func TestWhatTryingAgainCannotMendIsDeadAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.handle("invalid", func(context.Context) error { return core.Errorf(core.CodeInvalid, "", "no such class") })
+		r.herd.submit("invalid", "invalid")
+		r.herd.submit("from-the-future", "strange")
+		r.herd.look(func() { r.herd.attempts["invalid"] = 0 })
+		p := r.start()
+		settle(time.Second)
+		state, note := r.herd.end("strange")
+		require.Equal(t, core.TaskDead, state)
+		require.Contains(t, note, `no taskrunner of this version knows tasks of kind "from-the-future"`)
+		state, _ = r.herd.end("invalid")
+		require.Equal(t, core.TaskDead, state)
+		require.Equal(t, 1, r.runs("invalid"))
+		p.drain()
+	})
+}
+
+func TestATryIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg.Timeout, r.cfg.MaxAttempts = time.Minute, 1
+		r.handle("hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		r.herd.submit("hangs", "hangs")
+		p := r.start()
+		settle(2 * time.Minute)
+		state, note := r.herd.end("hangs")
+		require.Equal(t, core.TaskDead, state)
+		require.Contains(t, note, "not done within 1m0s")
+		p.drain()
+	})
+}
+
+func TestTheHeartbeatRidesAlong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg.Registration.Beat, r.cfg.Poll = time.Second, time.Minute
+		r.handle("slow", func(context.Context) error { time.Sleep(30 * time.Second); return nil })
+		p := r.start()
+		settle(10 * time.Second)
+		r.herd.submit("slow", ids(2)...)
+		settle(50 * time.Second)
+		r.herd.look(func() {
+			for i := 1; i < len(r.herd.beats); i++ {
+				require.LessOrEqual(t, r.herd.beats[i].Sub(r.herd.beats[i-1]), 1100*time.Millisecond)
+			}
+			require.Less(t, len(r.herd.beats), 75, "idle calls are rare")
+		})
+		p.drain()
+	})
+}
+
+func TestDrainFinishesWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.handle("slow", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		r.herd.submit("slow", ids(5)...)
+		p := r.start()
+		settle(time.Second)
+		p.drain()
+		require.Equal(t, 2, r.runs("slow"))
+		require.Equal(t, 3, r.herd.left())
+	})
+}
+
+func TestAStopGivesBackWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.handle("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		r.herd.submit("slow", ids(2)...)
+		p := r.start()
+		settle(time.Second)
+		begun := time.Now()
+		p.kill()
+		require.NoError(t, <-p.ended)
+		require.Zero(t, time.Since(begun))
+		require.Empty(t, r.herd.slots)
+		require.True(t, r.herd.gone)
+		require.Empty(t, r.herd.attempts, "that was no attempt")
+		require.Len(t, r.herd.queue, 2)
+	})
+}
+
+func TestAStopWithoutRedisDoesNotHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := r.start()
+		settle(time.Second)
+		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		r.herd.submit("ok", "lost")
+		settle(10 * time.Second)
+		begun := time.Now()
+		p.kill()
+		require.NoError(t, <-p.ended)
+		require.LessOrEqual(t, time.Since(begun), 6*time.Second)
+
+		p = r.start() // it never gets in
+		settle(10 * time.Second)
+		p.Drain()
+		require.NoError(t, <-p.ended)
+		p.kill()
+	})
+}
+
+func TestAFencedRunnerStopsItsTasksAndStartsANewEpoch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		stopped := 0
+		r.handle("slow", func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				stopped++
+				return ctx.Err()
+			case <-time.After(20 * time.Second):
+				return nil
+			}
+		})
+		r.herd.submit("slow", "a")
+		p := r.start()
+		settle(time.Second)
+		r.herd.look(func() { r.herd.fenced = true })
+		settle(5 * time.Second)
+		require.Equal(t, 1, stopped)
+		settle(time.Minute)
+		require.EqualValues(t, 2, r.herd.epoch)
+		require.Equal(t, 2, r.runs("slow"), "the next epoch finds and does it")
+		require.Zero(t, r.herd.left())
+		p.drain()
+	})
+}
+
+// A reply is lost, or a call: the same call is repeated until it is answered, so
+// that no task is stranded or done by two.
+func TestLostCallsAndReplies(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{true, false} {
+		for _, op := range []string{"exchange", "register", "wait", "end", "deregister"} {
+			for nth := 1; nth <= 6; nth++ {
+				t.Run(fmt.Sprint(op, " ", nth, " before ", before), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						r := newRig(t)
+						n := 0
+						r.herd.faults(func(o string) (error, error) {
+							if o != op {
+								return nil, nil
+							}
+							if n++; n != nth {
+								return nil, nil
+							}
+							if before {
+								return errDown, nil
+							}
+							return nil, errDown
+						})
+						r.herd.submit("ok", ids(5)...)
+						p := r.start()
+						settle(10 * time.Second)
+						require.Zero(t, r.herd.left())
+						require.Equal(t, 5, r.runs("ok"), "each exactly once")
+						p.Drain()
+						require.NoError(t, <-p.ended)
+						p.kill()
+						require.Empty(t, r.herd.slots)
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestTheEndIsRecordedHoweverLongTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.herd.faults(func(op string) (error, error) {
+			if op == "end" {
+				return errDown, nil
+			}
+			return nil, nil
+		})
+		r.herd.submit("ok", "a")
+		p := r.start()
+		settle(time.Hour)
+		require.Equal(t, 1, r.runs("ok"))
+		require.Equal(t, 1, r.herd.left(), "store first")
+		r.herd.faults(nil)
+		settle(10 * time.Second)
+		require.Zero(t, r.herd.left())
+		require.Equal(t, 1, r.runs("ok"))
+		p.drain()
+	})
+}
+
+// What a store refuses for good is tried again as a failure, not for ever in hand.
+func TestAnEndThatTheStoreRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		refusal := core.Errorf(core.CodeNotFound, "", "there is no such task")
+		r.herd.faults(func(op string) (error, error) {
+			if op == "end" {
+				return refusal, nil
+			}
+			return nil, nil
+		})
+		r.herd.submit("ok", "purged")
+		p := r.start()
+		settle(time.Second)
+		require.Zero(t, r.herd.left(), "nobody waits for a task without a row")
+		r.herd.look(func() { refusal = core.Errorf(core.CodeInvalid, "", "no such state") })
+		r.herd.submit("ok", "refused")
+		settle(30 * time.Second)
+		require.Equal(t, 1, r.herd.left())
+		require.Greater(t, r.runs("ok"), 2)
+		r.herd.faults(nil)
+		settle(10 * time.Minute)
+		require.Zero(t, r.herd.left())
+		p.drain()
+	})
+}
+
+// Killed with work in hand, the next start settles it; a task that kills its
+// runner every time ends dead.
+func TestRecoveryAtStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.herd.look(func() {
+			for i, id := range []string{"first", "last"} {
+				r.herd.tasks[id] = core.Task{ID: id, Kind: "ok"}
+				r.herd.slots[id] = token(0, int64(i))
+				r.herd.attempts[id] = 2 * i
+			}
+		})
+		n := 0
+		r.herd.faults(func(op string) (error, error) {
+			if n++; (op == "settle" || op == "end") && n < 30 {
+				return errDown, nil
+			}
+			return nil, nil
+		})
+		p := r.start()
+		r.herd.submit("ok", "new")
+		settle(300 * time.Millisecond)
+		require.Zero(t, r.runs("ok"), "first what was left, then new work")
+		settle(2 * time.Minute)
+		require.Zero(t, r.herd.left())
+		for id, want := range map[string]core.TaskState{"first": core.TaskDone, "last": core.TaskDead, "new": core.TaskDone} {
+			state, _ := r.herd.end(id)
+			require.Equal(t, want, state, id)
+		}
+		_, note := r.herd.end("last")
+		require.Contains(t, note, "taskrunner died")
+		p.drain()
+	})
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	good := taskrunner.Config{Registration: core.Registration{Owner: owner, Host: "h1"}}
+	log, _ := test.NewNullLogger()
+	_, err := taskrunner.New(good, taskrunner.Parts{Log: log})
+	require.NoError(t, err)
+	for name, spoil := range map[string]func(*taskrunner.Config){
+		"another role":      func(c *taskrunner.Config) { c.Registration.Owner = "testrunner@h1#0" },
+		"another host":      func(c *taskrunner.Config) { c.Registration.Host = "h2" },
+		"no name":           func(c *taskrunner.Config) { c.Registration.Owner = "" },
+		"negative slots":    func(c *taskrunner.Config) { c.Slots = -1 },
+		"negative attempts": func(c *taskrunner.Config) { c.MaxAttempts = -1 },
+		"negative time":     func(c *taskrunner.Config) { c.Timeout = -1 },
+	} {
+		cfg := good
+		spoil(&cfg)
+		_, err := taskrunner.New(cfg, taskrunner.Parts{Log: log})
+		require.True(t, core.Is(err, core.CodeInvalid), "%s: %v", name, err)
+	}
+}
+
+func TestHopelessRegistrationsEndTheRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.herd.faults(func(string) (error, error) { return core.Errorf(core.CodeBusy, "h1", "in use"), nil })
+		err := <-r.start().ended
+		require.True(t, core.Is(err, core.CodeBusy))
+	})
+}
+
+func TestNotesAreClipped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.handle("loud", func(context.Context) error {
+			return core.Errorf(core.CodeInvalid, "", "%s", strings.Repeat("ä\xff", 5000))
+		})
+		r.herd.submit("loud", "loud")
+		p := r.start()
+		settle(time.Second)
+		_, note := r.herd.end("loud")
+		require.LessOrEqual(t, len(note), 2010)
+		require.True(t, strings.HasSuffix(note, " …"))
+		p.drain()
+	})
+}
