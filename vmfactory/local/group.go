@@ -84,8 +84,12 @@ func (g *group) limit(limits core.Limits, cpus float64) error {
 		}
 	}
 	if g.has.CPU && cpus > 0 {
-		if err := g.ctl.SetCPUBandwidth(uint64(cpus*cpuPeriod), cpuPeriod); err != nil {
+		quota := uint64(cpus * cpuPeriod)
+		if err := g.ctl.SetCPUBandwidth(quota, cpuPeriod); err != nil {
 			return fmt.Errorf("set the cpu limit: %w", err)
+		}
+		if err := g.inForce(quota, "cpu", "cpu.max", "cpu.cfs_quota_us"); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -106,7 +110,8 @@ func (g *group) limitSwap(memory uint64) error {
 	return err
 }
 
-// inForce reads a limit back. The kernel rounds memory down to pages.
+// inForce reads a limit back, the first word of its file. The kernel rounds
+// memory down to pages.
 func (g *group) inForce(want uint64, controller, v2, v1 string) error {
 	file := filepath.Join(g.folder(controller), v1)
 	if g.v2 {
@@ -116,7 +121,8 @@ func (g *group) inForce(want uint64, controller, v2, v1 string) error {
 	if err != nil {
 		return err
 	}
-	got, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
+	word, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte(" "))
+	got, err := strconv.ParseUint(string(word), 10, 64)
 	if err != nil || got > want {
 		return fmt.Errorf("%s says %s where %d was set", file, bytes.TrimSpace(text), want)
 	}

@@ -45,7 +45,7 @@ type owners struct {
 	uids, gids extent // for user code, and in rangeMode for agents too
 }
 
-// lend is the same for users and groups in rangeMode; with newuidmap the lists differ.
+// findOwners tells the users of this machine that VMs may have.
 func findOwners() (owners, error) {
 	if os.Geteuid() == 0 {
 		free, err := unusedRange("/proc/self/uid_map")
@@ -66,7 +66,8 @@ func findOwners() (owners, error) {
 }
 
 // unusedRange is rangeStart to rangeEnd, or, in a container whose own users end
-// before that, the upper half of those that it has.
+// before that, the upper half of those that it has. A root without others must
+// not give himself to user code: to the kernel he may be the real one.
 func unusedRange(path string) (extent, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,7 +1,9 @@
 package local
 
 import (
+	"archive/tar"
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -251,4 +253,61 @@ func TestHidden(t *testing.T) {
 	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", script + "; echo end"}}, func(_ string, text []byte) { said.Write(text) })
 	require.NoError(t, err)
 	assert.Equal(t, "end\n", said.String())
+}
+
+// nested, in the environment, makes TestReadyInside try to make VMs in a VM.
+const nested = "DROVER_TEST_NESTED"
+
+// TestReadyInside shows what Ready says where namespaces are forbidden: in a VM.
+func TestReadyInside(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(nested) != "" {
+		p, err := New(Config{Run: "/tmp/run"})
+		require.NoError(t, err)
+		defer p.Close()
+		err = p.Ready(t.Context())
+		assert.True(t, core.Is(err, core.CodeUnavailable))
+		assert.ErrorContains(t, err, "this machine cannot make VMs: making namespaces: operation not permitted")
+		assert.ErrorContains(t, err, "seccomp=unconfined")
+		return
+	}
+	p := open(t, Config{Run: t.TempDir()})
+	started(t, p, "vm")
+	c, err := guest.Dial(p.folder("vm"))
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Assign(t.Context(), "test"))
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: "test", Mode: 0o755, Size: int64(len(self)), Typeflag: tar.TypeReg}))
+	_, err = w.Write(self)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, c.Stage(t.Context(), "work", &archive))
+	var said strings.Builder
+	exit, err := c.Run(t.Context(), guest.Run{Args: []string{"./test", "-test.run=^TestReadyInside$"}, Env: []string{nested + "=1"}},
+		func(_ string, text []byte) { said.Write(text) })
+	require.NoError(t, err)
+	assert.Zero(t, exit.Code, said.String())
+}
+
+// TestCPU has four processes count for a second. Where nothing holds them they
+// use as many CPUs as there are.
+func TestCPU(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir(), CPUs: 0.25})
+	need(t, p.cgroups.has.CPU, "cgroups that hold the cpu: "+p.cgroups.why)
+	started(t, p, "vm")
+	c, err := guest.Dial(p.folder("vm"))
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Assign(t.Context(), "test"))
+	exit, err := c.Run(t.Context(), guest.Run{Args: []string{
+		"/bin/sh", "-c", "for i in 1 2 3 4; do while :; do :; done & done; sleep 1",
+	}}, func(string, []byte) {})
+	require.NoError(t, err)
+	assert.Equal(t, "cgroup", exit.HeldBy["cpu"])
+	assert.Less(t, exit.CPUMs, exit.WallMs/2, "a quarter, and what a period allows at once")
 }
