@@ -58,7 +58,8 @@ func (d *Desk) listen() {
 }
 
 // starving says if somebody waits for whom there is a slot, and only the bell
-// can help. Whatever makes it true signals hungry. The lock is held.
+// can help. It is an answer that makes it true, and deliver signals hungry then: one
+// more waiter finds the listener there already. The lock is held.
 func (d *Desk) starving() bool { return d.starved && !d.rung && d.want(0) > 0 }
 
 // heed waits for notices to the owner while it has work in hand, so that a

@@ -159,7 +159,7 @@ func (f *fakeRedis) act(o *fakeOwner, x core.Exchange) core.Exchanged {
 		o.slots[key] = held
 		out.Claims = append(out.Claims, core.Claim{Key: key, VM: held.VM, Token: held.Token, Cancelled: f.marks[key]})
 	}
-	if f.pair() && !f.drain {
+	if f.pair() && !f.drain && (x.Want > 0 || len(x.Finish) == 0) {
 		ring(f.bell)
 	}
 	out.Slots, out.Cancelled = len(o.slots), f.cancelled(o)

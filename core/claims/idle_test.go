@@ -2,6 +2,8 @@ package claims_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +131,35 @@ func TestClaimForNobodyIsReleased(t *testing.T) {
 	})
 }
 
+// The claim and the end of its waiter's patience come at the same moment.
+func TestClaimThatComesWithTheEndOfPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(1)
+		d := open(t, f, config(1))
+		for i := range 2000 {
+			f.submit(fmt.Sprintf("r%d-1", i))
+			ctx, cancel := context.WithCancel(t.Context())
+			f.mu.Lock()
+			f.disturb = func(string) fault {
+				cancel()
+				return fault{}
+			}
+			f.mu.Unlock()
+			w, err := d.Next(ctx)
+			f.calm()
+			if err == nil {
+				finish(t, d, w)
+			}
+			synctest.Wait()
+			require.Zero(t, d.Stats().InHand)
+			require.Zero(t, f.slots(runner))
+		}
+		closeDesk(t, d)
+	})
+}
+
 // A desk that got its work by another way while it listened has taken a ring
 // that it does not need: it must pass it on to the host's other desks.
 func TestRingIsPassedOn(t *testing.T) {
@@ -165,6 +196,50 @@ func TestRingIsPassedOn(t *testing.T) {
 			t.Fatal("the ring for c-1 was swallowed")
 		}
 		finish(t, d, b)
+		closeDesk(t, d)
+	})
+}
+
+// The same while finishes are on their way: a call that only finishes passes nothing on.
+func TestRingIsPassedOnAfterFinishes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(2)
+		f.submit("a-1", "b-1")
+		cfg := config(3)
+		cfg.Lanes = 1
+		d := open(t, f, cfg)
+		a, b := next(t, d), next(t, d)
+		third := make(chan *claims.Work)
+		go func() {
+			w, err := d.Next(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			third <- w
+		}()
+		synctest.Wait()
+		f.mu.Lock()
+		f.queue = append(f.queue, "c-1") // its ring was taken by somebody else
+		f.mu.Unlock()
+		finish(t, d, a)
+		c := <-third
+		f.on("exchange", fault{delay: time.Second})
+		var finishing sync.WaitGroup
+		for _, w := range []*claims.Work{b, c} {
+			finishing.Go(func() { finish(t, d, w) })
+			synctest.Wait() // the first is in flight, the second queued
+		}
+		f.addVMs(1)
+		f.submit("d-1") // the listener takes this ring
+		finishing.Wait()
+		time.Sleep(2 * time.Second)
+		select {
+		case <-f.bell:
+		default:
+			t.Fatal("the ring for d-1 was swallowed")
+		}
 		closeDesk(t, d)
 	})
 }

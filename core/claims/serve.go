@@ -10,7 +10,7 @@ func (d *Desk) Serve(pools []string) error {
 	}
 	d.mu.Lock()
 	d.rotated = rotations(pools)
-	d.rung = d.waiters.len() > 0 // what waits in a new pool rang before anybody here listened
+	d.rung = d.rung || d.waiters.len() > 0 // what waits in a new pool rang before anybody here listened
 	d.mu.Unlock()
 	d.kick()
 	return nil
