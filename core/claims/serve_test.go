@@ -1,46 +1,46 @@
 package claims_test
 
 import (
+	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"drover/core"
+	"drover/core/claims"
+	"drover/core/coretest"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestServeAsksAtOnce(t *testing.T) {
+func TestServeTakesWorkFromNewPools(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
-		f.addVMs(1)
-		d := open(t, f, config(1))
-		idle := make(chan struct{})
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h.AddVMs(t, 1)
+		h.Submit(t, coretest.Spec("r1", "p1", "ann"))
+		desk, _, err := claims.Open(context.Background(), h.Store, h.Store, claims.Config{
+			Registration: core.Registration{Owner: "testrunner@h1#1", Host: "h1", Machine: "m-h1", Beat: time.Minute},
+			Pools:        []string{"p2"}, Poll: time.Minute,
+		})
+		require.NoError(t, err)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(desk.Serve(nil)))
+		require.Equal(t, core.CodeInvalid, core.CodeOf(desk.Serve([]string{"No Name"})))
+		got := make(chan *claims.Work)
 		go func() {
-			defer close(idle)
-			if w, err := d.Next(t.Context()); err != nil {
-				t.Error(err)
-			} else if _, err := d.Finish(t.Context(), w, core.OutcomeDone); err != nil {
-				t.Error(err)
+			w, err := desk.Next(context.Background())
+			if err == nil {
+				got <- w
 			}
+			close(got)
 		}()
-		synctest.Wait()
-		f.mu.Lock()
-		f.queue = append(f.queue, "a-1") // of the new pool: its ring is long gone
-		f.mu.Unlock()
-		began := time.Now()
-		require.Equal(t, core.CodeInvalid, core.CodeOf(d.Serve(nil)))
-		require.Equal(t, core.CodeInvalid, core.CodeOf(d.Serve([]string{"A B"})))
-		require.NoError(t, d.Serve([]string{"p8", "p9"}))
-		<-idle
-		require.Zero(t, time.Since(began))
-		closeDesk(t, d)
-		for _, x := range f.exchanged {
-			if len(x.Finish) > 0 {
-				return
-			}
-			require.Contains(t, [][]string{{"p1"}, {"p8", "p9"}, {"p9", "p8"}}, x.Pools)
-		}
+		require.Eventually(t, func() bool { return desk.Stats().Calls > 0 }, time.Minute, time.Millisecond, "it asked for work of p2")
+		require.NoError(t, desk.Serve([]string{"p2", "p1"}))
+		w := <-got
+		require.NotNil(t, w)
+		require.Equal(t, "r1-1", w.Key)
+		moved, err := desk.Finish(context.Background(), w, core.OutcomeDone)
+		require.NoError(t, err)
+		require.True(t, moved)
+		require.NoError(t, desk.Close(context.Background()))
 	})
 }
