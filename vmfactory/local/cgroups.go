@@ -125,8 +125,9 @@ func (c *cgroups) name(tag, vm string) string { return cgroupPrefix + tag + "-" 
 
 // sweep removes cgroups that no VM has any more: those of this run folder whose
 // VM has no folder, with all that still runs in them, and those of others that
-// have been empty for a while.
-func (c *cgroups) sweep(ctx context.Context, tag string, known map[string]bool) error {
+// have been empty for a while. Another provider may work on the same folder
+// meanwhile: a VM's folder is there before its cgroup and goes after it.
+func (c *cgroups) sweep(ctx context.Context, tag string, hasFolder func(vm string) bool) error {
 	var failed error
 	for _, top := range c.tops() {
 		entries, err := os.ReadDir(top)
@@ -139,9 +140,9 @@ func (c *cgroups) sweep(ctx context.Context, tag string, known map[string]bool) 
 			}
 			vm, own := strings.CutPrefix(e.Name(), c.name(tag, ""))
 			switch {
-			case own && !known[vm]:
+			case own && !hasFolder(vm):
 				failed = errors.Join(failed, c.end(ctx, e.Name()))
-			case !own && oldEnough(filepath.Join(top, e.Name())):
+			case !own && abandoned(filepath.Join(top, e.Name())):
 				_ = unix.Rmdir(filepath.Join(top, e.Name())) // refused while something is in it
 			}
 		}
@@ -149,8 +150,9 @@ func (c *cgroups) sweep(ctx context.Context, tag string, known map[string]bool) 
 	return failed
 }
 
-// oldEnough tells cgroups that were left from those whose first process is on its way.
-func oldEnough(folder string) bool {
+// abandoned tells folders that were left by the dead from those that somebody
+// is at work on.
+func abandoned(folder string) bool {
 	info, err := os.Stat(folder)
 	return err == nil && time.Since(info.ModTime()) > time.Minute
 }

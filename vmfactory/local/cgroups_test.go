@@ -111,7 +111,7 @@ func TestSweepCgroups(t *testing.T) {
 	_, who := sleeper(t)
 	require.NoError(t, c.at(c.name(tag, "lost")).take(who.PID))
 
-	require.NoError(t, c.sweep(t.Context(), tag, map[string]bool{"known": true}))
+	require.NoError(t, c.sweep(t.Context(), tag, func(vm string) bool { return vm == "known" }))
 	assert.NoDirExists(t, c.at(c.name(tag, "lost")).folders[0])
 	assert.False(t, isAlive(t, who))
 	assert.DirExists(t, c.at(c.name(tag, "known")).folders[0])

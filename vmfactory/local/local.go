@@ -97,14 +97,15 @@ func (p *Provider) sweep() error {
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
 	for _, id := range ids {
-		known[id] = true
 		if r, err := p.read(id); err == nil {
 			p.places[r.Place] = id
 		}
 	}
-	return p.cgroups.sweep(ctx, p.tag, known)
+	return p.cgroups.sweep(ctx, p.tag, func(vm string) bool {
+		_, err := os.Lstat(p.folder(vm))
+		return err == nil
+	})
 }
 
 // Name is what a pool's provider setting says.

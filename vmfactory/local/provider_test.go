@@ -93,8 +93,11 @@ func TestOthersFolders(t *testing.T) {
 	run := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(run, "other"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(run, "lock"), nil, 0o600))
-	killed := filepath.Join(run, makingPrefix+"vm-1")
+	killed, busy := filepath.Join(run, makingPrefix+"vm-1"), filepath.Join(run, makingPrefix+"vm-2")
 	require.NoError(t, os.Mkdir(killed, 0o700))
+	require.NoError(t, os.Mkdir(busy, 0o700))
+	long := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(killed, long, long))
 	p, err := New(Config{Run: run})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
@@ -102,6 +105,7 @@ func TestOthersFolders(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, all)
 	assert.NoDirExists(t, killed, "what a killed creation left")
+	assert.DirExists(t, busy, "what another may be at")
 	assert.DirExists(t, filepath.Join(run, "other"))
 }
 

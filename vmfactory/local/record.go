@@ -105,8 +105,9 @@ func (p *Provider) sweepFolders() error {
 	}
 	var all error
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), makingPrefix) {
-			all = errors.Join(all, os.RemoveAll(filepath.Join(p.cfg.Run, e.Name())))
+		folder := filepath.Join(p.cfg.Run, e.Name())
+		if e.IsDir() && strings.HasPrefix(e.Name(), makingPrefix) && abandoned(folder) {
+			all = errors.Join(all, os.RemoveAll(folder))
 		}
 	}
 	return all
