@@ -22,7 +22,7 @@ func requestCommand() *cli.Command {
 		Name: "request", Usage: "look at, cancel and rerun requests", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
 			clientCommand("list", "list requests, newest first", "", []cli.Flag{
-				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, completed, failed, cancelled, timed_out, dead); repeatable"},
+				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
 				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
 				&cli.StringFlag{Name: "pool", Usage: "only those of pool `P`"},
 				&cli.StringFlag{Name: "assignment", Usage: "only those for assignment `A`"},
@@ -50,22 +50,13 @@ func listRequests(c *cli.Context, h *herd) error {
 	if f.Limit < 1 || f.Limit > 1000 {
 		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 1000", f.Limit)
 	}
-	for _, s := range c.StringSlice("state") {
-		state := core.RequestState(s)
-		if state != core.RequestQueued && !state.Terminal() {
-			return core.Errorf(core.CodeInvalid, s, "--state %q is none: use queued (not ended yet), completed, failed, cancelled, timed_out or dead", s)
-		}
-		f.States = append(f.States, state)
-	}
-	found, err := h.store.List(c.Context, f)
+	states, err := statesFlag(c)
 	if err != nil {
 		return err
 	}
-	views := make([]view, len(found))
-	for i, row := range found {
-		if views[i], err = h.view(c.Context, row); err != nil {
-			return err
-		}
+	views, err := h.views(c.Context, f, states)
+	if err != nil {
+		return err
 	}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, views)
@@ -75,6 +66,50 @@ func listRequests(c *cli.Context, h *herd) error {
 		rows[i] = table.Row{v.ID, v.State, v.Blame, score(v), v.Submitter, v.Pool, since(v.Times.Submitted), firstLine(v.Reason)}
 	}
 	return printTable(c.App.Writer, "no requests", table.Row{"id", "state", "blame", "score", "submitter", "pool", "submitted", "reason"}, rows)
+}
+
+// inRedis are the states that only Redis tells apart; to the store they are queued.
+var inRedis = []core.RequestState{core.RequestQueued, core.RequestClaimed, core.RequestRunning, core.RequestCancelling}
+
+func statesFlag(c *cli.Context) ([]core.RequestState, error) {
+	var states []core.RequestState
+	for _, s := range c.StringSlice("state") {
+		state := core.RequestState(s)
+		if !slices.Contains(inRedis, state) && !state.Terminal() {
+			return nil, core.Errorf(core.CodeInvalid, s,
+				"--state %q is none: use queued, claimed, running, cancelling, completed, failed, cancelled, timed_out or dead", s)
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+// views lists requests in one of the states, or in any if none is named.
+func (h *herd) views(ctx context.Context, f core.Filter, states []core.RequestState) ([]view, error) {
+	limit := f.Limit
+	for _, s := range states {
+		if slices.Contains(inRedis, s) {
+			s, f.Limit = core.RequestQueued, 1000 // Redis says which of them they are
+		}
+		if !slices.Contains(f.States, s) {
+			f.States = append(f.States, s)
+		}
+	}
+	found, err := h.store.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	views := []view{}
+	for _, row := range found {
+		v, err := h.view(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		if len(views) < limit && (len(states) == 0 || slices.Contains(states, v.State)) {
+			views = append(views, v)
+		}
+	}
+	return views, nil
 }
 
 // view is a request as people and programs see it: its result, or, until it has
