@@ -40,10 +40,17 @@ func Defaults() Config {
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
-		{&c.Suspect, &d.Suspect}, {&c.Down, &d.Down}, {&c.KeepFinished, &d.KeepFinished},
-		{&c.KeepTombstones, &d.KeepTombstones}, {&c.ReapEvery, &d.ReapEvery}, {&c.PoolsEvery, &d.PoolsEvery},
-		{&c.SweepEvery, &d.SweepEvery}, {&c.ExpireEvery, &d.ExpireEvery}, {&c.TrimEvery, &d.TrimEvery},
-		{&c.PurgeEvery, &d.PurgeEvery}, {&c.Timeout, &d.Timeout},
+		{&c.Suspect, &d.Suspect},
+		{&c.Down, &d.Down},
+		{&c.KeepFinished, &d.KeepFinished},
+		{&c.KeepTombstones, &d.KeepTombstones},
+		{&c.ReapEvery, &d.ReapEvery},
+		{&c.PoolsEvery, &d.PoolsEvery},
+		{&c.SweepEvery, &d.SweepEvery},
+		{&c.ExpireEvery, &d.ExpireEvery},
+		{&c.TrimEvery, &d.TrimEvery},
+		{&c.PurgeEvery, &d.PurgeEvery},
+		{&c.Timeout, &d.Timeout},
 	} {
 		if *f.got == 0 {
 			*f.got = *f.or

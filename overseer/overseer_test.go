@@ -208,7 +208,7 @@ func TestTheDaemonKeepsTheRhythm(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- o.Run(ctx) }()
-		time.Sleep(59500 * time.Millisecond)
+		<-time.After(59500 * time.Millisecond)
 		for name, n := range map[string]int{"judge": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 1, "sweep all": 0} {
 			require.Equal(t, n, w.count(name), name)
 		}
@@ -225,11 +225,11 @@ func TestAFailingChoreIsReportedOnceAndHoldsNobodyBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- o.Run(ctx) }()
-		time.Sleep(29500 * time.Millisecond)
+		<-time.After(29500 * time.Millisecond)
 		require.Equal(t, 30, w.count("judge"))
 		require.Equal(t, 6, w.count("sweep"))
 		w.set(func() { w.fail = nil })
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		warned, healed := 0, 0
 		for _, e := range logs.AllEntries() {
 			switch e.Message {
@@ -267,7 +267,7 @@ func TestOnePurgeAPeriod(t *testing.T) {
 			_, err := o.Once(context.Background())
 			require.NoError(t, err)
 			w.set(func() { w.tasks[len(w.tasks)-1].State = core.TaskDone })
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 		}
 		require.Len(t, w.tasks, 3)
 	})

@@ -121,8 +121,10 @@ func (s *scene) oversee(parts overseer.Parts) (overseer.Counts, error) {
 // until lets overseers work, time after time, until something is reached.
 func (s *scene) until(parts overseer.Parts, reached func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !reached(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for late := time.After(30 * time.Second); !reached(); {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-late:
 			s.t.Fatal("it never came to that")
 		}
 		_, err := s.oversee(parts)

@@ -38,8 +38,12 @@ func Defaults() Config {
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
-		{&c.Poll, &d.Poll}, {&c.RetryFirst, &d.RetryFirst}, {&c.RetryMost, &d.RetryMost}, {&c.Timeout, &d.Timeout},
-		{&c.KeepFinished, &d.KeepFinished}, {&c.BlobGrace, &d.BlobGrace},
+		{&c.Poll, &d.Poll},
+		{&c.RetryFirst, &d.RetryFirst},
+		{&c.RetryMost, &d.RetryMost},
+		{&c.Timeout, &d.Timeout},
+		{&c.KeepFinished, &d.KeepFinished},
+		{&c.BlobGrace, &d.BlobGrace},
 	} {
 		if *f.got == 0 {
 			*f.got = *f.or

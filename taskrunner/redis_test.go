@@ -67,8 +67,10 @@ func (r *redisRig) states() map[string]core.Task {
 // until waits for something that a real server and real time bring about.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !reached(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for late := time.After(30 * time.Second); !reached(); {
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-late:
 			t.Fatal("it never came to that")
 		}
 	}

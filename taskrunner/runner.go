@@ -83,9 +83,9 @@ func (r *Runner) Run(ctx context.Context) error {
 	for {
 		err := r.live(ctx)
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return nil
-		case slices.Contains(hopeless, core.CodeOf(err)):
+		case err == nil || slices.Contains(hopeless, core.CodeOf(err)):
 			return err
 		}
 		r.log.WithError(err).Warn("cannot go on in this epoch; starting a new one")

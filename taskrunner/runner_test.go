@@ -92,7 +92,7 @@ func (p *process) drain() {
 }
 
 func settle(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 
@@ -130,7 +130,7 @@ func TestSlotsBoundWhatRunsAtOnce(t *testing.T) {
 		var now, most atomic.Int64
 		r.handle("slow", func(context.Context) error {
 			most.Store(max(most.Load(), now.Add(1)))
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			now.Add(-1)
 			return nil
 		})
@@ -220,7 +220,7 @@ func TestTheHeartbeatRidesAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.cfg.Registration.Beat, r.cfg.Poll = time.Second, time.Minute
-		r.handle("slow", func(context.Context) error { time.Sleep(30 * time.Second); return nil })
+		r.handle("slow", func(context.Context) error { <-time.After(30 * time.Second); return nil })
 		p := r.start()
 		settle(10 * time.Second)
 		r.herd.submit("slow", ids(2)...)
@@ -239,7 +239,7 @@ func TestDrainFinishesWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.handle("slow", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		r.handle("slow", func(context.Context) error { <-time.After(10 * time.Second); return nil })
 		r.herd.submit("slow", ids(5)...)
 		p := r.start()
 		settle(time.Second)

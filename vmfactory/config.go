@@ -54,11 +54,18 @@ func Defaults() Config {
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
-		{&c.Poll, &d.Poll}, {&c.CheckEvery, &d.CheckEvery}, {&c.ReconcileEvery, &d.ReconcileEvery},
-		{&c.CreateTimeout, &d.CreateTimeout}, {&c.DestroyTimeout, &d.DestroyTimeout},
-		{&c.CheckTimeout, &d.CheckTimeout}, {&c.ListTimeout, &d.ListTimeout}, {&c.StopTimeout, &d.StopTimeout},
-		{&c.CreateBackoff, &d.CreateBackoff}, {&c.BrokenRetry, &d.BrokenRetry},
-		{&c.DestroyPause, &d.DestroyPause}, {&c.SurplusAfter, &d.SurplusAfter},
+		{&c.Poll, &d.Poll},
+		{&c.CheckEvery, &d.CheckEvery},
+		{&c.ReconcileEvery, &d.ReconcileEvery},
+		{&c.CreateTimeout, &d.CreateTimeout},
+		{&c.DestroyTimeout, &d.DestroyTimeout},
+		{&c.CheckTimeout, &d.CheckTimeout},
+		{&c.ListTimeout, &d.ListTimeout},
+		{&c.StopTimeout, &d.StopTimeout},
+		{&c.CreateBackoff, &d.CreateBackoff},
+		{&c.BrokenRetry, &d.BrokenRetry},
+		{&c.DestroyPause, &d.DestroyPause},
+		{&c.SurplusAfter, &d.SurplusAfter},
 	} {
 		if *f.got == 0 {
 			*f.got = *f.or

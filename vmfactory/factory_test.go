@@ -78,7 +78,7 @@ func (p *process) end() {
 
 // settle lets virtual time pass until everybody has done what there is to do.
 func settle(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 

@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 			name: "VMs set aside leave no room and never will",
 			pools: []demand{
 				with(load("a", 0, 8), func(d *demand) { d.Aside = 4 }),
-				with(load("b", 2, 8), func(d *demand) {}),
+				load("b", 2, 8),
 			},
 			room: 5, begin: 4,
 			want: []move{{pool: "a"}, {pool: "b", target: 1, create: 1}},

@@ -38,8 +38,10 @@ func newRedisRig(t *testing.T, b *coretest.Backend) *redisRig {
 // until waits for something that a real server and real time bring about.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !reached(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
+	for late := time.After(20 * time.Second); !reached(); {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-late:
 			t.Fatal("it never came to that")
 		}
 	}
