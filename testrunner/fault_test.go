@@ -131,27 +131,38 @@ func TestStagingThatTakesTooLongIsAPlatformFault(t *testing.T) {
 	assert.Contains(t, got.Reason, "was not staged within 1ms")
 }
 
-// An outage of the blob store costs no attempt: the claim waits for its end.
+// An outage of the blob store costs no attempt and no VM: the claim waits for its
+// end, whether the store answers with errors or not at all.
 func TestBlobStoreDown(t *testing.T) {
 	t.Parallel()
-	w, _, h := one(t, 0)
-	close(h.let)
-	spec := coretest.Spec("r2", "p1", "bob")
-	graded(w, &spec)
-	w.script.run = says(report, "", guest.Exit{})
-	w.blobs.down.Store(true)
-	w.herd.AddVMs(t, 2)
-	w.submit(spec)
-	r := w.start(nil)
-	w.result() // r1 needs no files
-	eventually(t, func() bool { return w.blobs.opens.Load() >= 3 })
-	assert.Equal(t, core.RequestClaimed, w.place(spec).State)
-	w.blobs.down.Store(false)
-	got := w.result()
-	r.drain()
-	assert.Equal(t, core.RequestCompleted, got.State)
-	assert.Equal(t, 1, got.Attempt)
-	assert.Len(t, w.vms, 2, "and no VM")
+	for name, stuck := range map[string]bool{"Refuses": false, "Hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, h := one(t, 0)
+			close(h.let)
+			pool := core.DefaultPool("p1")
+			pool.Max, pool.StageTimeout = 1000, 50*time.Millisecond
+			require.NoError(t, w.herd.Store.SetPool(t.Context(), pool))
+			spec := coretest.Spec("r2", "p1", "bob")
+			graded(w, &spec)
+			w.script.run = says(report, "", guest.Exit{})
+			w.blobs.stuck.Store(stuck)
+			w.blobs.down.Store(true)
+			w.blobs.spare = spec.Harness.Digest // that one is in the host's cache
+			w.herd.AddVMs(t, 2)
+			w.submit(spec)
+			r := w.start(nil)
+			w.result() // r1 needs no files
+			eventually(t, func() bool { return w.blobs.pings.Load() >= 2 })
+			assert.Equal(t, core.RequestClaimed, w.place(spec).State)
+			w.blobs.down.Store(false)
+			got := w.result()
+			r.drain()
+			assert.Equal(t, core.RequestCompleted, got.State, got.Reason)
+			assert.Equal(t, 1, got.Attempt)
+			assert.Len(t, w.vms, 2)
+		})
+	}
 }
 
 // A blob that cannot be read while the store is well is a platform fault.
@@ -349,6 +360,9 @@ func TestStopGivesBackWhatIsInHand(t *testing.T) {
 	assert.Zero(t, place.Attempts, "a release is no attempt")
 	assert.Equal(t, map[core.VMState]int{core.VMDirty: 1, core.VMClean: 1}, w.vmStates())
 	assert.Zero(t, w.ledger.tries.Load())
+	owners, err := w.herd.Store.ListOwners(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, owners, 1, "it deregistered")
 }
 
 func TestDrainBeforeTheStart(t *testing.T) {

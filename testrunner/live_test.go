@@ -94,8 +94,13 @@ func TestLiveAfterAFailureIsABeginning(t *testing.T) {
 	l.add("stdout", []byte("b"))
 	out.let <- core.Errorf(core.CodeUnavailable, "", "no Redis")
 	out.serveRest()
-	l.close()
+	require.Eventually(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.broken
+	}, time.Minute, time.Millisecond)
 	l.add("stdout", []byte("c"))
+	l.close()
 	assert.Empty(t, out.text("stdout"))
 	close(out.came)
 }

@@ -67,9 +67,16 @@ func New(cfg Config, parts Parts) (*Runner, error) {
 	return r, nil
 }
 
-// Drain asks Run to take no new work, finish what is in hand and return. It does
-// not wait.
-func (r *Runner) Drain() { r.drain.Do(func() { close(r.draining) }) }
+// Drain asks Run to take no new work from now on, finish what is in hand and
+// return. It does not wait.
+func (r *Runner) Drain() {
+	r.drain.Do(func() { close(r.draining) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.desk != nil {
+		r.desk.Drain()
+	}
+}
 
 // Run works until Drain and the end of what is in hand. When ctx ends it kills
 // what runs and gives it back. When its epoch ends it starts a new one. Returns

@@ -15,13 +15,17 @@ import (
 type session struct {
 	r    *Runner
 	desk *claims.Desk
-	ctx  context.Context // ends when what runs must be killed and given back
-	keep context.Context // ends when results in hand need not be delivered any more
+
+	told context.Context    // the runner's: its end asks for a stop
+	ctx  context.Context    // ends, by halt, when what runs must be killed and given back
+	halt context.CancelFunc // after the desk was drained, so that what is given back is not taken again
+	keep context.Context    // ends, by drop, when results in hand need not be delivered any more
 	drop context.CancelFunc
 }
 
 func newSession(ctx context.Context, r *Runner, desk *claims.Desk) *session {
-	s := &session{r: r, desk: desk, ctx: ctx}
+	s := &session{r: r, desk: desk, told: ctx}
+	s.ctx, s.halt = context.WithCancel(context.WithoutCancel(ctx))
 	s.keep, s.drop = context.WithCancel(context.WithoutCancel(ctx))
 	return s
 }
@@ -29,6 +33,7 @@ func newSession(ctx context.Context, r *Runner, desk *claims.Desk) *session {
 // work runs the slots until they are drained, ctx ends, or the epoch is over:
 // then it returns FENCED.
 func (s *session) work() error {
+	defer s.halt()
 	over := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { s.watch(over) })
@@ -44,15 +49,14 @@ func (s *session) work() error {
 	}
 	close(over)
 	watch.Wait()
-	s.drop()
 	return fenced
 }
 
-// watch passes a drain on to the desk, and says when results in hand need not be
-// delivered any more: once the epoch is over, or some time after ctx ended.
+// watch stops what runs when the runner must stop, and says when results in hand
+// need not be delivered any more: some time after that, or once the epoch is over.
 func (s *session) watch(over <-chan struct{}) {
 	defer s.drop()
-	draining, ended := s.r.draining, s.ctx.Done()
+	told := s.told.Done()
 	var patience <-chan time.Time
 	for {
 		select {
@@ -62,11 +66,10 @@ func (s *session) watch(over <-chan struct{}) {
 			return
 		case <-patience:
 			return
-		case <-draining:
+		case <-told:
 			s.desk.Drain()
-			draining = nil
-		case <-ended:
-			patience, ended = s.r.parts.Clock.After(s.r.cfg.HandOver), nil
+			s.halt()
+			patience, told = s.r.parts.Clock.After(s.r.cfg.HandOver), nil
 		}
 	}
 }

@@ -1,20 +1,21 @@
 package harness
 
 import (
-	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 
 	"drover/core"
+	"drover/core/blobstore/pack"
 )
 
 // Bounds on a harness folder.
 const (
-	MaxPackFiles  = 8_000
-	MaxPackBytes  = 64 << 20
+	MaxPackFiles  = 8_000    // and folders: what a VM's agent unpacks
+	MaxPackBytes  = 64 << 20 // of its archive
 	MaxConfigSize = 32 << 10 // bytes of harness.json: it travels in each request's spec
 )
 
@@ -40,15 +41,16 @@ func Pack(dir string) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	p := packer{root: root, dir: dir}
-	p.tar = tar.NewWriter(&p.out)
-	if err := fs.WalkDir(root.FS(), ".", p.add); err != nil {
-		return Package{}, foreign(err, dir)
+	var out bytes.Buffer
+	// Bounded as it is, it need not be interruptible.
+	err = pack.Folder(context.Background(), dir, &out, pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes})
+	if err != nil {
+		return Package{}, core.Wrap(err, core.CodeOf(err), dir, "the harness folder %s cannot be packed", dir)
 	}
-	if err := p.tar.Close(); err != nil {
-		return Package{}, foreign(err, dir)
+	if out.Len() > MaxPackBytes {
+		return Package{}, core.Errorf(core.CodeLimit, dir, "the harness folder %s makes more than %d bytes", dir, int64(MaxPackBytes))
 	}
-	return Package{Tar: p.out.Bytes(), Config: config}, nil
+	return Package{Tar: out.Bytes(), Config: config}, nil
 }
 
 func checkMain(root *os.Root, dir string) error {
@@ -84,59 +86,4 @@ func readConfig(root *os.Root, dir string) (Config, error) {
 	}
 	config, err := ParseConfig(raw)
 	return config, core.Wrap(err, core.CodeInvalid, dir, "%s/%s", dir, ConfigFile)
-}
-
-// packer collects a folder's files into a tar.
-type packer struct {
-	root  *os.Root
-	dir   string
-	out   bytes.Buffer
-	tar   *tar.Writer
-	files int
-}
-
-func (p *packer) add(path string, entry fs.DirEntry, err error) error {
-	if err != nil || path == "." {
-		return err
-	}
-	if p.files++; p.files > MaxPackFiles {
-		return core.Errorf(core.CodeLimit, p.dir, "the harness folder %s has more than %d files", p.dir, MaxPackFiles)
-	}
-	if entry.IsDir() {
-		return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: path + "/", Mode: 0o755})
-	}
-	if !entry.Type().IsRegular() {
-		return core.Errorf(core.CodeInvalid, p.dir,
-			"%s/%s is neither a plain file nor a folder: put a copy of what it stands for in its place", p.dir, path)
-	}
-	file, err := p.root.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // only read from
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if int64(p.out.Len())+info.Size() > MaxPackBytes {
-		return core.Errorf(core.CodeLimit, p.dir, "the harness folder %s is larger than %d bytes", p.dir, int64(MaxPackBytes))
-	}
-	mode := int64(0o644)
-	if info.Mode()&0o100 != 0 {
-		mode = 0o755
-	}
-	if err := p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: mode, Size: info.Size()}); err != nil {
-		return err
-	}
-	// Exactly as much as the header says: the file may be growing.
-	_, err = io.CopyN(p.tar, file, info.Size())
-	return err
-}
-
-// foreign gives the operating system's errors drover's form.
-func foreign(err error, dir string) error {
-	if core.CodeOf(err) != core.CodeInternal {
-		return err
-	}
-	return core.Wrap(err, core.CodeInvalid, dir, "the harness folder %s cannot be read", dir)
 }

@@ -85,7 +85,7 @@ func TestPack_Refuses(t *testing.T) {
 			dir := folder(t, map[string]string{"main": "x"})
 			require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "passwd")))
 			return dir
-		}, core.CodeInvalid, "passwd is neither a plain file nor a folder"},
+		}, core.CodeInvalid, `"passwd" is a symbolic link`},
 		"Settings that lead away": {func(t *testing.T) string {
 			dir := folder(t, map[string]string{"main": "x"})
 			require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "harness.json")))
@@ -96,7 +96,7 @@ func TestPack_Refuses(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "big"), nil, 0o600))
 			require.NoError(t, os.Truncate(filepath.Join(dir, "big"), harness.MaxPackBytes+1))
 			return dir
-		}, core.CodeLimit, "larger than"},
+		}, core.CodeLimit, "too large"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
