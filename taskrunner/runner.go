@@ -80,23 +80,22 @@ func (r *Runner) Drain() { r.drained.Do(func() { close(r.draining) }) }
 // VERSION if Redis is of another schema.
 func (r *Runner) Run(ctx context.Context) error {
 	wait := patience()
-	for {
+	for ctx.Err() == nil {
 		err := r.live(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err == nil || slices.Contains(hopeless, core.CodeOf(err)):
+		if err == nil || slices.Contains(hopeless, core.CodeOf(err)) {
 			return err
 		}
-		r.log.WithError(err).Warn("cannot go on in this epoch; starting a new one")
+		if ctx.Err() == nil {
+			r.log.WithError(err).Warn("cannot go on in this epoch; starting a new one")
+		}
 		select {
 		case <-r.clock.After(wait.NextBackOff()):
 		case <-r.draining: // it holds nothing that it could finish
 			return nil
 		case <-ctx.Done():
-			return nil
 		}
 	}
+	return nil
 }
 
 // live is one epoch, from registration to deregistration.
