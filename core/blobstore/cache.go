@@ -51,7 +51,7 @@ type Cache struct {
 	root *os.Root
 
 	flights singleflight.Group // by hex digits
-	ctx     context.Context    //nolint:containedctx // of fetches: no caller's end may cancel what others wait for
+	ctx     context.Context    // of fetches: no caller's end may cancel what others wait for
 	cancel  context.CancelFunc
 
 	mu       sync.Mutex
@@ -89,7 +89,7 @@ func OpenCache(from core.Blobs, opts CacheOptions) (*Cache, error) {
 		return nil, core.Wrap(err, core.CodeUnavailable, opts.Dir, "file cache %s cannot be opened", opts.Dir)
 	}
 	c := &Cache{from: from, opts: opts, root: root, verified: map[string]os.FileInfo{}}
-	c.ctx, c.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // see the field
+	c.ctx, c.cancel = context.WithCancel(context.Background()) // see the field
 	if err := c.trim(""); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -309,7 +309,7 @@ func TestCacheCloseEndsFetches(t *testing.T) {
 		ended := false
 		c.from.before = func(ctx context.Context) error {
 			<-ctx.Done()
-			time.Sleep(time.Second) // the bubble's time
+			<-time.After(time.Second) // the bubble's time
 			ended = true
 			return fault(ctx.Err(), digest)
 		}

@@ -55,9 +55,9 @@ func (v *verified) Read(p []byte) (int, error) {
 	v.sum.Write(p[:n])
 	v.left -= int64(n)
 	switch {
-	case err != nil && err != io.EOF: //nolint:errorlint // readers return io.EOF itself
+	case err != nil && err != io.EOF: // readers return io.EOF itself
 		v.failed = fault(err, scheme+v.digits)
-	case v.left < 0, err == io.EOF && v.left > 0, v.left == 0 && hex.EncodeToString(v.sum.Sum(nil)) != v.digits: //nolint:errorlint // as above
+	case v.left < 0, err == io.EOF && v.left > 0, v.left == 0 && hex.EncodeToString(v.sum.Sum(nil)) != v.digits: // as above
 		v.failed = damaged(v.digits)
 		n = 0
 	case err != nil:

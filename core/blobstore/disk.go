@@ -57,7 +57,7 @@ func (d *disk) named(key string) error {
 
 // syncDir makes the names in a folder durable.
 func syncDir(path string) error {
-	dir, err := os.Open(path) //nolint:gosec // a folder of ours
+	dir, err := os.Open(path) // a folder of ours
 	if err != nil {
 		return err
 	}

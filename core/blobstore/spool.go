@@ -95,7 +95,7 @@ func (s sent) Read(p []byte) (int, error) {
 
 // watched ends a stream with its context.
 type watched struct {
-	ctx  context.Context //nolint:containedctx // a Reader has no other place for it
+	ctx  context.Context // a Reader has no other place for it
 	from io.Reader
 }
 

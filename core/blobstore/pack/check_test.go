@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	seed := f.TempDir()
 	for name, content := range map[string]string{"main": "x", "a": "", "ü": "y"} {
-		if err := os.WriteFile(filepath.Join(seed, name), []byte(content), 0o700); err != nil { //nolint:gosec // to be run
+		if err := os.WriteFile(filepath.Join(seed, name), []byte(content), 0o700); err != nil { // to be run
 			f.Fatal(err)
 		}
 	}

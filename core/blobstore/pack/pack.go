@@ -198,7 +198,7 @@ var errChanged = errors.New("it changed meanwhile")
 
 // grown reports whether there is more to read.
 func grown(file io.Reader) bool {
-	n, _ := file.Read(make([]byte, 1)) //nolint:errcheck // the end is an error too
+	n, _ := file.Read(make([]byte, 1)) // the end is an error too
 	return n > 0
 }
 

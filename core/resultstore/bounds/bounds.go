@@ -13,7 +13,7 @@ import (
 const (
 	MaxResultBytes = 4 << 20  // encoded result, its output left out
 	MaxRefused     = 16       // refused results kept of one generation; later ones are answered and not kept
-	MaxGenerations = 1000     // reruns of one request, and attempts that its history shows
+	MaxGenerations = 250      // reruns of one request, and attempts that its history shows
 	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
 	MaxPools       = 1000     // pools with settings
 	MaxTaskArgs    = 64 << 10 // a task's arguments

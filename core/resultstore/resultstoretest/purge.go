@@ -16,14 +16,19 @@ func purge(t *testing.T, s core.ResultStore) {
 	mustRecord(t, s, Result(again, "1.1"), true)
 	again, err := s.Rerun(t.Context(), again.ID, 5)
 	require.NoError(t, err)
-	var last core.Spec
-	for range 250 { // more than any batch
-		last = Spec("ann")
-		last.Idempotency = last.ID
-		mustCreate(t, s, last)
-		mustRecord(t, s, Result(last, "1.1"), true)
-		mustRecord(t, s, Result(last, "1.2"), false)
+	finish := func(spec core.Spec) error {
+		spec.Idempotency = spec.ID
+		_, _, err := s.Create(t.Context(), spec)
+		for _, token := range []string{"1.1", "1.2"} {
+			if err == nil {
+				_, err = s.Record(t.Context(), Result(spec, token))
+			}
+		}
+		return err
 	}
+	together(t, 249, func(int) error { return finish(Spec("ann")) }) // more than any batch
+	last := Spec("ann")
+	require.NoError(t, finish(last))
 
 	n, err := s.Purge(t.Context(), time.Now().Add(-time.Hour), 1000)
 	require.NoError(t, err)

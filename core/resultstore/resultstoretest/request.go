@@ -223,11 +223,15 @@ func digests(t *testing.T, s core.ResultStore) {
 	spec := full()
 	mustCreate(t, s, spec)
 	want := map[string]bool{spec.Stdin.Digest: true, spec.Harness.Digest: true, spec.Files[0].Digest: true, spec.Files[1].Digest: true}
-	for i := range 230 { // more than any page
+	numbered := func(i int) string { return fmt.Sprintf("sha256:%064x", i) }
+	together(t, 230, func(i int) error { // more than any page
 		other := Spec("bob")
-		other.Files = []core.File{{Path: "a", Digest: fmt.Sprintf("sha256:%064x", i), Size: 1}}
-		mustCreate(t, s, other)
-		want[other.Files[0].Digest] = true
+		other.Files = []core.File{{Path: "a", Digest: numbered(i), Size: 1}}
+		_, _, err := s.Create(t.Context(), other)
+		return err
+	})
+	for i := range 230 {
+		want[numbered(i)] = true
 	}
 	got := map[string]bool{}
 	require.NoError(t, s.Digests(t.Context(), func(digest string) error { got[digest] = true; return nil }))

@@ -29,9 +29,7 @@ func pools(t *testing.T, s core.ResultStore) {
 	bad := core.DefaultPool("a")
 	bad.Max = 0
 	requireCode(t, core.CodeInvalid, s.PutPool(t.Context(), bad))
-	for i := range bounds.MaxPools - 2 {
-		require.NoError(t, s.PutPool(t.Context(), core.DefaultPool(fmt.Sprintf("p%d", i))))
-	}
+	together(t, bounds.MaxPools-2, func(i int) error { return s.PutPool(t.Context(), core.DefaultPool(fmt.Sprintf("p%d", i))) })
 	requireCode(t, core.CodeLimit, s.PutPool(t.Context(), core.DefaultPool("one-too-many")))
 	require.NoError(t, s.PutPool(t.Context(), b), "those that are there can still be set")
 }

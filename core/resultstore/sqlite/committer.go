@@ -147,7 +147,7 @@ func (c *committer) commit(batch []write) {
 // transact runs writes in one transaction. The verdicts are the writes' own
 // refusals; err means that nothing of the transaction is there.
 func (c *committer) transact(writes []write) (verdicts []error, begun bool, err error) {
-	ctx := context.Background() //nolint:forbidigo // no caller's end may cancel what all of them share
+	ctx := context.Background() // no caller's end may cancel what all of them share
 	t := &tx{ctx: ctx, c: c}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, false, err
@@ -176,7 +176,7 @@ func (t *tx) rollback() { _, _ = t.exec("ROLLBACK") }
 
 // tx is the running transaction; its statements are prepared once.
 type tx struct {
-	ctx context.Context //nolint:containedctx // it batchs as long as one transaction
+	ctx context.Context // it batchs as long as one transaction
 	c   *committer
 }
 

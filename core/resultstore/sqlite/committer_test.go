@@ -216,7 +216,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, call := range resultstoretest.Calls(spec) {
-		_ = call(t.Context(), s) //nolint:errcheck // it is about the statements
+		_ = call(t.Context(), s) // it is about the statements
 	}
 	for _, f := range []core.Filter{{}, {Submitter: "a"}, {Pool: "a"}, {Assignment: "a"}, {States: []core.RequestState{core.RequestQueued}}, {Before: "z"}} {
 		_, err := s.List(t.Context(), f)

@@ -29,7 +29,7 @@ const (
 // child starts this test binary as another process on the file.
 func child(t *testing.T, file, name, work string) (*exec.Cmd, io.Reader) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$") //nolint:gosec // this binary
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$") // this binary
 	cmd.Env = append(os.Environ(), childFile+"="+file, childName+"="+name, childWork+"="+work)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -41,6 +41,7 @@ func child(t *testing.T, file, name, work string) (*exec.Cmd, io.Reader) {
 // TestChild is what the other processes do: they print each id once the store
 // has answered for it.
 func TestChild(t *testing.T) {
+	t.Parallel()
 	file := os.Getenv(childFile)
 	if file == "" {
 		t.Skip("only for other tests, as their child process")

@@ -35,7 +35,7 @@ var creating sync.Mutex
 func create(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the path
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // the operator names the path
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil
@@ -104,7 +104,8 @@ func inspect(ctx context.Context, path string) (err error) {
 // if this program does not know it, INVALID if the file is another program's.
 func version(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, path string) (int, error) {
+}, path string,
+) (int, error) {
 	var app, version, objects int
 	err := db.QueryRowContext(ctx, `SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_application_id a, pragma_user_version v`).Scan(&app, &version, &objects)

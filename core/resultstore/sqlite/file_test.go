@@ -57,11 +57,11 @@ func TestOpenRefuses(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "drover.db")
 			c.prepare(t, path)
-			before, _ := os.ReadFile(path) //nolint:errcheck // a folder has no content
+			before, _ := os.ReadFile(path) // a folder has no content
 			_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 			require.ErrorContains(t, err, c.text)
 			require.Equal(t, c.want, core.CodeOf(err))
-			after, _ := os.ReadFile(path) //nolint:errcheck // a folder has no content
+			after, _ := os.ReadFile(path) // a folder has no content
 			require.Equal(t, before, after, "it was changed")
 		})
 	}
@@ -103,7 +103,7 @@ func TestOpenTogether(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 			if err == nil {
 				_, _, err = s.Create(t.Context(), resultstoretest.Spec("ann"))
-				_ = s.Close() //nolint:errcheck // Create is what counts
+				_ = s.Close() // Create is what counts
 			}
 			errs[i] = err
 		})

@@ -135,7 +135,7 @@ func TestRefusedOutputIsCut(t *testing.T) {
 func TestUnreadableRow(t *testing.T) {
 	t.Parallel()
 	s, spec := prepare(t)
-	_, err := s.conn.ExecContext(context.Background(), "UPDATE requests SET spec = x'7b'") //nolint:forbidigo // behind the store's back
+	_, err := s.conn.ExecContext(context.Background(), "UPDATE requests SET spec = x'7b'") // behind the store's back
 	require.NoError(t, err)
 	_, err = s.Get(t.Context(), spec.ID)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
