@@ -72,7 +72,9 @@ func toClaims(x core.Exchange, f []any) ([]core.Claim, error) {
 			c.Cancelled = str(marks[i])
 		}
 		if err := json.Unmarshal([]byte(str(specs[i])), &c.Spec); err != nil {
-			return nil, core.Wrap(err, core.CodeInternal, c.Key, "the spec of request %s in Redis is not readable", c.Key)
+			// One bad spec must not hold back the others. It has no command, and ends by that.
+			c.Spec = core.Spec{}
+			c.Spec.ID, c.Spec.Generation, _ = core.ParseKey(c.Key)
 		}
 		claims = append(claims, c)
 	}

@@ -55,7 +55,8 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 	for i := 0; i+3 < len(got); i += 4 {
 		c := core.TaskClaim{Token: str(got[i+1]), Attempts: int(num(got[i+2]))}
 		if err := json.Unmarshal([]byte(str(got[i+3])), &c.Task); err != nil {
-			return out, core.Wrap(err, core.CodeInternal, str(got[i]), "task %s in Redis is not readable", str(got[i]))
+			// One bad task must not hold back the others. It is of no kind, and ends by that.
+			c.Task = core.Task{ID: str(got[i])}
 		}
 		out.Claims = append(out.Claims, c)
 	}
