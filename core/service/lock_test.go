@@ -81,7 +81,7 @@ func TestKilledHolderFreesItsLock(t *testing.T) {
 	const variable = "LOCK_TEST_DIR"
 	if dir := os.Getenv(variable); dir != "" {
 		n, _, err := service.TakeNumber(dir, core.RoleTestrunner, 2)
-		fmt.Println("took", n, err) //nolint:forbidigo // the parent reads it
+		fmt.Println("took", n, err)
 		select {}
 	}
 	dir := t.TempDir()
