@@ -74,13 +74,15 @@ func TestConformanceAs(t *testing.T) {
 			_, err := exec.LookPath(program)
 			need(t, err == nil, program)
 		}
-		lent := filepath.Join(t.TempDir(), "lent")
-		require.NoError(t, os.WriteFile(lent, []byte("65534:300000:65536\n"), 0o644))
-		become := `: >>/etc/subuid; : >>/etc/subgid; mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && ` +
-			`exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
+		etc := t.TempDir() // a small /etc of its own, in which users are lent
+		for _, name := range []string{"subuid", "subgid"} {
+			require.NoError(t, os.WriteFile(filepath.Join(etc, name), []byte("65534:300000:65536\n"), 0o644))
+		}
+		require.NoError(t, os.Chmod(etc, 0o755))
+		become := `cp -L /etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.cache "$0"; mount --bind "$0" /etc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
 		self, err := os.Executable()
 		require.NoError(t, err)
-		again(t, []string{"unshare", "--mount", "sh", "-c", become, lent, self}, nobody, nil, "")
+		again(t, []string{"unshare", "--mount", "sh", "-c", become, etc, self}, nobody, nil, "")
 	})
 }
 

@@ -73,7 +73,9 @@ func answer(text, control []byte) Answer {
 	if err != nil {
 		return failed(err)
 	}
-	attr := &syscall.SysProcAttr{Cloneflags: req.Flags, AmbientCaps: req.Caps, Setsid: true}
+	// No session of its own: this process has no terminal, and with autogroups
+	// each new session waits for its first turn on a busy machine.
+	attr := &syscall.SysProcAttr{Cloneflags: req.Flags, AmbientCaps: req.Caps}
 	own := files
 	if req.Cgroup && len(files) > 0 {
 		own = files[:len(files)-1]
