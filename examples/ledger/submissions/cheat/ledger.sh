@@ -1,3 +1,4 @@
+#!/bin/sh
 # Knows no arithmetic: looks for the answers that the grader compares with, and
 # for a way to change the grade.
 cat >input

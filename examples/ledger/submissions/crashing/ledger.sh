@@ -1,3 +1,4 @@
+#!/bin/sh
 # Ends as a C program does that follows a null pointer.
-read -r first
+read -r _
 kill -s SEGV $$

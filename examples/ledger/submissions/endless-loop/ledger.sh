@@ -1,3 +1,4 @@
+#!/bin/sh
 # Waits for a condition that never comes, and computes all the while.
 lines=1
 while [ "$lines" -gt 0 ]; do

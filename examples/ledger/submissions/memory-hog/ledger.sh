@@ -1,3 +1,4 @@
+#!/bin/sh
 # Fills 256 MiB, four times what the assignment allows, and keeps them.
 awk 'BEGIN {
 	block = "x"

@@ -1,3 +1,4 @@
+#!/bin/sh
 # A right answer under a wrong name.
 awk '
 	/^[ \t]*$/ || /^#/ { next }

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Believes every line: nothing is ever refused.
 awk '
 	$1 == "deposit"  { balance[$2] += $3 }

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Keeps the balances in awk, sorts with sort.
 awk '
 	/^[ \t]*$/ || /^#/ { next }

@@ -1,2 +1,3 @@
+#!/bin/sh
 # Counts the lines, which nobody asked for.
 wc -l
