@@ -198,6 +198,25 @@ func TestADrainingHostMakesNothing(t *testing.T) {
 	})
 }
 
+func TestPoolsThatAreServedLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 1, 8), pool("b", 2, 8))
+		r.cfg.Pools = []string{"a"}
+		p := r.start()
+		settle(2 * time.Second)
+		require.Empty(t, r.herd.cleanVMs("b"))
+		p.Serve([]string{"b"})
+		settle(2 * time.Second)
+		require.Len(t, r.herd.cleanVMs("b"), 2)
+		require.Len(t, r.herd.cleanVMs("a"), 1, "they stay")
+		require.Contains(t, p.Status().Pools, "b")
+		require.NotContains(t, p.Status().Pools, "a")
+		p.end()
+		r.whole()
+	})
+}
+
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	good := vmfactory.Config{

@@ -49,7 +49,7 @@ func (f *Factory) Status() Status {
 	return s
 }
 
-// statuses describes all pools of the config, also those that Redis does not know.
+// statuses describes all pools that are served, also those that Redis does not know.
 func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 	s := Status{
 		Epoch: e.n, Surveyed: e.surveyed, Draining: e.draining,
@@ -61,7 +61,8 @@ func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 			s.Providers[name] = err.Error()
 		}
 	}
-	for name := range e.pools {
+	e.metrics.broken.Reset()
+	for _, name := range e.serving() {
 		s.Pools[name] = PoolStatus{Broken: true, Reason: "nobody set the pool: use drover pool set " + name}
 	}
 	for i, l := range loads {
