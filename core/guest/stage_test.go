@@ -156,9 +156,15 @@ func TestStageBroken(t *testing.T) {
 	v := assigned(t, plain, nil)
 	whole, err := io.ReadAll(archive(t, file("a", "1"), file("b", strings.Repeat("x", 100_000))))
 	require.NoError(t, err)
-	sparse := bytes.Replace(whole, []byte("ustar"), []byte("ustar"), 1)
+	sparse := bytes.Clone(whole)
 	sparse[156] = tar.TypeGNUSparse
+	record := file("f", "hello") // the writer refuses to write what an attacker would
+	record.PAXRecords = map[string]string{"XXX.sparse.size": "5"}
+	records, err := io.ReadAll(archive(t, record))
+	require.NoError(t, err)
+	records = bytes.ReplaceAll(records, []byte("XXX.sparse"), []byte("GNU.sparse"))
 	mistake := errors.New("the disk of the host is broken")
+	own := func(err error) bool { return errors.Is(err, mistake) && !isInvalid(err) } // not the archive's fault
 	for name, c := range map[string]struct {
 		stream io.Reader
 		want   func(error) bool
@@ -169,9 +175,10 @@ func TestStageBroken(t *testing.T) {
 		"cut in a file":  {bytes.NewReader(whole[:50_000]), isInvalid},
 		"bad checksum":   {bytes.NewReader(append([]byte("x"), whole[1:]...)), isInvalid},
 		"sparse":         {bytes.NewReader(sparse), isInvalid},
-		"fails itself":   {io.MultiReader(bytes.NewReader(whole[:50_000]), iotest.ErrReader(mistake)), func(err error) bool { return errors.Is(err, mistake) }},
-		"fails at once":  {iotest.ErrReader(mistake), func(err error) bool { return errors.Is(err, mistake) }},
-		"one byte reads": {io.MultiReader(iotest.OneByteReader(bytes.NewReader(whole[:3000])), iotest.ErrReader(mistake)), func(err error) bool { return errors.Is(err, mistake) }},
+		"sparse records": {bytes.NewReader(records), isInvalid},
+		"fails itself":   {io.MultiReader(bytes.NewReader(whole[:50_000]), iotest.ErrReader(mistake)), own},
+		"fails at once":  {iotest.ErrReader(mistake), own},
+		"one byte reads": {io.MultiReader(iotest.OneByteReader(bytes.NewReader(whole[:3000])), iotest.ErrReader(mistake)), own},
 	} {
 		err := v.client.Stage(context.Background(), "work", c.stream)
 		assert.True(t, c.want(err), "%s: %v", name, err)
