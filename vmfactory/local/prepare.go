@@ -37,13 +37,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err := p.start(ctx, r); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.lastWords(id))
 	}
-	c, err := guest.Dial(p.folder(id))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	// The socket takes the call before the agent is there, so this waits for it.
-	status, err := c.Status(ctx)
+	status, err := p.await(ctx, id)
 	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not become ready%s", id, p.lastWords(id))
 	}
@@ -51,6 +45,21 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
 	}
 	return nil
+}
+
+// await waits for the agent's first answer. The socket takes the call before the
+// agent is there. The client gives up a silent agent, which one that is still
+// starting on a busy machine is, so it gets a second chance.
+func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
+	status, err := p.status(ctx, id)
+	if err == nil || ctx.Err() != nil {
+		return status, err
+	}
+	who, lost := p.init(id)
+	if alive, unknown := who.alive(); lost != nil || unknown != nil || !alive {
+		return status, err
+	}
+	return p.status(ctx, id)
 }
 
 // lastWords returns what the VM's first process said before it gave up, ready to
