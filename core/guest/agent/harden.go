@@ -73,8 +73,15 @@ const commandNice = 10
 // a program that is executed as another user than root has no capabilities,
 // whatever the agent holds and whatever the file says, and no more than its share.
 func giveUp() error {
-	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, commandNice); err != nil {
+	// A host that runs at a lower priority already may not be left.
+	kernel, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
 		return err
+	}
+	if nice := 20 - kernel; nice < commandNice {
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, commandNice); err != nil {
+			return err
+		}
 	}
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
