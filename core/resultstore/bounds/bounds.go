@@ -15,7 +15,7 @@ const (
 	MaxRefused     = 16       // refused results kept of one generation; later ones are answered and not kept
 	MaxGenerations = 250      // reruns of one request, and attempts that its history shows
 	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
-	MaxPools       = 1000     // pools with settings
+	MaxPools       = 256      // pools with settings
 	MaxTaskArgs    = 64 << 10 // a task's arguments
 	MaxNote        = 4 << 10  // a task's note
 	MaxUnique      = 256      // a task's unique key
