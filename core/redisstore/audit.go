@@ -33,11 +33,7 @@ func (s *Store) auditOnce(ctx context.Context) ([]core.Violation, error) {
 		return nil, fault(ctx, err, "")
 	}
 	a := &audit{reading: r}
-	for _, check := range []func(*audit){
-		checkKeys, checkHosts, checkOwners, checkRequests, checkTurns, checkVMs, checkTasks, checkLeft,
-	} {
-		check(a)
-	}
+	a.check()
 	return a.found, nil
 }
 

@@ -16,6 +16,14 @@ type audit struct {
 	found []core.Violation
 }
 
+func (a *audit) check() {
+	for _, check := range []func(*audit){
+		checkKeys, checkHosts, checkOwners, checkRequests, checkTurns, checkVMs, checkTasks, checkLeft,
+	} {
+		check(a)
+	}
+}
+
 func (a *audit) report(rule core.Rule, id, format string, args ...any) {
 	a.found = append(a.found, core.Violation{Rule: rule, ID: id, Text: fmt.Sprintf(format, args...)})
 }

@@ -1,0 +1,119 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+
+	"drover/core/coretest"
+	"drover/core/redisstore"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// bugs are breaks of the scripts that the model must notice: a text of the assembled
+// scripts, and what stands there instead.
+var bugs = map[string][2]string{
+	"a token is not looked at":                  {`'|' .. token .. '|', 1, true) if not at`, `'|', 1, true) if not at`},
+	"an epoch is not looked at":                 {"local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')\nif mine[1] ~= epoch then", "local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')\nif false then"},
+	"a repeated call acts again":                {"local again, since = seq == last, clock", "local again, since = false, clock"},
+	"a host claims before it reconciled":        {"(want > 0 or passes_on) and ready and", "(want > 0 or passes_on) and"},
+	"the VM of an ended claim is forgotten":     {"if #dirty > 0 then redis.call('RPUSH', K_dirty(host), unpack(dirty))", "if #dirty > 0 then"},
+	"a released request is forgotten":           {"enqueue(pool, class, submitter, { key }, true)", ""},
+	"a retry is not counted":                    {"redis.call('HINCRBY', K_attempts, key, 1)", ""},
+	"a submitter gets a turn with each push":    {"if redis.call(push, queue, unpack(keys)) == #keys then", "if redis.call(push, queue, unpack(keys)) >= #keys then"},
+	"a submitter loses its turn":                {"if #got == count and redis.call('EXISTS', queue) == 1 then", "if #got ~= count then"},
+	"a withdrawn submitter keeps its turn":      {"redis.call('LREM', K_turns(pool, class), 0, submitter)", ""},
+	"a withdrawn request leaves its cancel":     {"redis.call('HDEL', K_specs, key)\nredis.call('HDEL', K_cancels, key)", "redis.call('HDEL', K_specs, key)"},
+	"epochs come again after a loss":            {"math.max(last + 1, clock - 1767225600000)", "last + 1"},
+	"a lost host's owners are not fenced":       {"end_epoch(owners[i], clock)", ""},
+	"a VM becomes clean twice":                  {"if phase == 'creating' then\n    redis.call('HDEL', K_slots(owner), vm)", "if phase ~= 'x' then\n pool = pool or 'p1'\n   redis.call('HDEL', K_slots(owner), vm)"},
+	"a late copy makes a VM anew":               {"pool .. '|' .. clock) == 1 then", "pool .. '|' .. clock) >= 0 then"},
+	"a used VM stays clean":                     {"if place and place == K_clean(host, pool) and not good then", "if false then"},
+	"a VM in a slot is taken for a stray":       {"        where[what] = 'slot'", "        where[what] = where[what]"},
+	"what the one before left is not told":      {"return { epoch, left(owner) }", "return { epoch, {} }"},
+	"an owner is forgotten with its slots":      {"if redis.call('EXISTS', K_slots(owner)) == 1 then\n  return fail('CONFLICT', owner)\nend", ""},
+	"a retired VM stays clean":                  {"redis.call('LREM', K_clean(host, pool), 1, ARGV[i]) == 1", "redis.call('LPOS', K_clean(host, pool), ARGV[i])"},
+	"two requests get one VM":                   {"fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. tail", "fields[2 * i - 1], fields[2 * i] = keys[i], got[1] .. tail"},
+	"settling lists VMs of a host that lost it": {"if its[i] then known[#known + 1] = dirty[i] end", "known[#known + 1] = dirty[i]"},
+}
+
+func TestModelNoticesBugs(t *testing.T) {
+	t.Parallel()
+	for name, bug := range bugs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const most = 25
+			for seed := range uint64(most) {
+				if why := playWith(t, seed, bug); why != "" {
+					t.Logf("in game %d: %.100s", seed+1, why)
+					return
+				}
+			}
+			t.Errorf("not noticed in %d games", most)
+		})
+	}
+}
+
+// playWith plays one game with a bug and returns what was noticed.
+func playWith(t *testing.T, seed uint64, bug [2]string) (why string) {
+	t.Helper()
+	type noticed struct{ string }
+	b := coretest.Mini(t)
+	defer b.Mini.Close()
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case noticed:
+			why = r.string
+		default:
+			panic(r)
+		}
+	}()
+	fail := func(format string, args ...any) { panic(noticed{fmt.Sprintf(format, args...)}) }
+	seeded := seedBug(t, b, bug)
+	play(newModel(b, plainDice{rand.New(rand.NewPCG(seed, 1))}, fail, func(s *redisstore.Store) { s.Client().AddHook(seeded) }), 200)
+	return ""
+}
+
+// instead runs other scripts than those that are called, by their hashes.
+type instead map[string]string
+
+func seedBug(t *testing.T, b *coretest.Backend, bug [2]string) instead {
+	t.Helper()
+	swap := make(instead)
+	for _, name := range redisstore.ScriptNames() {
+		text := redisstore.Assemble(name)
+		if !strings.Contains(text, bug[0]) {
+			continue
+		}
+		broken := redis.NewScript(strings.ReplaceAll(text, bug[0], bug[1]))
+		require.NoError(t, broken.Load(t.Context(), b.Admin).Err(), name)
+		swap[redis.NewScript(text).Hash()] = broken.Hash()
+	}
+	require.NotEmpty(t, swap, "no script has the text %q any more", bug[0])
+	return swap
+}
+
+func (instead) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (swap instead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); cmd.Name() == "evalsha" {
+			if sha, ok := swap[args[1].(string)]; ok {
+				args[1] = sha
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (instead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}

@@ -1,0 +1,416 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/redisstore"
+
+	"pgregory.net/rapid"
+)
+
+// The model: hosts, owners, overseers and people do at random what they may do and
+// what may happen to them, one script call at a time, while a ledger stands for the
+// result store. After every step the invariants must hold; at the end everything is
+// drained, and each accepted request must have ended.
+type model struct {
+	dice
+	ctx  context.Context
+	fail func(format string, args ...any) // does not return
+
+	b       *coretest.Backend
+	hook    func(*redisstore.Store) // seeds a bug; may be nil
+	s       *redisstore.Store
+	life    int       // of Redis
+	at      time.Time // miniredis' clock
+	closing []*redisstore.Store
+
+	ledger    map[string]*row
+	keys      []string // of the ledger, oldest first
+	runners   []*runner
+	factories []*factory
+	overseers [2]overseer
+	later     []func()          // what somebody is about to do
+	copies    []func()          // repeats of calls that are still on their way
+	real      map[string]realVM // what is really on the hosts
+	served    map[string]string // VM → the claim that it was given to
+	saved     *snapshot
+	made      int // names given
+
+	states map[string]string // of the step before; nil: not comparable
+	log    []string
+}
+
+// row is a request in the ledger.
+type row struct {
+	spec  core.Spec
+	end   core.RequestState
+	known bool // Redis took it in this life
+}
+
+type realVM struct {
+	host, pool string
+	used       bool
+}
+
+// dice decide. n is from 0 to below most.
+type dice interface {
+	n(what string, most int) int
+}
+
+type rapidDice struct{ *rapid.T }
+
+func (d rapidDice) n(what string, most int) int { return rapid.IntRange(0, most-1).Draw(d.T, what) }
+
+type plainDice struct{ *rand.Rand }
+
+func (d plainDice) n(_ string, most int) int { return d.IntN(most) }
+
+// chance is true once in so many times.
+func (m *model) chance(what string, in int) bool { return m.n(what, in) == in-1 }
+
+func pick[T any](m *model, what string, from []T) T { return from[m.n(what, len(from))] }
+
+var modelPools = []string{"p1", "p2"}
+
+const (
+	lateBy      = 5 * time.Second
+	maxAttempts = 3
+)
+
+func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(*redisstore.Store)) *model {
+	m := &model{
+		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
+		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string),
+	}
+	m.fail = func(format string, args ...any) {
+		fail("%s\nsteps:\n%s", fmt.Sprintf(format, args...), joinTail(m.log, 60))
+	}
+	m.open()
+	for _, host := range []string{"h1", "h2"} {
+		f := &factory{model: m, host: host, name: core.OwnerName(core.RoleVMFactory, host, 0)}
+		m.factories = append(m.factories, f)
+		f.start()
+		f.reconcile()
+		for range 3 {
+			f.create()
+			f.ready()
+		}
+	}
+	for _, name := range []string{"testrunner@h1#0", "testrunner@h1#1", "testrunner@h2#0"} {
+		m.runners = append(m.runners, m.newRunner(name))
+	}
+	m.submit()
+	m.submit()
+	return m
+}
+
+// open begins a life of Redis.
+func (m *model) open() {
+	m.life++
+	m.pass(time.Second)
+	opts := m.b.Options()
+	opts.Incarnation, opts.Born = fmt.Sprintf("life-%d", m.life), time.UnixMilli(0)
+	if m.b.Mini != nil {
+		opts.Born = m.at
+	}
+	s, err := redisstore.Open(m.ctx, opts)
+	m.must(err)
+	if m.hook != nil {
+		m.hook(s)
+	}
+	m.s, m.states = s, nil
+	m.closing = append(m.closing, s)
+	for _, name := range modelPools {
+		m.must(m.s.SetPool(m.ctx, modelPool(name, false)))
+	}
+	for _, r := range m.ledger {
+		r.known = false
+	}
+}
+
+func modelPool(name string, paused bool) core.Pool {
+	p := core.DefaultPool(name)
+	p.Paused = paused
+	return p
+}
+
+func (m *model) close() {
+	for _, s := range m.closing {
+		_ = s.Close()
+	}
+}
+
+// pass lets time go by, where the model has the clock.
+func (m *model) pass(d time.Duration) {
+	if m.b.Mini != nil {
+		m.at = m.at.Add(d)
+		m.b.Mini.SetTime(m.at)
+	}
+}
+
+func (m *model) must(err error) {
+	if err != nil {
+		m.fail("unexpected: %v", err)
+	}
+}
+
+// may accepts an error of one of the codes and says whether there was none.
+func (m *model) may(err error, codes ...core.Code) bool {
+	if err != nil && !slices.Contains(codes, core.CodeOf(err)) {
+		m.fail("unexpected: %v", err)
+	}
+	return err == nil
+}
+
+func (m *model) note(format string, args ...any) { m.log = append(m.log, fmt.Sprintf(format, args...)) }
+
+func joinTail(lines []string, n int) string {
+	out := ""
+	for _, l := range lines[max(0, len(lines)-n):] {
+		out += "  " + l + "\n"
+	}
+	return out
+}
+
+// record is the ledger's: the first result of a request is its result.
+func (m *model) record(key string, end core.RequestState) {
+	if r := m.ledger[key]; r.end == "" {
+		r.end = end
+	}
+}
+
+// actions are what may happen in one step, and how often.
+func (m *model) actions() []action {
+	some := func(do func(*runner)) func() {
+		return func() { do(pick(m, "runner", m.runners)) }
+	}
+	one := func(do func(*factory)) func() {
+		return func() { do(pick(m, "factory", m.factories)) }
+	}
+	return []action{
+		{40, some((*runner).exchange)}, {6, some((*runner).progress)}, {4, some((*runner).beat)}, {4, some((*runner).tidy)},
+		{6, some((*runner).recover)}, {2, some((*runner).sleep)}, {2, some((*runner).crash)},
+		{18, one((*factory).create)}, {12, one((*factory).ready)}, {2, one((*factory).retire)}, {4, one((*factory).destroy)},
+		{5, one((*factory).gone)}, {3, one((*factory).beat)}, {2, one((*factory).crash)}, {2, one((*factory).tidy)},
+		{3, one((*factory).recover)}, {5, one((*factory).reconcile)},
+		{12, m.submit}, {4, m.cancel}, {2, m.expire}, {5, m.sweep},
+		{12, m.oversee}, {3, m.judge}, {2, m.drainHost}, {2, m.pause},
+		{5, m.tick}, {6, m.arrive}, {6, m.follow}, {1, m.save}, {1, m.wipe},
+	}
+}
+
+// action is something to do, so many times of all.
+type action struct {
+	weight int
+	do     func()
+}
+
+// step does one thing and looks at what it made of the namespace.
+func (m *model) step() {
+	all, sum := m.actions(), 0
+	for _, a := range all {
+		sum += a.weight
+	}
+	at := m.n("action", sum)
+	for _, a := range all {
+		if at -= a.weight; at < 0 {
+			a.do()
+			break
+		}
+	}
+	m.check()
+}
+
+func (m *model) check() {
+	found, states, err := m.s.Look(m.ctx)
+	m.must(err)
+	for _, v := range found {
+		m.fail("%s %s: %s", v.Rule, v.ID, v.Text)
+	}
+	for key, r := range m.ledger {
+		if r.known && r.end == "" && states["request "+key] == "" {
+			m.fail("request %s is lost: it has not ended and is nowhere", key)
+		}
+	}
+	if m.states != nil {
+		m.checkMoves(m.states, states)
+	}
+	m.states = states
+}
+
+// checkMoves requires that what changed in one step are moves of the table, at most two.
+func (m *model) checkMoves(before, after map[string]string) {
+	for id, from := range before {
+		to, kind, name := after[id], core.Entity(""), ""
+		if _, err := fmt.Sscanf(id, "%s %s", &kind, &name); err != nil {
+			m.fail("%v", err)
+		}
+		if to == "" && kind == core.EntityRequest {
+			if m.ledger[name].end == "" {
+				m.fail("request %s was %s and is gone without an end", name, from)
+			}
+			continue
+		}
+		if to == "" && kind == core.EntityVM && (legal(kind, from, "gone") || legal(kind, from, "lost")) {
+			continue
+		}
+		if from != to && !legal(kind, from, to) && !(legal(kind, from, "queued") && legal(kind, "queued", to)) {
+			m.fail("%s went from %s to %q, which the table does not have", id, from, to)
+		}
+	}
+	for id, to := range after {
+		kind, _, _ := cutWord(id)
+		if _, old := before[id]; !old && !legal(core.Entity(kind), "", to) {
+			m.fail("%s began as %s, which the table does not have", id, to)
+		}
+	}
+}
+
+func cutWord(s string) (before, after string, found bool) {
+	for i := range s {
+		if s[i] == ' ' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+func legal(kind core.Entity, from, to string) bool {
+	return slices.ContainsFunc(core.Transitions(), func(t core.Transition) bool {
+		return t.Entity == kind && t.From == from && t.To == to
+	})
+}
+
+// drain lets everybody die, come back and work until nothing is left to do.
+func (m *model) drain() {
+	for _, do := range m.later {
+		if m.chance("forgets it", 2) {
+			do()
+		}
+	}
+	m.later, m.copies, m.states = nil, nil, nil
+	m.note("drain")
+	for _, r := range m.runners {
+		r.dead = true
+	}
+	for _, name := range modelPools {
+		m.must(m.s.SetPool(m.ctx, modelPool(name, false)))
+	}
+	left := m.round()
+	for round := 1; len(left) > 0 || round < 3; round++ { // the first may be spent on hearing that one is fenced
+		m.states = nil // many moves at once
+		m.check()
+		m.pass(2 * lateBy)
+		if left = m.round(); round == 100 {
+			m.fail("not drained after %d rounds, left: %v", round, left)
+		}
+	}
+	m.checkEmpty()
+}
+
+// round is one of draining: everybody recovers and works. It says what is left to do.
+func (m *model) round() []string {
+	for _, f := range m.factories {
+		if f.epoch == 0 {
+			f.start()
+		}
+		f.recoverAll()
+		f.tidy()
+		f.reconcile()
+		f.turnOver()
+	}
+	runners := m.runners
+	m.runners = nil
+	for _, r := range runners {
+		if r.dead || r.epoch == 0 {
+			r = m.newRunner(r.name)
+		}
+		m.runners = append(m.runners, r)
+		_ = m.may(m.s.Drain(m.ctx, r.host, false))
+		r.recoverAll()
+		r.work()
+	}
+	for _, key := range m.keys {
+		m.sweepOne(key)
+	}
+	_, states, err := m.s.Look(m.ctx)
+	m.must(err)
+	var left []string
+	for key, r := range m.ledger {
+		if r.end == "" {
+			left = append(left, "no end of "+key)
+		}
+	}
+	for id, state := range states {
+		if kind, _, _ := cutWord(id); kind == "request" || kind == "vm" && state != "clean" && state != "aside" {
+			left = append(left, id+" "+state)
+		}
+	}
+	return left
+}
+
+// checkEmpty requires that nothing was lost and nothing leaks.
+func (m *model) checkEmpty() {
+	for key, r := range m.ledger {
+		if r.end == "" {
+			m.fail("request %s never ended", key)
+		}
+	}
+	vms, err := m.s.ListVMs(m.ctx, "")
+	m.must(err)
+	known := make(map[string]bool)
+	for _, vm := range vms {
+		known[vm.ID] = true
+		if real, ok := m.real[vm.ID]; !ok || real.host != vm.Host {
+			m.fail("VM %s is %s in Redis and not on its host", vm.ID, vm.State)
+		}
+		if vm.State == core.VMClean && m.real[vm.ID].used {
+			m.fail("VM %s is clean in Redis and was used", vm.ID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.real)) {
+		if !known[id] {
+			m.fail("VM %s is on its host and Redis does not know it", id)
+		}
+	}
+}
+
+// TestModel plays the model. Its size is set by -rapid.checks and -rapid.steps.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	t.Run("mini", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(rt *rapid.T) {
+			b := coretest.Mini(t)
+			defer b.Mini.Close()
+			play(newModel(b, rapidDice{rt}, rt.Fatalf, nil), 200)
+		})
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		for range 10 {
+			b := coretest.Real(t)
+			seed := rand.Uint64()
+			play(newModel(b, plainDice{rand.New(rand.NewPCG(seed, 0))}, func(format string, args ...any) {
+				t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
+			}, nil), 200)
+		}
+	})
+}
+
+func play(m *model, steps int) {
+	defer m.close()
+	m.check()
+	for range steps {
+		m.step()
+	}
+	m.drain()
+}
