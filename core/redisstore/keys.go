@@ -14,6 +14,8 @@ type KeyDef struct {
 	Holds   string
 }
 
+//go:generate go test . -run ^TestRedisDocIsCurrent$ -update
+
 // Keys returns every key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{

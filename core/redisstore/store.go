@@ -17,6 +17,7 @@ import (
 	"drover/core"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Schema is the version of keys and scripts. Programs of different schemas do
@@ -91,6 +92,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	conf.ContextTimeoutEnabled = true
 	conf.DisableIdentity = true
+	conf.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled} // no such server
 	s := &Store{space: Space(opts.Namespace), opts: opts}
 	conf.OnConnect = s.noteLife
 	single := *conf

@@ -1,0 +1,110 @@
+package redisstore_test
+
+import (
+	"strings"
+	"testing"
+
+	"drover/core/redisstore"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Keys as they are: whoever changes one changes what is stored.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	s := redisstore.Space("drover")
+	for want, got := range map[string]string{
+		"drover:meta":                         s.Key("meta"),
+		"drover:owners":                       s.Key("owners"),
+		"drover:owner:testrunner@h1#0":        s.Key("owner", "testrunner@h1#0"),
+		"drover:slots:testrunner@h1#0":        s.Key("slots", "testrunner@h1#0"),
+		"drover:hosts":                        s.Key("hosts"),
+		"drover:host:h1":                      s.Key("host", "h1"),
+		"drover:pools":                        s.Key("pools"),
+		"drover:pool:p1":                      s.Key("pool", "p1"),
+		"drover:turns:p1:high":                s.Key("turns", "p1", "high"),
+		"drover:queue:p1:high:ann":            s.Key("queue", "p1", "high", "ann"),
+		"drover:specs":                        s.Key("specs"),
+		"drover:attempts":                     s.Key("attempts"),
+		"drover:cancels":                      s.Key("cancels"),
+		"drover:dead":                         s.Key("dead"),
+		"drover:tombstones":                   s.Key("tombstones"),
+		"drover:idle:p1":                      s.Key("idle", "p1"),
+		"drover:vms:h1":                       s.Key("vms", "h1"),
+		"drover:vms:h1:p1:clean":              s.Key("clean", "h1", "p1"),
+		"drover:vms:h1:dirty":                 s.Key("dirty", "h1"),
+		"drover:vms:h1:aside":                 s.Key("aside", "h1"),
+		"drover:tasks":                        s.Key("tasks"),
+		"drover:tasks:queue":                  s.Key("tasks_queue"),
+		"drover:tasks:later":                  s.Key("tasks_later"),
+		"drover:tasks:bell":                   s.Key("tasks_bell"),
+		"drover:epochs":                       s.Key("epochs"),
+		"drover:events":                       s.Key("events"),
+		"drover:output:a-1:7.1":               s.Key("output", "a-1", "7.1"),
+		"drover:bell:h1":                      s.Key("bell", "h1"),
+		"drover:bell:h1:vmfactory":            s.Key("factory_bell", "h1"),
+		"drover:notice:testrunner@h1#0":       s.Key("notice", "testrunner@h1#0"),
+		"{drover}:queue:p1:low:dirty":         redisstore.Space("{drover}").Key("queue", "p1", "low", "dirty"),
+		"drover:vms:tasks:dirty:clean":        s.Key("clean", "tasks", "dirty"),
+		"drover:owner:vmfactory@vmfactory#10": s.Key("owner", "vmfactory@vmfactory#10"),
+	} {
+		require.Equal(t, want, got)
+	}
+	require.Len(t, redisstore.Keys(), 30, "the list above names each")
+}
+
+func TestKeysRefuseWhatIsNone(t *testing.T) {
+	t.Parallel()
+	s := redisstore.Space("drover")
+	require.Panics(t, func() { s.Key("nosuch") })
+	require.Panics(t, func() { s.Key("owner") })
+	require.Panics(t, func() { s.Key("meta", "x") })
+}
+
+// No two keys are one, whatever names hosts, pools and submitters have.
+func TestKeysDoNotCollide(t *testing.T) {
+	t.Parallel()
+	words := []string{"a", "tasks", "vms", "dirty", "clean", "aside", "bell", "vmfactory", "queue", "later", "high"}
+	seen := make(map[string]string)
+	for _, k := range redisstore.Keys() {
+		n := strings.Count(k.Pattern, "<")
+		args := make([]string, n)
+		var fill func(i int)
+		fill = func(i int) {
+			if i == n {
+				key := redisstore.Space("drover").Key(k.Name, args...)
+				require.Empty(t, seen[key], "%s is both %s and %s", key, seen[key], k.Name)
+				seen[key] = k.Name
+				return
+			}
+			for _, w := range words {
+				args[i] = w
+				fill(i + 1)
+			}
+		}
+		fill(0)
+	}
+}
+
+// Scripts build the same keys as Go does.
+func TestLuaKeys(t *testing.T) {
+	t.Parallel()
+	for _, k := range redisstore.Keys() {
+		want := "local K_" + k.Name + "=P..'" + k.Pattern + "'"
+		if strings.Contains(k.Pattern, "<") {
+			require.Contains(t, redisstore.LuaKey(k), "local function K_"+k.Name+"(")
+			continue
+		}
+		require.Equal(t, want, redisstore.LuaKey(k))
+	}
+	for _, c := range []struct{ name, want string }{
+		{"queue", "local function K_queue(pool,class,submitter) return P..'queue:'..pool..':'..class..':'..submitter end"},
+		{"factory_bell", "local function K_factory_bell(host) return P..'bell:'..host..':vmfactory' end"},
+	} {
+		for _, k := range redisstore.Keys() {
+			if k.Name == c.name {
+				require.Equal(t, c.want, redisstore.LuaKey(k))
+			}
+		}
+	}
+}
