@@ -7,8 +7,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/criyle/go-sandbox/pkg/cgroup"
@@ -36,6 +36,9 @@ type cgroups struct {
 	why    string // what is missing, and how to mend it
 }
 
+// probes counts the cgroups that were made to try what works.
+var probes atomic.Int64
+
 // findCgroups tries what works here: it makes a cgroup, sets limits and reads
 // them back. Files that exist and even take a number may hold nothing.
 func findCgroups(setting, tag string) cgroups {
@@ -58,7 +61,7 @@ func findCgroups(setting, tag string) cgroups {
 	} else {
 		c.has = mounted(available)
 	}
-	tried, err := c.make(c.name(tag, "probe-"+strconv.Itoa(os.Getpid())), core.Limits{Memory: 64 << 20, Pids: 64}, 1)
+	tried, err := c.make(c.name(tag, fmt.Sprintf("probe-%d-%d", os.Getpid(), probes.Add(1))), core.Limits{Memory: 64 << 20, Pids: 64}, 1)
 	if err == nil {
 		err = tried.remove(context.Background())
 	}

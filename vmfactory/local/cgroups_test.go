@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -71,10 +72,13 @@ func TestDelegated(t *testing.T) {
 	}
 }
 
+// ours marks the cgroups of this process's tests.
+var ours = fmt.Sprint("test", os.Getpid())
+
 // usable returns cgroups that hold something here.
 func usable(t *testing.T) cgroups {
 	t.Helper()
-	c := findCgroups("", "test")
+	c := findCgroups("", ours)
 	need(t, c.any(), "cgroups: "+c.why)
 	return c
 }
@@ -82,7 +86,7 @@ func usable(t *testing.T) cgroups {
 func TestGroupLimits(t *testing.T) {
 	t.Parallel()
 	c := usable(t)
-	g, err := c.make(c.name("test", "limits"), core.Limits{Memory: 10 << 20, Pids: 5}, 0.5)
+	g, err := c.make(c.name(ours, "limits"), core.Limits{Memory: 10 << 20, Pids: 5}, 0.5)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, g.remove(t.Context())) }()
 	require.NoError(t, g.inForce(10<<20+agentMemory, "memory", "memory.max", "memory.limit_in_bytes"))
@@ -93,19 +97,19 @@ func TestGroupLimits(t *testing.T) {
 	in, err := g.processes()
 	require.NoError(t, err)
 	assert.Contains(t, in, who)
-	require.NoError(t, c.end(t.Context(), c.name("test", "limits")))
+	require.NoError(t, c.end(t.Context(), c.name(ours, "limits")))
 	assert.False(t, isAlive(t, who), "the end of a cgroup is the end of what is in it")
 }
 
 func TestSweepCgroups(t *testing.T) {
 	t.Parallel()
 	c := usable(t)
-	tag := "sweep"
+	tag := ours + "-sweep"
 	for _, vm := range []string{"known", "lost"} {
 		_, err := c.make(c.name(tag, vm), core.Limits{Memory: 10 << 20, Pids: 5}, 1)
 		require.NoError(t, err)
 	}
-	other, err := c.make(c.name("another", "young"), core.Limits{Memory: 10 << 20, Pids: 5}, 1)
+	other, err := c.make(c.name("another", ours), core.Limits{Memory: 10 << 20, Pids: 5}, 1)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.remove(t.Context())) }()
 	_, who := sleeper(t)
@@ -131,7 +135,7 @@ func TestBornInCgroup(t *testing.T) {
 		}
 	}
 	need(t, top != "", "cgroups of version 2, and root")
-	folder := filepath.Join(top, cgroupPrefix+"test-born")
+	folder := filepath.Join(top, cgroupPrefix+ours+"-born")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	defer func() { require.NoError(t, (&group{folders: []string{folder}}).remove(t.Context())) }()
 	g := &group{v2: true, folders: []string{folder}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // start runs a probe in a process of the host.
@@ -153,7 +154,8 @@ func TestOrphans(t *testing.T) {
 	var left []int
 	for _, pid := range pids() {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err == nil && bytes.Contains(text, []byte(marker)) {
+		session, serr := unix.Getsid(pid) // what it forks looks like it until its exec
+		if err == nil && serr == nil && session == pid && bytes.Contains(text, []byte(marker)) {
 			left = append(left, pid)
 			assert.NoError(t, syscall.Kill(-pid, syscall.SIGKILL), "each leads its session")
 		}
