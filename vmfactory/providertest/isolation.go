@@ -104,7 +104,9 @@ func systemFiles(*testing.T, vm) probe.Target {
 func hostProcess(t *testing.T, _ vm) probe.Target {
 	t.Helper()
 	mark := "drover-" + name()
-	cmd := exec.CommandContext(patient(t), "/bin/sh", "-c", "sleep 1000; :", mark)
+	cmd := exec.CommandContext(patient(t), "/bin/sh", "-c", "read never", mark)
+	_, err := cmd.StdinPipe() // it waits as long as this is open
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	return probe.Target{PID: cmd.Process.Pid, Marker: mark}
