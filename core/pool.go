@@ -91,9 +91,12 @@ func (p Pool) Within(l Limits) (Limits, error) {
 		got, most int64
 	}
 	for _, b := range []bound{
-		{"timeout", int64(full.Timeout), int64(most.Timeout)}, {"memory", full.Memory, most.Memory},
-		{"disk", full.Disk, most.Disk}, {"file size", full.FileSize, most.FileSize},
-		{"pids", int64(full.Pids), int64(most.Pids)}, {"open files", int64(full.OpenFiles), int64(most.OpenFiles)},
+		{"timeout", int64(full.Timeout), int64(most.Timeout)},
+		{"memory", full.Memory, most.Memory},
+		{"disk", full.Disk, most.Disk},
+		{"file size", full.FileSize, most.FileSize},
+		{"pids", int64(full.Pids), int64(most.Pids)},
+		{"open files", int64(full.OpenFiles), int64(most.OpenFiles)},
 		{"output", full.Output, most.Output},
 	} {
 		if b.got > b.most {

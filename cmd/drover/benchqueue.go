@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/claims"
+	"drover/core/clock"
 	"drover/core/redisserver"
 	"drover/core/redisstore"
 )
@@ -230,7 +231,9 @@ func (b queueBench) idle(ctx context.Context, s *redisstore.Store, desk *claims.
 	waits := make([]int64, 0, b.IdleSamples)
 	for i := range b.IdleSamples {
 		for desk.Stats().Idle < b.Slots-1 {
-			time.Sleep(time.Millisecond) // until the slots wait again
+			if err := clock.Sleep(ctx, clock.Real{}, time.Millisecond); err != nil {
+				return err
+			}
 		}
 		began := time.Now()
 		verdicts, err := s.Enqueue(ctx, []core.Spec{b.spec(b.Jobs + i)})

@@ -110,7 +110,7 @@ func printGraded(w io.Writer, all []graded) error {
 			good, wrong = paint(terminal, text.FgRed, "✗ "+g.Problem), wrong+1
 		}
 		points := ""
-		if r.Score != nil {
+		if r.Score != nil && r.MaxScore != nil {
 			points = outOf(*r.Score, *r.MaxScore)
 		}
 		rows[i] = table.Row{

@@ -25,7 +25,6 @@ type embeddedRedis struct {
 	mini     *miniredis.Miniredis
 	listener net.Listener
 	accept   sync.WaitGroup
-	path     string
 }
 
 // embeddedMode is what INFO says as redis_mode, by which doctor knows it.
@@ -44,7 +43,7 @@ func startEmbeddedRedis(dir string) (*embeddedRedis, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(core.Wrap(err, core.CodeUnavailable, path, "the socket %s cannot be closed to others", path), l.Close())
 	}
-	e := &embeddedRedis{mini: miniredis.NewMiniRedis(), listener: l, path: path}
+	e := &embeddedRedis{mini: miniredis.NewMiniRedis(), listener: l}
 	e.mini.ClockTTL(true) // else live output would stay for ever
 	// The first Dial starts the server without a port.
 	first, err := e.mini.Dial()
@@ -78,8 +77,6 @@ func infoServer(runID string, born time.Time) server.Hook {
 		return true
 	}
 }
-
-func (e *embeddedRedis) url() string { return "unix://" + e.path }
 
 func (e *embeddedRedis) close() {
 	_ = e.listener.Close() // no more connections; nothing is lost

@@ -185,9 +185,22 @@ func showPool(c *cli.Context, h *herd) error {
 	}
 	l := p.Limits
 	return printTable(c.App.Writer, "", table.Row{"setting", "value"}, []table.Row{
-		{"pool", p.Name}, {"provider", p.Provider}, {"image", p.Image}, {"warm", p.Warm}, {"max", p.Max}, {"paused", p.Paused},
-		{"timeout", l.Timeout}, {"memory", size(l.Memory)}, {"disk", size(l.Disk)}, {"file size", size(l.FileSize)},
-		{"pids", l.Pids}, {"open files", l.OpenFiles}, {"output", size(l.Output)},
-		{"max wait", p.MaxWait}, {"max waiting of one submitter", p.MaxWaiting}, {"stage timeout", p.StageTimeout}, {"on host loss", p.OnHostLoss},
+		{"pool", p.Name},
+		{"provider", p.Provider},
+		{"image", p.Image},
+		{"warm", p.Warm},
+		{"max", p.Max},
+		{"paused", p.Paused},
+		{"timeout", l.Timeout},
+		{"memory", size(l.Memory)},
+		{"disk", size(l.Disk)},
+		{"file size", size(l.FileSize)},
+		{"pids", l.Pids},
+		{"open files", l.OpenFiles},
+		{"output", size(l.Output)},
+		{"max wait", p.MaxWait},
+		{"max waiting of one submitter", p.MaxWaiting},
+		{"stage timeout", p.StageTimeout},
+		{"on host loss", p.OnHostLoss},
 	})
 }

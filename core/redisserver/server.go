@@ -47,7 +47,7 @@ func Start(ctx context.Context, settings ...string) (*Server, error) {
 	}
 	s := &Server{Socket: filepath.Join(dir, "redis.sock")}
 	args := append([]string{"-c", guardScript, path, s.Socket, dir}, settings...)
-	s.guard = exec.Command("/bin/sh", args...) //nolint:gosec,noctx // our own words; it outlives ctx
+	s.guard = exec.Command("/bin/sh", args...) //nolint:noctx // it outlives ctx
 	if s.life, err = s.guard.StdinPipe(); err == nil {
 		err = s.guard.Start()
 	}

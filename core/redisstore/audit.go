@@ -108,7 +108,7 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 		return err
 	}
 	var fetched []func() error
-	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, k := range keys {
 			v := value{key: strings.TrimPrefix(k, prefix)}
 			def, args := classify(v.key)
@@ -167,7 +167,7 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 		return func() error {
 			v.scores = make(map[string]float64, len(cmd.Val()))
 			for _, z := range cmd.Val() {
-				v.scores[z.Member.(string)] = z.Score
+				v.scores[str(z.Member)] = z.Score
 			}
 			file()
 			return cmd.Err()

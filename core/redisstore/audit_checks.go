@@ -160,7 +160,7 @@ func checkRequests(a *audit) {
 			}
 		}
 	}
-	a.slotted(func(owner, key string, slot core.Held) {
+	a.slotted(func(owner, key string, _ core.Held) {
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
 			where.put(key, "slots:"+owner)
 		}
@@ -217,7 +217,7 @@ func checkVMs(a *audit) {
 		}
 	}
 	epochs := a.one("epochs").hash
-	a.slotted(func(owner, key string, slot core.Held) {
+	a.slotted(func(owner, _ string, slot core.Held) {
 		role, at, err := core.ParseOwner(owner)
 		if err != nil || role == core.RoleTaskrunner {
 			return
@@ -242,7 +242,7 @@ func checkTasks(a *audit) {
 	for id := range a.one("tasks_later").scores {
 		where.put(id, "tasks:later")
 	}
-	a.slotted(func(owner, key string, slot core.Held) {
+	a.slotted(func(owner, key string, _ core.Held) {
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTaskrunner {
 			where.put(key, "slots:"+owner)
 		}

@@ -25,7 +25,7 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	out := make([]core.HostInfo, len(due))
 	for i, z := range due {
 		h := &out[i]
-		h.Name, h.Deadline = z.Member.(string), int64(z.Score)
+		h.Name, h.Deadline = str(z.Member), int64(z.Score)
 		f, err := s.db.HGetAll(ctx, s.space.Key("host", h.Name)).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, fault(ctx, err, h.Name)

@@ -135,8 +135,8 @@ func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 	slots := make([]*redis.IntCmd, len(due))
 	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, z := range due {
-			facts[i] = p.HGetAll(ctx, s.space.Key("owner", z.Member.(string)))
-			slots[i] = p.HLen(ctx, s.space.Key("slots", z.Member.(string)))
+			facts[i] = p.HGetAll(ctx, s.space.Key("owner", str(z.Member)))
+			slots[i] = p.HLen(ctx, s.space.Key("slots", str(z.Member)))
 		}
 		return nil
 	})
@@ -147,7 +147,7 @@ func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 	for i, z := range due {
 		f := facts[i].Val()
 		out[i] = core.OwnerInfo{
-			Name: z.Member.(string), Role: core.Role(f["role"]), Host: f["host"], PID: int(num(f["pid"])),
+			Name: str(z.Member), Role: core.Role(f["role"]), Host: f["host"], PID: int(num(f["pid"])),
 			Version: f["version"], Epoch: num(f["epoch"]), Since: num(f["since"]), Deadline: int64(z.Score),
 			Late: int64(z.Score) < now.UnixMilli(), Slots: int(slots[i].Val()),
 		}

@@ -201,9 +201,12 @@ func TestSettle(t *testing.T) {
 		cs := x.Exchange(t, 1, 4).Claims
 		epoch := x.Register(t, x.Runner).Epoch
 		items := []core.Settlement{
-			{Key: cs[0].Key, Token: cs[0].Token, Outcome: core.OutcomeDone}, {Key: cs[1].Key, Token: cs[1].Token, Outcome: core.OutcomeRetry},
-			{Key: cs[2].Key, Token: cs[2].Token, Outcome: core.OutcomeRelease}, {Key: cs[3].Key, Token: cs[3].Token, Outcome: core.OutcomeDead},
-			{Key: cs[3].Key, Token: cs[3].Token, Outcome: core.OutcomeDone}, {Key: "nobody-1", Token: cs[0].Token, Outcome: core.OutcomeDone},
+			{Key: cs[0].Key, Token: cs[0].Token, Outcome: core.OutcomeDone},
+			{Key: cs[1].Key, Token: cs[1].Token, Outcome: core.OutcomeRetry},
+			{Key: cs[2].Key, Token: cs[2].Token, Outcome: core.OutcomeRelease},
+			{Key: cs[3].Key, Token: cs[3].Token, Outcome: core.OutcomeDead},
+			{Key: cs[3].Key, Token: cs[3].Token, Outcome: core.OutcomeDone},
+			{Key: "nobody-1", Token: cs[0].Token, Outcome: core.OutcomeDone},
 		}
 		_, err := x.Store.Settle(ctx, x.Runner, x.Epoch, items)
 		refused(t, err, core.CodeFenced)

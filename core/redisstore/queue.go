@@ -173,7 +173,9 @@ func (s *Store) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
 
 // ListDead implements core.Queue.
 func (s *Store) ListDead(ctx context.Context, limit int) ([]string, error) {
-	keys, err := s.db.ZRevRange(ctx, s.space.Key("dead"), 0, int64(limit)-1).Result()
+	keys, err := s.db.ZRangeArgs(ctx, redis.ZRangeArgs{
+		Key: s.space.Key("dead"), Start: 0, Stop: int64(limit) - 1, Rev: true,
+	}).Result()
 	return keys, fault(ctx, err, "")
 }
 

@@ -299,7 +299,7 @@ func TestScriptsUseCommandsOfRedis70(t *testing.T) {
 	used := make(map[string]string)
 	for _, name := range redisstore.ScriptNames() {
 		text := redisstore.Assemble(name)
-		assert.Equal(t, strings.Count(text, "redis.call("), len(redisCall.FindAllString(text, -1)), "%s calls a command by a name that is not written out", name)
+		assert.Len(t, redisCall.FindAllString(text, -1), strings.Count(text, "redis.call("), "%s calls a command by a name that is not written out", name)
 		assert.NotContains(t, text, "pcall", name)
 		for _, m := range redisCall.FindAllStringSubmatch(text, -1) {
 			used[strings.ToLower(strings.Trim(m[1], "'"))] = name

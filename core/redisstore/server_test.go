@@ -2,7 +2,6 @@ package redisstore_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -232,7 +231,7 @@ func TestOpenRefuses(t *testing.T) {
 	_, err = redisstore.Open(ctx, redisstore.Options{URL: "unix:///nowhere/at/all.sock"})
 	require.Error(t, err)
 	var its *core.Error
-	require.True(t, errors.As(err, &its))
+	require.ErrorAs(t, err, &its)
 	require.Equal(t, core.CodeUnavailable, its.Code)
 	b := coretest.Mini(t)
 	opts := b.Options()

@@ -157,7 +157,8 @@ func TestWhatADeadTaskrunnerLeft(t *testing.T) {
 		require.Len(t, held, 3)
 		require.Equal(t, "task", held[0].Phase)
 		items := []core.Settlement{
-			{Key: "t1", Token: old[0].Token, Outcome: core.OutcomeRetry}, {Key: "t2", Token: old[1].Token, Outcome: core.OutcomeDone},
+			{Key: "t1", Token: old[0].Token, Outcome: core.OutcomeRetry},
+			{Key: "t2", Token: old[1].Token, Outcome: core.OutcomeDone},
 			{Key: "t3", Token: old[2].Token, Outcome: core.OutcomeDead},
 		}
 		_, err = k.Store.Settle(ctx, k.owner, epoch, items)

@@ -169,12 +169,13 @@ func (s *Store) ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
 	return out, nil
 }
 
-// hostVMs reads all places of one host's VMs in one transaction.
+// hostVMs reads all places of one host's VMs in one go, but not in a transaction, which a
+// full Redis refuses.
 func (s *Store) hostVMs(ctx context.Context, host string, owners []string) ([]core.VMInfo, error) {
 	var all, aside *redis.MapStringStringCmd
 	var dirty *redis.StringSliceCmd
 	slots := make(map[string]*redis.MapStringStringCmd)
-	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
 		all, aside = p.HGetAll(ctx, s.space.Key("vms", host)), p.HGetAll(ctx, s.space.Key("aside", host))
 		dirty = p.LRange(ctx, s.space.Key("dirty", host), 0, -1)
 		for _, o := range owners {

@@ -1,8 +1,12 @@
--- Wake up to n living hosts that have a clean VM of the pool and wanted work of it.
+-- Wake up to n living hosts that have a clean VM of the pool and wanted work of it. Where
+-- there are not so many, vmfactories look whether they should make more.
 local function wake(pool, n, clock)
   for _ = 1, n + 16 do
     local host = n > 0 and redis.call('SPOP', K.idle(pool))
     if not host then
+      for _, other in ipairs(n > 0 and redis.call('ZRANGEBYSCORE', K.hosts, clock, '+inf', 'LIMIT', 0, 16) or {}) do
+        ring(K.factory_bell(other))
+      end
       return
     end
     local due = redis.call('ZSCORE', K.hosts, host)
