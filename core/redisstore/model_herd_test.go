@@ -24,6 +24,7 @@ type factory struct {
 	creating   []string
 	destroying []string
 	left       []core.Held
+	wakes      int // the step from which on it does something
 }
 
 func (f *factory) start() {
@@ -216,7 +217,7 @@ func (m *model) oversee() {
 		held, err := m.s.Held(m.ctx, o.owner)
 		m.must(err)
 		o.held, o.asked = held, true
-	case len(o.held) > 0:
+	case len(o.held) > 0 && !m.chance("skips some", 3):
 		n := 1 + m.n("slots", len(o.held))
 		items := m.decide(o.held[:n])
 		o.held = o.held[n:]
@@ -230,13 +231,47 @@ func (m *model) oversee() {
 	}
 }
 
-func (m *model) judge() {
-	if m.b.Mini == nil && m.chance("a host is late", 3) {
-		host, key := pick(m, "host", []string{"h1", "h2"}), m.s.Namespace().Key("hosts")
-		if m.b.Admin.ZScore(m.ctx, key, host).Err() == nil {
-			m.must(m.b.Admin.ZIncrBy(m.ctx, key, -float64(10*lateBy.Milliseconds()), host).Err())
+// outage cuts a host off for some seconds, while the owners of the other one beat and
+// somebody judges. It does not know of it.
+func (m *model) outage() {
+	host := pick(m, "host", []string{"h1", "h2"})
+	m.note("%s is cut off", host)
+	back := m.steps + m.n("for", 60)
+	for _, r := range m.runners {
+		if r.host == host {
+			r.wakes = back
 		}
 	}
+	for _, f := range m.factories {
+		if f.host == host {
+			f.wakes = back
+		}
+	}
+	for range 1 + m.n("rounds", 6) {
+		m.pass(lateBy / 2)
+		for _, r := range m.runners {
+			m.beatOrLate(r.name, r.host == host, r.epoch)
+		}
+		for _, f := range m.factories {
+			m.beatOrLate(f.name, f.host == host, f.epoch)
+		}
+		m.judge()
+		m.check()
+		m.follow()
+		m.check()
+	}
+}
+
+func (m *model) beatOrLate(name string, cut bool, epoch int64) {
+	if !cut {
+		_, err := m.s.Beat(m.ctx, name, epoch, time.Second)
+		m.may(err, core.CodeFenced)
+	} else if m.b.Mini == nil {
+		m.makeLate(name)
+	}
+}
+
+func (m *model) judge() {
 	lost, err := m.s.Judge(m.ctx, lateBy/2, lateBy)
 	m.must(err)
 	for _, host := range lost {
@@ -421,7 +456,7 @@ func (m *model) wipe() {
 	if keys := m.allKeys(); len(keys) > 0 {
 		m.must(m.b.Admin.Del(m.ctx, keys...).Err())
 	}
-	if m.saved != nil && m.chance("is restored", 2) {
+	if m.saved != nil && !m.chance("is not restored", 3) {
 		m.note("redis is restored")
 		p := m.b.Admin.Pipeline()
 		for _, key := range sortedKeys(m.saved.hashes) {

@@ -18,7 +18,9 @@ type runner struct {
 	lanes      [2]lane
 	held       map[string]work // by claim: a key may come back before the end of its last claim is answered
 	left       []core.Held     // by the one before
+	past       []work          // ended some time ago
 	dead       bool
+	wakes      int // the step from which on it does something
 }
 
 // lane is one of a runner's. frozen is a call whose answer never came.
@@ -45,7 +47,7 @@ func (m *model) newRunner(name string) *runner {
 
 // start registers: the process forgets what it had in hand and hears what it left.
 func (r *runner) start() {
-	r.lanes, r.held, r.left, r.base = [2]lane{}, make(map[string]work), nil, 0
+	r.lanes, r.held, r.past, r.left, r.base = [2]lane{}, make(map[string]work), nil, nil, 0
 	r.epoch, r.left = r.register(r.name, r.host)
 	r.note("%s starts as %d, finds %d", r.name, r.epoch, len(r.left))
 }
@@ -77,13 +79,19 @@ func (r *runner) crash() {
 		return
 	}
 	r.note("%s %d crashes", r.name, r.epoch)
-	r.start()
+	if r.chance("is replaced at once", 2) {
+		r.start()
+		return
+	}
+	r.held, r.lanes = make(map[string]work), [2]lane{} // it forgot all, and is refused when it acts
+	r.epoch, r.wakes = 0, r.model.steps+r.n("down for", 60)
 }
 
 // sleep pauses the process for so long that it is late. Sometimes another one is started
 // in its place, and then there are two.
 func (r *runner) sleep() {
 	r.note("%s %d sleeps", r.name, r.epoch)
+	r.wakes = r.model.steps + r.n("for", 60)
 	r.makeLate(r.name)
 	if !r.dead && len(r.model.runners) < 6 && r.chance("is replaced", 2) {
 		r.dead = true
@@ -93,11 +101,15 @@ func (r *runner) sleep() {
 
 // makeLate moves the proofs of life of an owner, and its host's, into the past.
 func (m *model) makeLate(name string) {
-	m.pass(time.Duration(m.n("ms", 10_000)) * time.Millisecond)
-	if m.b.Mini == nil {
-		due, err := m.b.Admin.ZScore(m.ctx, m.s.Namespace().Key("owners"), name).Result()
-		if err == nil && due > 0 {
-			m.b.Admin.ZIncrBy(m.ctx, m.s.Namespace().Key("owners"), -float64(10*lateBy.Milliseconds()), name)
+	if m.b.Mini != nil {
+		m.pass(time.Duration(m.n("ms", 10_000)) * time.Millisecond)
+		return
+	}
+	_, host, _ := core.ParseOwner(name)
+	for key, member := range map[string]string{"owners": name, "hosts": host} {
+		key = m.s.Namespace().Key(key)
+		if due, err := m.b.Admin.ZScore(m.ctx, key, member).Result(); err == nil && due > 0 {
+			m.must(m.b.Admin.ZIncrBy(m.ctx, key, -float64(10*lateBy.Milliseconds()), member).Err())
 		}
 	}
 }
@@ -155,6 +167,10 @@ func (r *runner) newCall(l *lane) core.Exchange {
 		}
 		call.Finish = append(call.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: r.outcome(w)})
 	}
+	if len(r.past) > 0 && r.chance("ends one again", 4) {
+		w := pick(r.model, "past", r.past)
+		call.Finish = append(call.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: core.OutcomeRelease})
+	}
 	return call
 }
 
@@ -200,10 +216,16 @@ func (m *model) retryOrDead(key string, attempts int) core.Outcome {
 func (r *runner) answered(call core.Exchange, x core.Exchanged) {
 	for i, f := range call.Finish {
 		id := claimID(f.Key, f.Token)
-		if !x.Finished[i] && r.held[id].life == r.life {
+		w, mine := r.held[id]
+		if !x.Finished[i] && w.life == r.life {
 			r.fail("%s could not end %s under %s, which is its own", r.name, f.Key, f.Token)
 		}
-		delete(r.held, id)
+		if !mine && x.Finished[i] && slices.ContainsFunc(r.past, func(p work) bool { return p.life == r.life && p.Key == f.Key && p.Token == f.Token }) {
+			r.fail("%s ended %s under %s a second time", r.name, f.Key, f.Token)
+		}
+		if delete(r.held, id); mine {
+			r.past = append(r.past, w)
+		}
 	}
 	if len(x.Claims) > call.Want {
 		r.fail("%s wanted %d and got %d", r.name, call.Want, len(x.Claims))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -43,6 +44,7 @@ type model struct {
 	served    map[string]string // VM → the claim that it was given to
 	saved     *snapshot
 	made      int // names given
+	steps     int // done
 
 	states map[string]string // of the step before; nil: not comparable
 	log    []string
@@ -190,20 +192,51 @@ func (m *model) record(key string, end core.RequestState) {
 // actions are what may happen in one step, and how often.
 func (m *model) actions() []action {
 	some := func(do func(*runner)) func() {
-		return func() { do(pick(m, "runner", m.runners)) }
+		return func() {
+			if r := pick(m, "runner", m.runners); m.steps >= r.wakes {
+				do(r)
+			}
+		}
 	}
 	one := func(do func(*factory)) func() {
-		return func() { do(pick(m, "factory", m.factories)) }
+		return func() {
+			if f := pick(m, "factory", m.factories); m.steps >= f.wakes {
+				do(f)
+			}
+		}
 	}
 	return []action{
-		{40, some((*runner).exchange)}, {6, some((*runner).progress)}, {4, some((*runner).beat)}, {4, some((*runner).tidy)},
-		{6, some((*runner).recover)}, {2, some((*runner).sleep)}, {2, some((*runner).crash)},
-		{18, one((*factory).create)}, {12, one((*factory).ready)}, {2, one((*factory).retire)}, {4, one((*factory).destroy)},
-		{5, one((*factory).gone)}, {3, one((*factory).beat)}, {2, one((*factory).crash)}, {2, one((*factory).tidy)},
-		{3, one((*factory).recover)}, {5, one((*factory).reconcile)},
-		{12, m.submit}, {4, m.cancel}, {2, m.expire}, {5, m.sweep},
-		{12, m.oversee}, {3, m.judge}, {2, m.drainHost}, {2, m.pause},
-		{5, m.tick}, {6, m.arrive}, {6, m.follow}, {1, m.save}, {1, m.wipe},
+		{40, some((*runner).exchange)},
+		{6, some((*runner).progress)},
+		{4, some((*runner).beat)},
+		{4, some((*runner).tidy)},
+		{6, some((*runner).recover)},
+		{2, some((*runner).sleep)},
+		{2, some((*runner).crash)},
+		{18, one((*factory).create)},
+		{12, one((*factory).ready)},
+		{2, one((*factory).retire)},
+		{4, one((*factory).destroy)},
+		{5, one((*factory).gone)},
+		{3, one((*factory).beat)},
+		{2, one((*factory).crash)},
+		{2, one((*factory).tidy)},
+		{3, one((*factory).recover)},
+		{5, one((*factory).reconcile)},
+		{12, m.submit},
+		{4, m.cancel},
+		{2, m.expire},
+		{5, m.sweep},
+		{24, m.oversee},
+		{3, m.judge},
+		{2, m.outage},
+		{2, m.drainHost},
+		{2, m.pause},
+		{5, m.tick},
+		{6, m.arrive},
+		{6, m.follow},
+		{1, m.save},
+		{1, m.wipe},
 	}
 }
 
@@ -215,6 +248,7 @@ type action struct {
 
 // step does one thing and looks at what it made of the namespace.
 func (m *model) step() {
+	m.steps++
 	all, sum := m.actions(), 0
 	for _, a := range all {
 		sum += a.weight
@@ -262,7 +296,7 @@ func (m *model) checkMoves(before, after map[string]string) {
 		if to == "" && kind == core.EntityVM && (legal(kind, from, "gone") || legal(kind, from, "lost")) {
 			continue
 		}
-		if from != to && !legal(kind, from, to) && !(legal(kind, from, "queued") && legal(kind, "queued", to)) {
+		if from != to && !legal(kind, from, to) && (!legal(kind, from, "queued") || !legal(kind, "queued", to)) {
 			m.fail("%s went from %s to %q, which the table does not have", id, from, to)
 		}
 	}
@@ -301,6 +335,7 @@ func (m *model) drain() {
 	for _, r := range m.runners {
 		r.dead = true
 	}
+	m.steps = math.MaxInt
 	for _, name := range modelPools {
 		m.must(m.s.SetPool(m.ctx, modelPool(name, false)))
 	}
