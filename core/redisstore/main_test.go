@@ -14,9 +14,11 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	given := make(map[string]bool)
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{
-		"rapid.checks": "15", "rapid.nofailfile": "true", "rapid.shrinktime": "20s",
-	} {
+	size := map[string]string{"rapid.checks": "15", "rapid.nofailfile": "true", "rapid.shrinktime": "20s"}
+	if underRace {
+		size["rapid.checks"] = "3" // one thing after the other, there is no race in it
+	}
+	for name, value := range size {
 		if given[name] {
 			continue
 		}
