@@ -124,7 +124,7 @@ func (e *embeddedHerd) refill(ctx context.Context) error {
 }
 
 func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
-	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) { conf.StopTimeout = 10 * time.Second })
+	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) { conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true })
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ const (
 	ListenerFD = wire.ListenerFD
 	ConfigFD   = wire.ConfigFD
 	LifelineFD = wire.LifelineFD
+	BadgeFD    = wire.BadgeFD
 )
 
 // AgentEnv is the whole environment of an agent. It keeps the Go runtime small;

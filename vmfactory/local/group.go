@@ -70,6 +70,12 @@ func (g *group) limit(limits core.Limits, cpus float64) error {
 		if err := g.limitSwap(most); err != nil {
 			return fmt.Errorf("set the swap limit: %w", err)
 		}
+		if !g.v2 { // version 1 counts the buffers of TCP apart
+			err := os.WriteFile(filepath.Join(g.folder("memory"), "memory.kmem.tcp.limit_in_bytes"), strconv.AppendUint(nil, most/4, 10), 0)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("set the limit of TCP memory: %w", err)
+			}
+		}
 		if err := g.inForce(most, "memory", "memory.max", "memory.limit_in_bytes"); err != nil {
 			return err
 		}

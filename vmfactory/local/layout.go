@@ -330,9 +330,14 @@ func (l *layout) proc() {
 	l.add(enter.Step{
 		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
 	})
-	// Some settings of the VM's own namespaces are for all to write.
-	l.add(enter.Step{Do: enter.Mount, From: "proc/sys", Path: "proc/sys", Bits: unix.MS_BIND})
-	l.add(enter.Step{Do: enter.Restrict, Path: "proc/sys", Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC})
+	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
+		l.add(enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
+	}
+	// What there is to write serves jobs only against limits and each other:
+	// oom_score_adj, mem. The agent's own way to it goes by the mount below.
+	l.add(enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{guest.BadgeFD}})
+	l.add(enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_BIND})
+	l.add(enter.Step{Do: enter.Restrict, Path: "proc", Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC})
 	for _, name := range hidden {
 		l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
 	}

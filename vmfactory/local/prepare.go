@@ -147,7 +147,7 @@ const kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<uni
 // Limits of the agent itself; it lowers some further for its commands.
 var agentLimits = map[int]uint64{
 	unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
-	unix.RLIMIT_NICE: 0, unix.RLIMIT_RTPRIO: 0,
+	unix.RLIMIT_NICE: 0, unix.RLIMIT_RTPRIO: 0, unix.RLIMIT_SIGPENDING: 512,
 }
 
 // plan tells the first process how to become the agent.
@@ -157,6 +157,8 @@ func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
 	if err != nil {
 		return enter.Plan{}, err
 	}
+	// First: what is opened from here on closes at Exec, but for what is kept.
+	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.LifelineFD + 1}}}, steps...)
 	for resource, most := range agentLimits {
 		steps = append(steps, enter.Step{Do: enter.Rlimit, Num: []uint64{uint64(resource), most}}) //nolint:gosec // a small number
 	}
@@ -173,7 +175,6 @@ func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
 		steps = append(steps, enter.Step{Do: enter.Seccomp, Num: []uint64{unix.SYS_SECCOMP}, Raw: f})
 	}
 	steps = append(steps,
-		enter.Step{Do: enter.Fds, Num: []uint64{guest.LifelineFD + 1}},
 		enter.Step{Do: enter.Exec, Args: []string{guest.AgentName, r.VM}, Env: guest.AgentEnv()},
 	)
 	return enter.Plan{Steps: steps}, nil
@@ -187,7 +188,7 @@ func (p *Provider) config(r record, g *group) ([]byte, error) {
 	}
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
-		HeldBy: p.heldBy(), Alone: true, Lifeline: p.cfg.TieToProcess,
+		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess,
 	}
 	if g != nil {
 		c.Cgroup = g.files()

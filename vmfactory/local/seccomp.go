@@ -40,7 +40,9 @@ var refused = []string{
 
 // absent calls answer ENOSYS: libraries fall back to calls whose arguments a
 // filter can see, or do without.
-var absent = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret"}
+var absent = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret",
+	// counted per user who made the namespace: one VM could use up all of the host's
+	"inotify_init", "inotify_init1"}
 
 // uncounted calls make memory that belongs to no process, where nothing but a
 // watchdog over processes holds memory.
@@ -105,6 +107,12 @@ func assembleAll(s situation) ([][]byte, error) {
 	if s.watched {
 		gone = append(gone, uncounted...)
 	}
+	gonePart := []seccomp.NameWithConditions{}
+	if s.watched { // shared memory without a file, which may be on no process's account
+		gonePart = append(gonePart, seccomp.NameWithConditions{Name: "mmap", Conditions: seccomp.ArgumentConditions{
+			{Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_SHARED}, {Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_ANONYMOUS},
+		}})
+	}
 	var other seccomp.ArgumentConditions
 	for _, f := range families {
 		other = append(other, seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: f})
@@ -114,7 +122,7 @@ func assembleAll(s situation) ([][]byte, error) {
 	var all [][]byte
 	for _, group := range []seccomp.SyscallGroup{
 		perm,
-		{Names: gone, Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
+		{Names: gone, NamesWithCondtions: gonePart, Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
 		{NamesWithCondtions: sockets, Action: seccomp.ActionErrno | seccomp.Action(unix.EAFNOSUPPORT)},
 	} {
 		made, err := assemble(group)

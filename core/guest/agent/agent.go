@@ -70,7 +70,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge()}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg)}
 	if a.places, err = openPlaces(cfg, a.cred); err != nil {
 		a.close()
 		return nil, err

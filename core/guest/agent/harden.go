@@ -126,7 +126,10 @@ func (c credential) own(chown func(uid, gid int) error) error {
 // opened before the agent becomes undumpable, which would forbid it.
 type oomBadge struct{ file *os.File }
 
-func openBadge() oomBadge {
+func openBadge(cfg wire.Config) oomBadge {
+	if cfg.Badge {
+		return oomBadge{os.NewFile(wire.BadgeFD, "badge")}
+	}
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
 	if err != nil {
 		return oomBadge{} // the agent runs unprotected where it may not do this

@@ -29,6 +29,7 @@ type tree struct {
 type process struct {
 	pid, parent int
 	zombie      bool
+	headless    bool // its first thread has ended
 	threads     int
 	anon        int64 // bytes that are its own: resident, swapped, page tables
 	file        int64 // resident bytes of mapped files
@@ -128,7 +129,28 @@ func (t *tree) all() ([]int, error) {
 
 // status reads one process; false if it is gone.
 func (t *tree) status(pid int) (process, bool) {
-	text, err := t.read(pid, "status")
+	p, ok := t.statusOf(pid, "status")
+	if !ok || !p.zombie || p.threads < 2 {
+		return p, ok
+	}
+	// A first thread that ended leaves the others, and no word of their memory here.
+	p.zombie = false
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return p, true
+	}
+	for _, thread := range threads {
+		if q, ok := t.statusOf(pid, "task/"+thread.Name()+"/status"); ok && !q.zombie {
+			q.pid, q.headless = pid, true
+			return q, true
+		}
+	}
+	return p, true
+}
+
+// statusOf reads one status file.
+func (t *tree) statusOf(pid int, name string) (process, bool) {
+	text, err := t.read(pid, name)
 	if err != nil {
 		return process{}, false
 	}
@@ -263,4 +285,20 @@ func (t *tree) killAll() error {
 			return errUndead
 		}
 	}
+}
+
+// sockets counts those of the VM's network namespace. An agent that is no VM's init
+// shares the host's, whose sockets are not the job's.
+func (t *tree) sockets() int64 {
+	if !t.init {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text, err := t.read(t.self, "net/sockstat")
+	if err != nil {
+		return 0
+	}
+	_, count, _ := bytes.Cut(text, []byte("used "))
+	return max(number(count), 0)
 }

@@ -18,6 +18,10 @@ const (
 	forkRate  = 20000   // processes a second
 )
 
+// socketMost is about what the kernel may keep in the buffers of one socket. They
+// are on no process's account, and those of TCP on no cgroup's of version 1.
+const socketMost = 512 << 10
+
 // watch holds the limits on memory and processes where nothing in the kernel
 // does, over all processes of the run together.
 func (j *job) watch(buried <-chan struct{}) {
@@ -55,7 +59,7 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 	switch {
 	case err != nil:
 		return lookMost // the next look may do better; bury does not depend on it
-	case memory > 0 && used > memory:
+	case memory > 0 && used > memory, j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
 		j.stop(causeMemory)
 	case pids > 0 && tasks > pids:
 		j.stop(causePids)
@@ -96,7 +100,7 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 		used = 0
 		for _, p := range found {
 			share, known := j.agent.tree.share(p.pid)
-			if !known {
+			if !known || p.headless {
 				share = p.anon
 			}
 			used += share

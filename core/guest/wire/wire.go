@@ -10,9 +10,10 @@ const AgentName = "drover-guest"
 
 // Descriptors that an agent inherits.
 const (
-	ListenerFD = 3 // a listening unix socket, bound outside the VM
-	ConfigFD   = 4 // Config as JSON, read to its end
-	LifelineFD = 5 // read end of a pipe, if Config.Lifeline: the agent ends with it
+	ListenerFD = 3  // a listening unix socket, bound outside the VM
+	ConfigFD   = 4  // Config as JSON, read to its end
+	BadgeFD    = 64 // /proc/self/oom_score_adj, open for writing, if Config.Badge
+	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
 )
 
 // Home is the job user's home inside a VM; the places lie below it.
@@ -51,6 +52,7 @@ type Config struct {
 	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what holds it outside the agent
 	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
+	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
 	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
 }
 

@@ -102,6 +102,12 @@ func (s *Step) run() error {
 		return s.nobody()
 	case Seccomp:
 		return s.seccomp()
+	case Keep:
+		fd, err := syscall.Open(s.Path, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(syscall.Dup3(fd, int(s.Num[0]), 0), syscall.Close(fd))
 	case Fds:
 		return call(sysCloseRange, uintptr(s.Num[0]), uintptr(^uint32(0)), closeRangeCloexec)
 	case Say:

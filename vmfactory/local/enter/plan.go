@@ -19,6 +19,7 @@ const (
 	Rlimit   Verb = "rlimit"   // Num: resource, and the most for both its limits
 	Nobody   Verb = "nobody"   // Bits: capabilities to keep; sets no_new_privs
 	Seccomp  Verb = "seccomp"  // Raw: array of struct sock_filter, Num: the system call's number
+	Keep     Verb = "keep"     // Path: opened for writing as descriptor Num, which survives Exec
 	Fds      Verb = "fds"      // Num: this descriptor and all above close at Exec
 	Say      Verb = "say"      // Text, to standard output
 	Exec     Verb = "exec"     // Args, Env: our own executable, in place of this process
