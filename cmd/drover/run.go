@@ -156,15 +156,19 @@ func putFiles(ctx context.Context, blobs core.Blobs, paths []string) ([]core.Fil
 
 // putFile stores one file of this machine.
 func putFile(ctx context.Context, blobs core.Blobs, path string) (core.File, error) {
+	// Before it is opened: opening a FIFO would wait for its writer.
+	info, err := os.Stat(path)
+	if err != nil {
+		return core.File{}, core.Wrap(err, core.CodeInvalid, path, "the file %s cannot be read", path)
+	}
+	if !info.Mode().IsRegular() {
+		return core.File{}, core.Errorf(core.CodeInvalid, path, "%s is not a plain file", path)
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return core.File{}, core.Wrap(err, core.CodeInvalid, path, "the file %s cannot be read", path)
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	info, err := in.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return core.File{}, core.Errorf(core.CodeInvalid, path, "%s is not a plain file", path)
-	}
 	digest, n, err := blobs.Put(ctx, in, maxFileBytes)
 	if err != nil {
 		return core.File{}, core.Wrap(err, core.CodeOf(err), path, "the file %s cannot be stored", path)
