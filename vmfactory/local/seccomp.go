@@ -40,9 +40,11 @@ var refused = []string{
 
 // absent calls answer ENOSYS: libraries fall back to calls whose arguments a
 // filter can see, or do without.
-var absent = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret",
+var absent = []string{
+	"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret",
 	// counted per user who made the namespace: one VM could use up all of the host's
-	"inotify_init", "inotify_init1"}
+	"inotify_init", "inotify_init1",
+}
 
 // uncounted calls make memory that belongs to no process, where nothing but a
 // watchdog over processes holds memory.

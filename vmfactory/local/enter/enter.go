@@ -107,7 +107,7 @@ func (s *Step) run() error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(syscall.Dup3(fd, int(s.Num[0]), 0), syscall.Close(fd))
+		return errors.Join(syscall.Dup3(fd, int(s.Num[0]), 0), syscall.Close(fd)) //nolint:gosec // a small number
 	case Fds:
 		return call(sysCloseRange, uintptr(s.Num[0]), uintptr(^uint32(0)), closeRangeCloexec)
 	case Say:
