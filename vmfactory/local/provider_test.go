@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"archive/tar"
 	"bufio"
 	"bytes"
@@ -36,7 +37,7 @@ func open(t *testing.T, cfg Config) *Provider {
 func started(t *testing.T, p *Provider, id string) process {
 	t.Helper()
 	require.NoError(t, p.Create(t.Context(), id, core.DefaultPool("p")))
-	t.Cleanup(func() { require.NoError(t, p.Destroy(t.Context(), id)) })
+	t.Cleanup(func() { require.NoError(t, p.Destroy(context.WithoutCancel(t.Context()), id)) }) // by then the context has ended
 	require.NoError(t, p.Prepare(t.Context(), id))
 	who, err := p.init(id)
 	require.NoError(t, err)
