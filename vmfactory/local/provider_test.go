@@ -1,10 +1,10 @@
 package local
 
 import (
-	"context"
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
