@@ -259,8 +259,50 @@ func TestDeregister(t *testing.T) {
 		for _, line := range x.picture(t) {
 			require.NotRegexp(t, `^(owner|owners|slots|notice|idle)\b.*testrunner@h1#0`, line)
 		}
+		require.Contains(t, x.picture(t), "events: by:testrunner@h1#0 moved:- op:deregister")
 		require.NoError(t, x.Store.Deregister(ctx, x.Runner, x.Epoch), "again is fine")
 		require.NoError(t, x.Store.Deregister(ctx, "testrunner@h9#9", 1), "there is nothing to end")
+	})
+}
+
+// A beat and both exchanges prove the life of their owner and of its host.
+func TestProofsOfLife(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		k := newTasker(t, x)
+		for owner, prove := range map[string]func() error{
+			x.Factory: func() error { _, err := x.Store.Beat(ctx, x.Factory, x.Made, time.Hour); return err },
+			x.Runner: func() error {
+				call := x.Call(1, 0)
+				call.Beat = time.Hour
+				_, err := x.Store.Exchange(ctx, call)
+				return err
+			},
+			k.owner: func() error {
+				call := k.call(1, 0)
+				call.Beat = time.Hour
+				_, err := x.Store.ExchangeTasks(ctx, call)
+				return err
+			},
+		} {
+			x.due(t, -time.Minute, x.Factory, x.Runner, k.owner)
+			at := x.now(t).UnixMilli()
+			require.NoError(t, prove(), owner)
+			owners, err := x.Store.ListOwners(ctx)
+			require.NoError(t, err)
+			for _, o := range owners {
+				require.Equal(t, o.Name != owner, o.Late, "%s after %s proved its life", o.Name, owner)
+				if o.Name == owner {
+					require.GreaterOrEqual(t, o.Deadline, at+time.Hour.Milliseconds())
+					require.Less(t, o.Deadline, at+2*time.Hour.Milliseconds())
+				}
+			}
+			require.GreaterOrEqual(t, x.host(t, "h1").Deadline, at+time.Hour.Milliseconds())
+		}
+		_, err := x.Store.Beat(ctx, x.Factory, x.Made, time.Second)
+		require.NoError(t, err)
+		require.Greater(t, x.host(t, "h1").Deadline, x.now(t).Add(time.Minute).UnixMilli(), "a host lives as long as its last owner")
 	})
 }
 
