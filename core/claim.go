@@ -2,18 +2,30 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
 // Claim is a request and a VM, taken together by one owner.
 type Claim struct {
 	Key       string
-	Spec      Spec
+	Text      string // the spec as Redis holds it; ReadSpec reads it
 	VM        string
 	Token     string // every later write names it
 	Attempts  int    // platform faults so far; this is attempt Attempts+1
 	Since     int64  // ms, the server's clock
 	Cancelled string // who asked to stop it before it was claimed; "" if nobody
+}
+
+// ReadSpec reads the claim's spec. A text that is none must not hold back other
+// claims: it gives a spec without a command, whose run ends by that.
+func (c *Claim) ReadSpec() Spec {
+	var s Spec
+	if err := json.Unmarshal([]byte(c.Text), &s); err != nil {
+		s = Spec{}
+		s.ID, s.Generation, _ = ParseKey(c.Key)
+	}
+	return s
 }
 
 // Finish ends one claim.
@@ -38,15 +50,15 @@ type Exchange struct {
 	Pools     []string      // in the order to look in
 	Want      int           // claims wanted
 	TokenBase int64         // the claims of this call get the token <epoch>.<TokenBase>: no other call of the owner that wants claims may have it
-	Beat      time.Duration // the call is a proof of life; the next is due within
+	Beat      time.Duration // the call is a proof of life, and the next is due within; 0: it is none
 }
 
 // Exchanged is the answer of an Exchange.
 type Exchanged struct {
 	Finished  []bool // per item: false means the token was not the slot's, nothing moved
 	Claims    []Claim
-	Slots     int      // how many slots Redis has for the owner now
-	Cancelled []string // keys in its slots that somebody cancelled
+	Slots     int      // how many slots Redis has for the owner now; -1 unless the call was a proof of life
+	Cancelled []string // keys in its slots that somebody cancelled; only if the call was a proof of life
 	Draining  bool
 	Ready     bool // false: the host must reconcile first, nothing was claimed
 }

@@ -15,6 +15,9 @@ const (
 	maxLanes     = 16
 	defaultLanes = 2
 	defaultPoll  = time.Second
+
+	// proofsPerBeat is how many calls of a busy desk prove its life within a beat.
+	proofsPerBeat = 8
 )
 
 // Config says who opens a desk and what it asks for. Zero fields get the defaults named.
@@ -120,7 +123,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 	d.ctx, d.stop = context.WithCancel(context.Background())
 	for i := range cfg.Lanes {
 		l := &lane{x: core.Exchange{
-			Owner: d.Owner(), Host: d.cfg.Registration.Host, Epoch: d.Epoch(), Lane: i, Beat: d.cfg.Registration.Beat,
+			Owner: d.Owner(), Host: d.cfg.Registration.Host, Epoch: d.Epoch(), Lane: i,
 		}}
 		d.lanes = append(d.lanes, l)
 		d.running.Go(func() { d.drive(l) })
@@ -282,6 +285,7 @@ func (d *Desk) await(ctx context.Context, me *waiter) (*Work, error) {
 	select {
 	case w, ok := <-me.got:
 		if ok {
+			w.Spec = w.ReadSpec() // here, because the lanes serve everybody
 			return w, nil
 		}
 		d.mu.Lock()

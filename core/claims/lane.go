@@ -57,7 +57,7 @@ func (d *Desk) load(l *lane) bool {
 	}
 	l.x.Seq++
 	l.x.Want, l.x.TokenBase = want, d.nextToken
-	l.x.Pools = d.rotated[d.turn%len(d.rotated)]
+	l.x.Pools, l.x.Beat = d.rotated[d.turn%len(d.rotated)], d.proof()
 	l.busy = true
 	if want > 0 || n == 0 {
 		d.rung = false
@@ -73,6 +73,16 @@ func (d *Desk) load(l *lane) bool {
 		d.kick()
 	}
 	return true
+}
+
+// proof is how soon the next proof of life is due if a call is one; 0 if it need
+// not be, because another lately was: each costs Redis as much as half a claim.
+func (d *Desk) proof() time.Duration {
+	beat := d.cfg.Registration.Beat
+	if time.Since(d.presence.LastBeat()) < beat/proofsPerBeat {
+		return 0
+	}
+	return beat
 }
 
 // want is how many claims a call that ends n others may ask for. The lock is held.
@@ -93,7 +103,9 @@ func (d *Desk) send(l *lane) (core.Exchanged, bool) {
 		switch core.CodeOf(err) {
 		case "":
 			d.trouble.over(l.x.Lane)
-			d.presence.Proved(at)
+			if l.x.Beat > 0 {
+				d.presence.Proved(at)
+			}
 			return answer, true
 		case core.CodeFenced:
 			d.presence.Fenced(err)
@@ -124,6 +136,10 @@ func (d *Desk) exchange(l *lane) (core.Exchanged, error) {
 
 // deliver hands an answer to those who wait for it.
 func (d *Desk) deliver(l *lane, answer core.Exchanged) {
+	works := make([]*Work, len(answer.Claims))
+	for i, c := range answer.Claims {
+		works[i] = newWork(c)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l.busy = false
@@ -140,8 +156,8 @@ func (d *Desk) deliver(l *lane, answer core.Exchanged) {
 		w.settle(i < len(answer.Finished) && answer.Finished[i], nil)
 	}
 	clear(l.sent)
-	for _, c := range answer.Claims {
-		d.give(newWork(c))
+	for _, w := range works {
+		d.give(w)
 	}
 	if l.x.Want > 0 {
 		d.starved = len(answer.Claims) < l.x.Want

@@ -11,6 +11,7 @@ import (
 // Work is one claim in a worker's hands.
 type Work struct {
 	core.Claim
+	Spec core.Spec // of the claim
 
 	// Cancelled is closed when the work must stop: somebody cancelled it (perhaps
 	// before it was claimed; Claim.Cancelled then says who), the epoch is over, or

@@ -21,7 +21,7 @@ func TestSubmitRunsOnce(t *testing.T) {
 		require.Equal(t, core.RequestQueued, w.place(row.Spec.Key()))
 		claims := w.claim(5)
 		require.Len(t, claims, 1)
-		require.Equal(t, row.Spec, claims[0].Spec)
+		require.Equal(t, row.Spec, claims[0].ReadSpec())
 		w.run(claims)
 		w.requireWhole()
 	})

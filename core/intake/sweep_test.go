@@ -102,7 +102,7 @@ func TestSweepAfterTotalLoss(t *testing.T) {
 	require.Equal(t, []bool{true}, present)
 	claims := w.claim(5)
 	require.Len(t, claims, 1)
-	require.Equal(t, row.Spec, claims[0].Spec)
+	require.Equal(t, row.Spec, claims[0].ReadSpec())
 	w.run(claims)
 	w.requireWhole()
 }

@@ -106,7 +106,7 @@ func (w *world) claim(n int) []core.Claim {
 func (w *world) run(claims []core.Claim) {
 	w.t.Helper()
 	for _, c := range claims {
-		r := core.Result{ID: c.Spec.ID, Generation: c.Spec.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM}
+		r := core.Result{ID: c.ReadSpec().ID, Generation: c.ReadSpec().Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM}
 		if c.Cancelled != "" {
 			r.State, r.Reason = core.RequestCancelled, "cancelled by "+c.Cancelled
 		}

@@ -74,7 +74,7 @@ func (w *world) hold(id string, attempts int) core.Claim {
 func (w *world) record(c core.Claim, state core.RequestState) {
 	w.t.Helper()
 	_, err := w.store.Record(w.t.Context(), core.Result{
-		ID: c.Spec.ID, Generation: 1, State: state, Token: c.Token, VM: c.VM,
+		ID: c.ReadSpec().ID, Generation: 1, State: state, Token: c.Token, VM: c.VM,
 	})
 	require.NoError(w.t, err)
 }

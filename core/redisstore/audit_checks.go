@@ -264,10 +264,17 @@ func checkLeft(a *audit) {
 			}
 		}
 	}
-	for _, name := range []string{"tombstones", "dead"} {
-		for _, id := range slices.Sorted(maps.Keys(a.one(name).scores)) {
+	for _, ended := range []struct {
+		key string
+		ids []string
+	}{
+		{"tombstones", a.one("tombstones").list},
+		{"tombstones:old", a.one("tombstones_old").list},
+		{"dead", slices.Sorted(maps.Keys(a.one("dead").scores))},
+	} {
+		for _, id := range ended.ids {
 			if live(id) {
-				a.report(core.RuleLeft, id, "%s says that it ended, but it is still there", name)
+				a.report(core.RuleLeft, id, "%s says that it ended, but it is still there", ended.key)
 			}
 		}
 	}

@@ -165,7 +165,10 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 			return db.HSet(ctx, key("attempts"), "gone-1", 2).Err()
 		}},
 		"a tombstone of what lives": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-			return db.ZAdd(ctx, key("tombstones"), redis.Z{Member: "w0-1", Score: 1}).Err()
+			return db.SAdd(ctx, key("tombstones"), "w0-1").Err()
+		}},
+		"an old tombstone of what lives": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.SAdd(ctx, key("tombstones_old"), "w0-1").Err()
 		}},
 		"a bell that rings twice": {core.RuleLeft, "bell:h1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.RPush(ctx, key("bell", "h1"), "1", "1").Err()

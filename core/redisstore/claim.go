@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -17,28 +16,81 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	if len(x.Finish) > maxBatch || x.Want > maxBatch || x.Want < 0 {
 		return core.Exchanged{}, core.Errorf(core.CodeLimit, x.Owner, "one exchange takes at most %d finishes and claims", maxBatch)
 	}
-	args := make([]any, 0, 11+len(x.Pools)+3*len(x.Finish))
+	args := make([]any, 0, 16+len(x.Pools)+len(x.Finish))
 	args = append(args, x.Owner, x.Host, x.Epoch, x.Lane, x.Seq, x.TokenBase, x.Want,
 		x.Beat.Milliseconds(), s.incarnation(), len(x.Pools), len(x.Finish))
 	for _, p := range x.Pools {
 		args = append(args, p)
 	}
-	for _, f := range x.Finish {
-		args = append(args, f.Key, f.Token, string(f.Outcome))
-	}
+	args = appendEndings(args, len(x.Finish), func(i int) ending {
+		return ending{x.Finish[i].Key, x.Finish[i].Token, string(x.Finish[i].Outcome)}
+	})
 	reply, err := s.run(ctx, "exchange", x.Owner, args...)
 	if err != nil {
 		return core.Exchanged{}, err
 	}
-	f := list(reply)
-	if len(f) != 11 {
-		return core.Exchanged{}, core.Errorf(core.CodeInternal, x.Owner, "the exchange script answered %d parts", len(f))
+	return toExchanged(x, list(reply))
+}
+
+// exchangeHead is how many single values the exchange script answers before its row.
+const exchangeHead = 8
+
+// toExchanged reads exchange's answer.
+func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
+	wrong := func() (core.Exchanged, error) {
+		return core.Exchanged{}, core.Errorf(core.CodeInternal, x.Owner, "the exchange script answered %d parts, which do not fit together", len(f))
 	}
-	claims, err := toClaims(x, f)
+	if len(f) < exchangeHead {
+		return wrong()
+	}
+	n, stopped, columns := int(num(f[5])), int(num(f[6])), 3
+	faulted := num(f[7]) > 0
+	if faulted {
+		columns = 5
+	}
+	row := f[exchangeHead:]
+	if stopped < 0 || n < 0 || len(row) != stopped+columns*n {
+		return wrong()
+	}
+	stop, row := row[:stopped], row[stopped:]
+	keys, vms, specs := row[:n], row[n:2*n], row[2*n:3*n]
+	token, since := strconv.FormatInt(x.Epoch, 10)+"."+strconv.FormatInt(x.TokenBase, 10), num(f[4])
+	claims := make([]core.Claim, 0, n)
+	for i := range keys {
+		if specs[i] == nil {
+			continue
+		}
+		c := core.Claim{Key: str(keys[i]), Text: str(specs[i]), VM: str(vms[i]), Token: token, Since: since}
+		if faulted {
+			c.Attempts, c.Cancelled = int(num(row[3*n+i])), str(row[4*n+i])
+		}
+		claims = append(claims, c)
+	}
 	return core.Exchanged{
 		Finished: verdicts(str(f[0]), len(x.Finish)), Claims: claims, Slots: int(num(f[1])),
-		Cancelled: strs(f[4]), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
-	}, err
+		Cancelled: strs(any(stop)), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
+	}, nil
+}
+
+// ending is the end of one claim as the scripts read it.
+type ending struct{ key, token, outcome string }
+
+// appendEndings writes n endings in runs of one token and outcome, as the
+// scripts' endings reads them: a batch has few runs, and every argument costs.
+func appendEndings(args []any, n int, at func(int) ending) []any {
+	for first := 0; first < n; {
+		run := at(first)
+		next := first + 1
+		for next < n && at(next).token == run.token && at(next).outcome == run.outcome {
+			next++
+		}
+		args = append(args, run.token, run.outcome, next-first)
+		for i := first; i < next; i++ {
+			args = append(args, at(i).key)
+		}
+		first = next
+	}
+	return args
 }
 
 func verdicts(word string, n int) []bool {
@@ -47,38 +99,6 @@ func verdicts(word string, n int) []bool {
 		out[i] = word[i] == '1'
 	}
 	return out
-}
-
-// toClaims reads the parts of exchange's answer that are by claim.
-func toClaims(x core.Exchange, f []any) ([]core.Claim, error) {
-	since, keys, vms, specs, attempts, marks := num(f[5]), list(f[6]), list(f[7]), list(f[8]), list(f[9]), list(f[10])
-	token := strconv.FormatInt(x.Epoch, 10) + "." + strconv.FormatInt(x.TokenBase, 10)
-	if len(vms) != len(keys) || len(specs) != len(keys) {
-		return nil, core.Errorf(core.CodeInternal, x.Owner, "the exchange script answered %d requests, %d VMs and %d specs", len(keys), len(vms), len(specs))
-	}
-	claims := make([]core.Claim, 0, len(keys))
-	for i := range keys {
-		if specs[i] == nil {
-			continue
-		}
-		c := core.Claim{
-			Key: str(keys[i]), VM: str(vms[i]), Since: since,
-			Token: token,
-		}
-		if len(attempts) > i {
-			c.Attempts = int(num(attempts[i]))
-		}
-		if len(marks) > i {
-			c.Cancelled = str(marks[i])
-		}
-		if err := json.Unmarshal([]byte(str(specs[i])), &c.Spec); err != nil {
-			// One bad spec must not hold back the others. It has no command, and ends by that.
-			c.Spec = core.Spec{}
-			c.Spec.ID, c.Spec.Generation, _ = core.ParseKey(c.Key)
-		}
-		claims = append(claims, c)
-	}
-	return claims, nil
 }
 
 // Progress implements core.Claims.

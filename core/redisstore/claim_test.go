@@ -31,16 +31,16 @@ func TestClaimAndFinishMoveNothingElse(t *testing.T) {
 			"- owner:testrunner@h1#0 idle: 1", "+ owner:testrunner@h1#0 idle: 0",
 			"+ owner:testrunner@h1#0 lane0: 1|TIME||a0-1",
 			"+ bell:h1: 1", "+ bell:h1:vmfactory: 1",
-			"+ events: by:testrunner@h1#0 moved:a0-1 op:claim")
+			"+ events: by:testrunner@h1#0 claimed:a0-1 moved: op:exchange")
 		x.hush(t)
 		before = x.picture(t)
 		x.Exchange(t, 2, 0, end(c, core.OutcomeDone))
 		x.changed(t, before,
 			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|claimed", "- specs a0-1: SPEC",
-			"+ vms:h1:dirty: vm-h1-1", "+ tombstones a0-1: TIME",
+			"+ vms:h1:dirty: vm-h1-1", "+ tombstones: a0-1",
 			"- owner:testrunner@h1#0 lane0: 1|TIME||a0-1", "+ owner:testrunner@h1#0 lane0: 2|TIME|1|",
 			"+ bell:h1:vmfactory: 1",
-			"+ events: by:testrunner@h1#0 moved:a0-1 op:finish",
+			"+ events: by:testrunner@h1#0 moved:a0-1 op:exchange",
 		)
 	})
 }
@@ -64,10 +64,10 @@ func TestOutcomes(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{
 			"- specs a0-1: SPEC", "- specs a3-1: SPEC", "+ attempts a2-1: 1",
-			"+ tombstones a0-1: TIME", "+ tombstones a3-1: TIME", "+ dead a3-1: TIME",
+			"+ tombstones: a0-1 a3-1", "+ dead a3-1: TIME",
 			"- queue:p1:normal:ann: a4-1 a5-1 a6-1 a7-1", "+ queue:p1:normal:ann: a1-1 a2-1 a4-1 a5-1 a6-1 a7-1",
 			"+ vms:h1:dirty: vm-h1-1 vm-h1-2 vm-h1-3 vm-h1-4",
-			"+ events: by:testrunner@h1#0 moved:a0-1 a3-1 a1-1=release a2-1=retry op:finish",
+			"+ events: by:testrunner@h1#0 moved:a0-1 a3-1 a1-1=release a2-1=retry op:exchange",
 		}, diff)
 		again := x.Exchange(t, 3, 3).Claims
 		require.Equal(t, []int{0, 1, 0}, []int{again[0].Attempts, again[1].Attempts, again[2].Attempts})
@@ -363,7 +363,7 @@ func TestTurnsInBatches(t *testing.T) {
 				got := make(map[string]int)
 				for seq := int64(1); got["ann"] < 100; seq++ {
 					for _, c := range x.Exchange(t, seq, batch).Claims {
-						who := c.Spec.Submitter
+						who := c.ReadSpec().Submitter
 						require.Equal(t, fmt.Sprintf("%s-%d-1", who, got[who]), c.Key, "each submitter's in its order")
 						got[who]++
 					}
@@ -404,7 +404,7 @@ func TestClassesShareByWeight(t *testing.T) {
 					exchanged, err := x.Store.Exchange(t.Context(), call)
 					require.NoError(t, err)
 					for _, claim := range exchanged.Claims {
-						got[claim.Spec.Class]++
+						got[claim.ReadSpec().Class]++
 						total++
 					}
 				}

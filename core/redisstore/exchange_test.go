@@ -23,7 +23,7 @@ func TestExchangeTakesRequestAndVMOrNeither(t *testing.T) {
 		require.Len(t, got.Claims, 1, "a VM without a request stays")
 		require.Equal(t, vms[0], got.Claims[0].VM)
 		require.Equal(t, "r1-1", got.Claims[0].Key)
-		require.Equal(t, "r1", got.Claims[0].Spec.ID)
+		require.Equal(t, "r1", got.Claims[0].ReadSpec().ID)
 		require.Equal(t, 1, got.Slots)
 		clean, err := h.Store.CleanVMs(context.Background(), "h1", "p1")
 		require.NoError(t, err)

@@ -19,7 +19,7 @@ type KeyDef struct {
 // Keys returns every key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{
-		{"meta", "meta", "hash", "schema version; mass_late_<ms>: since when most owners are late by so much"},
+		{"meta", "meta", "hash", "schema version; mass_late_<ms>: since when most owners are late by so much; tombstones_since: when the younger tombstones began"},
 		{"owners", "owners", "zset", "owner → when its next proof of life is due, ms; 0 once fenced"},
 		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; idle: its last call wanted more than there was; per lane the last call and its answer"},
 		{"slots", "slots:<owner>", "hash", "request, task or VM → vm or pool | token | since | phase: what this owner holds"},
@@ -33,7 +33,8 @@ func Keys() []KeyDef {
 		{"attempts", "attempts", "hash", "request or task → tries that a fault ended, only once there was one"},
 		{"cancels", "cancels", "hash", "request → who asked to stop it"},
 		{"dead", "dead", "zset", "request → when its attempts were used up, ms"},
-		{"tombstones", "tombstones", "zset", "ended request or task → when it ended, ms"},
+		{"tombstones", "tombstones", "set", "requests and tasks that ended lately"},
+		{"tombstones_old", "tombstones:old", "set", "those that ended before; forgotten whole, when the younger take their place"},
 		{"idle", "idle:<pool>", "set", "hosts with clean VMs whose owners wanted work of the pool and found none: whom to wake"},
 		{"vms", "vms:<host>", "hash", "VM → pool | since: all VMs of the host"},
 		{"clean", "vms:<host>:<pool>:clean", "list", "ready and unused VMs, oldest first"},
@@ -43,7 +44,7 @@ func Keys() []KeyDef {
 		{"tasks_queue", "tasks:queue", "list", "waiting tasks, oldest first"},
 		{"tasks_later", "tasks:later", "zset", "task → when its next try is due, ms"},
 		{"epochs", "epochs", "hash", "owner or host → its epoch; never deleted"},
-		{"events", "events", "stream", "transitions, capped; one entry a script call, naming all it moved"},
+		{"events", "events", "stream", "transitions, capped; one entry a script call, naming all it moved (a request and a VM taken together: claimed)"},
 		{"output", "output:<request>:<token>", "stream", "live output, capped, gone an hour after the last write"},
 		{"bell", "bell:<host>", "list", "at most one entry: wakes one idle owner of the host"},
 		{"factory_bell", "bell:<host>:vmfactory", "list", "at most one entry: wakes the host's vmfactory"},

@@ -29,6 +29,7 @@ func TestKeys(t *testing.T) {
 		"drover:cancels":                      s.Key("cancels"),
 		"drover:dead":                         s.Key("dead"),
 		"drover:tombstones":                   s.Key("tombstones"),
+		"drover:tombstones:old":               s.Key("tombstones_old"),
 		"drover:idle:p1":                      s.Key("idle", "p1"),
 		"drover:vms:h1":                       s.Key("vms", "h1"),
 		"drover:vms:h1:p1:clean":              s.Key("clean", "h1", "p1"),
@@ -50,7 +51,7 @@ func TestKeys(t *testing.T) {
 	} {
 		require.Equal(t, want, got)
 	}
-	require.Len(t, redisstore.Keys(), 30, "the list above names each")
+	require.Len(t, redisstore.Keys(), 31, "the list above names each")
 }
 
 func TestKeysRefuseWhatIsNone(t *testing.T) {

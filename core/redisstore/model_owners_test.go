@@ -260,8 +260,8 @@ func (r *runner) serve(c core.Claim) {
 		r.fail("VM %s serves %s and served %s", c.VM, claim, before)
 	}
 	vm, there := r.real[c.VM]
-	if !there || vm.host != r.host || vm.pool != c.Spec.Pool {
-		r.fail("%s claimed VM %s of pool %s: really there is %+v", r.name, c.VM, c.Spec.Pool, vm)
+	if !there || vm.host != r.host || vm.pool != c.ReadSpec().Pool {
+		r.fail("%s claimed VM %s of pool %s: really there is %+v", r.name, c.VM, c.ReadSpec().Pool, vm)
 	}
 	vm.used = true
 	r.real[c.VM], r.served[c.VM] = vm, claim

@@ -83,10 +83,9 @@ func (s *Store) Settle(ctx context.Context, owner string, epoch int64, items []c
 	}
 	moved := 0
 	for chunk := range slices.Chunk(items, maxBatch) {
-		args := []any{owner, epoch, host, len(chunk)}
-		for _, it := range chunk {
-			args = append(args, it.Key, it.Token, string(it.Outcome))
-		}
+		args := appendEndings([]any{owner, epoch, host, len(chunk)}, len(chunk), func(i int) ending {
+			return ending{chunk[i].Key, chunk[i].Token, string(chunk[i].Outcome)}
+		})
 		reply, err := s.run(ctx, "settle", owner, args...)
 		if err != nil {
 			return moved, err

@@ -35,13 +35,14 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 		return core.TaskExchanged{}, core.Errorf(core.CodeLimit, x.Owner, "one exchange takes at most %d finishes and claims", maxBatch)
 	}
 	args := []any{x.Owner, host, x.Epoch, x.Lane, x.Seq, x.TokenBase, x.Want, x.Beat.Milliseconds(), len(x.Finish)}
-	for _, f := range x.Finish {
+	args = appendEndings(args, len(x.Finish), func(i int) ending {
+		f := x.Finish[i]
 		outcome := string(f.Outcome)
 		if f.Outcome == core.OutcomeRetry {
 			outcome += strconv.FormatInt(f.Delay.Milliseconds(), 10)
 		}
-		args = append(args, f.ID, f.Token, outcome)
-	}
+		return ending{f.ID, f.Token, outcome}
+	})
 	reply, err := s.run(ctx, "task_exchange", x.Owner, args...)
 	if err != nil {
 		return core.TaskExchanged{}, err

@@ -11,7 +11,7 @@ for i = 0, n - 1 do
   keys[i + 1] = ARGV[4 + 5 * i]
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
-local ended = redis.call('ZMSCORE', K.tombstones, unpack(keys))
+local ended = buried(keys)
 local total = redis.call('HLEN', K.specs)
 -- Measuring costs, so only once there is something to measure.
 local heavy = total > 1000 and redis.call('MEMORY', 'USAGE', K.specs) > most_bytes
@@ -26,7 +26,7 @@ for i = 0, n - 1 do
   local group = groups[name]
   if have[i + 1] or seen[key] then
     verdict[i + 1] = 'have'
-  elseif ended[i + 1] then
+  elseif ended[i + 1] == 1 then
     verdict[i + 1] = 'ended'
   elseif limits[pool] == 0 then
     verdict[i + 1] = 'nopool'

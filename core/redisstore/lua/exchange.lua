@@ -1,10 +1,13 @@
 -- Finish n claims, prove the owner's life, and claim up to k pairs of request and VM.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
---         8 ms until the next proof of life, 9 incarnation of Redis, 10 number of pools,
---         11 number of finishes, then the pools, then per finish: key, token, outcome
--- RETURN  {verdicts, slots held, draining, ready, {cancelled key, ...}, since when,
---         {key, ...}, {vm, ...}, {spec, ...}, {attempts, ...}, {who cancelled, ...}}: the last
---         five by claim; no spec: it is gone again; no attempts or cancels at all: empty
+--         8 ms until the next proof of life, 0: this call is none, 9 incarnation of Redis,
+--         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
+--         token, outcome, count, key, ...
+-- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, number of
+--         cancelled keys, attempts or cancels follow (0: no), then in one row, because a
+--         table in a table costs: cancelled keys, claimed keys, their VMs, their specs and,
+--         if they follow, their attempts and who cancelled them}; no spec: it is gone again;
+--         slots -1 and no cancelled keys where the call is no proof of life
 -- REFUSE  FENCED STALE
 -- MOVES   request queued→claimed, queued→cancelling, claimed→queued, running→queued,
 --         cancelling→queued, claimed→completed, running→completed, cancelling→completed,
@@ -24,27 +27,25 @@ if mine[1] ~= epoch then
 end
 local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
 local verdicts, claimed, vms, clock = '', {}, {}, now()
-local last, last_clock, last_verdicts, last_claims = string.match(mine[2] or '0|0||', '^(%d+)|(%d+)|(.-)|(.*)$')
-last = tonumber(last)
+local last = tonumber(string.match(mine[2] or '0', '^%d+'))
 if seq < last then
   return fail('STALE', owner)
 end
 local again, since = seq == last, clock
 local draining, ready = its[1] == '1', its[2] == ARGV[9]
 if again then
-  verdicts, since = last_verdicts, last_clock
-  for key in string.gmatch(last_claims, '%S+') do
+  local names
+  since, verdicts, names = string.match(mine[2], '^%d+|(%d+)|(.-)|(.*)$')
+  for key in string.gmatch(names, '%S+') do
     claimed[#claimed + 1] = key
   end
 else
-  pass_when_full()
   local moved = ''
   if nfinish > 0 then
-    local items = {}
-    for i = 1, 3 * nfinish do
-      items[i] = ARGV[11 + npools + i]
-    end
-    verdicts, moved = settle(owner, host, items, clock)
+    verdicts, moved = settle(owner, host, endings(12 + npools, nfinish), clock)
+  end
+  if moved == '' then
+    pass_when_full()
   end
   local idle = mine[3] or '0'
   if (want > 0 or passes_on) and ready and not draining then
@@ -65,7 +66,6 @@ else
           redis.call('HSET', slots, unpack(fields))
           redis.call('HINCRBY', K.pool(pool), 'tickets', #keys)
           want = want - #keys
-          ring(K.factory_bell(host))
         end
         if #keys < able then
           -- VMs are ready and nothing waits: whoever submits next wakes this host.
@@ -82,29 +82,29 @@ else
       not_idle(host, ARGV, 12, 11 + npools)
     end
   end
-  if #claimed > 0 then
-    event('claim', owner, table.concat(claimed, ' '))
+  local names = table.concat(claimed, ' ')
+  if names ~= '' or moved ~= '' then
+    event('exchange', owner, moved, names ~= '' and { 'claimed', names })
   end
-  if moved ~= '' then
-    event('finish', owner, moved)
+  if names ~= '' and moved == '' then
+    -- Else settle did.
+    ring(K.factory_bell(host))
   end
-  local answer = ARGV[5] .. '|' .. clock .. '|' .. verdicts .. '|' .. table.concat(claimed, ' ')
-  redis.call('HSET', me, 'idle', idle, lane, answer)
+  redis.call('HSET', me, 'idle', idle, lane, ARGV[5] .. '|' .. clock .. '|' .. verdicts .. '|' .. names)
 end
-redis.call('ZADD', K.owners, 'XX', clock + beat, owner)
-redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
-local specs, attempts, marks = {}, {}, {}
-if #claimed > 0 then
+local held_now, stop = -1, {}
+if beat > 0 then
+  redis.call('ZADD', K.owners, 'XX', clock + beat, owner)
+  redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
+  held_now, stop = redis.call('HLEN', slots), cancelled(owner)
+end
+local n, specs, some = #claimed, {}, 0
+if n > 0 then
   specs = redis.call('HMGET', K.specs, unpack(claimed))
-  if redis.call('EXISTS', K.attempts) == 1 then
-    attempts = redis.call('HMGET', K.attempts, unpack(claimed))
-  end
-  if redis.call('EXISTS', K.cancels) == 1 then
-    marks = redis.call('HMGET', K.cancels, unpack(claimed))
-  end
+  some = redis.call('EXISTS', K.attempts, K.cancels)
   if again then
     local slot = redis.call('HMGET', slots, unpack(claimed))
-    for i = 1, #claimed do
+    for i = 1, n do
       -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
       local mine_still = slot[i] and string.find(slot[i], '|' .. token .. '|', 1, true)
       vms[i] = mine_still and held(slot[i]) or ''
@@ -112,5 +112,19 @@ if #claimed > 0 then
     end
   end
 end
-return { verdicts, redis.call('HLEN', slots), draining and 1 or 0, ready and 1 or 0, cancelled(owner), since,
-  claimed, vms, specs, attempts, marks }
+local row = { verdicts, held_now, draining and 1 or 0, ready and 1 or 0, since, n, #stop, some }
+local function lay(parts, count)
+  local at = #row
+  for i = 1, count do
+    row[at + i] = parts[i]
+  end
+end
+lay(stop, #stop)
+lay(claimed, n)
+lay(vms, n)
+lay(specs, n)
+if some > 0 then
+  lay(redis.call('HMGET', K.attempts, unpack(claimed)), n)
+  lay(redis.call('HMGET', K.cancels, unpack(claimed)), n)
+end
+return row

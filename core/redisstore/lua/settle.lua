@@ -1,5 +1,6 @@
 -- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
--- ARGV    1 owner, 2 epoch, 3 host, 4 number of items, then per item: key, token, outcome
+-- ARGV    1 owner, 2 epoch, 3 host, 4 number of items, then they in runs: token, outcome,
+--         count, key, ...
 -- RETURN  how many moved
 -- REFUSE  FENCED
 -- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→completed,
@@ -12,11 +13,7 @@ local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
 end
-local items = {}
-for i = 1, 3 * tonumber(ARGV[4]) do
-  items[i] = ARGV[4 + i]
-end
-local verdicts, moved = settle(owner, host, items, now(), true)
+local verdicts, moved = settle(owner, host, endings(5, tonumber(ARGV[4])), now(), true)
 if moved ~= '' then
   event('settle', owner, moved)
 end

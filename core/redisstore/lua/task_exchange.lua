@@ -1,6 +1,7 @@
 -- Finish tasks, prove the owner's life, and claim tasks that are due.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
---         8 ms until the next proof of life, 9 number of finishes, then per finish: id, token, outcome
+--         8 ms until the next proof of life, 9 number of finishes, then the finishes in
+--         runs: token, outcome, count, id, ...
 -- RETURN  {verdicts, {id, token, attempts, task, ...}}
 -- REFUSE  FENCED STALE
 -- MOVES   -
@@ -27,11 +28,7 @@ else
   pass_when_full()
   local moved = ''
   if tonumber(ARGV[9]) > 0 then
-    local items = {}
-    for i = 1, 3 * tonumber(ARGV[9]) do
-      items[i] = ARGV[9 + i]
-    end
-    verdicts, moved = settle(owner, host, items, clock)
+    verdicts, moved = settle(owner, host, endings(10, tonumber(ARGV[9])), clock)
   end
   local due = redis.call('ZRANGEBYSCORE', K.tasks_later, 0, clock, 'LIMIT', 0, 64)
   if #due > 0 then

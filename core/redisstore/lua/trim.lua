@@ -1,10 +1,19 @@
--- Forget tombstones and dead entries that are older than any retry.
+-- Forget tombstones and dead entries that are older than any retry. Tombstones are two sets,
+-- of which the older is forgotten whole, so that remembering an end costs little.
 -- ARGV    1 ms to keep, 2 most tombstones to keep
 -- RETURN  how many were forgotten
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  forgets what became old meanwhile
-local before = now() - tonumber(ARGV[1])
-local n = redis.call('ZREMRANGEBYSCORE', K.tombstones, 0, before)
-n = n + redis.call('ZREMRANGEBYSCORE', K.dead, 0, before)
-return n + redis.call('ZREMRANGEBYRANK', K.tombstones, 0, -tonumber(ARGV[2]) - 1)
+local clock, keep, most = now(), tonumber(ARGV[1]), tonumber(ARGV[2])
+local n = redis.call('ZREMRANGEBYSCORE', K.dead, 0, clock - keep)
+local since = tonumber(redis.call('HGET', K.meta, 'tombstones_since') or 0)
+if clock - since >= keep or redis.call('SCARD', K.tombstones) > most / 2 then
+  n = n + redis.call('SCARD', K.tombstones_old)
+  redis.call('DEL', K.tombstones_old)
+  if redis.call('EXISTS', K.tombstones) == 1 then
+    redis.call('RENAME', K.tombstones, K.tombstones_old)
+  end
+  redis.call('HSET', K.meta, 'tombstones_since', string.format('%.0f', clock))
+end
+return n

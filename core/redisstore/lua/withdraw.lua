@@ -19,6 +19,6 @@ end
 redis.call('HDEL', K.specs, key)
 redis.call('HDEL', K.cancels, key)
 redis.call('HDEL', K.attempts, key)
-redis.call('ZADD', K.tombstones, now(), key)
+bury({ key })
 event('withdraw', '-', key)
 return 1

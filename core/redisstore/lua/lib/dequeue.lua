@@ -53,16 +53,16 @@ local function dequeue(pool, want, tickets)
     local class = cycle[(tickets + i) % 10 + 1]
     quota[class] = quota[class] + 1
   end
-  local left = 0
-  local classes = { 'high', 'normal', 'low' }
+  local classes, spent, left = { 'high', 'normal', 'low' }, {}, 0
   for i = 1, 3 do
-    if quota[classes[i]] > 0 then
-      left = left + take(pool, classes[i], quota[classes[i]], out)
-    end
-  end
-  for i = 1, 3 do
-    if left > 0 then
-      left = take(pool, classes[i], left, out)
+    left = left + quota[classes[i]]
+    for j = i, i + 2 do
+      local class = classes[(j - 1) % 3 + 1]
+      -- Its own class first, then the heavier ones; what they all lack is the lighter ones'.
+      if left > 0 and not spent[class] and (j == i or j > 3) then
+        left = take(pool, class, left, out)
+        spent[class] = left > 0
+      end
     end
   end
   return out

@@ -1,0 +1,8 @@
+-- Which of the keys ended lately: 1 or 0 each.
+local function buried(keys)
+  local ended = redis.call('SMISMEMBER', K.tombstones, unpack(keys))
+  for i, before in ipairs(redis.call('SMISMEMBER', K.tombstones_old, unpack(keys))) do
+    ended[i] = math.max(ended[i], before)
+  end
+  return ended
+end
