@@ -26,6 +26,7 @@ var bugs = map[string][2]string{
 	"a host claims before it reconciled":        {"(want > 0 or passes_on) and ready and", "(want > 0 or passes_on) and"},
 	"the VM of an ended claim is forgotten":     {"if #dirty > 0 then redis.call('RPUSH', K_dirty(host), unpack(dirty))", "if #dirty > 0 then"},
 	"a released request is forgotten":           {"enqueue(pool, class, submitter, { key }, true)", ""},
+	"a retry is not counted":                    {"redis.call('HINCRBY', K_attempts, key, 1)", ""},
 	"a submitter gets a turn with each push":    {"if redis.call(push, queue, unpack(keys)) == #keys then", "if redis.call(push, queue, unpack(keys)) >= #keys then"},
 	"a submitter loses its turn":                {"if #got == count and redis.call('EXISTS', queue) == 1 then", "if #got ~= count then"},
 	"a withdrawn submitter keeps its turn":      {"redis.call('LREM', K_turns(pool, class), 0, submitter)", ""},

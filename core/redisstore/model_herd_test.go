@@ -81,7 +81,7 @@ func (f *factory) ready() {
 	}
 	good := make(map[string]bool)
 	for _, vm := range f.creating {
-		good[vm] = !f.chance("is bad", 6)
+		good[vm] = f.draining || !f.chance("is bad", 6)
 	}
 	f.creating = nil
 	epoch := f.epoch
@@ -141,11 +141,12 @@ func (f *factory) recoverAll() {
 	}
 }
 
-// reconcile tells Redis what is really there.
+// reconcile tells Redis what is really there, but for what it has in hand itself: a VM that
+// it is destroying may be clean in a Redis that was restored.
 func (f *factory) reconcile() {
 	found := make(map[string]core.Found)
 	for id, vm := range f.real {
-		if vm.host == f.host {
+		if vm.host == f.host && !f.inHand(id) {
 			found[id] = core.Found{Pool: vm.pool, Usable: !vm.used}
 		}
 	}
@@ -155,14 +156,16 @@ func (f *factory) reconcile() {
 	}
 }
 
+func (f *factory) inHand(vm string) bool {
+	return slices.Contains(f.creating, vm) || slices.Contains(f.destroying, vm)
+}
+
 // tidy gives away slots that the process does not recognise: of a late copy of a call, or
 // back with a Redis that was restored.
 func (f *factory) tidy() {
 	held, err := f.s.Held(f.ctx, f.name)
 	f.must(err)
-	held = slices.DeleteFunc(held, func(h core.Held) bool {
-		return slices.Contains(f.creating, h.Key) || slices.Contains(f.destroying, h.Key)
-	})
+	held = slices.DeleteFunc(held, func(h core.Held) bool { return f.inHand(h.Key) })
 	if len(held) > 0 {
 		f.note("%s gives away %d strangers", f.name, len(held))
 		f.settle(f.name, f.epoch, f.decide(held), f.start)
@@ -231,6 +234,13 @@ func (m *model) oversee() {
 	}
 }
 
+// reap is much of overseeing at once.
+func (m *model) reap() {
+	for range 3 + m.n("calls", 8) {
+		m.oversee()
+	}
+}
+
 // outage cuts a host off for some seconds, while the owners of the other one beat and
 // somebody judges. It does not know of it.
 func (m *model) outage() {
@@ -256,9 +266,7 @@ func (m *model) outage() {
 			m.beatOrLate(f.name, f.host == host, f.epoch)
 		}
 		m.judge()
-		m.check()
 		m.follow()
-		m.check()
 	}
 }
 
@@ -275,7 +283,7 @@ func (m *model) judge() {
 	lost, err := m.s.Judge(m.ctx, lateBy/2, lateBy)
 	m.must(err)
 	for _, host := range lost {
-		m.later = append(m.later, func() {
+		m.soon(func() {
 			err := m.s.Down(m.ctx, host, lateBy)
 			m.may(err, core.CodeConflict, core.CodeNotFound)
 			m.note("host %s down: %v", host, err)
@@ -308,6 +316,15 @@ func (m *model) arrive() {
 		m.note("a late copy of a call runs")
 		call()
 	}
+}
+
+// soon is what somebody does next, at once or after others did something.
+func (m *model) soon(do func()) {
+	if m.chance("at once", 2) {
+		do()
+		return
+	}
+	m.later = append(m.later, do)
 }
 
 // follow lets somebody do what it was about to do, or forget it.
@@ -353,9 +370,13 @@ func (m *model) enqueue(specs []core.Spec) {
 
 // sweep queues again what has not ended and is nowhere, looked at in this order, twice.
 func (m *model) sweep() {
-	if len(m.keys) > 0 {
-		m.sweepOne(pick(m, "request", m.keys))
+	if keys := m.unended(); len(keys) > 0 {
+		m.sweepOne(pick(m, "request", keys))
 	}
+}
+
+func (m *model) unended() []string {
+	return slices.DeleteFunc(slices.Clone(m.keys), func(key string) bool { return m.ledger[key].end != "" })
 }
 
 func (m *model) sweepOne(key string) {
@@ -378,20 +399,18 @@ func (m *model) expire() { m.stop(core.CancelWaiting, core.RequestTimedOut) }
 
 // stop marks a request; if it waits, its end is recorded and it is withdrawn, step by step.
 func (m *model) stop(scope core.CancelScope, end core.RequestState) {
-	if len(m.keys) == 0 {
+	keys := m.unended()
+	if len(keys) == 0 {
 		return
 	}
-	key := pick(m, "request", m.keys)
-	if m.ledger[key].end != "" {
-		return
-	}
+	key := pick(m, "request", keys)
 	place, err := m.s.Cancel(m.ctx, key, "somebody", scope)
 	m.must(err)
 	m.note("stop %s (%s): it was %q", key, scope, place.State)
 	if place.State == core.RequestQueued || place.State == "" && scope == core.CancelAny {
-		m.later = append(m.later, func() {
+		m.soon(func() {
 			m.record(key, end)
-			m.later = append(m.later, func() {
+			m.soon(func() {
 				_, err := m.s.Withdraw(m.ctx, key)
 				m.must(err)
 				m.note("withdraw %s", key)

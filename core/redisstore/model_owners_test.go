@@ -110,6 +110,7 @@ func (m *model) makeLate(name string) {
 		key = m.s.Namespace().Key(key)
 		if due, err := m.b.Admin.ZScore(m.ctx, key, member).Result(); err == nil && due > 0 {
 			m.must(m.b.Admin.ZIncrBy(m.ctx, key, -float64(10*lateBy.Milliseconds()), member).Err())
+			m.seen = nil
 		}
 	}
 }
@@ -167,11 +168,23 @@ func (r *runner) newCall(l *lane) core.Exchange {
 		}
 		call.Finish = append(call.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: r.outcome(w)})
 	}
-	if len(r.past) > 0 && r.chance("ends one again", 4) {
-		w := pick(r.model, "past", r.past)
+	if len(r.past) > 0 && r.chance("ends one again", 2) {
+		w := pick(r.model, "past", r.again())
 		call.Finish = append(call.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: core.OutcomeRelease})
 	}
 	return call
+}
+
+// again are claims of the past whose requests came back to the same owner, or all of the
+// past if there are none.
+func (r *runner) again() []work {
+	back := slices.DeleteFunc(slices.Clone(r.past), func(p work) bool {
+		return !slices.ContainsFunc(sortedKeys(r.held), func(id string) bool { return r.held[id].Key == p.Key && r.held[id].Token != p.Token })
+	})
+	if len(back) == 0 {
+		return r.past
+	}
+	return back
 }
 
 // inFlight says whether a call that is not answered yet ends the work.
@@ -380,6 +393,8 @@ func (r *runner) work() {
 			r.lost()
 			return
 		}
-		r.answered(call, x)
+		if r.answered(call, x); len(call.Finish)+len(x.Claims) == 0 {
+			return
+		}
 	}
 }
