@@ -346,6 +346,9 @@ func (m *model) checkExchange(c *call) {
 	m.acted[lane] = seq
 	owner, host := c.args[0], c.before.Hash("host", c.args[1])
 	verdicts := redisstore.Text(c.reply[0])
+	if want := (len(c.args) - 11 - int(c.num(9))) / 3; len(verdicts) != want {
+		m.fail("%d ends have the answers %q", want, verdicts)
+	}
 	seen := make(map[string]bool)
 	for i, at := 0, 11+int(c.num(9)); at+2 < len(c.args); i, at = i+1, at+3 {
 		key, token := c.args[at], c.args[at+1]

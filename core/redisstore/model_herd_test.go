@@ -156,6 +156,15 @@ func (f *factory) reconcile() {
 	}
 }
 
+// hurries reconciles, mostly, while its host may claim nothing.
+func (f *factory) hurries() bool {
+	if f.look().Hash("host", f.host)["incarnation"] == f.incarnation() || !f.chance("looks first", 2) {
+		return false
+	}
+	f.reconcile()
+	return true
+}
+
 func (f *factory) inHand(vm string) bool {
 	return slices.Contains(f.creating, vm) || slices.Contains(f.destroying, vm)
 }
@@ -241,32 +250,62 @@ func (m *model) reap() {
 	}
 }
 
-// outage cuts a host off for some seconds, while the owners of the other one beat and
-// somebody judges. It does not know of it.
+// outage cuts a host off for some seconds. It does not know of it.
 func (m *model) outage() {
 	host := pick(m, "host", []string{"h1", "h2"})
 	m.note("%s is cut off", host)
 	back := m.steps + m.n("for", 60)
+	cut := make(map[string]bool)
 	for _, r := range m.runners {
 		if r.host == host {
-			r.wakes = back
+			r.wakes, cut[r.name] = back, true
 		}
 	}
 	for _, f := range m.factories {
 		if f.host == host {
-			f.wakes = back
+			f.wakes, cut[f.name] = back, true
 		}
 	}
+	m.without(cut)
+}
+
+// death is one runner's, that holds something if there is such a one.
+func (m *model) death() {
+	some := slices.DeleteFunc(slices.Clone(m.runners), func(r *runner) bool { return len(r.held) == 0 })
+	if len(some) == 0 {
+		some = m.runners
+	}
+	r := pick(m, "runner", some)
+	m.note("%s is not heard any more", r.name)
+	r.wakes = m.steps + m.n("for", 60)
+	m.without(map[string]bool{r.name: true})
+}
+
+// without lets some seconds go by in which some owners do not beat, the others do and
+// overseers judge.
+func (m *model) without(cut map[string]bool) {
 	for range 1 + m.n("rounds", 6) {
 		m.pass(lateBy / 2)
-		for _, r := range m.runners {
-			m.beatOrLate(r.name, r.host == host, r.epoch)
-		}
-		for _, f := range m.factories {
-			m.beatOrLate(f.name, f.host == host, f.epoch)
-		}
+		m.beats(cut)
 		m.judge()
 		m.follow()
+	}
+	if m.chance("comes back in time", 2) {
+		m.beats(nil)
+		m.follow()
+	}
+	if m.chance("is reaped", 2) {
+		m.reap()
+	}
+}
+
+// beats lets all owners prove their lives, but those that are cut off.
+func (m *model) beats(cut map[string]bool) {
+	for _, r := range m.runners {
+		m.beatOrLate(r.name, cut[r.name], r.epoch)
+	}
+	for _, f := range m.factories {
+		m.beatOrLate(f.name, cut[f.name], f.epoch)
 	}
 }
 
@@ -353,7 +392,7 @@ func (m *model) submit() {
 		return
 	}
 	m.enqueue(specs)
-	if m.chance("comes twice", 4) {
+	if m.chance("comes twice", 2) {
 		m.copyOf(func() { _, _ = m.s.Enqueue(m.ctx, specs) })
 	}
 }
@@ -363,8 +402,10 @@ func (m *model) enqueue(specs []core.Spec) {
 	m.must(err)
 	for i, v := range verdicts {
 		m.note("enqueue %s: %v", specs[i].Key(), v)
-		m.must(v)
-		m.ledger[specs[i].Key()].known = true
+		if r := m.ledger[specs[i].Key()]; r.end == "" || !core.Is(v, core.CodeEnded) {
+			m.must(v)
+			r.known = true
+		}
 	}
 }
 
@@ -390,7 +431,12 @@ func (m *model) sweepOne(key string) {
 			return
 		}
 	}
-	m.enqueue([]core.Spec{m.ledger[key].spec})
+	enqueue := func() { m.enqueue([]core.Spec{m.ledger[key].spec}) }
+	if m.draining {
+		enqueue()
+		return
+	}
+	m.soon(enqueue)
 }
 
 func (m *model) cancel() { m.stop(core.CancelAny, core.RequestCancelled) }
@@ -425,12 +471,14 @@ type snapshot struct {
 	lists  map[string][]any
 	sets   map[string][]any
 	zsets  map[string][]redis.Z
+	acted  map[string]int64
 }
 
 // save keeps a picture of the whole namespace, as a Redis that is restored later has it.
 func (m *model) save() {
 	s := &snapshot{
 		hashes: make(map[string]map[string]string), lists: make(map[string][]any), sets: make(map[string][]any), zsets: make(map[string][]redis.Z),
+		acted: maps.Clone(m.acted),
 	}
 	for _, key := range m.allKeys() {
 		kind, err := m.b.Admin.Type(m.ctx, key).Result()
@@ -470,13 +518,26 @@ func (m *model) allKeys() []string {
 	return keys
 }
 
+// setBack is a Redis that fails and is restored from what was saved some calls ago.
+func (m *model) setBack() {
+	m.save()
+	for range 1 + m.n("calls", 8) {
+		pick(m, "runner", m.runners).exchange()
+	}
+	m.wipe()
+}
+
 // wipe makes Redis forget everything, or remember only what it was when last saved.
 func (m *model) wipe() {
+	if m.life > 3 {
+		return
+	}
 	if keys := m.allKeys(); len(keys) > 0 {
 		m.must(m.b.Admin.Del(m.ctx, keys...).Err())
 	}
 	if m.saved != nil && !m.chance("is not restored", 3) {
 		m.note("redis is restored")
+		m.acted = maps.Clone(m.saved.acted)
 		p := m.b.Admin.Pipeline()
 		for _, key := range sortedKeys(m.saved.hashes) {
 			p.HSet(m.ctx, key, m.saved.hashes[key])
@@ -494,6 +555,7 @@ func (m *model) wipe() {
 		m.must(err)
 	} else {
 		m.note("redis is wiped")
+		m.acted = make(map[string]int64)
 	}
 	m.open()
 }

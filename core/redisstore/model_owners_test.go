@@ -130,7 +130,7 @@ func (r *runner) exchange() {
 		return
 	}
 	x, err := r.s.Exchange(r.ctx, call)
-	if r.chance("comes twice", 6) {
+	if r.chance("comes twice", 4) {
 		r.copyOf(func() { _, _ = r.s.Exchange(r.ctx, call) })
 	}
 	if r.chance("the reply is lost", 6) {
@@ -147,6 +147,32 @@ func (r *runner) exchange() {
 		r.fail("%s claimed on a host that must reconcile", r.name)
 	}
 	r.answered(call, x)
+}
+
+// giveBack releases something, takes it again if it comes, and releases it once more under
+// the token that is over.
+func (r *runner) giveBack() {
+	l := &r.lanes[0]
+	ids := slices.DeleteFunc(sortedKeys(r.held), func(id string) bool { return r.inFlight(r.held[id].Key, r.held[id].Token) })
+	if l.frozen != nil || len(ids) == 0 {
+		return
+	}
+	w := r.held[pick(r.model, "work", ids)]
+	for want := range 2 {
+		l.seq++
+		call := core.Exchange{
+			Owner: r.name, Host: r.host, Epoch: r.epoch, Seq: l.seq, Pools: modelPools, Want: 1 - want, TokenBase: r.base, Beat: time.Second,
+			Finish: []core.Finish{{Key: w.Key, Token: w.Token, Outcome: core.OutcomeRelease}},
+		}
+		r.base += 2
+		x, err := r.s.Exchange(r.ctx, call)
+		if !r.may(err, core.CodeFenced) {
+			r.lost()
+			return
+		}
+		r.note("%s gives back %s under %s: %v", r.name, w.Key, w.Token, x.Finished)
+		r.answered(call, x)
+	}
 }
 
 func (r *runner) newCall(l *lane) core.Exchange {

@@ -50,7 +50,7 @@ type model struct {
 
 	weights []int            // of the actions, in this game
 	seen    *redisstore.Look // after the last call; nil: look again
-	acted   map[string]int64 // lane of an owner's epoch → its last call that acted, in this life
+	acted   map[string]int64 // lane of an owner's epoch → its last call that acted, as Redis remembers
 	epochs  map[string]int64 // owner → the highest that it ever had
 	log     []string
 }
@@ -96,7 +96,7 @@ func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(
 	m := &model{
 		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
 		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string),
-		epochs: make(map[string]int64),
+		acted: make(map[string]int64), epochs: make(map[string]int64),
 	}
 	m.fail = func(format string, args ...any) {
 		fail("%s\nsteps:\n%s", fmt.Sprintf(format, args...), joinTail(m.log, 60))
@@ -135,7 +135,7 @@ func (m *model) open() {
 	if m.hook != nil {
 		m.hook(s)
 	}
-	m.s, m.seen, m.acted = s, nil, make(map[string]int64)
+	m.s, m.seen = s, nil
 	m.closing = append(m.closing, s)
 	for _, r := range m.ledger {
 		r.known = false
@@ -209,13 +209,14 @@ func (m *model) actions() []action {
 	}
 	one := func(do func(*factory)) func() {
 		return func() {
-			if f := pick(m, "factory", m.factories); m.steps >= f.wakes {
+			if f := pick(m, "factory", m.factories); m.steps >= f.wakes && !f.hurries() {
 				do(f)
 			}
 		}
 	}
 	return []action{
 		{40, some((*runner).exchange)},
+		{4, some((*runner).giveBack)},
 		{6, some((*runner).progress)},
 		{4, some((*runner).beat)},
 		{4, some((*runner).tidy)},
@@ -233,20 +234,22 @@ func (m *model) actions() []action {
 		{3, one((*factory).recover)},
 		{5, one((*factory).reconcile)},
 		{12, m.submit},
-		{4, m.cancel},
+		{6, m.cancel},
 		{2, m.expire},
 		{5, m.sweep},
 		{24, m.oversee},
 		{3, m.reap},
 		{3, m.judge},
-		{2, m.outage},
-		{2, m.drainHost},
-		{2, m.pause},
+		{3, m.outage},
+		{3, m.death},
+		{3, m.drainHost},
+		{3, m.pause},
 		{5, m.tick},
-		{10, m.arrive},
+		{14, m.arrive},
 		{8, m.follow},
 		{2, m.save},
-		{2, m.wipe},
+		{1, m.wipe},
+		{1, m.setBack},
 	}
 }
 
