@@ -57,12 +57,19 @@ func (f *factory) beat() {
 }
 
 func (f *factory) create() {
+	f.createIn(pick(f.model, "pool", modelPools), 1+f.n("VMs", 3))
+	if f.chance("at once", 2) {
+		f.ready()
+	}
+}
+
+func (f *factory) createIn(pool string, n int) {
 	var vms []string
-	for range 1 + f.n("VMs", 3) {
+	for range n {
 		f.made++
 		vms = append(vms, fmt.Sprintf("vm%d", f.made))
 	}
-	pool, epoch := pick(f.model, "pool", modelPools), f.epoch
+	epoch := f.epoch
 	if !f.call("creates "+fmt.Sprint(vms), func() error { return f.s.Create(f.ctx, f.name, epoch, f.host, pool, vms) }) {
 		return
 	}
@@ -70,9 +77,6 @@ func (f *factory) create() {
 		f.real[vm] = realVM{host: f.host, pool: pool}
 	}
 	f.creating = append(f.creating, vms...)
-	if f.chance("at once", 2) {
-		f.ready()
-	}
 }
 
 func (f *factory) ready() {
@@ -181,7 +185,7 @@ func (f *factory) tidy() {
 	}
 }
 
-// turnOver is a draining factory's: all dirty VMs go, some clean ones come.
+// turnOver is a draining factory's: all dirty VMs go, enough clean ones come.
 func (f *factory) turnOver() {
 	for {
 		vms, err := f.s.Destroy(f.ctx, f.name, f.epoch, f.host, 100)
@@ -195,8 +199,8 @@ func (f *factory) turnOver() {
 		}
 		f.gone()
 	}
-	if len(f.creating) == 0 {
-		f.create()
+	for _, pool := range modelPools {
+		f.createIn(pool, 8)
 	}
 	f.ready()
 }
@@ -284,15 +288,19 @@ func (m *model) death() {
 // without lets some seconds go by in which some owners do not beat, the others do and
 // overseers judge.
 func (m *model) without(cut map[string]bool) {
-	for range 1 + m.n("rounds", 6) {
+	inTime := m.chance("comes back in time", 2)
+	var lost []string
+	for range 2 + m.n("rounds", 6) {
 		m.pass(lateBy / 2)
 		m.beats(cut)
-		m.judge()
+		if lost = m.judge(); !inTime {
+			m.takeDown(lost)
+		}
 		m.follow()
 	}
-	if m.chance("comes back in time", 2) {
+	if inTime {
 		m.beats(nil)
-		m.follow()
+		m.takeDown(lost)
 	}
 	if m.chance("is reaped", 2) {
 		m.reap()
@@ -318,18 +326,23 @@ func (m *model) beatOrLate(name string, cut bool, epoch int64) {
 	}
 }
 
-func (m *model) judge() {
+// judge returns the hosts that are lost.
+func (m *model) judge() []string {
 	lost, err := m.s.Judge(m.ctx, lateBy/2, lateBy)
 	m.must(err)
+	if m.chance("forget", 4) {
+		m.may(m.s.ForgetHost(m.ctx, pick(m, "host", []string{"h1", "h2"})), core.CodeConflict, core.CodeNotFound)
+	}
+	return lost
+}
+
+func (m *model) takeDown(lost []string) {
 	for _, host := range lost {
 		m.soon(func() {
 			err := m.s.Down(m.ctx, host, lateBy)
 			m.may(err, core.CodeConflict, core.CodeNotFound)
 			m.note("host %s down: %v", host, err)
 		})
-	}
-	if m.chance("forget", 4) {
-		m.may(m.s.ForgetHost(m.ctx, pick(m, "host", []string{"h1", "h2"})), core.CodeConflict, core.CodeNotFound)
 	}
 }
 

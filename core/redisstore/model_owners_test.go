@@ -406,9 +406,9 @@ func (r *runner) work() {
 		l := &r.lanes[0]
 		l.seq++
 		call := core.Exchange{
-			Owner: r.name, Host: r.host, Epoch: r.epoch, Seq: l.seq, Pools: modelPools, Want: 8, TokenBase: r.base, Beat: time.Hour,
+			Owner: r.name, Host: r.host, Epoch: r.epoch, Seq: l.seq, Pools: modelPools, Want: 16, TokenBase: r.base, Beat: time.Hour,
 		}
-		r.base += 8
+		r.base += 16
 		for _, id := range sortedKeys(r.held) {
 			w := r.held[id]
 			r.record(w.Key, core.RequestCompleted)

@@ -239,7 +239,7 @@ func (m *model) actions() []action {
 		{5, m.sweep},
 		{24, m.oversee},
 		{3, m.reap},
-		{3, m.judge},
+		{3, func() { m.takeDown(m.judge()) }},
 		{3, m.outage},
 		{3, m.death},
 		{3, m.drainHost},
