@@ -20,7 +20,8 @@ import (
 
 // The model: hosts, owners, overseers and people do at random what they may do and
 // what may happen to them, one script call at a time, while a ledger stands for the
-// result store. After every step the invariants must hold; at the end everything is
+// result store. After every call the invariants must hold, and what it changed must be its
+// own to change (see check); at the end everything is
 // drained, and each accepted request must have ended.
 type model struct {
 	dice
