@@ -2,8 +2,6 @@ package redisstore_test
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the name that Redis gives scripts
-	"encoding/hex"
 	"maps"
 	"net"
 	"slices"
@@ -60,10 +58,7 @@ var scriptsByHash = func() map[string]string {
 	return names
 }()
 
-func hashOf(text string) string {
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // the name that Redis gives scripts
-	return hex.EncodeToString(sum[:])
-}
+func hashOf(text string) string { return redis.NewScript(text).Hash() }
 
 // scriptOf says which script a command calls, "" if none.
 func scriptOf(cmd redis.Cmder) string {
