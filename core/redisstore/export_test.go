@@ -18,24 +18,56 @@ var (
 	KeysUsed    = keysUsed
 	LuaKey      = luaKey
 	Fault       = fault
+	Text        = str
 )
 
 // Born is when the life of the server began that the store is connected to, ms.
 func (s *Store) Born() int64 { return s.born() }
 
-// Look reads the namespace once: what is wrong with it, and the state of every
+// Look is one reading of the namespace: what is wrong with it, and the state of every
 // request, VM and host as "request a-1": "queued".
-func (s *Store) Look(ctx context.Context) ([]core.Violation, map[string]string, error) {
+type Look struct {
+	reading
+	Found  []core.Violation
+	States map[string]string
+	Slots  map[[2]string]core.Held // by owner and what it holds
+}
+
+// Hash returns a hash of the namespace, nil if there is none.
+func (l *Look) Hash(name string, args ...string) map[string]string {
+	for _, v := range l.reading[name] {
+		if slices.Equal(v.args, args) {
+			return v.hash
+		}
+	}
+	return nil
+}
+
+// Scores returns a sorted set of the namespace that is there once.
+func (l *Look) Scores(name string) map[string]float64 { return l.one(name).scores }
+
+// List returns a list or set of the namespace.
+func (l *Look) List(name string, args ...string) []string {
+	for _, v := range l.reading[name] {
+		if slices.Equal(v.args, args) {
+			return v.list
+		}
+	}
+	return nil
+}
+
+// Look takes one.
+func (s *Store) Look(ctx context.Context) (*Look, error) {
 	r, err := s.readAll(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	a := &audit{reading: r}
 	a.check()
-	states := make(map[string]string)
+	l := &Look{reading: r, Found: a.found, States: make(map[string]string), Slots: make(map[[2]string]core.Held)}
 	place := func(kind, state string, ids []string) {
 		for _, id := range ids {
-			states[kind+id] = state
+			l.States[kind+id] = state
 		}
 	}
 	for _, v := range r["queue"] {
@@ -51,17 +83,18 @@ func (s *Store) Look(ctx context.Context) ([]core.Violation, map[string]string, 
 		place("vm ", "aside", slices.Collect(maps.Keys(v.hash)))
 	}
 	for _, v := range r["host"] {
-		states["host "+v.args[0]] = v.hash["state"]
+		l.States["host "+v.args[0]] = v.hash["state"]
 	}
 	a.slotted(func(owner, key string, slot core.Held) {
+		l.Slots[[2]string{owner, key}] = slot
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleVMFactory {
-			states["vm "+key] = slot.Phase
+			l.States["vm "+key] = slot.Phase
 			return
 		}
-		states["request "+key], states["vm "+slot.VM] = slot.Phase, "claimed"
+		l.States["request "+key], l.States["vm "+slot.VM] = slot.Phase, "claimed"
 		if _, cancelled := r.one("cancels").hash[key]; cancelled {
-			states["request "+key] = "cancelling"
+			l.States["request "+key] = "cancelling"
 		}
 	})
-	return a.found, states, nil
+	return l, nil
 }

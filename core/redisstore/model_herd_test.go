@@ -57,12 +57,19 @@ func (f *factory) beat() {
 }
 
 func (f *factory) create() {
+	f.createIn(pick(f.model, "pool", modelPools), 1+f.n("VMs", 3))
+	if f.chance("at once", 2) {
+		f.ready()
+	}
+}
+
+func (f *factory) createIn(pool string, n int) {
 	var vms []string
-	for range 1 + f.n("VMs", 3) {
+	for range n {
 		f.made++
 		vms = append(vms, fmt.Sprintf("vm%d", f.made))
 	}
-	pool, epoch := pick(f.model, "pool", modelPools), f.epoch
+	epoch := f.epoch
 	if !f.call("creates "+fmt.Sprint(vms), func() error { return f.s.Create(f.ctx, f.name, epoch, f.host, pool, vms) }) {
 		return
 	}
@@ -70,9 +77,6 @@ func (f *factory) create() {
 		f.real[vm] = realVM{host: f.host, pool: pool}
 	}
 	f.creating = append(f.creating, vms...)
-	if f.chance("at once", 2) {
-		f.ready()
-	}
 }
 
 func (f *factory) ready() {
@@ -81,7 +85,7 @@ func (f *factory) ready() {
 	}
 	good := make(map[string]bool)
 	for _, vm := range f.creating {
-		good[vm] = !f.chance("is bad", 6)
+		good[vm] = f.draining || !f.chance("is bad", 6)
 	}
 	f.creating = nil
 	epoch := f.epoch
@@ -141,11 +145,12 @@ func (f *factory) recoverAll() {
 	}
 }
 
-// reconcile tells Redis what is really there.
+// reconcile tells Redis what is really there, but for what it has in hand itself: a VM that
+// it is destroying may be clean in a Redis that was restored.
 func (f *factory) reconcile() {
 	found := make(map[string]core.Found)
 	for id, vm := range f.real {
-		if vm.host == f.host {
+		if vm.host == f.host && !f.inHand(id) {
 			found[id] = core.Found{Pool: vm.pool, Usable: !vm.used}
 		}
 	}
@@ -155,21 +160,32 @@ func (f *factory) reconcile() {
 	}
 }
 
+// hurries reconciles, mostly, while its host may claim nothing.
+func (f *factory) hurries() bool {
+	if f.look().Hash("host", f.host)["incarnation"] == f.incarnation() || !f.chance("looks first", 2) {
+		return false
+	}
+	f.reconcile()
+	return true
+}
+
+func (f *factory) inHand(vm string) bool {
+	return slices.Contains(f.creating, vm) || slices.Contains(f.destroying, vm)
+}
+
 // tidy gives away slots that the process does not recognise: of a late copy of a call, or
 // back with a Redis that was restored.
 func (f *factory) tidy() {
 	held, err := f.s.Held(f.ctx, f.name)
 	f.must(err)
-	held = slices.DeleteFunc(held, func(h core.Held) bool {
-		return slices.Contains(f.creating, h.Key) || slices.Contains(f.destroying, h.Key)
-	})
+	held = slices.DeleteFunc(held, func(h core.Held) bool { return f.inHand(h.Key) })
 	if len(held) > 0 {
 		f.note("%s gives away %d strangers", f.name, len(held))
 		f.settle(f.name, f.epoch, f.decide(held), f.start)
 	}
 }
 
-// turnOver is a draining factory's: all dirty VMs go, some clean ones come.
+// turnOver is a draining factory's: all dirty VMs go, enough clean ones come.
 func (f *factory) turnOver() {
 	for {
 		vms, err := f.s.Destroy(f.ctx, f.name, f.epoch, f.host, 100)
@@ -183,8 +199,8 @@ func (f *factory) turnOver() {
 		}
 		f.gone()
 	}
-	if len(f.creating) == 0 {
-		f.create()
+	for _, pool := range modelPools {
+		f.createIn(pool, 8)
 	}
 	f.ready()
 }
@@ -231,34 +247,73 @@ func (m *model) oversee() {
 	}
 }
 
-// outage cuts a host off for some seconds, while the owners of the other one beat and
-// somebody judges. It does not know of it.
+// reap is much of overseeing at once.
+func (m *model) reap() {
+	for range 3 + m.n("calls", 8) {
+		m.oversee()
+	}
+}
+
+// outage cuts a host off for some seconds. It does not know of it.
 func (m *model) outage() {
 	host := pick(m, "host", []string{"h1", "h2"})
 	m.note("%s is cut off", host)
 	back := m.steps + m.n("for", 60)
+	cut := make(map[string]bool)
 	for _, r := range m.runners {
 		if r.host == host {
-			r.wakes = back
+			r.wakes, cut[r.name] = back, true
 		}
 	}
 	for _, f := range m.factories {
 		if f.host == host {
-			f.wakes = back
+			f.wakes, cut[f.name] = back, true
 		}
 	}
-	for range 1 + m.n("rounds", 6) {
+	m.without(cut)
+}
+
+// death is one runner's, that holds something if there is such a one.
+func (m *model) death() {
+	some := slices.DeleteFunc(slices.Clone(m.runners), func(r *runner) bool { return len(r.held) == 0 })
+	if len(some) == 0 {
+		some = m.runners
+	}
+	r := pick(m, "runner", some)
+	m.note("%s is not heard any more", r.name)
+	r.wakes = m.steps + m.n("for", 60)
+	m.without(map[string]bool{r.name: true})
+}
+
+// without lets some seconds go by in which some owners do not beat, the others do and
+// overseers judge.
+func (m *model) without(cut map[string]bool) {
+	inTime := m.chance("comes back in time", 2)
+	var lost []string
+	for range 2 + m.n("rounds", 6) {
 		m.pass(lateBy / 2)
-		for _, r := range m.runners {
-			m.beatOrLate(r.name, r.host == host, r.epoch)
+		m.beats(cut)
+		if lost = m.judge(); !inTime {
+			m.takeDown(lost)
 		}
-		for _, f := range m.factories {
-			m.beatOrLate(f.name, f.host == host, f.epoch)
-		}
-		m.judge()
-		m.check()
 		m.follow()
-		m.check()
+	}
+	if inTime {
+		m.beats(nil)
+		m.takeDown(lost)
+	}
+	if m.chance("is reaped", 2) {
+		m.reap()
+	}
+}
+
+// beats lets all owners prove their lives, but those that are cut off.
+func (m *model) beats(cut map[string]bool) {
+	for _, r := range m.runners {
+		m.beatOrLate(r.name, cut[r.name], r.epoch)
+	}
+	for _, f := range m.factories {
+		m.beatOrLate(f.name, cut[f.name], f.epoch)
 	}
 }
 
@@ -271,18 +326,23 @@ func (m *model) beatOrLate(name string, cut bool, epoch int64) {
 	}
 }
 
-func (m *model) judge() {
+// judge returns the hosts that are lost.
+func (m *model) judge() []string {
 	lost, err := m.s.Judge(m.ctx, lateBy/2, lateBy)
 	m.must(err)
+	if m.chance("forget", 4) {
+		m.may(m.s.ForgetHost(m.ctx, pick(m, "host", []string{"h1", "h2"})), core.CodeConflict, core.CodeNotFound)
+	}
+	return lost
+}
+
+func (m *model) takeDown(lost []string) {
 	for _, host := range lost {
-		m.later = append(m.later, func() {
+		m.soon(func() {
 			err := m.s.Down(m.ctx, host, lateBy)
 			m.may(err, core.CodeConflict, core.CodeNotFound)
 			m.note("host %s down: %v", host, err)
 		})
-	}
-	if m.chance("forget", 4) {
-		m.may(m.s.ForgetHost(m.ctx, pick(m, "host", []string{"h1", "h2"})), core.CodeConflict, core.CodeNotFound)
 	}
 }
 
@@ -308,6 +368,15 @@ func (m *model) arrive() {
 		m.note("a late copy of a call runs")
 		call()
 	}
+}
+
+// soon is what somebody does next, at once or after others did something.
+func (m *model) soon(do func()) {
+	if m.chance("at once", 2) {
+		do()
+		return
+	}
+	m.later = append(m.later, do)
 }
 
 // follow lets somebody do what it was about to do, or forget it.
@@ -336,7 +405,7 @@ func (m *model) submit() {
 		return
 	}
 	m.enqueue(specs)
-	if m.chance("comes twice", 4) {
+	if m.chance("comes twice", 2) {
 		m.copyOf(func() { _, _ = m.s.Enqueue(m.ctx, specs) })
 	}
 }
@@ -346,16 +415,22 @@ func (m *model) enqueue(specs []core.Spec) {
 	m.must(err)
 	for i, v := range verdicts {
 		m.note("enqueue %s: %v", specs[i].Key(), v)
-		m.must(v)
-		m.ledger[specs[i].Key()].known = true
+		if r := m.ledger[specs[i].Key()]; r.end == "" || !core.Is(v, core.CodeEnded) {
+			m.must(v)
+			r.known = true
+		}
 	}
 }
 
 // sweep queues again what has not ended and is nowhere, looked at in this order, twice.
 func (m *model) sweep() {
-	if len(m.keys) > 0 {
-		m.sweepOne(pick(m, "request", m.keys))
+	if keys := m.unended(); len(keys) > 0 {
+		m.sweepOne(pick(m, "request", keys))
 	}
+}
+
+func (m *model) unended() []string {
+	return slices.DeleteFunc(slices.Clone(m.keys), func(key string) bool { return m.ledger[key].end != "" })
 }
 
 func (m *model) sweepOne(key string) {
@@ -369,7 +444,12 @@ func (m *model) sweepOne(key string) {
 			return
 		}
 	}
-	m.enqueue([]core.Spec{m.ledger[key].spec})
+	enqueue := func() { m.enqueue([]core.Spec{m.ledger[key].spec}) }
+	if m.draining {
+		enqueue()
+		return
+	}
+	m.soon(enqueue)
 }
 
 func (m *model) cancel() { m.stop(core.CancelAny, core.RequestCancelled) }
@@ -378,20 +458,18 @@ func (m *model) expire() { m.stop(core.CancelWaiting, core.RequestTimedOut) }
 
 // stop marks a request; if it waits, its end is recorded and it is withdrawn, step by step.
 func (m *model) stop(scope core.CancelScope, end core.RequestState) {
-	if len(m.keys) == 0 {
+	keys := m.unended()
+	if len(keys) == 0 {
 		return
 	}
-	key := pick(m, "request", m.keys)
-	if m.ledger[key].end != "" {
-		return
-	}
+	key := pick(m, "request", keys)
 	place, err := m.s.Cancel(m.ctx, key, "somebody", scope)
 	m.must(err)
 	m.note("stop %s (%s): it was %q", key, scope, place.State)
 	if place.State == core.RequestQueued || place.State == "" && scope == core.CancelAny {
-		m.later = append(m.later, func() {
+		m.soon(func() {
 			m.record(key, end)
-			m.later = append(m.later, func() {
+			m.soon(func() {
 				_, err := m.s.Withdraw(m.ctx, key)
 				m.must(err)
 				m.note("withdraw %s", key)
@@ -406,12 +484,14 @@ type snapshot struct {
 	lists  map[string][]any
 	sets   map[string][]any
 	zsets  map[string][]redis.Z
+	acted  map[string]int64
 }
 
 // save keeps a picture of the whole namespace, as a Redis that is restored later has it.
 func (m *model) save() {
 	s := &snapshot{
 		hashes: make(map[string]map[string]string), lists: make(map[string][]any), sets: make(map[string][]any), zsets: make(map[string][]redis.Z),
+		acted: maps.Clone(m.acted),
 	}
 	for _, key := range m.allKeys() {
 		kind, err := m.b.Admin.Type(m.ctx, key).Result()
@@ -451,13 +531,26 @@ func (m *model) allKeys() []string {
 	return keys
 }
 
+// setBack is a Redis that fails and is restored from what was saved some calls ago.
+func (m *model) setBack() {
+	m.save()
+	for range 1 + m.n("calls", 8) {
+		pick(m, "runner", m.runners).exchange()
+	}
+	m.wipe()
+}
+
 // wipe makes Redis forget everything, or remember only what it was when last saved.
 func (m *model) wipe() {
+	if m.life > 3 {
+		return
+	}
 	if keys := m.allKeys(); len(keys) > 0 {
 		m.must(m.b.Admin.Del(m.ctx, keys...).Err())
 	}
 	if m.saved != nil && !m.chance("is not restored", 3) {
 		m.note("redis is restored")
+		m.acted = maps.Clone(m.saved.acted)
 		p := m.b.Admin.Pipeline()
 		for _, key := range sortedKeys(m.saved.hashes) {
 			p.HSet(m.ctx, key, m.saved.hashes[key])
@@ -475,6 +568,7 @@ func (m *model) wipe() {
 		m.must(err)
 	} else {
 		m.note("redis is wiped")
+		m.acted = make(map[string]int64)
 	}
 	m.open()
 }

@@ -110,6 +110,7 @@ func (m *model) makeLate(name string) {
 		key = m.s.Namespace().Key(key)
 		if due, err := m.b.Admin.ZScore(m.ctx, key, member).Result(); err == nil && due > 0 {
 			m.must(m.b.Admin.ZIncrBy(m.ctx, key, -float64(10*lateBy.Milliseconds()), member).Err())
+			m.seen = nil
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (r *runner) exchange() {
 		return
 	}
 	x, err := r.s.Exchange(r.ctx, call)
-	if r.chance("comes twice", 6) {
+	if r.chance("comes twice", 4) {
 		r.copyOf(func() { _, _ = r.s.Exchange(r.ctx, call) })
 	}
 	if r.chance("the reply is lost", 6) {
@@ -146,6 +147,32 @@ func (r *runner) exchange() {
 		r.fail("%s claimed on a host that must reconcile", r.name)
 	}
 	r.answered(call, x)
+}
+
+// giveBack releases something, takes it again if it comes, and releases it once more under
+// the token that is over.
+func (r *runner) giveBack() {
+	l := &r.lanes[0]
+	ids := slices.DeleteFunc(sortedKeys(r.held), func(id string) bool { return r.inFlight(r.held[id].Key, r.held[id].Token) })
+	if l.frozen != nil || len(ids) == 0 {
+		return
+	}
+	w := r.held[pick(r.model, "work", ids)]
+	for want := range 2 {
+		l.seq++
+		call := core.Exchange{
+			Owner: r.name, Host: r.host, Epoch: r.epoch, Seq: l.seq, Pools: modelPools, Want: 1 - want, TokenBase: r.base, Beat: time.Second,
+			Finish: []core.Finish{{Key: w.Key, Token: w.Token, Outcome: core.OutcomeRelease}},
+		}
+		r.base += 2
+		x, err := r.s.Exchange(r.ctx, call)
+		if !r.may(err, core.CodeFenced) {
+			r.lost()
+			return
+		}
+		r.note("%s gives back %s under %s: %v", r.name, w.Key, w.Token, x.Finished)
+		r.answered(call, x)
+	}
 }
 
 func (r *runner) newCall(l *lane) core.Exchange {
@@ -167,11 +194,23 @@ func (r *runner) newCall(l *lane) core.Exchange {
 		}
 		call.Finish = append(call.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: r.outcome(w)})
 	}
-	if len(r.past) > 0 && r.chance("ends one again", 4) {
-		w := pick(r.model, "past", r.past)
+	if len(r.past) > 0 && r.chance("ends one again", 2) {
+		w := pick(r.model, "past", r.again())
 		call.Finish = append(call.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: core.OutcomeRelease})
 	}
 	return call
+}
+
+// again are claims of the past whose requests came back to the same owner, or all of the
+// past if there are none.
+func (r *runner) again() []work {
+	back := slices.DeleteFunc(slices.Clone(r.past), func(p work) bool {
+		return !slices.ContainsFunc(sortedKeys(r.held), func(id string) bool { return r.held[id].Key == p.Key && r.held[id].Token != p.Token })
+	})
+	if len(back) == 0 {
+		return r.past
+	}
+	return back
 }
 
 // inFlight says whether a call that is not answered yet ends the work.
@@ -367,9 +406,9 @@ func (r *runner) work() {
 		l := &r.lanes[0]
 		l.seq++
 		call := core.Exchange{
-			Owner: r.name, Host: r.host, Epoch: r.epoch, Seq: l.seq, Pools: modelPools, Want: 8, TokenBase: r.base, Beat: time.Hour,
+			Owner: r.name, Host: r.host, Epoch: r.epoch, Seq: l.seq, Pools: modelPools, Want: 16, TokenBase: r.base, Beat: time.Hour,
 		}
-		r.base += 8
+		r.base += 16
 		for _, id := range sortedKeys(r.held) {
 			w := r.held[id]
 			r.record(w.Key, core.RequestCompleted)
@@ -380,6 +419,8 @@ func (r *runner) work() {
 			r.lost()
 			return
 		}
-		r.answered(call, x)
+		if r.answered(call, x); len(call.Finish)+len(x.Claims) == 0 {
+			return
+		}
 	}
 }

@@ -1,0 +1,374 @@
+package redisstore_test
+
+import (
+	"context"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"drover/core"
+	"drover/core/redisstore"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// watcher sees every script call of a model, with the namespace before and after it.
+type watcher struct{ *model }
+
+func (watcher) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (watcher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (w watcher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c := call{name: scriptOf(cmd)}
+		if c.name == "" || c.name == "held" { // which only reads
+			return next(ctx, cmd)
+		}
+		for _, arg := range cmd.Args()[4:] { // evalsha, hash, 1, key
+			c.args = append(c.args, redisstore.Text(arg))
+		}
+		c.before = w.look()
+		c.err = next(ctx, cmd)
+		w.seen = nil
+		if redis.HasErrorPrefix(c.err, "NOSCRIPT") {
+			return c.err
+		}
+		if reply, ok := cmd.(*redis.Cmd); ok && c.err == nil {
+			c.reply, _ = reply.Val().([]any)
+		}
+		c.after = w.look()
+		w.check(&c)
+		return c.err
+	}
+}
+
+// scriptsByHash names the scripts by what EVALSHA calls them.
+var scriptsByHash = func() map[string]string {
+	names := make(map[string]string)
+	for _, name := range redisstore.ScriptNames() {
+		names[hashOf(redisstore.Assemble(name))] = name
+	}
+	return names
+}()
+
+func hashOf(text string) string { return redis.NewScript(text).Hash() }
+
+// scriptOf says which script a command calls, "" if none.
+func scriptOf(cmd redis.Cmder) string {
+	if args := cmd.Args(); len(args) > 3 {
+		switch cmd.Name() {
+		case "evalsha":
+			return scriptsByHash[redisstore.Text(args[1])]
+		case "eval":
+			return scriptsByHash[hashOf(redisstore.Text(args[1]))]
+		}
+	}
+	return ""
+}
+
+// look is the namespace as it is. Between two calls of scripts nothing changes it, but
+// what forgets what was seen.
+func (m *model) look() *redisstore.Look {
+	if m.seen == nil {
+		l, err := m.s.Look(m.ctx)
+		m.must(err)
+		m.seen = l
+	}
+	return m.seen
+}
+
+// call is one of a script.
+type call struct {
+	name          string
+	args          []string // from ARGV[1] on, which is args[0]
+	before, after *redisstore.Look
+	err           error
+	reply         []any
+}
+
+// signed says where a script's arguments have the epoch of the owner, who is the first.
+var signed = map[string]int{
+	"exchange": 2, "settle": 1, "progress": 1, "beat": 1, "deregister": 1, "vm_create": 1, "vm_ready": 1,
+	"vm_retire": 1, "vm_destroy": 1, "vm_gone": 1, "vm_reconcile": 1,
+}
+
+func (c *call) num(i int) int64 {
+	n, err := strconv.ParseInt(c.args[i], 10, 64)
+	if err != nil {
+		panic(err) // a call of ours has a number there
+	}
+	return n
+}
+
+// check holds a call against the rules: those of the namespace as it is then, and those
+// of what this call may have done.
+func (m *model) check(c *call) {
+	for _, v := range c.after.Found {
+		m.fail("after %s: %s %s: %s", c.name, v.Rule, v.ID, v.Text)
+	}
+	for key, r := range m.ledger {
+		if r.known && r.end == "" && c.after.States["request "+key] == "" {
+			m.fail("after %s: request %s is lost: it has not ended and is nowhere", c.name, key)
+		}
+	}
+	if at, ok := signed[c.name]; ok {
+		epoch := c.before.Hash("owner", c.args[0])["epoch"]
+		if epoch != c.args[at] && c.err == nil && (c.name != "deregister" || epoch != "") {
+			m.fail("%s of %s is accepted under epoch %s, and its epoch is %s", c.name, c.args[0], c.args[at], epoch)
+		}
+	}
+	if c.err != nil && !same(c) {
+		m.fail("%s was refused (%v) and changed something", c.name, c.err)
+	}
+	m.checkMoves(c)
+	m.checkSlots(c)
+	m.checkAttempts(c)
+	m.checkOwners(c)
+	m.checkHosts(c)
+	m.checkCancels(c)
+	if c.name == "exchange" && c.err == nil {
+		m.checkExchange(c)
+	}
+}
+
+// same says whether everything is where it was.
+func same(c *call) bool {
+	return maps.Equal(c.before.States, c.after.States) && maps.Equal(c.before.Slots, c.after.Slots) &&
+		maps.Equal(c.before.Hash("attempts"), c.after.Hash("attempts")) && maps.Equal(c.before.Hash("cancels"), c.after.Hash("cancels")) &&
+		maps.Equal(c.before.Hash("epochs"), c.after.Hash("epochs"))
+}
+
+// may says whether the script makes the move by the table; "" goes from or to nowhere.
+func (c *call) may(kind core.Entity, from, to string) bool {
+	return slices.ContainsFunc(core.Transitions(), func(t core.Transition) bool {
+		return t.Entity == kind && t.From == from && t.To == to && slices.Contains(t.By, c.name)
+	})
+}
+
+// checkMoves requires that what changed are moves that the script has in the table. A
+// request may make two of them in one call: given back, and claimed anew.
+func (m *model) checkMoves(c *call) {
+	for id, from := range c.before.States {
+		to := c.after.States[id]
+		if from == to {
+			continue
+		}
+		word, name, _ := strings.Cut(id, " ")
+		switch kind := core.Entity(word); {
+		case c.may(kind, from, to):
+		case kind == core.EntityRequest && to == "":
+			if m.ledger[name].end == "" {
+				m.fail("request %s was %s and is gone after %s without an end", name, from, c.name)
+			}
+			if !slices.Contains([]string{"exchange", "settle", "withdraw"}, c.name) {
+				m.fail("%s ended request %s", c.name, name)
+			}
+		case kind == core.EntityRequest && c.may(kind, from, "queued") && c.may(kind, "queued", to):
+		case kind == core.EntityVM && to == "" && (c.may(kind, from, "gone") || c.may(kind, from, "lost")):
+		case id == "host "+c.args[0] && c.name == "host_forget" && from == string(core.HostDown) && to == "":
+		default:
+			m.fail("%s made %s go from %s to %q, which the table does not have", c.name, id, from, to)
+		}
+	}
+	for id, to := range c.after.States {
+		word, _, _ := strings.Cut(id, " ")
+		if c.before.States[id] == "" && !c.may(core.Entity(word), "", to) {
+			m.fail("%s made %s begin as %s, which the table does not have", c.name, id, to)
+		}
+	}
+}
+
+// items are what a call ends, by key and token: the first of each counts.
+func (c *call) items() map[[2]string]string {
+	at := len(c.args)
+	switch c.name {
+	case "exchange":
+		at = 11 + int(c.num(9))
+	case "settle":
+		at = 4
+	}
+	ends := make(map[[2]string]string)
+	for ; at+2 < len(c.args); at += 3 {
+		id := [2]string{c.args[at], c.args[at+1]}
+		if _, again := ends[id]; !again {
+			ends[id] = c.args[at+2]
+		}
+	}
+	return ends
+}
+
+// checkSlots requires that a slot is left by those only who name its owner, itself and
+// its token, and filled by its owner only.
+func (m *model) checkSlots(c *call) {
+	ends := c.items()
+	for id, slot := range c.before.Slots {
+		if c.after.Slots[id].Token == slot.Token {
+			continue
+		}
+		_, named := ends[[2]string{id[1], slot.Token}]
+		if c.name == "vm_ready" || c.name == "vm_gone" {
+			named = slices.Contains(c.args[3:], id[1])
+		}
+		if !named || c.args[0] != id[0] {
+			m.fail("%s ended what %s holds of %s under %s, and does not name it: %q", c.name, id[0], id[1], slot.Token, c.args)
+		}
+	}
+	for id, slot := range c.after.Slots {
+		if c.before.Slots[id].Token != slot.Token && (len(c.args) == 0 || c.args[0] != id[0]) {
+			m.fail("%s gave %s to %s, who did not ask", c.name, id[1], id[0])
+		}
+	}
+}
+
+// checkAttempts requires that an attempt is used by a retry of what was held, and by
+// nothing else.
+func (m *model) checkAttempts(c *call) {
+	retried := make(map[string]int)
+	for id, outcome := range c.items() {
+		slot, held := c.before.Slots[[2]string{c.args[0], id[0]}]
+		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && outcome == string(core.OutcomeRetry) {
+			retried[id[0]] = 1
+		}
+	}
+	before, after := c.before.Hash("attempts"), c.after.Hash("attempts")
+	for key := range m.ledger {
+		if c.before.States["request "+key] == "" || c.after.States["request "+key] == "" {
+			continue
+		}
+		was, _ := strconv.Atoi(before[key])
+		is, _ := strconv.Atoi(after[key])
+		if is != was+retried[key] {
+			m.fail("%s: request %s had %d attempts used and %d retries now, and has %d", c.name, key, was, retried[key], is)
+		}
+	}
+}
+
+// checkOwners requires that epochs only grow, also beyond a loss of Redis, that only a
+// start brings back a fenced owner, and that nobody is fenced who is not late.
+func (m *model) checkOwners(c *call) {
+	before, after := c.before.Scores("owners"), c.after.Scores("owners")
+	for owner, due := range after {
+		was, there := before[owner]
+		epoch, err := strconv.ParseInt(c.after.Hash("owner", owner)["epoch"], 10, 64)
+		m.must(err)
+		if old := c.before.Hash("owner", owner)["epoch"]; old != c.after.Hash("owner", owner)["epoch"] {
+			if epoch <= m.epochs[owner] {
+				m.fail("%s gave %s the epoch %d, and it had %d before", c.name, owner, epoch, m.epochs[owner])
+			}
+			m.epochs[owner] = epoch
+		}
+		if due > 0 && (!there || was == 0) && c.name != "register" {
+			m.fail("%s brought %s back to life", c.name, owner)
+		}
+		if due == 0 && was > 0 && m.b.Mini != nil && float64(m.at.UnixMilli())-was < float64(c.num(1)) {
+			m.fail("%s fenced %s, which was due %v ms ago and may be late by %d", c.name, owner, float64(m.at.UnixMilli())-was, c.num(1))
+		}
+	}
+	for owner := range before {
+		if _, there := after[owner]; !there && len(c.before.Hash("slots", owner)) > 0 {
+			m.fail("%s forgot %s with what it holds", c.name, owner)
+		}
+	}
+}
+
+// checkHosts requires that a host which goes down takes its owners with it, and one that is
+// ready has no clean VM that was used or is not there.
+func (m *model) checkHosts(c *call) {
+	for id, state := range c.after.States {
+		host, is := strings.CutPrefix(id, "host ")
+		if !is {
+			continue
+		}
+		if state == string(core.HostDown) && c.before.States[id] != state {
+			for owner, due := range c.after.Scores("owners") {
+				if _, at, _ := core.ParseOwner(owner); at == host && due != 0 {
+					m.fail("host %s is down, and %s is not fenced", host, owner)
+				}
+			}
+		}
+		if c.after.Hash("host", host)["incarnation"] != m.incarnation() {
+			continue
+		}
+		for _, pool := range modelPools {
+			for _, vm := range c.after.List("clean", host, pool) {
+				if real, there := m.real[vm]; c.name == "vm_reconcile" && (!there || real.host != host || real.used) {
+					m.fail("VM %s is clean on host %s, which is ready, and really it is %+v", vm, host, real)
+				}
+			}
+		}
+	}
+}
+
+// checkCancels requires that who holds something that is to stop is told with each proof of
+// life, and that no wish is forgotten.
+func (m *model) checkCancels(c *call) {
+	cancels := c.after.Hash("cancels")
+	for key := range c.before.Hash("cancels") {
+		if _, still := cancels[key]; !still && c.after.States["request "+key] != "" {
+			m.fail("%s forgot that %s is to stop", c.name, key)
+		}
+	}
+	at := map[string]int{"exchange": 4, "beat": 2}[c.name]
+	if c.err != nil || at == 0 {
+		return
+	}
+	told, _ := c.reply[at].([]any)
+	for id := range c.after.Slots {
+		if _, stop := cancels[id[1]]; stop && id[0] == c.args[0] && !slices.Contains(told, any(id[1])) {
+			m.fail("%s does not tell %s that %s is to stop", c.name, c.args[0], id[1])
+		}
+	}
+}
+
+// checkExchange requires that a call acts once, answers for each item by itself, and claims
+// what it may.
+func (m *model) checkExchange(c *call) {
+	lane := strings.Join([]string{c.args[0], c.args[2], c.args[3]}, " ")
+	seq := c.num(4)
+	if last, known := m.acted[lane]; known && seq <= last {
+		if !same(c) {
+			m.fail("call %d of %s acted, and %d acted before", seq, lane, last)
+		}
+		return
+	}
+	m.acted[lane] = seq
+	owner, host := c.args[0], c.before.Hash("host", c.args[1])
+	verdicts := redisstore.Text(c.reply[0])
+	if want := (len(c.args) - 11 - int(c.num(9))) / 3; len(verdicts) != want {
+		m.fail("%d ends have the answers %q", want, verdicts)
+	}
+	seen := make(map[string]bool)
+	for i, at := 0, 11+int(c.num(9)); at+2 < len(c.args); i, at = i+1, at+3 {
+		key, token := c.args[at], c.args[at+1]
+		mine := c.before.Slots[[2]string{owner, key}].Token == token && !seen[key]
+		if seen[key] = seen[key] || mine; mine != (verdicts[i] == '1') {
+			m.fail("the end of %s under %s is answered %c, and %s holds %+v", key, token, verdicts[i], owner, c.before.Slots[[2]string{owner, key}])
+		}
+	}
+	claims := 0
+	for id, slot := range c.after.Slots {
+		if c.before.Slots[id].Token == slot.Token {
+			continue
+		}
+		claims++
+		if pool := m.ledger[id[1]].spec.Pool; c.before.Hash("pool", pool)["paused"] == "1" {
+			m.fail("%s claimed %s of pool %s, which is paused", owner, id[1], pool)
+		}
+	}
+	if claims > 0 && host["drain"] == "1" {
+		m.fail("%s claimed on a host that drains", owner)
+	}
+	if claims > 0 && host["incarnation"] != c.args[8] {
+		m.fail("%s claimed on a host that must reconcile", owner)
+	}
+	if int64(claims) > c.num(6) {
+		m.fail("%s wanted %d and got %d", owner, c.num(6), claims)
+	}
+}
