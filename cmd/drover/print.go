@@ -1,26 +1,30 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/docker/go-units"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 )
 
 // printJSON prints one value, indented.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(cleanJSON(text.Bytes()))
+	return err
 }
 
 // cellWidth is where the text in a cell is wrapped.
@@ -46,14 +50,14 @@ func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) e
 		t.AppendHeader(header)
 	}
 	t.AppendRows(rows)
+	t.SuppressTrailingSpaces()
 	_, err := io.WriteString(w, t.Render()+"\n")
 	return err
 }
 
 // onTerminal says whether w is a terminal that wants colours.
 func onTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }
 
 // paint colours text for a terminal only.
@@ -88,7 +92,11 @@ func since(ms int64) string {
 	if ms <= 0 {
 		return "-"
 	}
-	return units.HumanDuration(time.Since(time.UnixMilli(ms))) + " ago"
+	ago := time.Since(time.UnixMilli(ms))
+	if ago < time.Second {
+		return "just now"
+	}
+	return units.HumanDuration(ago) + " ago"
 }
 
 // size shows bytes.
@@ -100,14 +108,4 @@ func points(p *float64) string {
 		return "-"
 	}
 	return strconv.FormatFloat(*p, 'g', 6, 64)
-}
-
-// clean makes text of users safe for a terminal: no control characters.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '·'
-		}
-		return r
-	}, s)
 }
