@@ -98,6 +98,8 @@ type HostInfo struct {
 	VMs       map[string]int `json:"vms"`   // state → count
 	Owners    []string       `json:"owners"`
 	Providers string         `json:"providers,omitempty"`
+
+	Broken map[string]string `json:"broken,omitempty"` // pool → why its VMs cannot be made there
 }
 
 // Owners keeps who is alive and empties the slots of who is not.
