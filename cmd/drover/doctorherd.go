@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"drover/core"
@@ -41,6 +43,9 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 	}
 	for _, host := range hosts {
 		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
+		for _, pool := range slices.Sorted(maps.Keys(host.Broken)) {
+			f.fail(about, "the log of its vmfactory says more; it tries again by itself", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
+		}
 		switch {
 		case host.State != core.HostUp:
 			f.warn(about, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)

@@ -136,6 +136,40 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	require.Contains(t, out, "is paused, and 1 requests wait")
 }
 
+func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	ctx := context.Background()
+	odd := core.DefaultPool("odd")
+	odd.Provider = "other"
+	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
+	factory, runner := h.start("vmfactory"), h.start("testrunner")
+	const why = "provider other is not set up on this host"
+	require.Eventually(t, func() bool {
+		out, _, _ := h.run("pool", "show", "odd")
+		return strings.Contains(out, "broken on h1") && strings.Contains(out, why)
+	}, patience, 50*time.Millisecond)
+	out, _, code := h.run("doctor", "--json")
+	require.Equal(t, exitFault, code)
+	require.Contains(t, out, "cannot make VMs of pool odd: "+why)
+	require.NotContains(t, out, "of pool default")
+	out, _, code = h.run("host", "list")
+	require.Zero(t, code)
+	require.Contains(t, out, "cannot make VMs of odd")
+	require.Contains(t, h.herd.whyWaiting(ctx, core.Spec{ID: "x", Generation: 1, Pool: "odd"}), why)
+	odd.Provider = "local"
+	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
+	_, errs, code := h.run("run", "--pool", "odd", "--", "true")
+	require.Zero(t, code, errs)
+	require.Eventually(t, func() bool {
+		out, _, _ := h.run("pool", "show", "odd")
+		return !strings.Contains(out, "broken")
+	}, patience, 50*time.Millisecond)
+	runner.stop()
+	factory.stop()
+	h.requireNothingLeft()
+}
+
 func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 	h, up := newUpHerd(t)
 	cmd := exec.Command(h.path, "run", "--", "sh", "-c", "while echo y; do sleep 0.01; done")

@@ -26,9 +26,15 @@ func (h *herd) whyWaiting(ctx context.Context, spec core.Spec) string {
 			return fmt.Sprintf("still waiting: no %s is running; start one with drover %s, or a whole herd with drover up", need, need)
 		}
 	}
+	hosts, err := h.redis.ListHosts(ctx)
+	for _, host := range hosts {
+		if why := host.Broken[spec.Pool]; err == nil && why != "" {
+			return fmt.Sprintf("still waiting: host %s cannot make VMs of pool %s: %s", host.Name, spec.Pool, why)
+		}
+	}
 	place, err := h.redis.Locate(ctx, spec.Key())
 	if err == nil && place.State == "" {
 		return "still waiting: it is accepted, but not in Redis yet; the overseer's sweep puts it there"
 	}
-	return fmt.Sprintf("still waiting for a VM of pool %s; %d of the same submitter are ahead. drover doctor says more", spec.Pool, place.Ahead)
+	return fmt.Sprintf("still waiting for its turn and a VM of pool %s; %d of the same submitter are ahead. drover doctor says more", spec.Pool, place.Ahead)
 }
