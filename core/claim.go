@@ -45,8 +45,8 @@ type Exchange struct {
 type Exchanged struct {
 	Finished  []bool // per item: false means the token was not the slot's, nothing moved
 	Claims    []Claim
-	Slots     int      // how many slots Redis has for the owner now
-	Cancelled []string // keys in its slots that somebody cancelled
+	Slots     int               // how many slots Redis has for the owner now
+	Cancelled map[string]string // keys in its slots that somebody cancelled → who
 	Draining  bool
 	Ready     bool // false: the host must reconcile first, nothing was claimed
 }

@@ -37,7 +37,7 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	claims, err := toClaims(x, f)
 	return core.Exchanged{
 		Finished: verdicts(str(f[0]), len(x.Finish)), Claims: claims, Slots: int(num(f[1])),
-		Cancelled: strs(f[4]), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
+		Cancelled: byWhom(f[4]), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
 	}, err
 }
 

@@ -244,10 +244,10 @@ func (r *runner) answered(call core.Exchange, x core.Exchanged) {
 	r.cancelled(x.Cancelled)
 }
 
-func (r *runner) cancelled(keys []string) {
+func (r *runner) cancelled(by map[string]string) {
 	for id, w := range r.held {
-		if slices.Contains(keys, w.Key) && w.Cancelled == "" {
-			w.Cancelled = "somebody"
+		if who := by[w.Key]; who != "" && w.Cancelled == "" {
+			w.Cancelled = who
 			r.held[id] = w
 		}
 	}

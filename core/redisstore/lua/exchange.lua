@@ -2,7 +2,7 @@
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next proof of life, 9 incarnation of Redis, 10 number of pools,
 --         11 number of finishes, then the pools, then per finish: key, token, outcome
--- RETURN  {verdicts, slots held, draining, ready, {cancelled key, ...}, since when,
+-- RETURN  {verdicts, slots held, draining, ready, {cancelled key, who, ...}, since when,
 --         {key, ...}, {vm, ...}, {spec, ...}, {attempts, ...}, {who cancelled, ...}}: the last
 --         five by claim; no spec: it is gone again; no attempts or cancels at all: empty
 -- REFUSE  FENCED STALE
