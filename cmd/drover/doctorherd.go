@@ -44,7 +44,7 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 	for _, host := range hosts {
 		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
 		for _, pool := range slices.Sorted(maps.Keys(host.Broken)) {
-			f.fail(about, "the log of its vmfactory says more; it tries again by itself", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
+			f.fail(about, "mend that; its vmfactory tries again by itself, and its log says more", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
 		}
 		switch {
 		case host.State != core.HostUp:

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -27,8 +28,34 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// cellWidth is where the text in a cell is wrapped.
-const cellWidth = 88
+// cellWidth is where the text in a cell is wrapped, narrowCell where it is at the
+// least, however narrow the terminal.
+const (
+	cellWidth  = 88
+	narrowCell = 24
+)
+
+// columnWidths says where each column is wrapped so that the table fits into a
+// width, if it can: the widest column gives way. 0 is any width.
+func columnWidths(header table.Row, rows []table.Row, width int) []int {
+	widths := make([]int, len(header))
+	total, widest := 0, 0
+	for i := range header {
+		for _, row := range append([]table.Row{header}, rows...) {
+			if i < len(row) {
+				widths[i] = max(widths[i], min(cellWidth, text.LongestLineLen(fmt.Sprint(row[i]))))
+			}
+		}
+		total += widths[i] + 2 // a space on either side
+		if widths[i] > widths[widest] {
+			widest = i
+		}
+	}
+	if width > 0 && total > width {
+		widths[widest] = max(min(widths[widest], narrowCell), widths[widest]-(total-width))
+	}
+	return widths
+}
 
 // printTable prints rows under a header, or a sentence if there are none.
 func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) error {
@@ -42,8 +69,8 @@ func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) e
 	style.Format.Header = text.FormatUpper
 	t.SetStyle(style)
 	var columns []table.ColumnConfig
-	for i := range header {
-		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft})
+	for i, most := range columnWidths(header, rows, terminalWidth(w)) {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: max(1, most), WidthMaxEnforcer: text.WrapSoft})
 	}
 	t.SetColumnConfigs(columns)
 	if slices.ContainsFunc(header, func(cell any) bool { return cell != "" }) {

@@ -17,6 +17,19 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// terminalWidth is how many characters a line of w's terminal takes; 0 if there is none.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // visible is a writer to a terminal of what untrusted programs wrote: control
 // sequences, which could change the screen, its title or what is typed next,
 // are shown instead of sent. Other text passes, split wherever it may be.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -72,6 +73,21 @@ type failing struct{}
 
 // Write implements io.Writer.
 func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestTablesFitTheTerminal(t *testing.T) {
+	t.Parallel()
+	header := table.Row{"", "about", "finding"}
+	rows := []table.Row{{"ok", "limit on memory", strings.Repeat("long ", 30)}, {"", 5, "short\n" + strings.Repeat("\x1b[31mx\x1b[0m", 20)}}
+	for width, want := range map[int][]int{
+		0:   {2, 15, cellWidth},
+		200: {2, 15, cellWidth},
+		100: {2, 15, 100 - 2 - 15 - 6},
+		40:  {2, 15, narrowCell},
+	} {
+		require.Equal(t, want, columnWidths(header, rows, width), width)
+	}
+	require.Equal(t, []int{1, 1}, columnWidths(table.Row{"a", "b"}, nil, 2), "what is narrow stays")
+}
 
 func TestJSONMeansTheSameAndIsSafe(t *testing.T) {
 	t.Parallel()
