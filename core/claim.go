@@ -57,8 +57,8 @@ type Exchange struct {
 type Exchanged struct {
 	Finished  []bool // per item: false means the token was not the slot's, nothing moved
 	Claims    []Claim
-	Slots     int      // how many slots Redis has for the owner now; -1 unless the call was a proof of life
-	Cancelled []string // keys in its slots that somebody cancelled; only if the call was a proof of life
+	Slots     int               // how many slots Redis has for the owner now; -1 unless the call was a proof of life
+	Cancelled map[string]string // keys in its slots that somebody cancelled → who; only if the call was a proof of life
 	Draining  bool
 	Ready     bool // false: the host must reconcile first, nothing was claimed
 }

@@ -65,10 +65,10 @@ type Held struct {
 
 // Beat is what an owner hears when it proves its life.
 type Beat struct {
-	Slots     int      // how many slots Redis has for it
-	Cancelled []string // keys in its slots that somebody cancelled
-	Draining  bool     // its host takes no new work
-	Ready     bool     // its host's vmfactory has reconciled with this incarnation of Redis
+	Slots     int               // how many slots Redis has for it
+	Cancelled map[string]string // keys in its slots that somebody cancelled → who
+	Draining  bool              // its host takes no new work
+	Ready     bool              // its host's vmfactory has reconciled with this incarnation of Redis
 }
 
 // OwnerInfo is one owner as operators see it.
@@ -98,6 +98,8 @@ type HostInfo struct {
 	VMs       map[string]int `json:"vms"`   // state → count
 	Owners    []string       `json:"owners"`
 	Providers string         `json:"providers,omitempty"`
+
+	Broken map[string]string `json:"broken,omitempty"` // pool → why its VMs cannot be made there
 }
 
 // Owners keeps who is alive and empties the slots of who is not.

@@ -106,6 +106,10 @@ func (v mortalVMs) Reconcile(ctx context.Context, owner string, epoch int64, hos
 	return r, err
 }
 
+func (v mortalVMs) Broken(ctx context.Context, owner string, epoch int64, host string, pools map[string]string) error {
+	return v.m.call(func() error { return v.VMs.Broken(ctx, owner, epoch, host, pools) })
+}
+
 type mortalOwners struct {
 	core.Owners
 	m *mortal

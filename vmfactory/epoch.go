@@ -42,6 +42,8 @@ type epoch struct {
 	rest time.Time         // no calls before this, Redis being down
 	wait *backoff.ExponentialBackOff
 
+	reported map[string]string // pools that Redis knows to be broken here; nil before the first report
+
 	draining  bool // the host takes no new work
 	stopping  bool
 	checking  bool // a health check is under way

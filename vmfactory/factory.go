@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/clock"
+	"drover/core/service"
 )
 
 // Parts are what a Factory works with.
@@ -111,7 +112,7 @@ func (f *Factory) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer lock.release()
+	defer lock.Release()
 	for {
 		err := f.live(ctx)
 		switch {
@@ -119,14 +120,14 @@ func (f *Factory) Run(ctx context.Context) error {
 			return nil
 		case !core.Is(err, core.CodeFenced):
 			return err
-		case !lock.ours():
+		case !lock.Stands():
 			return core.Wrap(err, core.CodeBusy, f.cfg.Registration.Host, "another vmfactory evicted this one")
 		}
 		f.log.WithError(err).Warn("this epoch is over; starting a new one")
 	}
 }
 
-func (f *Factory) lock() (*hostLock, error) {
+func (f *Factory) lock() (*service.Lock, error) {
 	if f.cfg.ForceUnregister {
 		return seizeLock(f.cfg.RunDir)
 	}

@@ -28,6 +28,7 @@ type herd struct {
 	clean    map[string][]string
 	dirty    []string
 	aside    map[string]string
+	broken   map[string]string
 	ready    bool
 	draining bool
 	bell     chan struct{}
@@ -138,6 +139,12 @@ func (h *herd) cleanVMs(pool string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.clean[pool])
+}
+
+func (h *herd) brokenPools() map[string]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.broken
 }
 
 func (h *herd) isReady() bool {
@@ -331,6 +338,11 @@ func (h *herd) Retire(ctx context.Context, owner string, epoch int64, _ string, 
 		}
 	})
 	return taken, err
+}
+
+// Broken implements core.VMs.
+func (h *herd) Broken(ctx context.Context, owner string, epoch int64, _ string, pools map[string]string) error {
+	return h.do(ctx, "broken", owner, epoch, func() { h.broken = pools })
 }
 
 // Reconcile implements core.VMs.

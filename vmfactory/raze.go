@@ -22,7 +22,7 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer lock.release()
+	defer lock.Release()
 	reg, err := f.owners.Register(ctx, f.cfg.Registration)
 	if core.Is(err, core.CodeUnavailable) {
 		f.log.WithError(err).Warn("Redis does not answer; destroying without it")

@@ -2,6 +2,8 @@ package vmfactory
 
 import (
 	"context"
+	"maps"
+	"strings"
 
 	"drover/core"
 )
@@ -21,7 +23,11 @@ func (e *epoch) create(ctx context.Context) error {
 	_, busy := e.running()
 	moves := plan(pools, e.cfg.MaxVMs, e.cfg.Parallel-busy)
 	e.metrics.observe(loads, moves)
-	e.board.show(e.statuses(loads, moves))
+	status := e.statuses(loads, moves)
+	e.board.show(status)
+	if err := e.report(ctx, status); err != nil {
+		return err
+	}
 	if !e.surveyed {
 		return nil
 	}
@@ -35,6 +41,27 @@ func (e *epoch) create(ctx context.Context) error {
 			}
 		}
 	}
+	return nil
+}
+
+// maxReason bounds what Redis is told of a broken pool; the log has the whole.
+const maxReason = 300
+
+// report lets operators see in Redis which pools are broken here, when that changes.
+func (e *epoch) report(ctx context.Context, s Status) error {
+	broken := make(map[string]string)
+	for name, p := range s.Pools {
+		if p.Broken {
+			broken[name] = strings.ToValidUTF8(p.Reason[:min(len(p.Reason), maxReason)], "")
+		}
+	}
+	if e.reported != nil && maps.Equal(e.reported, broken) {
+		return nil
+	}
+	if err := e.vms.Broken(ctx, e.owner(), e.n, e.host(), broken); err != nil {
+		return err
+	}
+	e.reported = broken
 	return nil
 }
 

@@ -181,6 +181,7 @@ func TestCtrlCCancelsForReal(t *testing.T) {
 	rows, err := h.herd.store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
+	require.Equal(t, "cancelled by "+person(), rows[0].Result.Reason)
 	up.stop()
 	h.requireNothingLeft()
 }

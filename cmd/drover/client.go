@@ -11,7 +11,7 @@ import (
 
 // jsonFlag is every client command's way to be read by programs.
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print JSON for programs"}
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON for programs", DisableDefaultText: true}
 }
 
 // client makes the action of a command that talks to a running herd.

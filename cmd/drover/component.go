@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,12 +26,21 @@ func component(build func(context.Context, *cli.Context, surroundings) (role, er
 		if err != nil {
 			return err
 		}
+		if err := makeData(cfg); err != nil {
+			return err
+		}
 		h, err := openHerd(c.Context, cfg)
 		if err != nil {
 			return err
 		}
 		return errors.Join(serve(c, h, build), h.close())
 	}
+}
+
+// makeData makes the folder that a component, unlike a client, keeps things in.
+func makeData(cfg *config.Config) error {
+	return core.Wrap(os.MkdirAll(cfg.Data, 0o700), core.CodeUnavailable, cfg.Data,
+		"the data folder %s cannot be made: name another with --data", cfg.Data)
 }
 
 func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, surroundings) (role, error)) error {
@@ -87,9 +97,9 @@ func vmfactoryCommand() *cli.Command {
 		Name: "vmfactory", Usage: "make and destroy this host's VMs", OnUsageError: usageError,
 		Description: "VMs outlive it; a restarted one adopts what is healthy and unused and destroys the rest.",
 		Flags: withSettings([]cli.Flag{
-			&cli.BoolFlag{Name: "recover", Usage: "forget what Redis says of this host and rebuild it from what is there"},
-			&cli.BoolFlag{Name: "force-unregister", Usage: "evict another vmfactory of this host"},
-			&cli.BoolFlag{Name: "destroy-vms", Usage: "destroy every VM that drover made on this host, and exit"},
+			&cli.BoolFlag{Name: "recover", Usage: "forget what Redis says of this host and rebuild it from what is there", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "force-unregister", Usage: "evict another vmfactory of this host", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "destroy-vms", Usage: "destroy every VM that drover made on this host, and exit", DisableDefaultText: true},
 		}, "vmfactory"),
 		Action: func(c *cli.Context) error {
 			if c.Bool("destroy-vms") {
@@ -179,7 +189,7 @@ func overseerCommand() *cli.Command {
 		Name: "overseer", Usage: "heal the herd: requeue the work of the dead, sweep, trim", OnUsageError: usageError,
 		Description: "Any number may run at once, as daemons or, with --once, from cron.",
 		Flags: withSettings([]cli.Flag{
-			&cli.BoolFlag{Name: "once", Usage: "do every chore once and exit; not 0 if one failed"},
+			&cli.BoolFlag{Name: "once", Usage: "do every chore once and exit; not 0 if one failed", DisableDefaultText: true},
 			jsonFlag(),
 		}, "overseer"),
 		Action: func(c *cli.Context) error {

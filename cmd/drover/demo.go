@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -28,16 +27,13 @@ func demoCommand() *cli.Command {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			dir, err := os.MkdirTemp("", "drover-demo-")
-			if err != nil {
-				return core.Wrap(err, core.CodeUnavailable, "", "no temporary folder can be made")
-			}
-			a, err := loadAssignment("ledger", dir)
-			if err != nil {
-				return errors.Join(err, os.RemoveAll(dir))
-			}
-			err = inEmbeddedHerd(c, a.Pool, func(c *cli.Context, h *herd) error { return gradeExample(c, h, a) })
-			return errors.Join(err, os.RemoveAll(dir))
+			return inScratch(c, func(c *cli.Context, dir string) error {
+				a, err := loadAssignment("ledger", dir)
+				if err != nil {
+					return err
+				}
+				return inEmbeddedHerd(c, dir, a.Pool, func(c *cli.Context, h *herd) error { return gradeExample(c, h, a) })
+			})
 		},
 	}
 }
@@ -95,8 +91,7 @@ func gradeOne(ctx context.Context, h *herd, a *assignment, name string) (*core.R
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{herd: h, row: row, stdout: io.Discard, stderr: io.Discard, printed: map[string]int{}}
-	return f.follow(ctx)
+	return newFollower(h, row).follow(ctx)
 }
 
 func printGraded(w io.Writer, all []graded) error {

@@ -88,49 +88,23 @@ func examine(ctx context.Context, cfg *config.Config) (findings, error) {
 	}
 	h, err := openHerd(ctx, cfg)
 	if err != nil {
-		f.fail("herd", "", "%v", err)
+		what, mend, _ := strings.Cut(err.Error(), "\n")
+		f.fail("herd", strings.ReplaceAll(mend, "\n", " "), "%s", what)
 		return f, nil
 	}
 	return f, errors.Join(f.herd(ctx, h), h.close())
-}
-
-// machine looks at what this machine can do as a host.
-func (f *findings) machine(ctx context.Context, cfg *config.Config) error {
-	provider, err := newProvider(cfg, true)
-	if err != nil {
-		return err
-	}
-	if err := provider.Ready(ctx); err != nil {
-		f.fail("provider "+provider.Name(), "", "cannot make VMs on this machine: %v", err)
-		return provider.Close()
-	}
-	f.ok("provider "+provider.Name(), "can make VMs on this machine")
-	for _, l := range provider.Limits() {
-		about := "limit on " + l.Name
-		if l.HeldBy == "" {
-			f.warn(about, l.Note, "nothing holds it here")
-			continue
-		}
-		f.ok(about, "held by %s%s", l.HeldBy, prefixed("; ", l.Note))
-	}
-	return provider.Close()
-}
-
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-	return prefix + s
 }
 
 func (f *findings) herd(ctx context.Context, h *herd) error {
 	if err := f.redis(ctx, h); err != nil {
 		return err
 	}
-	f.ping(ctx, "store", h.store.Ping)
-	f.ping(ctx, "blobs", h.blobs.Ping)
-	if err := f.owners(ctx, h); err != nil {
-		return err
+	f.ping(ctx, "store", h.cfg.Store.String(), h.store.Ping)
+	f.ping(ctx, "blobs", h.cfg.Blobs.String(), h.blobs.Ping)
+	for _, look := range []func(context.Context, *herd) error{f.owners, f.hosts, f.pools} {
+		if err := look(ctx, h); err != nil {
+			return err
+		}
 	}
 	broken, err := h.redis.Audit(ctx)
 	if err != nil {
@@ -145,12 +119,12 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 	return nil
 }
 
-func (f *findings) ping(ctx context.Context, about string, ping func(context.Context) error) {
+func (f *findings) ping(ctx context.Context, about, url string, ping func(context.Context) error) {
 	if err := ping(ctx); err != nil {
 		f.fail(about, "", "%v", err)
 		return
 	}
-	f.ok(about, "can be written")
+	f.ok(about, "%s can be written; every host and client must name the same", url)
 }
 
 // mends say how to put a broken invariant right.
@@ -199,46 +173,6 @@ func (f *findings) redis(ctx context.Context, h *herd) error {
 	return nil
 }
 
-func (f *findings) owners(ctx context.Context, h *herd) error {
-	owners, err := h.redis.ListOwners(ctx)
-	if err != nil {
-		return err
-	}
-	hosts, err := h.redis.ListHosts(ctx)
-	if err != nil {
-		return err
-	}
-	roles, versions := map[core.Role]int{}, map[string]bool{}
-	for _, o := range owners {
-		roles[o.Role]++
-		versions[o.Version] = true
-		if o.Late {
-			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its proof of life is late")
-		}
-	}
-	for _, need := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
-		if roles[need] == 0 {
-			f.fail(string(need), "start one: drover "+string(need)+", or drover up", "none is running")
-		}
-	}
-	if len(versions) > 1 {
-		f.warn("versions", "upgrade all components", "components of %d versions are running", len(versions))
-	}
-	for _, host := range hosts {
-		switch {
-		case host.State != core.HostUp:
-			f.warn("host "+host.Name, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
-		case !host.Ready:
-			f.warn("host "+host.Name, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
-		case host.Drain:
-			f.warn("host "+host.Name, "drover host undrain "+host.Name, "is drained")
-		default:
-			f.ok("host "+host.Name, "up, with %s", counts(host.VMs))
-		}
-	}
-	return nil
-}
-
 func (f findings) failed() bool {
 	for _, one := range f {
 		if one.Level == findingFail {
@@ -253,9 +187,9 @@ func (f findings) print(w io.Writer) error {
 	colours := map[string]text.Color{findingOK: text.FgGreen, findingWarn: text.FgYellow, findingFail: text.FgRed}
 	var rows []table.Row
 	for _, one := range f {
-		rows = append(rows, table.Row{paint(terminal, colours[one.Level], one.Level), one.About, one.Text})
+		rows = append(rows, table.Row{paint(terminal, colours[one.Level], one.Level), one.About, clean(one.Text)})
 		if one.Mend != "" {
-			rows = append(rows, table.Row{"", "", "→ " + one.Mend})
+			rows = append(rows, table.Row{"", "", "→ " + clean(one.Mend)})
 		}
 	}
 	return printTable(w, "", table.Row{"", "about", "finding"}, rows)

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -20,23 +23,43 @@ import (
 // withHerd runs an action on the herd that the settings name, or on one of its own.
 func withHerd(c *cli.Context, embedded bool, action func(*cli.Context, *herd) error) error {
 	if embedded {
-		return inEmbeddedHerd(c, core.DefaultPool(c.String("pool")), action)
+		return inScratch(c, func(c *cli.Context, dir string) error {
+			return inEmbeddedHerd(c, dir, core.DefaultPool(c.String("pool")), action)
+		})
 	}
 	return client(action)(c)
 }
 
-// inEmbeddedHerd runs an action on a herd in this process, which lives in a
-// temporary folder and ends with the action.
-func inEmbeddedHerd(c *cli.Context, pool core.Pool, action func(*cli.Context, *herd) error) (err error) {
+// inScratch runs an action that lives in a temporary folder. A signal ends the
+// action, so that it can clean up; a second Ctrl-C ends the program. The other
+// signals often come twice: from a terminal and its shell, from timeout(1).
+func inScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (err error) {
+	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, func() {
+		stop()
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP)
+	})
+	scratch, err := service.NewScratch("drover-embedded-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, scratch.Remove()) }()
+	c.Context = ctx
+	if err = action(c, scratch.Dir); ctx.Err() == nil || err == nil {
+		return err
+	}
+	fmt.Fprintln(c.App.ErrWriter, "drover: stopped before it ended")
+	return exitCode(exitStopped)
+}
+
+// inEmbeddedHerd runs an action on a herd in this process, which lives in the
+// folder dir and ends with the action.
+func inEmbeddedHerd(c *cli.Context, dir string, pool core.Pool, action func(*cli.Context, *herd) error) (err error) {
 	cfg, err := load(c)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "drover-")
-	if err != nil {
-		return core.Wrap(err, core.CodeUnavailable, "", "no temporary folder can be made")
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg = cfg.In(dir)
 	cfg.Pools, cfg.Drain = []string{pool.Name}, 0
 	log := logrus.New()
@@ -51,6 +74,7 @@ func inEmbeddedHerd(c *cli.Context, pool core.Pool, action func(*cli.Context, *h
 	if err != nil {
 		return err
 	}
+	e.herd.throwaway = true
 	if err := e.herd.intake.SetPool(c.Context, pool); err != nil {
 		return errors.Join(err, e.release())
 	}
@@ -72,8 +96,8 @@ type embeddedHerd struct {
 
 // prepareEmbedded makes every role, ready to run. With throwaway, VMs die with the process.
 func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLogger, throwaway bool) (e *embeddedHerd, err error) {
-	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return nil, core.Wrap(err, core.CodeUnavailable, cfg.Data, "the data folder %s cannot be made: name another with --data", cfg.Data)
+	if err := makeData(cfg); err != nil {
+		return nil, err
 	}
 	e = &embeddedHerd{}
 	defer func() {

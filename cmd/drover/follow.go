@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -21,13 +22,17 @@ const (
 	followRead  = 500 * time.Millisecond
 )
 
+// followWonder is how long a request waits before a person wonders why.
+const followWonder = 3 * time.Second
+
 // follower prints a request's live output and knows when it has ended.
 type follower struct {
 	herd   *herd
 	row    core.Row
 	stdout io.Writer
 	stderr io.Writer
-	notice func(text string) // hears of what a person would wonder about; may be nil
+	notice func(text string) // hears of what a person would wonder about
+	wonder time.Duration     // how long it may wait before the notice says why
 
 	token   string // of the claim that is being printed
 	after   string // position in its output
@@ -36,10 +41,35 @@ type follower struct {
 	away    bool // Redis did not answer the last time
 }
 
+// newFollower makes one that prints nothing of the request's output.
+func newFollower(h *herd, row core.Row) *follower {
+	return &follower{
+		herd: h, row: row, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder, printed: map[string]int{},
+	}
+}
+
+// show lets a follower print the request's output as the command's own: on a
+// terminal without control sequences, unless --raw was given.
+func (f *follower) show(c *cli.Context) {
+	safe := func(w io.Writer) io.Writer {
+		if isTerminal(w) && !c.Bool("raw") {
+			return &visible{to: w}
+		}
+		return w
+	}
+	f.stdout, f.stderr = safe(c.App.Writer), safe(c.App.ErrWriter)
+}
+
+// rawFlag is that of commands that print what untrusted programs wrote.
+func rawFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "raw", Usage: "send a terminal the output's control sequences too, instead of showing them", DisableDefaultText: true}
+}
+
 // follow prints output until the request has its result, and returns that.
 func (f *follower) follow(ctx context.Context) (*core.Result, error) {
 	key := f.row.Spec.Key()
 	pause := followFirst
+	began := time.Now()
 	for {
 		row, err := f.herd.store.Get(ctx, f.row.Spec.ID)
 		if err != nil {
@@ -62,6 +92,10 @@ func (f *follower) follow(ctx context.Context) (*core.Result, error) {
 		case <-time.After(pause):
 			pause = min(2*pause, followMost)
 		}
+		if f.token == "" && f.wonder > 0 && time.Since(began) >= f.wonder {
+			f.wonder = 0
+			f.notice(f.herd.whyWaiting(ctx, f.row.Spec))
+		}
 	}
 }
 
@@ -72,7 +106,7 @@ func (f *follower) bear(err error) error {
 		f.away = f.away && err != nil
 		return err
 	}
-	if !f.away && f.notice != nil {
+	if !f.away {
 		f.notice("Redis is away; waiting for the result")
 	}
 	f.away = true
@@ -86,7 +120,7 @@ func (f *follower) step(ctx context.Context, key string) (bool, error) {
 		if err != nil || place.Token == "" || place.Token == f.token {
 			return false, err
 		}
-		if f.token != "" && f.notice != nil {
+		if f.token != "" {
 			f.notice("that attempt was lost to a platform fault; the output begins again")
 		}
 		f.token, f.after, f.ended, f.printed = place.Token, "", false, map[string]int{}
@@ -136,12 +170,40 @@ func (f *follower) rest(r *core.Result) error {
 			}
 		}
 	}
+	return f.flush()
+}
+
+// flush prints what was held because more of it might have come.
+func (f *follower) flush() error {
+	for _, w := range []io.Writer{f.stdout, f.stderr} {
+		if v, ok := w.(*visible); ok {
+			if err := v.flush(); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
 // followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it for
-// real, a second one leaves it to the herd.
+// real, a second one leaves it to the herd. It is cancelled as well when nobody
+// reads its output any more.
 func (f *follower) followOrCancel(ctx context.Context) (*core.Result, error) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write then fails, instead of ending the program
+	result, err := f.followInterrupted(ctx)
+	if !errors.Is(err, syscall.EPIPE) {
+		return result, err
+	}
+	if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) {
+		return nil, err
+	}
+	return nil, exitCode(exitSignal + int(syscall.SIGPIPE))
+}
+
+func (f *follower) followInterrupted(ctx context.Context) (*core.Result, error) {
+	if f.herd.throwaway {
+		return f.follow(ctx) // the signal ends the herd, and the request with it
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -153,10 +215,8 @@ func (f *follower) followOrCancel(ctx context.Context) (*core.Result, error) {
 		case <-ctx.Done():
 			return
 		}
-		if f.notice != nil {
-			f.notice("cancelling; once more to leave it to the herd")
-		}
-		if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) && f.notice != nil {
+		f.notice("cancelling; once more to leave it to the herd")
+		if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) {
 			f.notice("it could not be cancelled: " + err.Error())
 		}
 		select {
@@ -181,7 +241,8 @@ func requestOutput(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{herd: h, row: row, stdout: c.App.Writer, stderr: c.App.ErrWriter, printed: map[string]int{}}
+	f := newFollower(h, row)
+	f.show(c)
 	switch {
 	case c.Bool("json"):
 		if row.Result == nil {
@@ -197,5 +258,5 @@ func requestOutput(c *cli.Context, h *herd) error {
 		return err
 	}
 	_, err = f.step(c.Context, row.Spec.Key())
-	return err
+	return errors.Join(err, f.flush())
 }

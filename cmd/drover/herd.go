@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"drover/core"
 	"drover/core/blobstore"
@@ -20,6 +19,8 @@ type herd struct {
 	store  core.ResultStore
 	blobs  core.Blobs
 	intake *intake.Intake
+
+	throwaway bool // it ends with the command
 }
 
 // openHerd connects to the herd that the settings name.
@@ -51,11 +52,12 @@ func noHerd(err error, cfg *config.Config) error {
 	if !core.Is(err, core.CodeUnavailable) {
 		return err
 	}
-	return core.Wrap(err, core.CodeUnavailable, "", "%s", fmt.Sprintf(`there is no herd at %s (%s).
-Start one with: drover up
-or name a running one with --redis URL and --store URL, or DROVER_REDIS and DROVER_STORE;
-to run a single command without a herd: drover run --embedded -- CMD`, cfg.Redis, cfg.Source("redis")))
+	return core.Errorf(core.CodeUnavailable, "", "there is no herd at %s (%s): %v.\n%s", cfg.Redis, cfg.Source("redis"), err, howToStart)
 }
+
+const howToStart = `Start one with: drover up
+or name a running one with --data DIR, or --redis URL and --store URL, or DROVER_DATA, DROVER_REDIS and DROVER_STORE;
+to run a single command without a herd: drover run --embedded -- CMD`
 
 func (h *herd) close() error {
 	var errs []error

@@ -54,6 +54,9 @@ func hostState(h core.HostInfo) string {
 	if !h.Ready {
 		state += ", not reconciled yet"
 	}
+	if len(h.Broken) > 0 {
+		state += ", cannot make VMs of " + strings.Join(slices.Sorted(maps.Keys(h.Broken)), " ")
+	}
 	return state
 }
 
@@ -66,6 +69,7 @@ func lateness(deadline int64) string {
 	return "late by " + late.Round(100*time.Millisecond).String()
 }
 
+// counts lists how many there are of each state; "" for none.
 func counts(m map[string]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -80,7 +84,7 @@ func drainHost(on bool) func(*cli.Context, *herd) error {
 		if err != nil {
 			return err
 		}
-		if err := h.redis.Drain(c.Context, host, on); err != nil {
+		if err := aboutHost(h.redis.Drain(c.Context, host, on), host); err != nil {
 			return err
 		}
 		if c.Bool("json") {
@@ -95,12 +99,24 @@ func drainHost(on bool) func(*cli.Context, *herd) error {
 	}
 }
 
+// aboutHost says of a host what Redis refused.
+func aboutHost(err error, host string) error {
+	switch core.CodeOf(err) {
+	case core.CodeNotFound:
+		return core.Errorf(core.CodeNotFound, host, "there is no host %s: see drover host list", clean(host))
+	case core.CodeConflict:
+		return core.Errorf(core.CodeConflict, host, "host %s is not down, or has owners yet: stop its components, then let an overseer judge it (drover overseer --once)", host)
+	default:
+		return err
+	}
+}
+
 func forgetHost(c *cli.Context, h *herd) error {
 	host, err := oneArg(c, "host")
 	if err != nil {
 		return err
 	}
-	if err := h.redis.ForgetHost(c.Context, host); err != nil {
+	if err := aboutHost(h.redis.ForgetHost(c.Context, host), host); err != nil {
 		return err
 	}
 	if c.Bool("json") {

@@ -49,11 +49,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		Suggest:                true,
 		ExitErrHandler:         func(*cli.Context, error) {},
 		OnUsageError:           usageError,
-		CommandNotFound: func(c *cli.Context, name string) {
-			fmt.Fprintf(c.App.ErrWriter, "drover: there is no command %q; see drover help\n", name)
-		},
 	}
+	var unknown error
+	app.CommandNotFound = func(c *cli.Context, name string) { unknown = unknownCommand(c, name) }
 	err := app.RunContext(ctx, args)
+	if err == nil {
+		err = unknown
+	}
 	if err == nil {
 		return 0
 	}
@@ -61,8 +63,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(stderr, "drover: %v\n", err)
+	fmt.Fprintf(stderr, "drover: %s\n", clean(err.Error()))
 	return codeOf(err)
+}
+
+// unknownCommand says what may have been meant.
+func unknownCommand(c *cli.Context, name string) error {
+	known, of := c.App.Commands, "drover"
+	if c.Command != nil && len(c.Command.Subcommands) > 0 {
+		known, of = c.Command.Subcommands, c.Command.HelpName
+	}
+	meant := ""
+	if like := cli.SuggestCommand(known, name); like != "" {
+		meant = " " + like
+	}
+	return core.Errorf(core.CodeInvalid, name, "%s has no command %q.%s See %s --help", of, name, meant, of)
 }
 
 // exitCode ends the program with a code and no message: all was said.
@@ -87,7 +102,7 @@ func codeOf(err error) int {
 }
 
 func usageError(c *cli.Context, err error, _ bool) error {
-	return core.Errorf(core.CodeInvalid, "", "%v; see drover %s --help", err, c.Command.Name)
+	return core.Errorf(core.CodeInvalid, "", "%v; see %s --help", err, c.Command.HelpName)
 }
 
 func commands() []*cli.Command {

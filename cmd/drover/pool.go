@@ -183,8 +183,12 @@ func showPool(c *cli.Context, h *herd) error {
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, p)
 	}
+	hosts, err := h.redis.ListHosts(c.Context)
+	if err != nil {
+		return err
+	}
 	l := p.Limits
-	return printTable(c.App.Writer, "", table.Row{"setting", "value"}, []table.Row{
+	rows := []table.Row{
 		{"pool", p.Name},
 		{"provider", p.Provider},
 		{"image", p.Image},
@@ -202,5 +206,11 @@ func showPool(c *cli.Context, h *herd) error {
 		{"max waiting of one submitter", p.MaxWaiting},
 		{"stage timeout", p.StageTimeout},
 		{"on host loss", p.OnHostLoss},
-	})
+	}
+	for _, host := range hosts {
+		if why := host.Broken[p.Name]; why != "" {
+			rows = append(rows, table.Row{"broken on " + host.Name, clean(why)})
+		}
+	}
+	return printTable(c.App.Writer, "", table.Row{"setting", "value"}, rows)
 }

@@ -1,30 +1,61 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/docker/go-units"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 )
 
 // printJSON prints one value, indented.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(cleanJSON(text.Bytes()))
+	return err
 }
 
-// cellWidth is where the text in a cell is wrapped.
-const cellWidth = 88
+// cellWidth is where the text in a cell is wrapped, narrowCell where it is at the
+// least, however narrow the terminal.
+const (
+	cellWidth  = 88
+	narrowCell = 24
+)
+
+// columnWidths says where each column is wrapped so that the table fits into a
+// width, if it can: the widest column gives way. 0 is any width.
+func columnWidths(header table.Row, rows []table.Row, width int) []int {
+	widths := make([]int, len(header))
+	total, widest := 0, 0
+	for i := range header {
+		for _, row := range append([]table.Row{header}, rows...) {
+			if i < len(row) {
+				widths[i] = max(widths[i], min(cellWidth, text.LongestLineLen(fmt.Sprint(row[i]))))
+			}
+		}
+		total += widths[i] + 2 // a space on either side
+		if widths[i] > widths[widest] {
+			widest = i
+		}
+	}
+	if width > 0 && total > width {
+		widths[widest] = max(min(widths[widest], narrowCell), widths[widest]-(total-width))
+	}
+	return widths
+}
 
 // printTable prints rows under a header, or a sentence if there are none.
 func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) error {
@@ -38,22 +69,22 @@ func printTable(w io.Writer, empty string, header table.Row, rows []table.Row) e
 	style.Format.Header = text.FormatUpper
 	t.SetStyle(style)
 	var columns []table.ColumnConfig
-	for i := range header {
-		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft})
+	for i, most := range columnWidths(header, rows, terminalWidth(w)) {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: max(1, most), WidthMaxEnforcer: text.WrapSoft})
 	}
 	t.SetColumnConfigs(columns)
 	if slices.ContainsFunc(header, func(cell any) bool { return cell != "" }) {
 		t.AppendHeader(header)
 	}
 	t.AppendRows(rows)
+	t.SuppressTrailingSpaces()
 	_, err := io.WriteString(w, t.Render()+"\n")
 	return err
 }
 
 // onTerminal says whether w is a terminal that wants colours.
 func onTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }
 
 // paint colours text for a terminal only.
@@ -88,7 +119,11 @@ func since(ms int64) string {
 	if ms <= 0 {
 		return "-"
 	}
-	return units.HumanDuration(time.Since(time.UnixMilli(ms))) + " ago"
+	ago := time.Since(time.UnixMilli(ms))
+	if ago < time.Second {
+		return "just now"
+	}
+	return units.HumanDuration(ago) + " ago"
 }
 
 // size shows bytes.
@@ -100,14 +135,4 @@ func points(p *float64) string {
 		return "-"
 	}
 	return strconv.FormatFloat(*p, 'g', 6, 64)
-}
-
-// clean makes text of users safe for a terminal: no control characters.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '·'
-		}
-		return r
-	}, s)
 }

@@ -18,16 +18,17 @@ import (
 	"drover/core/config"
 	"drover/core/coretest"
 	"drover/core/redisserver"
+	"drover/core/service"
 	"drover/vmfactory/local"
 )
 
 // programDir is where program builds; TestMain removes it.
-var programDir string
+var programDir *service.Scratch
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if programDir != "" {
-		_ = os.RemoveAll(programDir) // a temporary folder
+	if programDir != nil {
+		_ = programDir.Remove() // a temporary folder
 	}
 	os.Exit(code)
 }
@@ -35,10 +36,10 @@ func TestMain(m *testing.M) {
 // program builds drover once for all tests of real processes.
 var program = sync.OnceValues(func() (string, error) {
 	var err error
-	if programDir, err = os.MkdirTemp("", "drover-program-"); err != nil {
+	if programDir, err = service.NewScratch("drover-program-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(programDir, "drover")
+	path := filepath.Join(programDir.Dir, "drover")
 	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -70,9 +71,10 @@ func newTestHerd(t *testing.T) *testHerd {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
-	dir, err := os.MkdirTemp("", "drover-herd-") // t.TempDir's names are too long for sockets
+	scratch, err := service.NewScratch("drover-herd-") // t.TempDir's names are too long for sockets
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
+	dir := scratch.Dir
 	h := &testHerd{t: t, path: path, env: []string{
 		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + server.URL(), "DROVER_HOST=h1",
 		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
@@ -31,7 +32,8 @@ func requestCommand() *cli.Command {
 			}, listRequests),
 			clientCommand("show", "show one request, where it is and what became of it", "ID", nil, showRequest),
 			clientCommand("output", "print a request's standard output, its standard error to standard error", "ID", []cli.Flag{
-				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends"},
+				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends", DisableDefaultText: true},
+				rawFlag(),
 			}, requestOutput),
 			clientCommand("cancel", "stop a request wherever it is", "ID", nil, cancelRequest),
 			clientCommand("rerun", "run an ended request again", "ID", nil, rerunRequest),
@@ -49,6 +51,11 @@ func listRequests(c *cli.Context, h *herd) error {
 	}
 	if f.Limit < 1 || f.Limit > 1000 {
 		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 1000", f.Limit)
+	}
+	for kind, name := range map[string]string{"submitter": f.Submitter, "pool": f.Pool, "request id": f.Before} {
+		if err := core.CheckName(kind, name); name != "" && err != nil {
+			return err
+		}
 	}
 	states, err := statesFlag(c)
 	if err != nil {
@@ -154,10 +161,7 @@ func score(v view) string {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(clean(s), "\n")
-	if len(line) > 80 {
-		line = line[:77] + "..."
-	}
-	return line
+	return text.Snip(line, 80, "…")
 }
 
 func showRequest(c *cli.Context, h *herd) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -23,7 +22,7 @@ func runCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "file", Usage: "put the file `PATH` into the command's folder; repeatable"},
 		&cli.StringFlag{Name: "stdin", Usage: "give the command the file `PATH` as standard input, or - for drover's own"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set `NAME=VALUE` for the command; repeatable"},
-		&cli.BoolFlag{Name: "embedded", Usage: "need no herd: run one for this command alone"},
+		rawFlag(), embeddedFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
 		Name: "run", Usage: "run a command in a fresh VM", ArgsUsage: "-- CMD ARG...", OnUsageError: usageError,
@@ -45,11 +44,15 @@ func requestFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: defaultPool},
 		&cli.StringFlag{Name: "class", Usage: "its weight: `CLASS` high, normal or low", Value: string(core.ClassNormal)},
-		&cli.StringFlag{Name: "submitter", Usage: "on whose behalf; turns are fair between submitters (default: who you are)"},
+		&cli.StringFlag{Name: "submitter", Usage: "on behalf of `NAME`; turns are fair between submitters", DefaultText: "who you are"},
 		&cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` again gets the first request"},
-		&cli.DurationFlag{Name: "timeout", Usage: "most wall time (default: the pool's)"},
-		&cli.StringFlag{Name: "memory", Usage: "most memory, such as `64MiB` (default: the pool's)"},
+		&cli.DurationFlag{Name: "timeout", Usage: "most wall `TIME`, such as 2s or 1m30s", DefaultText: "the pool's"},
+		&cli.StringFlag{Name: "memory", Usage: "most memory, a `SIZE` such as 64MiB", DefaultText: "the pool's"},
 	}
+}
+
+func embeddedFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "embedded", Usage: "need no herd: run one for this command alone", DisableDefaultText: true}
 }
 
 // requestSpec starts a spec from the flags of requestFlags.
@@ -63,7 +66,11 @@ func requestSpec(c *cli.Context) (core.Spec, error) {
 			return spec, core.Errorf(core.CodeInvalid, "timeout", "--timeout %s must be above 0", spec.Limits.Timeout)
 		}
 	}
-	return spec, sizeFlag(c, "memory", &spec.Limits.Memory)
+	err := sizeFlag(c, "memory", &spec.Limits.Memory)
+	if err == nil && c.IsSet("memory") && spec.Limits.Memory == 0 {
+		err = core.Errorf(core.CodeInvalid, "memory", "--memory %s must be above 0", c.String("memory"))
+	}
+	return spec, err
 }
 
 // submitterName makes a valid name of who types the command.
@@ -96,11 +103,11 @@ func runInHerd(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{herd: h, row: row, stdout: c.App.Writer, stderr: c.App.ErrWriter, printed: map[string]int{}}
 	say := func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
+	f := newFollower(h, row)
 	f.notice = say
-	if c.Bool("json") {
-		f.stdout, f.stderr = io.Discard, io.Discard
+	if !c.Bool("json") {
+		f.show(c)
 	}
 	result, err := f.followOrCancel(c.Context)
 	if err != nil {

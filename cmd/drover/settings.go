@@ -63,7 +63,7 @@ func newLog(cfg *config.Config, to io.Writer) (*logrus.Logger, error) {
 // noArgs refuses arguments that a command does not take.
 func noArgs(c *cli.Context) error {
 	if c.Args().Present() {
-		return core.Errorf(core.CodeInvalid, c.Args().First(), "drover %s takes no argument %q; see its --help", c.Command.HelpName, c.Args().First())
+		return core.Errorf(core.CodeInvalid, c.Args().First(), "%s takes no argument %q; see its --help", c.Command.HelpName, c.Args().First())
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func noArgs(c *cli.Context) error {
 // oneArg returns a command's one argument, or says which is missing.
 func oneArg(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
-		return "", core.Errorf(core.CodeInvalid, "", "drover %s takes one argument, the %s; flags go before it", c.Command.Name, what)
+		return "", core.Errorf(core.CodeInvalid, "", "%s takes one argument, the %s; flags go before it", c.Command.HelpName, what)
 	}
 	return c.Args().First(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -19,21 +18,24 @@ import (
 
 func submitCommand() *cli.Command {
 	own := append([]cli.Flag{
-		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder `DIR`", Required: true},
-		&cli.StringSliceFlag{Name: "submission", Usage: "a file of the submission, or a folder of them: `PATH`; repeatable", Required: true},
+		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder `DIR`"},
+		&cli.StringSliceFlag{Name: "submission", Usage: "a file of the submission, or a folder of them: `PATH`; repeatable"},
 		&cli.StringFlag{Name: "assignment", Usage: "what it is handed in for: `NAME`"},
-		&cli.BoolFlag{Name: "supersede", Usage: "withdraw the submitter's older waiting request for the same assignment"},
-		&cli.BoolFlag{Name: "final", Usage: "run the harness's final actions too"},
-		&cli.BoolFlag{Name: "no-wait", Usage: "print the request's id and do not wait for the result"},
-		&cli.BoolFlag{Name: "embedded", Usage: "need no herd: run one for this command alone"},
+		&cli.BoolFlag{Name: "supersede", Usage: "withdraw the submitter's older waiting request for the same assignment", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "final", Usage: "run the harness's final actions too", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "no-wait", Usage: "print the request's id and do not wait for the result", DisableDefaultText: true},
+		embeddedFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
-		Name: "submit", Usage: "grade a submission by a harness", OnUsageError: usageError,
+		Name: "submit", Usage: "grade a submission by a harness", UsageText: "drover submit [flags] --harness DIR --submission PATH...", OnUsageError: usageError,
 		Description: "Exits with 0 if the submission was graded, whatever its score, and not 0 if it could not be.",
 		Flags:       withSettings(append(own, jsonFlag())),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
+			}
+			if c.String("harness") == "" || len(c.StringSlice("submission")) == 0 {
+				return core.Errorf(core.CodeInvalid, "", "what is to be graded, and by what? drover submit [flags] --harness DIR --submission PATH...")
 			}
 			if c.Bool("embedded") && c.Bool("no-wait") {
 				return core.Errorf(core.CodeInvalid, "", "--embedded and --no-wait do not go together: the herd ends with the command")
@@ -67,7 +69,7 @@ func submitInHerd(c *cli.Context, h *herd) error {
 		_, err := fmt.Fprintln(c.App.Writer, row.Spec.ID)
 		return err
 	}
-	f := &follower{herd: h, row: row, stdout: io.Discard, stderr: io.Discard, printed: map[string]int{}}
+	f := newFollower(h, row)
 	f.notice = func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
 	result, err := f.followOrCancel(c.Context)
 	if err != nil {

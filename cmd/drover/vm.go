@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
+
+	"drover/core"
 )
 
 func vmCommand() *cli.Command {
@@ -20,7 +22,14 @@ func listVMs(c *cli.Context, h *herd) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	vms, err := h.redis.ListVMs(c.Context, c.String("on"))
+	host, none := c.String("on"), "no VMs: is a vmfactory running? see drover host list"
+	if host != "" {
+		if err := core.CheckName("host", host); err != nil {
+			return err
+		}
+		none = "no VMs on host " + host + ": is its vmfactory running? see drover host list"
+	}
+	vms, err := h.redis.ListVMs(c.Context, host)
 	if err != nil {
 		return err
 	}
@@ -31,7 +40,7 @@ func listVMs(c *cli.Context, h *herd) error {
 	for i, vm := range vms {
 		rows[i] = table.Row{vm.ID, vm.Host, vm.Pool, vm.State, since(vm.Since), vm.Owner, firstLine(vm.Note)}
 	}
-	return printTable(c.App.Writer, "no VMs: is a vmfactory running? see drover host list",
+	return printTable(c.App.Writer, none,
 		table.Row{"vm", "host", "pool", "state", "made", "held by", "note"}, rows)
 }
 

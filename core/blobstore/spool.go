@@ -8,6 +8,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"drover/core"
 )
@@ -69,7 +72,12 @@ func (s *spooled) Close() error {
 	return s.file.Close()
 }
 
+// nameless makes a file that no folder lists, so that nothing of it stays
+// whoever is killed. On file systems that cannot, it has a name for a moment.
 func nameless(dir string) (*os.File, error) {
+	if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600); err == nil {
+		return os.NewFile(uintptr(fd), filepath.Join(dir, "nameless")), nil
+	}
 	f, err := os.CreateTemp(dir, ".put-")
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, dir, "folder %s cannot take a file that is being stored", dir)

@@ -168,14 +168,14 @@ func (f *fakeRedis) act(o *fakeOwner, x core.Exchange) core.Exchanged {
 
 func (f *fakeRedis) pair() bool { return len(f.queue) > 0 && f.clean > 0 }
 
-func (f *fakeRedis) cancelled(o *fakeOwner) []string {
-	var keys []string
+func (f *fakeRedis) cancelled(o *fakeOwner) map[string]string {
+	by := map[string]string{}
 	for key := range o.slots {
-		if f.marks[key] != "" {
-			keys = append(keys, key)
+		if who := f.marks[key]; who != "" {
+			by[key] = who
 		}
 	}
-	return keys
+	return by
 }
 
 func (f *fakeRedis) settle(o *fakeOwner, key string, outcome core.Outcome) {

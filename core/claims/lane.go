@@ -196,9 +196,9 @@ func (d *Desk) hear(b core.Beat) {
 // note takes in what every answer says of the owner. The lock is held.
 func (d *Desk) note(b core.Beat) {
 	d.stats.Draining, d.stats.Ready = b.Draining, b.Ready
-	for _, key := range b.Cancelled {
+	for key, who := range b.Cancelled {
 		if w := d.hand[key]; w != nil && w.outcome == "" {
-			w.cancel(core.Errorf(core.CodeCancelled, key, "request %s was cancelled", key))
+			w.cancel(cancelledBy(key, who))
 		}
 	}
 	if b.Slots > d.open() {

@@ -34,9 +34,13 @@ func newWork(c core.Claim) *Work {
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	w.Cancelled = w.ctx.Done()
 	if c.Cancelled != "" {
-		w.cancel(core.Errorf(core.CodeCancelled, c.Key, "request %s was cancelled by %s", c.Key, c.Cancelled))
+		w.cancel(cancelledBy(c.Key, c.Cancelled))
 	}
 	return w
+}
+
+func cancelledBy(key, who string) error {
+	return core.Errorf(core.CodeCancelled, key, "cancelled by %s", who)
 }
 
 // Context ends when the work must stop, with Cause as its cause.

@@ -41,7 +41,7 @@ func TestCancel(t *testing.T) {
 		}
 		require.Equal(t, core.RequestQueued, w.row(running.Spec.ID).State, "its owner ends it")
 		w.seq++
-		require.Equal(t, []string{claims[0].Key}, w.herd.Exchange(t, w.seq, 0).Cancelled)
+		require.Equal(t, map[string]string{claims[0].Key: "ann"}, w.herd.Exchange(t, w.seq, 0).Cancelled)
 		w.run(claims)
 
 		state, err = w.in.Cancel(ctx, running.Spec.ID, "ann")

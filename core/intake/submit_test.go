@@ -52,7 +52,7 @@ func TestIdempotentSubmitMends(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t))
 	s := spec()
 	s.Idempotency = "k1"
-	m := &mortal{steps: 1}
+	m := &coretest.Mortal{Steps: 1}
 	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.herd.Store, m}, w.herd.Store, w.herd.Store).Submit(t.Context(), s)
 	require.Error(t, err)
 	require.Empty(t, w.claim(1))

@@ -2,7 +2,6 @@ package intake_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -157,98 +156,71 @@ func (w *world) requireWhole() {
 	coretest.RequireSound(w.t, w.herd.Store)
 }
 
-var errDead = errors.New("the process died")
-
-// mortal lets a process die after so many steps: the last one is done, its
-// answer is lost, and nothing works from then on.
-type mortal struct {
-	mu    sync.Mutex
-	steps int // left to live
-	names []string
-}
-
-func (m *mortal) step(name string, do func() error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.steps <= 0 {
-		return errDead
-	}
-	m.steps--
-	m.names = append(m.names, name)
-	if err := do(); err != nil {
-		return err
-	}
-	if m.steps == 0 {
-		return errDead
-	}
-	return nil
-}
-
 type mortalStore struct {
 	core.ResultStore
-	m *mortal
+	m *coretest.Mortal
 }
 
 func (s mortalStore) Create(ctx context.Context, spec core.Spec) (row core.Row, created bool, err error) {
-	err = s.m.step("create", func() error { row, created, err = s.ResultStore.Create(ctx, spec); return err })
+	err = s.m.Step("create", func() error { row, created, err = s.ResultStore.Create(ctx, spec); return err })
 	return row, created, err
 }
 
 func (s mortalStore) Record(ctx context.Context, r core.Result) (first bool, err error) {
-	err = s.m.step("record "+string(r.State), func() error { first, err = s.ResultStore.Record(ctx, r); return err })
+	err = s.m.Step("record "+string(r.State), func() error { first, err = s.ResultStore.Record(ctx, r); return err })
 	return first, err
 }
 
 func (s mortalStore) Rerun(ctx context.Context, id string, submitted int64) (spec core.Spec, err error) {
-	err = s.m.step("rerun", func() error { spec, err = s.ResultStore.Rerun(ctx, id, submitted); return err })
+	err = s.m.Step("rerun", func() error { spec, err = s.ResultStore.Rerun(ctx, id, submitted); return err })
 	return spec, err
 }
 
 func (s mortalStore) PutPool(ctx context.Context, p core.Pool) error {
-	return s.m.step("put pool", func() error { return s.ResultStore.PutPool(ctx, p) })
+	return s.m.Step("put pool", func() error { return s.ResultStore.PutPool(ctx, p) })
 }
 
 func (s mortalStore) CreateTask(ctx context.Context, t core.Task) (created bool, err error) {
-	err = s.m.step("create task", func() error { created, err = s.ResultStore.CreateTask(ctx, t); return err })
+	err = s.m.Step("create task", func() error { created, err = s.ResultStore.CreateTask(ctx, t); return err })
 	return created, err
 }
 
 type mortalQueue struct {
 	core.Queue
-	m *mortal
+	m *coretest.Mortal
 }
 
 func (q mortalQueue) Enqueue(ctx context.Context, specs []core.Spec) (v []error, err error) {
-	err = q.m.step(fmt.Sprintf("enqueue %d", len(specs)), func() error { v, err = q.Queue.Enqueue(ctx, specs); return err })
+	err = q.m.Step(fmt.Sprintf("enqueue %d", len(specs)), func() error { v, err = q.Queue.Enqueue(ctx, specs); return err })
 	return v, err
 }
 
 func (q mortalQueue) Cancel(ctx context.Context, key, by string, scope core.CancelScope) (p core.Place, err error) {
-	err = q.m.step("mark", func() error { p, err = q.Queue.Cancel(ctx, key, by, scope); return err })
+	err = q.m.Step("mark", func() error { p, err = q.Queue.Cancel(ctx, key, by, scope); return err })
 	return p, err
 }
 
 func (q mortalQueue) Withdraw(ctx context.Context, key string) (was bool, err error) {
-	err = q.m.step("withdraw", func() error { was, err = q.Queue.Withdraw(ctx, key); return err })
+	err = q.m.Step("withdraw", func() error { was, err = q.Queue.Withdraw(ctx, key); return err })
 	return was, err
 }
 
 type mortalPools struct {
 	core.Pools
-	m *mortal
+	m *coretest.Mortal
 }
 
 func (p mortalPools) SetPool(ctx context.Context, pool core.Pool) error {
-	return p.m.step("set pool", func() error { return p.Pools.SetPool(ctx, pool) })
+	return p.m.Step("set pool", func() error { return p.Pools.SetPool(ctx, pool) })
 }
 
 type mortalTasks struct {
 	core.Tasks
-	m *mortal
+	m *coretest.Mortal
 }
 
 func (t mortalTasks) EnqueueTask(ctx context.Context, task core.Task) error {
-	return t.m.step("enqueue task", func() error { return t.Tasks.EnqueueTask(ctx, task) })
+	return t.m.Step("enqueue task", func() error { return t.Tasks.EnqueueTask(ctx, task) })
 }
 
 // dies runs do in processes that die after one step, two steps, … until one
@@ -257,11 +229,11 @@ func dies(t *testing.T, prepare func(w *world), do func(w *world, in *intake.Int
 	for n := 0; ; n++ {
 		w := newWorld(t, coretest.Mini(t))
 		prepare(w)
-		m := &mortal{steps: n}
+		m := &coretest.Mortal{Steps: n}
 		in := w.intake(mortalStore{w.store, m}, mortalQueue{w.herd.Store, m}, mortalPools{w.herd.Store, m}, mortalTasks{w.herd.Store, m})
 		err := do(w, in)
-		check(w, m.names)
-		if len(m.names) < n {
+		check(w, m.Names)
+		if len(m.Names) < n {
 			require.NoError(t, err)
 			require.Greater(t, n, 1)
 			return

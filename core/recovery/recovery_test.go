@@ -71,10 +71,10 @@ func TestCrashAfterEveryStep(t *testing.T) {
 		w := newWorld(t, coretest.Mini(t))
 		w.fill()
 		w.late(w.herd.Runner)
-		m := &mortal{steps: n}
+		m := &coretest.Mortal{Steps: n}
 		_, err := recovery.Reap(t.Context(), mortalOwners{w.herd.Store, m}, mortalStore{w.store, m}, by, recovery.Options{})
-		if len(m.names) == n {
-			require.Error(t, err, "after %v", m.names)
+		if len(m.Names) == n {
+			require.Error(t, err, "after %v", m.Names)
 		}
 		if n%2 == 0 { // it is another reaper who goes on, or the owner itself
 			_, err = w.reap()
@@ -85,7 +85,7 @@ func TestCrashAfterEveryStep(t *testing.T) {
 			require.NoError(t, err)
 		}
 		w.requireSettled()
-		if len(m.names) < n {
+		if len(m.Names) < n {
 			require.Greater(t, n, 10)
 			return
 		}

@@ -2,11 +2,9 @@ package recovery_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -170,56 +168,29 @@ func (w *world) requireSettled() {
 	require.Equal(w.t, core.BlameNone, row.Result.Blame)
 }
 
-var errDead = errors.New("the process died")
-
-// mortal lets a process die after so many steps: the last one is done, its
-// answer is lost, and nothing works from then on.
-type mortal struct {
-	mu    sync.Mutex
-	steps int // left to live
-	names []string
-}
-
-func (m *mortal) step(name string, do func() error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.steps <= 0 {
-		return errDead
-	}
-	m.steps--
-	m.names = append(m.names, name)
-	if err := do(); err != nil {
-		return err
-	}
-	if m.steps == 0 {
-		return errDead
-	}
-	return nil
-}
-
 type mortalStore struct {
 	core.ResultStore
-	m *mortal
+	m *coretest.Mortal
 }
 
 func (s mortalStore) Record(ctx context.Context, r core.Result) (first bool, err error) {
-	err = s.m.step(fmt.Sprintf("record %s %s", r.ID, r.State), func() error { first, err = s.ResultStore.Record(ctx, r); return err })
+	err = s.m.Step(fmt.Sprintf("record %s %s", r.ID, r.State), func() error { first, err = s.ResultStore.Record(ctx, r); return err })
 	return first, err
 }
 
 type mortalOwners struct {
 	core.Owners
-	m *mortal
+	m *coretest.Mortal
 }
 
 func (o mortalOwners) Fence(ctx context.Context, owner string, by time.Duration) (epoch int64, err error) {
-	err = o.m.step("fence "+owner, func() error { epoch, err = o.Owners.Fence(ctx, owner, by); return err })
+	err = o.m.Step("fence "+owner, func() error { epoch, err = o.Owners.Fence(ctx, owner, by); return err })
 	return epoch, err
 }
 
 func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (n int, err error) {
 	for _, it := range items { // one by one, so that it can die between two
-		err = o.m.step("settle "+it.Key, func() error {
+		err = o.m.Step("settle "+it.Key, func() error {
 			one, err := o.Owners.Settle(ctx, owner, epoch, []core.Settlement{it})
 			n += one
 			return err
@@ -232,7 +203,7 @@ func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, ite
 }
 
 func (o mortalOwners) Forget(ctx context.Context, owner string, epoch int64) error {
-	return o.m.step("forget "+owner, func() error { return o.Owners.Forget(ctx, owner, epoch) })
+	return o.m.Step("forget "+owner, func() error { return o.Owners.Forget(ctx, owner, epoch) })
 }
 
 func (w *world) reap() (recovery.Report, error) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"drover/core"
@@ -47,7 +48,8 @@ func Start(ctx context.Context, settings ...string) (*Server, error) {
 	}
 	s := &Server{Socket: filepath.Join(dir, "redis.sock")}
 	args := append([]string{"-c", guardScript, path, s.Socket, dir}, settings...)
-	s.guard = exec.Command("/bin/sh", args...) //nolint:noctx // it outlives ctx
+	s.guard = exec.Command("/bin/sh", args...)                //nolint:noctx // it outlives ctx
+	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // who kills our group leaves it to clean up
 	if s.life, err = s.guard.StdinPipe(); err == nil {
 		err = s.guard.Start()
 	}

@@ -68,7 +68,7 @@ func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
 	}
 	return core.Exchanged{
 		Finished: verdicts(str(f[0]), len(x.Finish)), Claims: claims, Slots: int(num(f[1])),
-		Cancelled: strs(any(stop)), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
+		Cancelled: byWhom(any(stop)), Draining: num(f[2]) == 1, Ready: num(f[3]) == 1,
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -33,6 +34,11 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 		h.State, h.Drain, h.Epoch = core.HostState(f["state"]), f["drain"] == "1", num(f["epoch"])
 		h.CPU, h.Memory = int(num(f["cpu"])), num(f["memory"])
 		h.Ready = f["incarnation"] == s.incarnation()
+		if text := f["broken"]; text != "" && h.State != core.HostDown { // down, nobody tries any more
+			if err := json.Unmarshal([]byte(text), &h.Broken); err != nil {
+				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the broken pools of host %s is not readable", h.Name)
+			}
+		}
 		for _, o := range owners {
 			if o.Host == h.Name {
 				h.Owners = append(h.Owners, o.Name)

@@ -19,7 +19,7 @@ import (
 // bugs are breaks of the scripts that the model must notice: a text of the assembled
 // scripts, and what stands there instead.
 var bugs = map[string][2]string{
-	"a token is not looked at":                  {`'|' .. token .. '|', 1, true) if not at`, `'|', 1, true) if not at`},
+	"a token is not looked at":                  {`mark, 1, true) if not at`, `'|', 1, true) if not at`},
 	"an epoch is not looked at":                 {"local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')\nif mine[1] ~= epoch then", "local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')\nif false then"},
 	"a repeated call acts again":                {"local again, since = seq == last, clock", "local again, since = false, clock"},
 	"a host claims before it reconciled":        {"(want > 0 or passes_on) and ready and", "(want > 0 or passes_on) and"},
@@ -42,12 +42,12 @@ var bugs = map[string][2]string{
 	"two requests get one VM":                   {"fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. tail", "fields[2 * i - 1], fields[2 * i] = keys[i], got[1] .. tail"},
 	"a drained host claims":                     {"ready and not draining then", "ready then"},
 	"a paused pool is claimed from":             {"if its_pool and its_pool[1] ~= '1' then", "if its_pool then"},
-	"an ended request is queued again":          {"elseif ended[i + 1] then", "elseif false then"},
+	"an ended request is queued again":          {"elseif ended[i + 1] == 1 then", "elseif false then"},
 	"a fenced owner beats itself back":          {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal its =", "local its ="},
 	"an owner that is alive is fenced":          {"if clock - tonumber(due) < tonumber(ARGV[2]) then", "if false then"},
 	"a host with a live owner goes down":        {"if state ~= 'suspect' or clock - due < tonumber(ARGV[2]) then", "if state ~= 'suspect' then"},
 	"a proof of life does not tell of a cancel": {"cancelled(owner),\n  its[2] == ARGV[5]", "{},\n  its[2] == ARGV[5]"},
-	"a zombie settles":                          {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal items = {}", "local items = {}"},
+	"a zombie settles":                          {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal verdicts, moved = settle(", "local verdicts, moved = settle("},
 	"a zombie makes VMs clean":                  {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase", "local moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase"},
 	"a retry forgets that it is to stop":        {"redis.call('HINCRBY', K_attempts, key, 1)", "redis.call('HINCRBY', K_attempts, key, 1) redis.call('HDEL', K_cancels, key)"},
 	"one bad token holds back the others":       {"verdict[i] = '0' else", "verdict[i] = '0' break else"},

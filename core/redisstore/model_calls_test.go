@@ -185,8 +185,8 @@ func (m *model) checkMoves(c *call) {
 	}
 }
 
-// items are what a call ends, by key and token: the first of each counts.
-func (c *call) items() map[[2]string]string {
+// endings are what a call ends, as key, token and outcome each.
+func (c *call) endings() [][3]string {
 	at := len(c.args)
 	switch c.name {
 	case "exchange":
@@ -194,11 +194,25 @@ func (c *call) items() map[[2]string]string {
 	case "settle":
 		at = 4
 	}
+	var ends [][3]string
+	for at+2 < len(c.args) {
+		first := at + 3
+		next := first + int(c.num(at+2))
+		for _, key := range c.args[first:next] {
+			ends = append(ends, [3]string{key, c.args[at], c.args[at+1]})
+		}
+		at = next
+	}
+	return ends
+}
+
+// items are the endings by key and token: the first of each counts.
+func (c *call) items() map[[2]string]string {
 	ends := make(map[[2]string]string)
-	for ; at+2 < len(c.args); at += 3 {
-		id := [2]string{c.args[at], c.args[at+1]}
+	for _, e := range c.endings() {
+		id := [2]string{e[0], e[1]}
 		if _, again := ends[id]; !again {
-			ends[id] = c.args[at+2]
+			ends[id] = e[2]
 		}
 	}
 	return ends
@@ -315,11 +329,15 @@ func (m *model) checkCancels(c *call) {
 			m.fail("%s forgot that %s is to stop", c.name, key)
 		}
 	}
-	at := map[string]int{"exchange": 4, "beat": 2}[c.name]
-	if c.err != nil || at == 0 {
+	var told []any
+	switch {
+	case c.err == nil && c.name == "exchange" && c.num(7) > 0:
+		told = c.reply[8 : 8+c.reply[6].(int64)]
+	case c.err == nil && c.name == "beat":
+		told, _ = c.reply[2].([]any)
+	default:
 		return
 	}
-	told, _ := c.reply[at].([]any)
 	for id := range c.after.Slots {
 		if _, stop := cancels[id[1]]; stop && id[0] == c.args[0] && !slices.Contains(told, any(id[1])) {
 			m.fail("%s does not tell %s that %s is to stop", c.name, c.args[0], id[1])
@@ -341,12 +359,13 @@ func (m *model) checkExchange(c *call) {
 	m.acted[lane] = seq
 	owner, host := c.args[0], c.before.Hash("host", c.args[1])
 	verdicts := redisstore.Text(c.reply[0])
-	if want := (len(c.args) - 11 - int(c.num(9))) / 3; len(verdicts) != want {
+	ends := c.endings()
+	if want := int(c.num(10)); len(ends) != want || len(verdicts) != want {
 		m.fail("%d ends have the answers %q", want, verdicts)
 	}
 	seen := make(map[string]bool)
-	for i, at := 0, 11+int(c.num(9)); at+2 < len(c.args); i, at = i+1, at+3 {
-		key, token := c.args[at], c.args[at+1]
+	for i, e := range ends {
+		key, token := e[0], e[1]
 		mine := c.before.Slots[[2]string{owner, key}].Token == token && !seen[key]
 		if seen[key] = seen[key] || mine; mine != (verdicts[i] == '1') {
 			m.fail("the end of %s under %s is answered %c, and %s holds %+v", key, token, verdicts[i], owner, c.before.Slots[[2]string{owner, key}])

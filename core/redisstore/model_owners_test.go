@@ -186,6 +186,9 @@ func (r *runner) newCall(l *lane) core.Exchange {
 	if r.chance("other order", 2) {
 		slices.Reverse(call.Pools)
 	}
+	if r.chance("no proof of life", 2) {
+		call.Beat = 0
+	}
 	r.base += 1 + int64(call.Want)
 	for _, id := range sortedKeys(r.held) {
 		w := r.held[id]
@@ -283,10 +286,10 @@ func (r *runner) answered(call core.Exchange, x core.Exchanged) {
 	r.cancelled(x.Cancelled)
 }
 
-func (r *runner) cancelled(keys []string) {
+func (r *runner) cancelled(by map[string]string) {
 	for id, w := range r.held {
-		if slices.Contains(keys, w.Key) && w.Cancelled == "" {
-			w.Cancelled = "somebody"
+		if who := by[w.Key]; who != "" && w.Cancelled == "" {
+			w.Cancelled = who
 			r.held[id] = w
 		}
 	}

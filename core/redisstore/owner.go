@@ -66,7 +66,7 @@ func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.D
 	if len(f) != 4 {
 		return core.Beat{}, core.Errorf(core.CodeInternal, owner, "the beat script answered %d parts", len(f))
 	}
-	return core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: strs(f[2]), Ready: num(f[3]) == 1}, nil
+	return core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: byWhom(f[2]), Ready: num(f[3]) == 1}, nil
 }
 
 // Held implements core.Owners.

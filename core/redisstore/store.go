@@ -248,6 +248,16 @@ func num(v any) int64 {
 	return 0
 }
 
+// byWhom reads {key, who, ...}.
+func byWhom(reply any) map[string]string {
+	l := list(reply)
+	out := make(map[string]string, len(l)/2)
+	for i := 0; i+1 < len(l); i += 2 {
+		out[str(l[i])] = str(l[i+1])
+	}
+	return out
+}
+
 func strs(reply any) []string {
 	l := list(reply)
 	out := make([]string, len(l))

@@ -134,6 +134,20 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2]))}, nil
 }
 
+// Broken implements core.VMs.
+func (s *Store) Broken(ctx context.Context, owner string, epoch int64, host string, pools map[string]string) error {
+	text := ""
+	if len(pools) > 0 {
+		b, err := json.Marshal(pools)
+		if err != nil {
+			return core.Wrap(err, core.CodeInternal, host, "the broken pools of host %s cannot be written down", host)
+		}
+		text = string(b)
+	}
+	_, err := s.run(ctx, "vm_broken", host, owner, epoch, host, text)
+	return err
+}
+
 // WaitWork implements core.VMs.
 func (s *Store) WaitWork(ctx context.Context, host string, poll time.Duration) error {
 	return s.await(ctx, poll, "", s.space.Key("factory_bell", host))

@@ -214,6 +214,24 @@ func TestReconcileBounds(t *testing.T) {
 	})
 }
 
+func TestBrokenPoolsOfAHost(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		require.Empty(t, x.host(t, "h1").Broken)
+		for _, broken := range []map[string]string{
+			{"p1": "no \"image\" | there", "p2": "no room"},
+			{"p2": "no room"},
+			nil,
+		} {
+			require.NoError(t, x.Store.Broken(ctx, x.Factory, x.Made, "h1", broken))
+			require.Equal(t, broken, x.host(t, "h1").Broken)
+		}
+		refused(t, x.Store.Broken(ctx, x.Factory, x.Made-1, "h1", map[string]string{"p1": "said by a zombie"}), core.CodeFenced)
+		require.Empty(t, x.host(t, "h1").Broken)
+	})
+}
+
 func TestManyVMs(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -24,7 +24,11 @@ func Open(ctx context.Context, url string) (core.ResultStore, error) {
 	scheme, path, ok := strings.Cut(url, "://")
 	switch {
 	case ok && scheme == "sqlite":
-		return sqlite.Open(ctx, path, sqlite.Options{})
+		s, err := sqlite.Open(ctx, path, sqlite.Options{})
+		if err != nil {
+			return nil, err // a nil *Store would be no nil
+		}
+		return s, nil
 	case ok && (scheme == "mongodb" || scheme == "mongodb+srv"):
 		return nil, core.Errorf(core.CodeInvalid, scheme,
 			"a result store on MongoDB is not built yet in this version: use %s", strings.Join(Schemes(), ", "))

@@ -26,8 +26,11 @@ func TestOpen(t *testing.T) {
 		"sqlite://":                   "sqlite://PATH",
 		"sqlite:///nowhere/at/all.db": "does not exist",
 	} {
-		_, err := resultstore.Open(t.Context(), url)
+		s, err := resultstore.Open(t.Context(), url)
 		require.ErrorContains(t, err, text, url)
+		if s != nil { // a nil *Store would be no nil either
+			t.Errorf("%s opened %T", url, s)
+		}
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err), url)
 		require.NotContains(t, err.Error(), "secret")
 	}

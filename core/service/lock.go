@@ -16,6 +16,9 @@ import (
 // it when the process dies, however it dies.
 type Lock struct{ file *flock.Flock }
 
+// LockPath is the file of the lock called name in the folder dir.
+func LockPath(dir, name string) string { return filepath.Join(dir, name+".lock") }
+
 // TakeLock takes the lock called name in the folder dir, which it makes if it
 // must. Returns BUSY, with the holder's process id in the sentence, if a living
 // process has it, and UNAVAILABLE if the folder cannot be used.
@@ -26,7 +29,7 @@ func TakeLock(dir, name string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the folder %s for locks cannot be made", dir)
 	}
-	path := filepath.Join(dir, name+".lock")
+	path := LockPath(dir, name)
 	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 	switch ok, err := file.TryLock(); {
 	case err != nil:
@@ -53,6 +56,17 @@ func TakeNumber(dir string, role core.Role, most int) (int, *Lock, error) {
 		}
 	}
 	return 0, nil, core.Errorf(core.CodeBusy, string(role), "%d processes of the role %s run on this host already", most, role)
+}
+
+// Stands reports whether the lock's file is still at its place: false once another
+// process moved it away to have the lock itself.
+func (l *Lock) Stands() bool {
+	held, err := l.file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(l.file.Path())
+	return err == nil && os.SameFile(held, there)
 }
 
 // Release frees the lock. Its file stays, because removing it would race with

@@ -31,6 +31,16 @@ func TestLockHasOneHolder(t *testing.T) {
 	l.Release()
 	l, err = service.TakeLock(dir, "vmfactory")
 	require.NoError(t, err)
+	require.True(t, l.Stands())
+	require.NoError(t, os.Rename(service.LockPath(dir, "vmfactory"), service.LockPath(dir, "evicted")))
+	require.False(t, l.Stands())
+	heir, err := service.TakeLock(dir, "vmfactory")
+	require.NoError(t, err)
+	require.False(t, l.Stands(), "the heir's stands there")
+	require.True(t, heir.Stands())
+	_, err = service.TakeLock(dir, "evicted")
+	require.Equal(t, core.CodeBusy, core.CodeOf(err))
+	heir.Release()
 	l.Release()
 }
 

@@ -1,7 +1,7 @@
 -- Prove an owner's life. A fenced owner cannot: its epoch is over.
 -- ARGV    1 owner, 2 epoch, 3 ms until the next proof of life, 4 host,
 --         5 incarnation of Redis
--- RETURN  {slots held, draining, {cancelled key, ...}, ready}
+-- RETURN  {slots held, draining, {cancelled key, who, ...}, ready}
 -- REFUSE  FENCED
 -- MOVES   -
 -- REPEAT  proves it again

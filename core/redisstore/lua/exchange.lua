@@ -3,9 +3,9 @@
 --         8 ms until the next proof of life, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
 --         token, outcome, count, key, ...
--- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, number of
---         cancelled keys, attempts or cancels follow (0: no), then in one row, because a
---         table in a table costs: cancelled keys, claimed keys, their VMs, their specs and,
+-- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, twice
+--         the number of cancelled keys, attempts or cancels follow (0: no), then in one row, because a
+--         table in a table costs: cancelled keys with who asked, claimed keys, their VMs, their specs and,
 --         if they follow, their attempts and who cancelled them}; no spec: it is gone again;
 --         slots -1 and no cancelled keys where the call is no proof of life
 -- REFUSE  FENCED STALE

@@ -1,4 +1,4 @@
--- What an owner holds that somebody asked to stop.
+-- What an owner holds that somebody asked to stop, each with who asked.
 local function cancelled(owner)
   local out = {}
   if redis.call('EXISTS', K.cancels) == 0 then
@@ -10,6 +10,7 @@ local function cancelled(owner)
     for i = 1, #marks do
       if marks[i] then
         out[#out + 1] = keys[first + i - 1]
+        out[#out + 1] = marks[i]
       end
     end
   end

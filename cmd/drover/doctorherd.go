@@ -1,0 +1,92 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// owners looks at who does the work.
+func (f *findings) owners(ctx context.Context, h *herd) error {
+	owners, err := h.redis.ListOwners(ctx)
+	if err != nil {
+		return err
+	}
+	roles, versions := map[core.Role]int{}, map[string]bool{}
+	for _, o := range owners {
+		roles[o.Role]++
+		versions[o.Version] = true
+		if o.Late {
+			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its proof of life is late")
+		}
+	}
+	for _, need := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
+		if roles[need] == 0 {
+			f.fail(string(need), "start one: drover "+string(need)+", or drover up", "none is running")
+		}
+	}
+	if len(versions) > 1 {
+		f.warn("versions", "upgrade all components", "components of %d versions are running", len(versions))
+	}
+	return nil
+}
+
+// hosts looks at whether they take work.
+func (f *findings) hosts(ctx context.Context, h *herd) error {
+	hosts, err := h.redis.ListHosts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, host := range hosts {
+		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
+		for _, pool := range slices.Sorted(maps.Keys(host.Broken)) {
+			f.fail(about, "mend that; its vmfactory tries again by itself, and its log says more", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
+		}
+		switch {
+		case host.State != core.HostUp:
+			f.warn(about, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
+		case late > 2*h.cfg.Down:
+			f.warn(about, "start an overseer, or do its work once: drover overseer --once",
+				"its proof of life is late by %s, and no overseer has judged it", late.Round(time.Second))
+		case !host.Ready:
+			f.warn(about, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
+		case host.Drain:
+			f.warn(about, "drover host undrain "+host.Name, "is drained")
+		default:
+			f.ok(about, "up; VMs: %s", cmp.Or(counts(host.VMs), "none"))
+		}
+	}
+	return nil
+}
+
+// pools looks at what waits although it need not.
+func (f *findings) pools(ctx context.Context, h *herd) error {
+	pools, err := h.redis.ListPools(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, err := h.redis.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pools {
+		if !p.Paused {
+			continue
+		}
+		n := 0
+		for _, q := range waiting {
+			if q.Pool == p.Name {
+				n += q.Waiting
+			}
+		}
+		f.warn("pool "+p.Name, "drover pool set --paused=false "+p.Name, "is paused, and %d requests wait", n)
+	}
+	if len(pools) == 0 {
+		f.warn("pools", "drover pool set "+defaultPool, "there is none, so nothing can be submitted")
+	}
+	return nil
+}

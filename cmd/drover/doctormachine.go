@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"drover/core"
+	"drover/core/config"
+	"drover/core/guest/wire"
+	"drover/vmfactory"
+)
+
+// machine looks at what this machine can do as a host.
+func (f *findings) machine(ctx context.Context, cfg *config.Config) error {
+	provider, err := newProvider(cfg, true)
+	if err != nil {
+		return err
+	}
+	if err := provider.Ready(ctx); err != nil {
+		f.fail("provider "+provider.Name(), "", "cannot make VMs on this machine: %v", err)
+		return provider.Close()
+	}
+	f.ok("provider "+provider.Name(), "can make VMs on this machine")
+	for _, l := range provider.Limits() {
+		f.limit(l)
+	}
+	f.kernel(os.ReadFile)
+	return provider.Close()
+}
+
+func (f *findings) limit(l vmfactory.Limit) {
+	about := "limit on " + l.Name
+	switch {
+	case l.HeldBy == "":
+		f.warn(about, l.Note, "nothing holds it here")
+	case l.Name == core.LimitMemory && l.HeldBy == wire.HeldByWatchdog:
+		f.warn(about, l.Note, "held by %s, which can be outrun for a moment: good enough for mistakes, not for hostile code", l.HeldBy)
+	default:
+		f.ok(about, "held by %s%s", l.HeldBy, prefixed("; ", l.Note))
+	}
+}
+
+// kernel looks at settings of the host's kernel that no VM can change for itself.
+func (f *findings) kernel(read func(path string) ([]byte, error)) {
+	scope, err := read("/proc/sys/kernel/yama/ptrace_scope")
+	switch {
+	case err != nil:
+		f.warn("ptrace", "use a kernel with the Yama security module, and sysctl kernel.yama.ptrace_scope=1",
+			"this kernel has no ptrace_scope: a submission can read the memory of its harness, which runs as the same user")
+	case strings.TrimSpace(string(scope)) == "0":
+		f.warn("ptrace", "sysctl kernel.yama.ptrace_scope=1",
+			"ptrace_scope is 0: a submission can read the memory of its harness, which runs as the same user")
+	default:
+		f.ok("ptrace", "a submission cannot read the memory of its harness")
+	}
+	pattern, err := read("/proc/sys/kernel/core_pattern")
+	if program, piped := strings.CutPrefix(strings.TrimSpace(string(pattern)), "|"); err == nil && piped {
+		program, _, _ = strings.Cut(program, " ")
+		f.warn("core dumps", "sysctl kernel.core_pattern=core",
+			"the kernel starts %s on this host for every job that crashes, whatever the job's limits", program)
+	}
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}

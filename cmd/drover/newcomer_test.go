@@ -1,0 +1,319 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/guest/wire"
+	"drover/vmfactory"
+)
+
+// What a newcomer types wrongly is refused with the right code and a way on, and
+// never with a page of help.
+func TestBadInputIsRefusedInOneSentence(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("DROVER_DATA", filepath.Join(dir, "missing"))
+	t.Setenv("DROVER_REDIS", "")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	for _, test := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"nosuch", exitUsage, `drover has no command "nosuch"`},
+		{"runn", exitUsage, `Did you mean "run"?`},
+		{"request lst", exitUsage, `Did you mean "list"?`},
+		{"request nosuch", exitUsage, "See drover request --help"},
+		{"--nosuch", exitUsage, "see drover --help"},
+		{"pool set --nosuch", exitUsage, "see drover pool set --help"},
+		{"up now", exitUsage, `drover up takes no argument "now"`},
+		{"submit", exitUsage, "drover submit [flags] --harness DIR --submission PATH"},
+		{"submit --harness x", exitUsage, "drover submit [flags] --harness DIR --submission PATH"},
+		{"run", exitUsage, "no command to run"},
+		{"run -- true", exitNoHerd, "Start one with: drover up"},
+		{"request list", exitNoHerd, "no such file or directory.\nStart one"},
+		{"--config /no/such/file pool list", exitUsage, "/no/such/file"},
+		{"up --data " + filepath.Join(dir, "file", "below"), exitNoHerd, "cannot be made"},
+		{"testrunner --slots 0", exitUsage, "slots"},
+		{"testrunner --pools a,,b", exitUsage, "pools"},
+		{"request show --redis nowhere x", exitUsage, "it is not a URL"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(context.Background(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
+			require.Equal(t, test.code, code, errs.String())
+			require.Contains(t, errs.String(), test.want)
+			require.Empty(t, out.String())
+			require.True(t, strings.HasPrefix(errs.String(), "drover: "), errs.String())
+			require.LessOrEqual(t, strings.Count(errs.String(), "\n"), 4, errs.String())
+		})
+	}
+}
+
+func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
+	h, up := newUpHerd(t)
+	for _, test := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"host drain nowhere", exitNotFound, "no host nowhere: see drover host list"},
+		{"host forget nowhere", exitNotFound, "no host nowhere: see drover host list"},
+		{"host forget h1", exitRefused, "stop its components"},
+		{"vm list --on No!", exitUsage, "host"},
+		{"request list --before No!", exitUsage, "request id"},
+		{"request list --pool No!", exitUsage, "pool"},
+		{"request output nobody", exitNotFound, "drover request list"},
+		{"run --memory 0 -- true", exitUsage, "above 0"},
+		{"run --memory -5MiB -- true", exitUsage, "64MiB"},
+		{"run --timeout -5s -- true", exitUsage, "above 0"},
+		{"run --store sqlite:///no/such/folder/x.db -- true", exitUsage, "/no/such/folder"},
+	} {
+		_, errs, code := h.run(strings.Fields(test.args)...)
+		require.Equal(t, test.code, code, "%s: %s", test.args, errs)
+		require.Contains(t, errs, test.want, test.args)
+	}
+	out, _, code := h.run("vm", "list", "--on", "nowhere")
+	require.Zero(t, code)
+	require.Contains(t, out, "no VMs on host nowhere")
+	up.stop()
+	h.requireNothingLeft()
+}
+
+func TestComponentMakesItsDataFolder(t *testing.T) {
+	h := newTestHerd(t)
+	data := filepath.Join(h.cfg.Data, "not", "there", "yet")
+	p := h.start("taskrunner", "--data", data)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(data, "drover.db"))
+		return err == nil && strings.Contains(p.said(), "registered")
+	}, patience, 10*time.Millisecond)
+	p.stop()
+}
+
+func TestItIsSaidWhyARequestWaits(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	ctx := context.Background()
+	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
+	require.NoError(t, err)
+	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec), "no vmfactory is running")
+
+	pool := core.DefaultPool("default")
+	pool.Paused = true
+	require.NoError(t, h.herd.intake.SetPool(ctx, pool))
+	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec), "is paused")
+	said := make(chan string, 1)
+	f := newFollower(h.herd, row)
+	f.notice, f.wonder = func(text string) { said <- text }, time.Nanosecond
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() {
+		_, err := f.follow(ctx)
+		done <- err
+	}()
+	require.Contains(t, <-said, "is paused")
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+
+	_, errs, code := h.run("doctor")
+	require.Equal(t, exitFault, code, errs)
+	out, _, _ := h.run("doctor")
+	require.Contains(t, out, "is paused, and 1 requests wait")
+}
+
+func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	ctx := context.Background()
+	odd := core.DefaultPool("odd")
+	odd.Provider = "other"
+	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
+	factory, runner := h.start("vmfactory"), h.start("testrunner")
+	const why = "provider other is not set up on this host"
+	require.Eventually(t, func() bool {
+		out, _, _ := h.run("pool", "show", "odd")
+		return strings.Contains(out, "broken on h1") && strings.Contains(out, why)
+	}, patience, 50*time.Millisecond)
+	out, _, code := h.run("doctor", "--json")
+	require.Equal(t, exitFault, code)
+	require.Contains(t, out, "cannot make VMs of pool odd: "+why)
+	require.NotContains(t, out, "of pool default")
+	out, _, code = h.run("host", "list")
+	require.Zero(t, code)
+	require.Contains(t, out, "cannot make VMs of odd")
+	require.Contains(t, h.herd.whyWaiting(ctx, core.Spec{ID: "x", Generation: 1, Pool: "odd"}), why)
+	odd.Provider = "local"
+	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
+	_, errs, code := h.run("run", "--pool", "odd", "--", "true")
+	require.Zero(t, code, errs)
+	require.Eventually(t, func() bool {
+		out, _, _ := h.run("pool", "show", "odd")
+		return !strings.Contains(out, "broken")
+	}, patience, 50*time.Millisecond)
+	runner.stop()
+	factory.stop()
+	h.requireNothingLeft()
+}
+
+func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
+	h, up := newUpHerd(t)
+	cmd := exec.Command(h.path, "run", "--", "sh", "-c", "while echo y; do sleep 0.01; done")
+	cmd.Env = h.env
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exitSignal+int(syscall.SIGPIPE), cmd.ProcessState.ExitCode())
+	h.awaitLeft(0)
+	rows, err := h.herd.store.List(context.Background(), core.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, core.RequestCancelled, rows[0].State)
+	up.stop()
+	h.requireNothingLeft()
+}
+
+// A terminal gets no control sequence of the job's, unless one asks for it.
+func TestUntrustedOutputOnATerminal(t *testing.T) {
+	h, up := newUpHerd(t)
+	evil := []string{"sh", "-c", `printf 'red \033[31m\n'; printf 'title \033]0;x\a\n' >&2`}
+	piped, errs, code := h.run(append([]string{"run", "--"}, evil...)...)
+	require.Zero(t, code)
+	require.Equal(t, "red \x1b[31m\n", piped, "a pipe gets what the job wrote")
+	require.Equal(t, "title \x1b]0;x\a\n", errs)
+	rows, err := h.herd.store.List(context.Background(), core.Filter{})
+	require.NoError(t, err)
+	id := rows[0].Spec.ID
+	for _, test := range []struct {
+		args []string
+		raw  bool
+	}{
+		{append([]string{"run", "--"}, evil...), false},
+		{append([]string{"run", "--raw", "--"}, evil...), true},
+		{[]string{"request", "output", id}, false},
+		{[]string{"request", "output", "--raw", id}, true},
+		{[]string{"request", "output", "--json", id}, false},
+	} {
+		shown := h.onTerminal(test.args...)
+		require.Contains(t, shown, "red", test.args)
+		require.Equal(t, test.raw, strings.Contains(shown, "\x1b[31m"), "%v: %q", test.args, shown)
+		require.Equal(t, test.raw, strings.Contains(shown, "\a"), "%v: %q", test.args, shown)
+	}
+	up.stop()
+	h.requireNothingLeft()
+}
+
+// onTerminal runs a command on a terminal and returns what that got.
+func (h *testHerd) onTerminal(args ...string) string {
+	h.t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(h.t, err)
+	defer ours.Close()
+	fd := int(ours.Fd())
+	require.NoError(h.t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	require.NoError(h.t, err)
+	peer, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(h.t, err)
+	cmd := exec.Command(h.path, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, peer, peer
+	require.NoError(h.t, cmd.Start())
+	require.NoError(h.t, peer.Close())
+	var shown bytes.Buffer
+	_, err = shown.ReadFrom(ours) // EIO once nobody has the other end
+	var failed *fs.PathError
+	require.ErrorAs(h.t, err, &failed)
+	require.NoError(h.t, cmd.Wait())
+	return shown.String()
+}
+
+// What a killed program left in the folder for temporary files, the next one removes.
+func TestKilledEmbeddedHerdIsSwept(t *testing.T) {
+	h := newTestHerd(t)
+	top := t.TempDir()
+	h.env = append(h.env, "TMPDIR="+top)
+	left := func() []string {
+		found, err := filepath.Glob(filepath.Join(top, "drover-*"))
+		require.NoError(t, err)
+		return found
+	}
+	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		p := h.start("run", "--embedded", "--", "sh", "-c", "echo begun; sleep 3600")
+		require.Eventually(t, func() bool { return strings.Contains(p.said(), "begun") }, patience, 5*time.Millisecond)
+		require.Len(t, left(), 1, "only its own")
+		p.signal(end)
+		p.await()
+		if end == syscall.SIGKILL {
+			require.Len(t, left(), 1)
+			continue
+		}
+		require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+		require.Empty(t, left(), "%s: %s", end, p.said())
+	}
+	p := h.start("demo")
+	require.Eventually(t, func() bool { return strings.Contains(p.said(), "submissions") }, patience, time.Millisecond)
+	p.signal(syscall.SIGINT)
+	p.await()
+	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+	require.NotContains(t, p.said(), "context canceled")
+	require.Empty(t, left())
+}
+
+func TestDoctorKnowsWhatIsNotForHostileCode(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		scope, pattern string
+		levels         map[string]string
+	}{
+		{"1\n", "core\n", map[string]string{"ptrace": findingOK}},
+		{"2\n", "/var/core.%p\n", map[string]string{"ptrace": findingOK}},
+		{"0\n", "|/usr/lib/systemd/systemd-coredump %P %u\n", map[string]string{"ptrace": findingWarn, "core dumps": findingWarn}},
+		{"", "", map[string]string{"ptrace": findingWarn}},
+	} {
+		var f findings
+		f.kernel(func(path string) ([]byte, error) {
+			text := test.pattern
+			if strings.Contains(path, "ptrace_scope") {
+				text = test.scope
+			}
+			if text == "" {
+				return nil, errors.New("missing")
+			}
+			return []byte(text), nil
+		})
+		levels := map[string]string{}
+		for _, one := range f {
+			levels[one.About] = one.Level
+			if one.Level == findingWarn {
+				require.Contains(t, one.Mend, "sysctl")
+			}
+		}
+		require.Equal(t, test.levels, levels)
+	}
+	var f findings
+	f.limit(vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByWatchdog, Note: "delegate a cgroup"})
+	f.limit(vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByCgroup})
+	f.limit(vmfactory.Limit{Name: "cpu", Note: "delegate a cgroup"})
+	require.Equal(t, findingWarn, f[0].Level)
+	require.Contains(t, f[0].Text, "not for hostile code")
+	require.Equal(t, "delegate a cgroup", f[0].Mend)
+	require.Equal(t, findingOK, f[1].Level)
+	require.Equal(t, findingWarn, f[2].Level)
+}

@@ -1,0 +1,113 @@
+package service_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/service"
+)
+
+const (
+	scratchPrefix   = "drover-scratch-"
+	scratchVariable = "SCRATCH_TEST"
+)
+
+// makeScratch is what the process does that is killed.
+func makeScratch() {
+	s, err := service.NewScratch(scratchPrefix)
+	if err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, "file"), []byte("text"), 0o600); err != nil {
+		panic(err)
+	}
+	fmt.Println("made", s.Dir)
+	select {}
+}
+
+// makerOf starts this test binary again to make a folder, and returns that and
+// how to kill its process.
+func makerOf(t *testing.T, top string) (dir string, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestScratchOfTheDeadIsRemoved$")
+	cmd.Env = append(os.Environ(), scratchVariable+"=1", "TMPDIR="+top)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	kill = func() {
+		_ = cmd.Process.Kill() // it may be dead already
+		_ = cmd.Wait()
+	}
+	t.Cleanup(kill)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if dir, ok := strings.CutPrefix(lines.Text(), "made "); ok {
+			return dir, kill
+		}
+	}
+	t.Fatal("it made none")
+	return "", nil
+}
+
+func TestScratchOfTheDeadIsRemoved(t *testing.T) {
+	if os.Getenv(scratchVariable) != "" {
+		makeScratch()
+	}
+	top := t.TempDir()
+	t.Setenv("TMPDIR", top)
+	dead, kill := makerOf(t, top)
+	living, _ := makerOf(t, top)
+	require.FileExists(t, filepath.Join(dead, "file"), "nobody sweeps what lives")
+	kill()
+	elsewhere := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "precious"), nil, 0o600))
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(top, scratchPrefix+"link")))
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dead, "link")))
+	require.NoError(t, os.Mkdir(filepath.Join(top, "."+scratchPrefix+"new"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(top, "drover-other-1"), 0o700))
+
+	s, err := service.NewScratch(scratchPrefix)
+	require.NoError(t, err)
+	require.NoDirExists(t, dead)
+	require.FileExists(t, filepath.Join(living, "file"))
+	require.FileExists(t, filepath.Join(elsewhere, "precious"), "links are not followed")
+	require.DirExists(t, filepath.Join(top, "."+scratchPrefix+"new"), "another process is just making it")
+	require.DirExists(t, filepath.Join(top, "drover-other-1"))
+	info, err := os.Stat(s.Dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	require.NoError(t, s.Remove())
+	require.NoDirExists(t, s.Dir)
+}
+
+// Where others can put something else into a folder's place, nothing is swept.
+func TestScratchIsNotSweptWhereOthersCanSwapIt(t *testing.T) {
+	top := t.TempDir()
+	t.Setenv("TMPDIR", top)
+	dead, kill := makerOf(t, top)
+	kill()
+	require.NoError(t, os.Chmod(top, 0o777))
+	s, err := service.NewScratch(scratchPrefix)
+	require.NoError(t, err)
+	require.NoError(t, s.Remove())
+	require.DirExists(t, dead)
+	require.NoError(t, os.Chmod(top, 0o777|os.ModeSticky))
+	s, err = service.NewScratch(scratchPrefix)
+	require.NoError(t, err)
+	require.NoError(t, s.Remove())
+	require.NoDirExists(t, dead)
+}
+
+func TestScratchSaysWhereItCannotBeMade(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
+	_, err := service.NewScratch(scratchPrefix)
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.ErrorContains(t, err, "TMPDIR")
+}
