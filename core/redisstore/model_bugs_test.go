@@ -66,7 +66,7 @@ func TestModelNoticesBugs(t *testing.T) {
 	for name, bug := range bugs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const most = 60
+			const most = 100 // the rarest needs some fifteen
 			for seed := range uint64(most) {
 				if why := playWith(t, seed, bug); why != "" {
 					t.Logf("in game %d: %.100s", seed+1, why)
