@@ -30,14 +30,8 @@ var settings = []string{
 	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "java*", "perl", "python*", "R", "texmf",
 }
 
-// hidden tell of the host and of other VMs, and are of no use to a job.
-var hidden = []string{
-	"kcore", "keys", "kallsyms", "timer_list", "sched_debug", "sysrq-trigger", "cmdline", "diskstats", "interrupts",
-	"partitions", "sys/kernel/random/boot_id",
-}
-
-// devices are all that a VM has.
-var devices = []string{"null", "zero", "full", "random", "urandom"}
+// devices are all that a VM has, beside zero.
+var devices = []string{"null", "full", "random", "urandom"}
 
 // Bounds of the small places; the large ones have the pool's.
 const (
@@ -117,6 +111,7 @@ type shape struct {
 	host    string // the VM's host name
 	limits  core.Limits
 	oneUser bool
+	watched bool     // memory is held by a watchdog alone
 	cgroups []string // folders of the VM's cgroups on the host
 }
 
@@ -181,12 +176,11 @@ func build(s shape) ([]enter.Step, error) {
 	if !s.oneUser {
 		l.add(enter.Step{Do: enter.IDs, Num: []uint64{agentID, agentID}})
 	}
-	if len(s.cgroups) > 0 {
-		l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP})
-	}
+	l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP}) // in its cgroup by now, whose name is the host's
 	l.add(enter.Step{Do: enter.Hostname, Text: s.host})
 	l.add(enter.Step{Do: enter.Loopback})
 	l.steps, l.folders = append(l.steps, host.steps...), slices.Clone(host.folders)
+	l.zero(s.watched)
 	l.text("/etc/hosts", "127.0.0.1 localhost "+s.host+"\n::1 localhost\n")
 	l.text("/etc/hostname", s.host+"\n")
 	l.writable(s.limits)
@@ -315,7 +309,7 @@ func (l *layout) writable(limits core.Limits) {
 
 func (l *layout) devices() {
 	for _, name := range devices {
-		l.show("/dev/"+name, "/dev/"+name, false, readOnly|unix.MOUNT_ATTR_NOEXEC)
+		l.device(name, name)
 	}
 	for name, to := range map[string]string{
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
@@ -324,23 +318,19 @@ func (l *layout) devices() {
 	}
 }
 
-// proc mounts the VM's own /proc and hides of it what the kernel shows to all.
-func (l *layout) proc() {
-	l.folder("/proc")
-	l.add(enter.Step{
-		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
-	})
-	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
-		l.add(enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
+func (l *layout) device(from, at string) {
+	l.show("/dev/"+from, "/dev/"+at, false, readOnly|unix.MOUNT_ATTR_NOEXEC)
+}
+
+// zero shows /dev/zero. Mapped shared it is memory that may be on no process's
+// account, so where a watchdog over processes holds memory /dev/full stands in:
+// it reads the same, cannot be mapped, and takes no writes.
+func (l *layout) zero(watched bool) {
+	if watched {
+		l.device("full", "zero")
+		return
 	}
-	// What there is to write serves jobs only against limits and each other:
-	// oom_score_adj, mem. The agent's own way to it goes by the mount below.
-	l.add(enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{guest.BadgeFD}})
-	l.add(enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_BIND})
-	l.add(enter.Step{Do: enter.Restrict, Path: "proc", Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC})
-	for _, name := range hidden {
-		l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
-	}
+	l.device("zero", "zero")
 }
 
 // cgroups lets the agent, not user code, read the VM's usage.

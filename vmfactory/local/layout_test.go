@@ -63,6 +63,22 @@ func TestLayoutBoundsPlaces(t *testing.T) {
 	assert.Contains(t, places["/tmp"], "size=1048576,nr_inodes=512", "the root folder, put together there")
 }
 
+// Where a watchdog holds memory, none is to be had by mapping a device.
+func TestLayoutOfZero(t *testing.T) {
+	t.Parallel()
+	for watched, want := range map[bool]string{false: "/dev/zero", true: "/dev/full"} {
+		steps, err := build(shape{host: "vm", limits: core.DefaultPool("p").Limits, watched: watched})
+		require.NoError(t, err)
+		var from []string
+		for _, s := range steps {
+			if s.Path == "dev/zero" && s.Do == enter.Mount {
+				from = append(from, s.From)
+			}
+		}
+		assert.Equal(t, []string{want}, from)
+	}
+}
+
 func TestLayoutMakesFoldersOnce(t *testing.T) {
 	t.Parallel()
 	var l layout

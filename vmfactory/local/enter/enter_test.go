@@ -2,6 +2,8 @@ package enter
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
@@ -117,6 +119,16 @@ func TestCodec(t *testing.T) {
 	})
 }
 
+// An answer says what went wrong in a line, whatever the error is like.
+func TestAnswerIsShort(t *testing.T) {
+	t.Parallel()
+	a := failed(fmt.Errorf("no such thing\nand more: %w", syscall.ENOENT))
+	assert.Equal(t, Answer{Errno: syscall.ENOENT, Text: "no such thing"}, a)
+	a = failed(errors.New(strings.Repeat("x", MaxRequest)))
+	assert.Len(t, a.Text, maxText)
+	assert.Less(t, len(a.encode()), MaxRequest)
+}
+
 func FuzzDecodePlan(f *testing.F) {
 	f.Add(Plan{Steps: []Step{{Do: Say, Text: "x"}}}.Encode())
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -134,7 +146,7 @@ func FuzzDecodePlan(f *testing.F) {
 func TestImportsStayLight(t *testing.T) {
 	t.Parallel()
 	light := map[string]bool{
-		"encoding/binary": true, "errors": true, "fmt": true, "io": true, "os": true, "os/signal": true, "syscall": true, "unsafe": true,
+		"encoding/binary": true, "errors": true, "fmt": true, "io": true, "os": true, "os/signal": true, "slices": true, "strings": true, "syscall": true, "unsafe": true,
 	}
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

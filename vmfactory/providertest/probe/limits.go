@@ -49,6 +49,29 @@ func memory(t Target) error {
 	return fmt.Errorf("has %d bytes of memory", len(all)*chunk)
 }
 
+// sharedZero has Most bytes by mapping /dev/zero shared, and lets go of each page
+// after touching it: it stays, and is on no process's account.
+func sharedZero(t Target) error {
+	fd, err := unix.Open("/dev/zero", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil // held
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	for have := int64(0); have < t.Most; have += chunk {
+		b, err := unix.Mmap(fd, 0, chunk, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			return nil // held
+		}
+		for i := 0; i < chunk; i += os.Getpagesize() {
+			b[i] = 1
+		}
+		if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("has %d bytes of memory on no account", t.Most)
+}
+
 // memoryByMany has Most bytes touched by several processes, none of which has much.
 func memoryByMany(t Target) error {
 	const many = 8
@@ -195,6 +218,28 @@ func openFiles(t Target) error {
 		all = append(all, fd)
 	}
 	return fmt.Errorf("has %d files open", len(all))
+}
+
+// watchers makes instances that watch files, up to Most, and is held if it gets
+// fewer. The host has so many for all of a user's programs.
+func watchers(t Target) error {
+	var all []int
+	defer func() {
+		for _, fd := range all {
+			_ = unix.Close(fd)
+		}
+	}()
+	for range t.Most {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err != nil {
+			return nil
+		}
+		all = append(all, fd)
+	}
+	if len(all) == 0 {
+		return errors.New("nothing was tried")
+	}
+	return fmt.Errorf("has %d watchers", len(all))
 }
 
 // orphans leaves processes behind that left its session, ignore what can be

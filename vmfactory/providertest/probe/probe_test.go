@@ -105,12 +105,18 @@ func TestGetThrough(t *testing.T) {
 		"hostname":       {target: Target{Host: host}},
 		"forks":          {target: few},
 		"memory":         {target: Target{Most: 8 << 20}},
+		"shared-zero":    {target: Target{Most: 8 << 20}},
 		"memory-by-many": {target: Target{Most: 8 << 20}},
 		"disk":           {target: few},
 		"inodes":         {target: few},
 		"file-size":      {target: Target{Most: 1 << 20}},
 		"open-files":     {target: few},
 		"shared-memory":  {},
+		"proc-files":     {},
+		"own-files":      {},
+		"sockets":        {},
+		"cgroup-names":   {},
+		"watchers":       {target: few},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sys *syscall.SysProcAttr
