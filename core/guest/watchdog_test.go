@@ -1,7 +1,12 @@
 package guest_test
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +40,74 @@ func TestMemoryIsWatched(t *testing.T) {
 		assert.Equal(t, 3, exit.Code, "what stays under the limit may stay: %+v", exit)
 		assert.Greater(t, exit.MemoryPeakBytes, int64(20<<20))
 	})
+}
+
+// A command may have had its memory and be done before the watchdog comes to look.
+func TestMemoryIsJudgedWhenNobodyLooked(t *testing.T) {
+	t.Parallel()
+	v := assigned(t, plain, nil)
+	for name, c := range map[string]struct {
+		size   string
+		exceed bool
+	}{"over": {"120M", true}, "under": {"24M", false}} {
+		up := make(chan struct{}, 1)
+		over := make(chan ended, 1)
+		go func() {
+			exit, err := v.client.Run(context.Background(), guest.Run{
+				Args: []string{"sh", "-c", "echo up; while [ ! -e " + name + ".go ]; do :; done; dd if=/dev/zero of=/dev/null bs=" +
+					c.size + " count=1; : >" + name + ".done; while [ ! -e " + name + ".end ]; do :; done"},
+				Limits: core.Limits{Memory: 64 << 20, Timeout: time.Minute},
+			}, func(string, []byte) {
+				select {
+				case up <- struct{}{}:
+				default:
+				}
+			})
+			over <- ended{exit, err}
+		}()
+		<-up
+		stop(t, v)
+		give(t, v, name+".go")
+		require.Eventually(t, func() bool { return there(v, name+".done") }, eventually, time.Millisecond)
+		require.NoError(t, v.cmd.Process.Signal(syscall.SIGCONT))
+		give(t, v, name+".end")
+		end := <-over
+		require.NoError(t, end.err)
+		assert.Zero(t, end.exit.Code, "%+v", end.exit)
+		assert.Equal(t, c.exceed, end.exit.MemoryExceeded, "%s: %+v", name, end.exit)
+		assert.Equal(t, c.exceed, end.exit.MemoryPeakBytes > 64<<20, "%s: %+v", name, end.exit)
+		assert.Equal(t, "watchdog", end.exit.HeldBy["memory"])
+	}
+}
+
+// stop stops a plain VM's agent, and returns once it does nothing any more.
+func stop(t *testing.T, v *vm) {
+	t.Helper()
+	pid := v.cmd.Process.Pid
+	require.NoError(t, v.cmd.Process.Signal(syscall.SIGSTOP))
+	t.Cleanup(func() { _ = v.cmd.Process.Signal(syscall.SIGCONT) })
+	require.Eventually(t, func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		require.NoError(t, err)
+		for _, name := range threads {
+			text, err := os.ReadFile(name)
+			if err != nil || !strings.Contains(string(text), "State:\tT") {
+				return false
+			}
+		}
+		return len(threads) > 0
+	}, eventually, time.Millisecond)
+}
+
+// give makes a file where a VM's commands run.
+func give(t *testing.T, v *vm, name string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(v.home, "work", name), nil, 0o600))
+}
+
+func there(v *vm, name string) bool {
+	_, err := os.Stat(filepath.Join(v.home, "work", name))
+	return err == nil
 }
 
 // Memory that processes share is not counted once for each of them.

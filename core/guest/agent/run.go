@@ -53,7 +53,7 @@ type job struct {
 	most   int64 // the largest resident set of one process, bytes
 
 	looking sync.Mutex
-	seen    int64 // the most that the watchdog saw of all, bytes
+	saw     sight
 }
 
 func newJob(a *Agent, out *os.File) *job {
@@ -233,7 +233,6 @@ func (j *job) report(wall time.Duration) wire.Exit {
 	e := wire.Exit{
 		Code:           j.status.ExitStatus(),
 		TimedOut:       why == causeTimeout,
-		MemoryExceeded: why == causeMemory,
 		PidsExceeded:   why == causePids,
 		OutputExceeded: why == causeOutput,
 		Truncated:      j.frames.cut.Load(),
@@ -243,7 +242,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 	if j.status.Signaled() {
 		e.Code, e.Signal = 128+int(j.status.Signal()), signalName(j.status.Signal())
 	}
-	j.measure(&e)
+	j.measure(&e, why)
 	return e
 }
 

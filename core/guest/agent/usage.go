@@ -81,20 +81,16 @@ func cgroupValue(f *os.File, key string) int64 {
 
 // measure fills in what the run used: by the cgroups where they tell, else by
 // what its processes reported when they ended and what the watchdog saw.
-func (j *job) measure(e *wire.Exit) {
+func (j *job) measure(e *wire.Exit, why cause) {
 	now := j.agent.usage.read()
 	cpu := j.cpu
 	if now.cpu >= 0 && j.before.cpu >= 0 {
 		cpu = now.cpu - j.before.cpu
 	}
 	e.CPUMs = cpu.Milliseconds()
-	switch {
-	case now.peak >= 0:
-		e.MemoryPeakBytes = now.peak
-	case j.most > j.floor || j.seen == 0:
-		e.MemoryPeakBytes = max(j.most, j.seen)
-	default:
-		e.MemoryPeakBytes = j.seen
+	e.MemoryPeakBytes, e.MemoryExceeded = now.peak, why == causeMemory
+	if limit, _ := j.watched(); limit > 0 || now.peak < 0 {
+		e.MemoryPeakBytes, e.MemoryExceeded = j.memory(limit, why)
 	}
 	if now.kills > j.before.kills {
 		e.Refused = append(e.Refused, core.LimitMemory)
@@ -110,6 +106,40 @@ func (j *job) measure(e *wire.Exit) {
 	if failed && !e.MemoryExceeded && now.full > j.before.full {
 		e.PidsExceeded = true
 	}
+}
+
+// fileGuess is how much of a process's resident memory is taken to be pages of
+// files, which no limit counts, where no look at the process said more.
+const fileGuess = 32 << 20
+
+// memory is the most memory that the run is known to have had, and whether that
+// was over the limit that the watchdog holds; 0 is none. A run may have ended
+// before the watchdog came to look: then its processes' own reports tell. Each is
+// of one process alone, pages of files included, so it must be well over the
+// limit to count; what a tree had together only a look can tell. The rest of a
+// report is taken to be pages of files, and not told as memory over the limit.
+func (j *job) memory(limit int64, why cause) (peak int64, exceeded bool) {
+	j.looking.Lock()
+	saw := j.saw
+	j.looking.Unlock()
+	var most int64
+	if j.most > j.floor || saw.sum == 0 {
+		most = j.most
+	}
+	own := max(saw.sum, saw.one)
+	if j.most > j.floor {
+		own = max(own, j.most-max(saw.file, fileGuess))
+	}
+	peak = max(most, own)
+	switch {
+	case limit == 0 || why == causeMemory:
+		return peak, why == causeMemory
+	case own <= limit:
+		return min(peak, limit), false
+	}
+	// What else ended the run in time stands, but for the clock and the output,
+	// which it may have run into for having had more than its share.
+	return peak, why == causeNone || why == causeTimeout || why == causeOutput
 }
 
 // ownPeak is the most that the agent itself ever had resident, in bytes.

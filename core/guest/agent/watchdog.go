@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"runtime"
+	"syscall"
 	"time"
 
 	"drover/core"
@@ -8,7 +10,7 @@ import (
 
 // How often the watchdog looks. It reckons that a program fills memory at
 // fillRate and forks at forkRate, and looks again before that could use up what
-// is left; but never more often than a small share of the time that looking takes.
+// is left; but looking takes a small share of a processor at most.
 const (
 	lookFirst = 2 * time.Millisecond
 	lookLeast = 4 * time.Millisecond
@@ -21,6 +23,13 @@ const (
 // socketMost is about what the kernel may keep in the buffers of one socket. They
 // are on no process's account, and those of TCP on no cgroup's of version 1.
 const socketMost = 512 << 10
+
+// sight is the most that the watchdog ever saw of a run, in bytes.
+type sight struct {
+	sum  int64 // of all processes at one moment, without pages of files
+	file int64 // pages of files of one process
+	one  int64 // of one process at any moment before, without pages of files
+}
 
 // watch holds the limits on memory and processes where nothing in the kernel
 // does, over all processes of the run together.
@@ -54,7 +63,9 @@ func (j *job) watched() (memory int64, pids int) {
 
 // judge looks, stops the run if it is over a limit, and says when to look again.
 func (j *job) judge(memory int64, pids int) time.Duration {
-	began := time.Now()
+	runtime.LockOSThread() // whose time is measured
+	defer runtime.UnlockOSThread()
+	before := threadTime()
 	used, tasks, err := j.look(memory)
 	switch {
 	case err != nil:
@@ -64,20 +75,35 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 	case pids > 0 && tasks > pids:
 		j.stop(causePids)
 	}
-	return pause(memory, used, pids, tasks, time.Since(began))
+	return pause(memory, used, pids, tasks, threadTime()-before)
 }
 
-// lastLook judges what a command that failed leaves behind: it may have failed
+// threadTime is what the calling thread has computed so far. On a busy machine
+// looking takes a while and costs no more than on an idle one.
+func threadTime() time.Duration {
+	const rusageThread = 1
+	var used syscall.Rusage
+	if err := syscall.Getrusage(rusageThread, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// lastLook judges what a command leaves behind. One that failed may have done so
 // for want of a process before the watchdog came to look.
 func (j *job) lastLook() {
-	if _, pids := j.watched(); pids > 0 && (j.status.Signaled() || j.status.ExitStatus() != 0) {
-		j.judge(0, pids)
+	memory, pids := j.watched()
+	if !j.status.Signaled() && j.status.ExitStatus() == 0 {
+		pids = 0
+	}
+	if memory > 0 || pids > 0 {
+		j.judge(memory, pids)
 	}
 }
 
-// look sums up what the run's processes use. Memory that they share is counted
-// once for each of them, which is quick; only a sum over the limit is worth an
-// exact count.
+// look sums up what the run's processes use, or returns what one of them had at
+// its peak if that was more. Memory that they share is counted once for each of
+// them, which is quick; only a sum over the limit is worth an exact count.
 func (j *job) look(limit int64) (used int64, tasks int, err error) {
 	j.looking.Lock()
 	defer j.looking.Unlock()
@@ -88,7 +114,10 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 		}
 		tasks += max(p.threads, 1)
 		used += p.anon
-		j.seen = max(j.seen, p.peak-p.file)
+		j.saw.file = max(j.saw.file, p.file)
+		if p.peak > j.floor {
+			j.saw.one = max(j.saw.one, p.peak-j.saw.file)
+		}
 		if p.anon > 0 {
 			found = append(found, p)
 		}
@@ -106,8 +135,8 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 			used += share
 		}
 	}
-	j.seen = max(j.seen, used)
-	return used, tasks, nil
+	j.saw.sum = max(j.saw.sum, used)
+	return max(used, j.saw.one), tasks, nil
 }
 
 // pause is how long the watchdog may look away.
