@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/core/guest/wire"
 	"drover/vmfactory/providertest/probe"
 )
 
@@ -37,7 +38,7 @@ func (s suite) limits(t *testing.T) {
 			t.Parallel()
 			v := armed(t, p, run, Pool())
 			o := v.probe(t, name, c.target)
-			assert.NotContains(t, o.stdout, "got through", "%s", o)
+			bound(t, o, c.limit)
 			assert.True(t, o.stdout == probe.Held || c.limit != "" && (o.Limit() == c.limit || o.Signal == "SIGKILL"), "%s", o)
 			alive(t, v)
 		})
@@ -69,15 +70,28 @@ func lessThanPool(t *testing.T, v vm) {
 	for name, c := range map[string]struct {
 		limits core.Limits
 		target probe.Target
+		limit  string
 	}{
-		"memory":     {core.Limits{Memory: most.Memory / 4}, probe.Target{Most: most.Memory / 2}},
-		"forks":      {core.Limits{Pids: most.Pids / 4}, probe.Target{Most: int64(most.Pids)}},
-		"file-size":  {core.Limits{FileSize: most.FileSize / 4}, probe.Target{Most: most.FileSize / 2}},
-		"open-files": {core.Limits{OpenFiles: most.OpenFiles / 2}, probe.Target{Most: int64(most.OpenFiles) - 8}},
+		"memory":     {core.Limits{Memory: most.Memory / 4}, probe.Target{Most: most.Memory / 2}, core.LimitMemory},
+		"forks":      {core.Limits{Pids: most.Pids / 4}, probe.Target{Most: int64(most.Pids)}, core.LimitPids},
+		"file-size":  {core.Limits{FileSize: most.FileSize / 4}, probe.Target{Most: most.FileSize / 2}, ""},
+		"open-files": {core.Limits{OpenFiles: most.OpenFiles / 2}, probe.Target{Most: int64(most.OpenFiles) - 8}, ""},
 	} {
-		o := v.do(t, c.limits, append([]string{guest.WorkDir + "/probe"}, probe.Args(name, c.target)...)...)
-		assert.NotContains(t, o.stdout, "got through", "%s: %s", name, o)
+		t.Run(name, func(t *testing.T) {
+			o := v.do(t, c.limits, append([]string{guest.WorkDir + "/probe"}, probe.Args(name, c.target)...)...)
+			bound(t, o, c.limit)
+		})
 	}
+}
+
+// bound sees that a probe did not get what it tried to have. A watchdog may come
+// too late for a quick one, but then says what became of it.
+func bound(t *testing.T, o outcome, limit string) {
+	t.Helper()
+	if limit != "" && o.Limit() == limit && o.HeldBy[limit] == wire.HeldByWatchdog {
+		return
+	}
+	assert.NotContains(t, o.stdout, "got through", "%s", o)
 }
 
 func outputFlood(t *testing.T, v vm) {
