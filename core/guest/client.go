@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -46,6 +47,7 @@ func Dial(dir string) (*Client, error) {
 		DialContext:            c.connect,
 		DisableCompression:     true,
 		MaxIdleConns:           2,
+		IdleConnTimeout:        wire.Idle / 2, // before the agent hangs up
 		MaxResponseHeaderBytes: wire.MaxHead,
 		WriteBufferSize:        wire.MaxFrame,
 		ReadBufferSize:         8 << 10,
@@ -80,7 +82,24 @@ func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 	defer dir.Close() //nolint:errcheck // nothing was written
 	var d net.Dialer
-	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), SocketFile))
+	conn, err := d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), SocketFile))
+	if err != nil {
+		return nil, err
+	}
+	return &line{Conn: conn, gone: make(chan struct{})}, nil
+}
+
+// line is a connection that tells when it is no more.
+type line struct {
+	net.Conn
+	once sync.Once
+	gone chan struct{}
+}
+
+// Close hangs up.
+func (l *line) Close() error {
+	l.once.Do(func() { close(l.gone) })
+	return l.Conn.Close()
 }
 
 // Status asks the agent for its state. Returns BADVM if it does not answer.

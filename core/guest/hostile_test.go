@@ -199,3 +199,35 @@ func FuzzEntries(f *testing.F) {
 		}
 	})
 }
+
+// never is a standard input that nothing ever comes from.
+type never struct{ until chan struct{} }
+
+func (n never) Read([]byte) (int, error) {
+	<-n.until
+	return 0, io.EOF
+}
+
+// A VM may die while its command's input is still waited for: Run returns then,
+// not when there is input.
+func TestRunDoesNotWaitForInput(t *testing.T) {
+	t.Parallel()
+	in := never{make(chan struct{})}
+	t.Cleanup(func() { close(in.until) })
+	run := Run{Args: []string{"true"}, Stdin: in}
+
+	dead := hostile(t, "", true)
+	dead.silence = time.Hour // nobody else gives it up
+	_, err := dead.Run(context.Background(), run, nil)
+	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "it hung up: %v", err)
+
+	silent := hostile(t, "", false)
+	silent.silence = time.Millisecond
+	_, err = silent.Run(context.Background(), run, nil)
+	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "it fell silent: %v", err)
+
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = silent.Run(over, run, nil)
+	require.Error(t, err, "its caller gave up")
+}

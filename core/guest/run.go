@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 
 	"drover/core"
@@ -21,7 +23,7 @@ import (
 // BADVM if the VM fails. If ctx ends, everything in the VM is killed first and
 // the error wraps ctx's.
 func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data []byte)) (Exit, error) {
-	body, err := c.encode(run)
+	head, err := c.encode(run)
 	if err != nil {
 		return Exit{}, err
 	}
@@ -30,6 +32,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	}
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
+	call, body := input(call, head, run.Stdin)
 	silence := time.AfterFunc(c.silence, func() { give(errSilent) })
 	defer silence.Stop()
 	exit, err := c.follow(call, body, run.Limits.Output, silence, sink)
@@ -44,8 +47,8 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	return Exit{}, c.broken(ctx, err)
 }
 
-// encode makes the body of a run: the spec with its length, then standard input.
-func (c *Client) encode(run Run) (io.Reader, error) {
+// encode makes the head of a run's body: the spec with its length.
+func (c *Client) encode(run Run) ([]byte, error) {
 	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits})
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "run a command")
@@ -53,11 +56,36 @@ func (c *Client) encode(run Run) (io.Reader, error) {
 	if len(spec) > wire.MaxSpec {
 		return nil, core.Errorf(core.CodeLimit, c.vm, "the command and its environment have %d bytes; %d are allowed", len(spec), wire.MaxSpec)
 	}
-	head := append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...) //nolint:gosec // at most MaxSpec
-	if run.Stdin == nil {
-		return bytes.NewReader(head), nil
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...), nil //nolint:gosec // at most MaxSpec
+}
+
+// input makes the body of a run from its head and standard input. The HTTP client
+// does not return before its last read of a body has, so what it reads is a pipe
+// that ends with ctx, and with the connection that the returned context is used for.
+func input(ctx context.Context, head []byte, stdin io.Reader) (context.Context, io.Reader) {
+	if stdin == nil {
+		return ctx, bytes.NewReader(head)
 	}
-	return io.MultiReader(bytes.NewReader(head), run.Stdin), nil
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, stdin)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { _ = r.CloseWithError(context.Cause(ctx)) })
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		to, ours := got.Conn.(*line)
+		if !ours {
+			return
+		}
+		go func() {
+			select {
+			case <-to.gone:
+				_ = r.CloseWithError(net.ErrClosed)
+			case <-ctx.Done():
+			}
+		}()
+	}})
+	return traced, io.MultiReader(bytes.NewReader(head), r)
 }
 
 // follow reads a run's frames to the last.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"drover/core"
 	"drover/core/guest/wire"
@@ -29,6 +30,8 @@ type Agent struct {
 	places map[string]*place
 
 	starter starter
+
+	idle, head time.Duration // how long a connection may take for a request to come, and for its head
 
 	mu         sync.Mutex
 	assignment string
@@ -70,7 +73,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg)}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg), idle: wire.Idle, head: wire.Head}
 	if a.places, err = openPlaces(cfg, a.cred); err != nil {
 		a.close()
 		return nil, err

@@ -127,6 +127,11 @@ func (c *conns) closeAll() {
 func (a *Agent) serve(file *os.File) {
 	in := bufio.NewReader(file)
 	for {
+		_ = file.SetReadDeadline(time.Now().Add(a.idle))
+		if _, err := in.Peek(1); err != nil {
+			return // the peer is gone, or has nothing to say
+		}
+		_ = file.SetReadDeadline(time.Now().Add(a.head))
 		req, err := readRequest(in)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
@@ -158,7 +163,7 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 			err = a.assign(to.Assignment)
 		}
 	case req.method == "PUT" && staging:
-		err = a.stage(place, req)
+		err = a.stage(place, file, req)
 	case req.method == "POST" && req.path == wire.PathKill:
 		err = a.kill()
 	case req.method == "POST" && req.path == wire.PathRun:
@@ -179,7 +184,7 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 	return false
 }
 
-func (a *Agent) stage(name string, req *request) error {
+func (a *Agent) stage(name string, file *os.File, req *request) error {
 	p := a.places[name]
 	if p == nil {
 		return core.Errorf(core.CodeInvalid, a.cfg.VM, "no place is called %q; there are %s", name, strings.Join(wire.Places(), ", "))
@@ -188,7 +193,19 @@ func (a *Agent) stage(name string, req *request) error {
 		return err
 	}
 	defer a.end(nil)
-	return p.fill(bufio.NewReaderSize(req.body, wire.MaxFrame))
+	return p.fill(bufio.NewReaderSize(&slow{conn: file, from: req.body}, wire.MaxFrame))
+}
+
+// slow is a body whose sender may take his time for each piece of it.
+type slow struct {
+	conn *os.File
+	from io.Reader
+}
+
+// Read waits for the next piece.
+func (s *slow) Read(b []byte) (int, error) {
+	_ = s.conn.SetReadDeadline(time.Now().Add(wire.Slow))
+	return s.from.Read(b)
 }
 
 // drained reports whether the request's body was read to its end.

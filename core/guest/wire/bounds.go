@@ -49,6 +49,13 @@ const (
 	Stall     = 30 * time.Second // after so long without taking output the host counts as gone
 )
 
+// Times of every connection.
+const (
+	Idle = 2 * time.Minute  // between two requests
+	Head = 15 * time.Second // for a request's head, and for a body of MaxBody
+	Slow = 10 * time.Minute // between two pieces of an archive, whose source may be slow
+)
+
 // Limits that only the agent's report names; core names the others.
 const (
 	LimitCPU       = "cpu"
