@@ -99,6 +99,9 @@ func listen(folder string) (int, error) {
 	name := fmt.Sprintf("/proc/self/fd/%d/%s", dir, guest.SocketFile)
 	err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
 	if err == nil {
+		err = unix.Chmod(name, 0o600) // before anybody can connect
+	}
+	if err == nil {
 		err = unix.Listen(fd, backlog)
 	}
 	if err != nil {

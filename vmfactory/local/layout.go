@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,14 +31,19 @@ var settings = []string{
 	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "java*", "perl", "python*", "R", "texmf",
 }
 
-// hidden tell of the host and of other VMs, and are of no use to a job.
-var hidden = []string{
-	"kcore", "keys", "kallsyms", "timer_list", "sched_debug", "sysrq-trigger", "cmdline", "diskstats", "interrupts",
-	"partitions", "sys/kernel/random/boot_id",
+// shown is all that the top of a VM's /proc keeps beside its processes: what
+// language runtimes and build tools ask for. Of the host it tells the processors,
+// the memory and the load. What else the kernel shows to all is hidden, as is what
+// modules may add later.
+var shown = []string{
+	"cgroups", "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "net", "self", "stat", "sys", "sysvipc", "thread-self", "uptime", "version",
 }
 
-// devices are all that a VM has.
-var devices = []string{"null", "zero", "full", "random", "urandom"}
+// hidden is below what is shown.
+var hidden = []string{"sys/kernel/random/boot_id"}
+
+// devices are all that a VM has, beside zero.
+var devices = []string{"null", "full", "random", "urandom"}
 
 // Bounds of the small places; the large ones have the pool's.
 const (
@@ -117,6 +123,7 @@ type shape struct {
 	host    string // the VM's host name
 	limits  core.Limits
 	oneUser bool
+	watched bool     // memory is held by a watchdog alone
 	cgroups []string // folders of the VM's cgroups on the host
 }
 
@@ -166,8 +173,7 @@ func tellHost() (layout, error) {
 		return l, err
 	}
 	l.devices()
-	l.proc()
-	return l, nil
+	return l, l.proc()
 }
 
 // build tells how to make the VM's file system and go there. The steps run in
@@ -181,12 +187,11 @@ func build(s shape) ([]enter.Step, error) {
 	if !s.oneUser {
 		l.add(enter.Step{Do: enter.IDs, Num: []uint64{agentID, agentID}})
 	}
-	if len(s.cgroups) > 0 {
-		l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP})
-	}
+	l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP}) // in its cgroup by now, whose name is the host's
 	l.add(enter.Step{Do: enter.Hostname, Text: s.host})
 	l.add(enter.Step{Do: enter.Loopback})
 	l.steps, l.folders = append(l.steps, host.steps...), slices.Clone(host.folders)
+	l.zero(s.watched)
 	l.text("/etc/hosts", "127.0.0.1 localhost "+s.host+"\n::1 localhost\n")
 	l.text("/etc/hostname", s.host+"\n")
 	l.writable(s.limits)
@@ -315,7 +320,7 @@ func (l *layout) writable(limits core.Limits) {
 
 func (l *layout) devices() {
 	for _, name := range devices {
-		l.show("/dev/"+name, "/dev/"+name, false, readOnly|unix.MOUNT_ATTR_NOEXEC)
+		l.device(name, name)
 	}
 	for name, to := range map[string]string{
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
@@ -324,14 +329,32 @@ func (l *layout) devices() {
 	}
 }
 
+func (l *layout) device(from, at string) {
+	l.show("/dev/"+from, "/dev/"+at, false, readOnly|unix.MOUNT_ATTR_NOEXEC)
+}
+
+// zero shows /dev/zero. Mapped shared it is memory that may be on no process's
+// account, so where a watchdog over processes holds memory /dev/full stands in:
+// it reads the same, cannot be mapped, and takes no writes.
+func (l *layout) zero(watched bool) {
+	if watched {
+		l.device("full", "zero")
+		return
+	}
+	l.device("zero", "zero")
+}
+
 // proc mounts the VM's own /proc and hides of it what the kernel shows to all.
-func (l *layout) proc() {
+func (l *layout) proc() error {
 	l.folder("/proc")
 	l.add(enter.Step{
 		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
 	})
 	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
 		l.add(enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
+	}
+	for name, most := range map[string]int{"instances": inotifyInstances, "watches": inotifyWatches} {
+		l.add(enter.Step{Do: enter.Write, Path: "proc/sys/user/max_inotify_" + name, Text: strconv.Itoa(most), Maybe: true})
 	}
 	// What there is to write serves jobs only against limits and each other:
 	// oom_score_adj, mem. The agent's own way to it goes by the mount below.
@@ -341,6 +364,34 @@ func (l *layout) proc() {
 	for _, name := range hidden {
 		l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
 	}
+	return l.hide()
+}
+
+// hide covers what the top of /proc has and need not show: files by an empty
+// one, folders by an empty one that nobody can write.
+func (l *layout) hide() error {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	empty := ""
+	for _, e := range entries {
+		at := "proc/" + e.Name()
+		switch {
+		case slices.Contains(shown, e.Name()), '0' <= e.Name()[0] && e.Name()[0] <= '9', e.Type() == os.ModeSymlink:
+		case !e.IsDir():
+			l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: at, Bits: unix.MS_BIND, Maybe: true})
+		case empty == "":
+			empty = at
+			l.add(enter.Step{
+				Do: enter.Mount, From: "tmpfs", Path: at, Type: "tmpfs", Bits: tmpfsFlags | unix.MS_NOEXEC | unix.MS_RDONLY,
+				Text: "size=4096,nr_inodes=1,mode=555", Maybe: true,
+			})
+		default:
+			l.add(enter.Step{Do: enter.Mount, From: empty, Path: at, Bits: unix.MS_BIND, Maybe: true})
+		}
+	}
+	return nil
 }
 
 // cgroups lets the agent, not user code, read the VM's usage.

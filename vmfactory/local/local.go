@@ -39,6 +39,7 @@ type Provider struct {
 	tag      string // tells the run folders of a host apart, in cgroups' names
 	owners   owners
 	cgroups  cgroups
+	inotify  bool // VMs may watch files
 	spawn    spawner
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
@@ -74,6 +75,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag)
+	p.inotify = roomForWatchers(sysctl)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
 	}

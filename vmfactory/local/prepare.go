@@ -65,9 +65,12 @@ func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
 // lastWords returns what the VM's first process said before it gave up, ready to
 // be added to a sentence.
 func (p *Provider) lastWords(id string) string {
-	const most = 500
-	text, err := os.ReadFile(filepath.Join(p.folder(id), logFile))
-	if words := strings.TrimSpace(string(text[:min(len(text), most)])); err == nil && words != "" {
+	f, err := os.Open(filepath.Join(p.folder(id), logFile))
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	if words := hear(f); words != "" {
 		return " (" + words + ")"
 	}
 	return ""
@@ -152,8 +155,8 @@ var agentLimits = map[int]uint64{
 
 // plan tells the first process how to become the agent.
 func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
-	oneUser := p.owners.mode == singleMode
-	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, cgroups: cgroups})
+	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.has.Memory
+	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups})
 	if err != nil {
 		return enter.Plan{}, err
 	}
@@ -167,7 +170,7 @@ func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
 		keep = 0
 	}
 	steps = append(steps, enter.Step{Do: enter.Nobody, Bits: keep})
-	programs, err := filters(situation{oneUser: oneUser, watched: !p.cgroups.has.Memory})
+	programs, err := filters(situation{oneUser: oneUser, watched: watched, inotify: p.inotify})
 	if err != nil {
 		return enter.Plan{}, err
 	}

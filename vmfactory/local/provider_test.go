@@ -115,10 +115,19 @@ func TestAgentDies(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir()})
 	who := started(t, p, "vm")
 	require.NoError(t, p.Check(t.Context(), "vm"))
+	info, err := os.Stat(filepath.Join(p.folder("vm"), guest.SocketFile))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "its socket is its owner's")
 	require.NoError(t, who.kill(t.Context()))
-	err := p.Check(t.Context(), "vm")
+	log := strings.Repeat("x", 1000) + "\nsecond line\n"
+	require.NoError(t, os.WriteFile(filepath.Join(p.folder("vm"), logFile), []byte(log), 0o600))
+	err = p.Check(t.Context(), "vm")
 	assert.True(t, core.Is(err, core.CodeBadVM))
-	assert.ErrorContains(t, err, "dead")
+	assert.ErrorContains(t, err, "dead (xxx")
+	assert.Less(t, len(err.Error()), 400, "not all that it said")
+	require.NoError(t, os.WriteFile(filepath.Join(p.folder("vm"), logFile), []byte("\nwhy\nsecond line\n"), 0o600))
+	err = p.Check(t.Context(), "vm")
+	assert.ErrorContains(t, err, "(why)")
 	all, err := p.List(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []vmfactory.Instance{{ID: "vm", Pool: "p", Used: true}}, all)
@@ -235,9 +244,7 @@ func TestAgentIsBound(t *testing.T) {
 		}
 		ours, err := os.Readlink("/proc/self/ns/" + space)
 		require.NoError(t, err)
-		if space != "cgroup" || p.cgroups.any() {
-			assert.NotEqual(t, ours, theirs, space)
-		}
+		assert.NotEqual(t, ours, theirs, space)
 	}
 }
 
@@ -250,14 +257,36 @@ func TestHidden(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
-	script := "cd /proc"
-	for _, name := range hidden {
-		script += "; cat " + name + " 2>/dev/null"
-	}
+	script := "cd /proc; for f in $(ls | grep -v '^[0-9]'); do case $f in " + strings.Join(shown, "|") +
+		") ;; *) ls $f/ 2>/dev/null; cat $f 2>/dev/null; mkdir $f/x 2>/dev/null && echo wrote ;; esac; done; cat " + strings.Join(hidden, " ")
 	var said strings.Builder
 	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", script + "; echo end"}}, func(_ string, text []byte) { said.Write(text) })
 	require.NoError(t, err)
 	assert.Equal(t, "end\n", said.String())
+}
+
+// TestWatchers shows that a VM that may watch files does so within bounds.
+func TestWatchers(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	p.inotify = true
+	started(t, p, "vm")
+	c, err := guest.Dial(p.folder("vm"))
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Assign(t.Context(), "test"))
+	var said strings.Builder
+	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", "cat /proc/sys/user/max_inotify_instances /proc/sys/user/max_inotify_watches"}},
+		func(_ string, text []byte) { said.Write(text) })
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf("%d\n%d\n", inotifyInstances, inotifyWatches), said.String())
+	said.Reset()
+	exit, err := c.Run(t.Context(), guest.Run{Args: []string{
+		"/bin/sh", "-c", "echo one >f; tail -f f & while ! grep -q inotify /proc/$!/fdinfo/*; do sleep 0.01; done",
+	}}, func(_ string, text []byte) { said.Write(text) })
+	require.NoError(t, err)
+	assert.Zero(t, exit.Code, said.String())
+	assert.Equal(t, "one\n", said.String())
 }
 
 // nested, in the environment, makes TestReadyInside try to make VMs in a VM.

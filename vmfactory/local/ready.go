@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -44,7 +45,7 @@ func (p *Provider) Ready(ctx context.Context) error {
 		return unready("%v%s", err, because(err, p.owners.mode, sysctl))
 	}
 	if said != arrived {
-		return unready("%s%s", strings.TrimSpace(said), because(errors.New(said), p.owners.mode, sysctl))
+		return unready("%s%s", said, because(errors.New(said), p.owners.mode, sysctl))
 	}
 	return nil
 }
@@ -94,24 +95,20 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return hear(out)
-}
-
-func hear(out *os.File) (string, error) {
-	const most = 4 << 10
-	said := make([]byte, most)
-	n := 0
-	for n < most {
-		m, err := out.Read(said[n:])
-		n += m
-		if err != nil {
-			break // the end: all of the process's descriptors are closed
-		}
-	}
-	if n == 0 {
+	said := hear(out)
+	if said == "" {
 		return "", errors.New("the first process of a VM died without a word")
 	}
-	return string(said[:n]), nil
+	return said, nil
+}
+
+// hear returns the first line of what a VM's first process said, and not much of
+// that: a sentence of ours goes around it.
+func hear(from io.Reader) string {
+	const most = 300
+	text, _ := io.ReadAll(io.LimitReader(from, most)) // it ends how it likes
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return strings.ToValidUTF8(strings.TrimSpace(line), "?")
 }
 
 // sysctl reads a setting of the kernel, "" if there is none of that name.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strconv"
 	"sync"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
@@ -42,13 +43,37 @@ var refused = []string{
 // filter can see, or do without.
 var absent = []string{
 	"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret",
-	// counted per user who made the namespace: one VM could use up all of the host's
-	"inotify_init", "inotify_init1",
+}
+
+// watchers watch files. The kernel counts them for each user of the VM, and again
+// for the user who made the VM, so that VMs together could use up what the host's
+// own programs need.
+var watchers = []string{"inotify_init", "inotify_init1"}
+
+// What one VM may watch with, and for how many VMs the host's settings must have
+// room, with as much again for the host itself, before any may.
+const (
+	inotifyInstances = 8
+	inotifyWatches   = 512
+	inotifyVMs       = 64
+)
+
+// roomForWatchers reports whether this host's settings have room for them.
+func roomForWatchers(setting func(name string) string) bool {
+	for name, each := range map[string]int{"instances": inotifyInstances, "watches": inotifyWatches} {
+		for _, at := range []string{"fs/inotify/max_user_", "user/max_inotify_"} {
+			most, err := strconv.Atoi(setting(at + name))
+			if err != nil || most < 2*inotifyVMs*each {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // uncounted calls make memory that belongs to no process, where nothing but a
 // watchdog over processes holds memory.
-var uncounted = []string{"memfd_create", "shmget"}
+var uncounted = []string{"memfd_create", "shmget", "semget", "msgget"}
 
 // namespaces are the flags of clone that make one.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
@@ -59,10 +84,24 @@ const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | u
 // not among them.
 var families = []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
+// protocols are those of a family, where it has more than its one use. The kernel
+// loads modules for others (SCTP, DCCP, MPTCP), and netlink leads to many parts.
+var protocols = map[uint64][]uint64{
+	unix.AF_INET:    {0, unix.IPPROTO_TCP, unix.IPPROTO_UDP},
+	unix.AF_INET6:   {0, unix.IPPROTO_TCP, unix.IPPROTO_UDP},
+	unix.AF_NETLINK: {unix.NETLINK_ROUTE},
+}
+
+// oddTypes are the bits that a socket's type has if it is neither a stream nor of
+// datagrams (SEQPACKET, DCCP, PACKET). RAW has the bits of both; the kernel refuses
+// it to who has no capability.
+const oddTypes = 0xf &^ (unix.SOCK_STREAM | unix.SOCK_DGRAM)
+
 // situation is what the filters depend on.
 type situation struct {
 	oneUser bool // agent and user code have the same user
 	watched bool // memory is held by a watchdog alone
+	inotify bool // there is room for watchers
 }
 
 // filters returns the programs to load, in order, each an array of struct sock_filter.
@@ -106,6 +145,9 @@ func assembleAll(s situation) ([][]byte, error) {
 		perm.NamesWithCondtions = append(perm.NamesWithCondtions, oneUserConditions()...)
 	}
 	gone := append([]string{}, absent...)
+	if !s.inotify {
+		gone = append(gone, watchers...)
+	}
 	if s.watched {
 		gone = append(gone, uncounted...)
 	}
@@ -126,6 +168,7 @@ func assembleAll(s situation) ([][]byte, error) {
 		perm,
 		{Names: gone, NamesWithCondtions: gonePart, Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
 		{NamesWithCondtions: sockets, Action: seccomp.ActionErrno | seccomp.Action(unix.EAFNOSUPPORT)},
+		{NamesWithCondtions: plainSockets(), Action: seccomp.ActionErrno | seccomp.Action(unix.EPROTONOSUPPORT)},
 	} {
 		made, err := assemble(group)
 		if err != nil {
@@ -134,6 +177,26 @@ func assembleAll(s situation) ([][]byte, error) {
 		all = append(all, made)
 	}
 	return all, nil
+}
+
+// plainSockets matches the sockets of a family that are not of its protocols. A
+// number that is dressed up above its lower half is not of them either.
+func plainSockets() []seccomp.NameWithConditions {
+	var all []seccomp.NameWithConditions
+	for family, plain := range protocols {
+		is := lowWord(0, uint32(family)) //nolint:gosec // a small number
+		other := slices.Clone(is)
+		for _, p := range plain {
+			other = append(other, seccomp.Condition{Argument: 2, Operation: seccomp.NotEqual, Value: p})
+		}
+		all = append(all, seccomp.NameWithConditions{Name: "socket", Conditions: other})
+		if family == unix.AF_NETLINK {
+			continue
+		}
+		odd := append(slices.Clone(is), seccomp.Condition{Argument: 1, Operation: seccomp.BitsSet, Value: oddTypes})
+		all = append(all, seccomp.NameWithConditions{Name: "socket", Conditions: odd})
+	}
+	return all
 }
 
 // With one user for all, the kernel lets user code do to the agent what a user

@@ -20,7 +20,7 @@ const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CL
 // needed are the capabilities that it needs in them until it gives them up.
 var needed = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL, unix.CAP_CHOWN,
-	unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SYS_PTRACE,
+	unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE,
 }
 
 // spawner is our end of the small process that starts VMs' first processes. It

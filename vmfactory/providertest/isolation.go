@@ -26,6 +26,7 @@ func (s suite) isolation(t *testing.T) {
 		"network": none, "host-loopback": loopback, "host-files": hostFiles, "system-files": systemFiles, "mounts": none,
 		"devices": none, "host-processes": hostProcess, "agent-socket": agentSocket, "agent-tracing": agent, "agent-signals": agent,
 		"privileges": none, "namespaces": none, "kernel-calls": none, "foreign-calls": none, "hostname": hostName,
+		"proc-files": none, "own-files": none, "cgroup-names": none, "sockets": none,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

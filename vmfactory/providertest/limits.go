@@ -33,6 +33,7 @@ func (s suite) limits(t *testing.T) {
 		"inodes":         {probe.Target{Most: most.Disk / 1024, Folders: writable}, ""},
 		"file-size":      {probe.Target{Most: most.FileSize + 1}, ""},
 		"open-files":     {probe.Target{Most: int64(most.OpenFiles)}, ""},
+		"watchers":       {probe.Target{Most: 16}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -109,8 +110,12 @@ func received(control []byte) ([]uintptr, error) {
 	return files, nil
 }
 
+// maxText is how many bytes an Answer says at most of what went wrong.
+const maxText = 300
+
 func failed(err error) Answer {
-	a := Answer{Text: err.Error()}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	a := Answer{Text: line[:min(len(line), maxText)]}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		a.Errno = errno
 	}

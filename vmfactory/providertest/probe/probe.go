@@ -80,8 +80,8 @@ func register() {
 		"host-files": hostFiles, "system-files": systemFiles, "mounts": mounts, "devices": devices,
 		"host-processes": hostProcesses, "agent-socket": agentSocket, "agent-signals": agentSignals, "agent-tracing": agentTracing,
 		"privileges": privileges, "namespaces": namespaces, "kernel-calls": kernelCalls, "foreign-calls": foreignCalls,
-		"hostname": hostname,
-		"forks":    forks, "memory": memory, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,
-		"open-files": openFiles, "orphans": orphans, "shared-memory": sharedMemory,
+		"hostname": hostname, "proc-files": procFiles, "own-files": ownFiles, "cgroup-names": cgroupNames, "sockets": sockets,
+		"forks": forks, "memory": memory, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,
+		"open-files": openFiles, "watchers": watchers, "orphans": orphans, "shared-memory": sharedMemory,
 	})
 }

@@ -111,6 +111,11 @@ func TestGetThrough(t *testing.T) {
 		"file-size":      {target: Target{Most: 1 << 20}},
 		"open-files":     {target: few},
 		"shared-memory":  {},
+		"proc-files":     {},
+		"own-files":      {},
+		"sockets":        {},
+		"cgroup-names":   {},
+		"watchers":       {target: few},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sys *syscall.SysProcAttr

@@ -1,0 +1,127 @@
+package probe
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostWords are parts of /proc that tell of the host, or of other VMs, and are
+// of no use to a job.
+var hostWords = []string{
+	"acpi", "buddyinfo", "bus", "cmdline", "config.gz", "consoles", "crypto", "devices", "diskstats", "dma", "driver", "execdomains", "fb",
+	"fs", "interrupts", "iomem", "ioports", "irq", "kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags",
+	"latency_stats", "locks", "mdstat", "misc", "modules", "mtrr", "pagetypeinfo", "partitions", "pressure", "sched_debug", "schedstat", "scsi",
+	"slabinfo", "softirqs", "swaps", "sysrq-trigger", "timer_list", "tty", "vmallocinfo", "vmstat", "zoneinfo", "sys/kernel/random/boot_id",
+}
+
+// procFiles tries to read what tells of the host, and to put something there.
+func procFiles(Target) error {
+	for _, name := range hostWords {
+		path := filepath.Join("/proc", name)
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		n, _ := f.Read(make([]byte, 1))
+		names, _ := f.Readdirnames(1)
+		_ = f.Close()
+		if n > 0 || len(names) > 0 {
+			return fmt.Errorf("read %s", path)
+		}
+		if err := os.Mkdir(filepath.Join(path, "probe"), 0o700); err == nil {
+			_ = os.Remove(filepath.Join(path, "probe"))
+			return fmt.Errorf("made a folder in %s", path)
+		}
+	}
+	return nil
+}
+
+// ownFiles tries to write those parts of its own /proc that work against limits.
+// The kernel kills first who has the highest score; nobody may lower his.
+func ownFiles(Target) error {
+	for name, text := range map[string]string{
+		"oom_score_adj": "-1000", "oom_adj": "-17", "coredump_filter": "0", "timerslack_ns": "1", "clear_refs": "1", "comm": "agent", "mem": "",
+	} {
+		for _, of := range []string{"self", "thread-self", "1"} {
+			f, err := os.OpenFile(filepath.Join("/proc", of, name), os.O_WRONLY, 0)
+			if err != nil {
+				continue
+			}
+			_, err = f.WriteString(text)
+			_ = f.Close()
+			if err == nil {
+				return fmt.Errorf("wrote /proc/%s/%s", of, name)
+			}
+		}
+	}
+	return nil
+}
+
+// cgroupNames looks for names of cgroups, which are the host's.
+func cgroupNames(Target) error {
+	f, err := os.Open("/proc/self/cgroup")
+	if err != nil {
+		return nil // it tells nothing
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if part := strings.SplitN(lines.Text(), ":", 3); len(part) == 3 && part[2] != "/" {
+			return fmt.Errorf("its cgroup has a name: %s", lines.Text())
+		}
+	}
+	return lines.Err()
+}
+
+// watchers makes instances that watch files, up to Most, and is held if it gets
+// fewer. The host has so many for all of a user's programs.
+func watchers(t Target) error {
+	var all []int
+	defer func() {
+		for _, fd := range all {
+			_ = unix.Close(fd)
+		}
+	}()
+	for range t.Most {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err != nil {
+			return nil
+		}
+		all = append(all, fd)
+	}
+	if len(all) == 0 {
+		return errors.New("nothing was tried")
+	}
+	return fmt.Errorf("has %d watchers", len(all))
+}
+
+// sockets tries those that lead to parts of the kernel that no job needs.
+func sockets(Target) error {
+	for what, s := range map[string][3]int{
+		"SCTP": {unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP}, "MPTCP": {unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_MPTCP},
+		"UDP-Lite": {unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_UDPLITE}, "raw packets": {unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_RAW},
+		"a firewall's netlink": {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}, "generic netlink": {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC},
+		"uevents": {unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT}, "IPsec's netlink": {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_XFRM},
+	} {
+		if fd, err := unix.Socket(s[0], s[1], s[2]); err == nil {
+			_ = unix.Close(fd)
+			return fmt.Errorf("has a socket for %s", what)
+		}
+	}
+	for what, s := range map[string][2]int{
+		"streams": {unix.AF_INET, unix.SOCK_STREAM}, "datagrams": {unix.AF_INET6, unix.SOCK_DGRAM}, "interfaces": {unix.AF_NETLINK, unix.SOCK_RAW},
+	} {
+		fd, err := unix.Socket(s[0], s[1], 0)
+		if err != nil && !errors.Is(err, unix.EAFNOSUPPORT) { // a kernel without IPv6
+			return fmt.Errorf("has no socket for %s, which jobs need: %w", what, err)
+		}
+		_ = unix.Close(fd)
+	}
+	return nil
+}
