@@ -159,6 +159,14 @@ func TestEnds(t *testing.T) {
 			graded: true, spec: func(w *world, _ *core.Spec) { delete(w.blobs.files, "sha256:answer.sh") },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: "Submission content not found on testrunner.", verdict: harness.PlatformFault,
 		},
+		"A file is larger than declared": {
+			graded: true, spec: func(_ *world, s *core.Spec) { s.Files[0].Size-- },
+			state: core.RequestFailed, blame: core.BlameSubmission, reason: "answer.sh has another size than the", verdict: harness.Rejected,
+		},
+		"A file is smaller than declared": {
+			graded: true, spec: func(_ *world, s *core.Spec) { s.Files[0].Size++ },
+			state: core.RequestFailed, blame: core.BlameSubmission, reason: "answer.sh has another size than the", verdict: harness.Rejected,
+		},
 		"Harness is gone": {
 			graded: true, spec: func(w *world, _ *core.Spec) { delete(w.blobs.files, "sha256:harness") },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: "Harness content not found", verdict: harness.PlatformFault,

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -136,7 +137,8 @@ func (j *job) place(ctx context.Context, place string, blame core.Blame, write f
 var errHeardEnough = errors.New("the VM reads no further")
 
 func (j *job) harnessTar(ctx context.Context, w io.Writer) error {
-	return j.copyBlob(ctx, j.r.parts.Harnesses, j.w.Spec.Harness.Digest, reasonNoHarness, w)
+	_, err := j.copyBlob(ctx, j.r.parts.Harnesses, j.w.Spec.Harness.Digest, reasonNoHarness, w)
+	return err
 }
 
 func (j *job) filesTar(ctx context.Context, w io.Writer) error {
@@ -149,25 +151,31 @@ func (j *job) filesTar(ctx context.Context, w io.Writer) error {
 		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.Path, Mode: mode, Size: f.Size}); err != nil {
 			return err
 		}
-		if err := j.copyBlob(ctx, j.r.parts.Blobs, f.Digest, reasonNoSubmission, archive); err != nil {
+		n, err := j.copyBlob(ctx, j.r.parts.Blobs, f.Digest, reasonNoSubmission, archive)
+		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != f.Size {
+			return &ended{blame: core.BlameSubmission, reason: fmt.Sprintf(
+				"The files handed in were refused: %s has another size than the %d bytes that were declared.", f.Path, f.Size)}
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return archive.Close()
 }
 
-func (j *job) copyBlob(ctx context.Context, blobs core.Blobs, digest, missing string, w io.Writer) error {
+// copyBlob copies a file from a blob store and returns its size in bytes.
+func (j *job) copyBlob(ctx context.Context, blobs core.Blobs, digest, missing string, w io.Writer) (int64, error) {
 	in, err := blobs.Open(ctx, digest)
 	if err != nil {
-		return &blobFault{err: err, missing: missing}
+		return 0, &blobFault{err: err, missing: missing}
 	}
 	defer in.Close() //nolint:errcheck // only read from
 	s := &source{from: in}
-	_, err = io.Copy(w, s)
+	n, err := io.Copy(w, s)
 	if fault := s.fault(); fault != nil {
-		return &blobFault{err: fault, missing: missing}
+		return n, &blobFault{err: fault, missing: missing}
 	}
-	return err
+	return n, err
 }
 
 // source remembers why reading a blob failed, to tell that from a fault of the
