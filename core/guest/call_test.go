@@ -343,3 +343,29 @@ func TestDisconnectKills(t *testing.T) {
 		})
 	}
 }
+
+// Nobody comes for a VM whose folder was removed, so it ends, and what it runs.
+func TestAgentEndsWithItsFolder(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		v := assigned(t, kind, func(c *guest.Config) { c.Anchor = time.Millisecond })
+		word := unique()
+		over := v.running(t, context.Background(), guest.Run{Args: []string{"sh", "-c", "setsid sleep " + word + " & echo up; wait"}})
+		moved := v.dir + "-moved"
+		require.NoError(t, os.Rename(v.dir, moved), "a folder that is moved is there")
+		there, err := guest.Dial(moved)
+		require.NoError(t, err)
+		defer there.Close()
+		for range 5 {
+			_, err = there.Status(context.Background())
+			require.NoError(t, err)
+		}
+		require.NoError(t, os.Remove(filepath.Join(moved, guest.SocketFile)))
+		end := <-over
+		require.Error(t, end.err)
+		v.stopped = true
+		require.NoError(t, v.cmd.Wait())
+		assert.Zero(t, living(t, word))
+		require.NoError(t, v.lifeline.Close())
+	})
+}

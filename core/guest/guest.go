@@ -61,6 +61,7 @@ const (
 	ConfigFD   = wire.ConfigFD
 	LifelineFD = wire.LifelineFD
 	BadgeFD    = wire.BadgeFD
+	AnchorFD   = wire.AnchorFD
 )
 
 // AgentEnv is the whole environment of an agent. It keeps the Go runtime small;

@@ -188,6 +188,13 @@ func (v *vm) launch(t testing.TB) {
 	text, err := json.Marshal(v.config)
 	require.NoError(t, err)
 	v.cmd.ExtraFiles = []*os.File{listener, config, life}
+	if v.config.Anchor > 0 {
+		fd, err := unix.Open(filepath.Join(v.dir, guest.SocketFile), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		require.NoError(t, err)
+		anchor := os.NewFile(uintptr(fd), "anchor")
+		defer anchor.Close()
+		v.cmd.ExtraFiles = append(v.cmd.ExtraFiles, anchor)
+	}
 	if err := v.cmd.Start(); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
 		lacking(t, "user namespaces are not to be had here: "+err.Error())
 	} else {

@@ -38,14 +38,15 @@ func (p *pipe) send(text []byte) error {
 
 // descriptors are those of a VM's first process while it is made.
 type descriptors struct {
-	plan, config          pipe
-	null, log, socket, in int // in is the lifeline, or below 0; the provider's own
+	plan, config              pipe
+	null, log, socket, anchor int
+	in                        int // the lifeline, or below 0; the provider's own
 }
 
 // descriptors opens them, the agent's listening socket among them: bound in the
 // VM's folder, which the VM never sees.
 func (p *Provider) descriptors(id string) (d *descriptors, err error) {
-	d = &descriptors{plan: pipe{-1, -1}, config: pipe{-1, -1}, null: -1, log: -1, socket: -1, in: p.lifeline[0]}
+	d = &descriptors{plan: pipe{-1, -1}, config: pipe{-1, -1}, null: -1, log: -1, socket: -1, anchor: -1, in: p.lifeline[0]}
 	defer func() {
 		if err != nil {
 			d.close()
@@ -64,21 +65,28 @@ func (p *Provider) descriptors(id string) (d *descriptors, err error) {
 	if d.log, err = unix.Open(log, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o600); err != nil {
 		return d, fmt.Errorf("open its log: %w", err)
 	}
-	d.socket, err = listen(p.folder(id))
-	return d, err
+	if d.socket, err = listen(p.folder(id)); err != nil {
+		return d, err
+	}
+	// It leads nowhere: a file that is only named can be neither read nor left.
+	name := filepath.Join(p.folder(id), guest.SocketFile)
+	if d.anchor, err = unix.Open(name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+		return d, fmt.Errorf("name the agent's socket: %w", err)
+	}
+	return d, nil
 }
 
 // theirs lists them in the order that the first process and the agent expect.
 func (d *descriptors) theirs() []int {
-	all := []int{d.plan.read, d.null, d.log, d.socket, d.config.read}
-	if d.in >= 0 {
-		all = append(all, d.in)
+	in := d.in
+	if in < 0 {
+		in = d.null // nobody reads it
 	}
-	return all
+	return []int{d.plan.read, d.null, d.log, d.socket, d.config.read, in, d.anchor}
 }
 
 func (d *descriptors) close() {
-	for _, fd := range []int{d.plan.read, d.plan.write, d.config.read, d.config.write, d.null, d.log, d.socket} {
+	for _, fd := range []int{d.plan.read, d.plan.write, d.config.read, d.config.write, d.null, d.log, d.socket, d.anchor} {
 		closeFD(fd)
 	}
 }

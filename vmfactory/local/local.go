@@ -33,13 +33,18 @@ type Config struct {
 // DefaultCPUs is what a VM may use if nothing is set.
 const DefaultCPUs = 1
 
+// anchorEvery is how soon a VM ends whose folder was removed by somebody else, as
+// when a herd was killed for good and its files were deleted.
+const anchorEvery = 30 * time.Second
+
 // Provider makes VMs on this host.
 type Provider struct {
 	cfg      Config
 	tag      string // tells the run folders of a host apart, in cgroups' names
 	owners   owners
 	cgroups  cgroups
-	inotify  bool // VMs may watch files
+	inotify  bool          // VMs may watch files
+	anchor   time.Duration // between an agent's looks whether its VM's folder is there
 	spawn    spawner
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
@@ -70,7 +75,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	cfg.Run = run
 	sum := sha256.Sum256([]byte(run))
-	p := &Provider{cfg: cfg, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, places: map[int]string{}}
+	p := &Provider{cfg: cfg, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery, places: map[int]string{}}
 	if p.owners, err = findOwners(); err != nil {
 		return nil, err
 	}

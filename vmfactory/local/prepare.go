@@ -161,7 +161,7 @@ func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
 		return enter.Plan{}, err
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
-	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.LifelineFD + 1}}}, steps...)
+	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.AnchorFD + 1}}}, steps...)
 	for resource, most := range agentLimits {
 		steps = append(steps, enter.Step{Do: enter.Rlimit, Num: []uint64{uint64(resource), most}}) //nolint:gosec // a small number
 	}
@@ -191,7 +191,7 @@ func (p *Provider) config(r record, g *group) ([]byte, error) {
 	}
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
-		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess,
+		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
 	}
 	if g != nil {
 		c.Cgroup = g.files()

@@ -210,6 +210,23 @@ func TestTied(t *testing.T) {
 	require.NoError(t, p.Destroy(t.Context(), "vm"))
 }
 
+// TestFolderIsRemoved shows that a VM ends which nobody could find any more.
+func TestFolderIsRemoved(t *testing.T) {
+	t.Parallel()
+	p := open(t, Config{Run: t.TempDir()})
+	p.anchor = time.Millisecond
+	who := started(t, p, "vm")
+	fd, err := who.open()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, fd, 0, "it lives")
+	defer closeFD(fd)
+	require.NoError(t, p.Check(t.Context(), "vm"))
+	require.NoError(t, os.RemoveAll(p.folder("vm")))
+	ended, err := waitEnd(fd, time.Minute)
+	require.NoError(t, err)
+	assert.True(t, ended)
+}
+
 // TestAgentIsBound looks at a VM's first process from outside.
 func TestAgentIsBound(t *testing.T) {
 	t.Parallel()

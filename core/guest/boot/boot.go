@@ -18,6 +18,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 
 	"drover/core/guest/agent"
 	"drover/core/guest/wire"
@@ -56,7 +57,30 @@ func live() error {
 			cancel()
 		}()
 	}
+	if cfg.Anchor > 0 {
+		go func() {
+			adrift(wire.AnchorFD, cfg.Anchor)
+			cancel()
+		}()
+	}
 	return agent.Serve(ctx, wire.ListenerFD, cfg)
+}
+
+// adrift returns once a file that had a name has none any more: the VM's folder
+// is gone, and with it every way for a host to find the VM. It does not return
+// where the file system does not tell.
+func adrift(fd int, every time.Duration) {
+	named := false
+	for range time.Tick(every) {
+		var st syscall.Stat_t
+		if err := syscall.Fstat(fd, &st); err != nil {
+			continue
+		}
+		if named && st.Nlink == 0 {
+			return
+		}
+		named = named || st.Nlink > 0
+	}
 }
 
 func readConfig(f *os.File) (wire.Config, error) {

@@ -3,7 +3,11 @@
 // package boot says why and holds the test.
 package wire
 
-import "drover/core"
+import (
+	"time"
+
+	"drover/core"
+)
 
 // AgentName is argv[0] of an executable that is to be a VM's agent.
 const AgentName = "drover-guest"
@@ -14,6 +18,7 @@ const (
 	ConfigFD   = 4  // Config as JSON, read to its end
 	BadgeFD    = 64 // /proc/self/oom_score_adj, open for writing, if Config.Badge
 	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
+	AnchorFD   = 6  // the socket's file in the VM's folder, only named (O_PATH), if Config.Anchor: the agent ends when it is removed
 )
 
 // Home is the job user's home inside a VM; the places lie below it.
@@ -54,6 +59,7 @@ type Config struct {
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
 	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
 	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
+	Anchor   time.Duration     `json:"anchor,omitempty"`   // AnchorFD is open, and looked at so often; 0 is not
 }
 
 // Cgroup names files of the VM's cgroups as seen inside the VM, in either
