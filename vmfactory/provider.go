@@ -18,6 +18,7 @@ type Limit struct {
 	Name   string // memory, pids, cpu, disk, file size, open files, time, output, network, processes left behind
 	HeldBy string // cgroup, rlimit, tmpfs, watchdog, agent, namespace, seccomp; "" if nothing holds it
 	Note   string // what is missing and how to mend it
+	Weak   bool   // HeldBy looks now and then: a program that means to can have more for a moment, so not for hostile code
 }
 
 // Provider makes VMs on this host. A VM has a folder <run>/<vm> on the host with

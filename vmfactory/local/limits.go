@@ -23,7 +23,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 	}
 	memory := vmfactory.Limit{Name: "memory", HeldBy: held[core.LimitMemory], Note: note(core.LimitMemory)}
 	if memory.HeldBy == "" {
-		memory.HeldBy = wire.HeldByWatchdog
+		memory.HeldBy, memory.Weak = wire.HeldByWatchdog, true
 	}
 	return []vmfactory.Limit{
 		memory,

@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/core/guest/wire"
 	"drover/vmfactory"
 )
 
@@ -42,7 +43,8 @@ func (s suite) says(t *testing.T) {
 	names := map[string]bool{}
 	for _, l := range p.Limits() {
 		names[l.Name] = true
-		assert.True(t, l.HeldBy != "" || l.Note != "", "what does not hold %s needs a note", l.Name)
+		assert.True(t, l.HeldBy != "" && !l.Weak || l.Note != "", "what does not hold %s needs a note", l.Name)
+		assert.Equal(t, l.HeldBy == wire.HeldByWatchdog, l.Weak, "a watchdog can be outrun: %s", l.Name)
 	}
 	for _, name := range []string{
 		"memory", "pids", "cpu", "disk", "file size", "open files", "time", "output", "network", "processes left behind",

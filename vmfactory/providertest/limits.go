@@ -28,6 +28,7 @@ func (s suite) limits(t *testing.T) {
 	}{
 		"forks":          {probe.Target{Most: int64(3 * most.Pids)}, core.LimitPids},
 		"memory":         {probe.Target{Most: 2 * most.Memory}, core.LimitMemory},
+		"shared-zero":    {probe.Target{Most: 2 * most.Memory}, core.LimitMemory},
 		"memory-by-many": {probe.Target{Most: 2 * most.Memory}, core.LimitMemory},
 		"disk":           {probe.Target{Most: most.Disk, Folders: writable}, ""},
 		"inodes":         {probe.Target{Most: most.Disk / 1024, Folders: writable}, ""},

@@ -81,7 +81,7 @@ func register() {
 		"host-processes": hostProcesses, "agent-socket": agentSocket, "agent-signals": agentSignals, "agent-tracing": agentTracing,
 		"privileges": privileges, "namespaces": namespaces, "kernel-calls": kernelCalls, "foreign-calls": foreignCalls,
 		"hostname": hostname, "proc-files": procFiles, "own-files": ownFiles, "cgroup-names": cgroupNames, "sockets": sockets,
-		"forks": forks, "memory": memory, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,
+		"forks": forks, "memory": memory, "shared-zero": sharedZero, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,
 		"open-files": openFiles, "watchers": watchers, "orphans": orphans, "shared-memory": sharedMemory,
 	})
 }

@@ -105,6 +105,7 @@ func TestGetThrough(t *testing.T) {
 		"hostname":       {target: Target{Host: host}},
 		"forks":          {target: few},
 		"memory":         {target: Target{Most: 8 << 20}},
+		"shared-zero":    {target: Target{Most: 8 << 20}},
 		"memory-by-many": {target: Target{Most: 8 << 20}},
 		"disk":           {target: few},
 		"inodes":         {target: few},
