@@ -220,6 +220,28 @@ func openFiles(t Target) error {
 	return fmt.Errorf("has %d files open", len(all))
 }
 
+// watchers makes instances that watch files, up to Most, and is held if it gets
+// fewer. The host has so many for all of a user's programs.
+func watchers(t Target) error {
+	var all []int
+	defer func() {
+		for _, fd := range all {
+			_ = unix.Close(fd)
+		}
+	}()
+	for range t.Most {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err != nil {
+			return nil
+		}
+		all = append(all, fd)
+	}
+	if len(all) == 0 {
+		return errors.New("nothing was tried")
+	}
+	return fmt.Errorf("has %d watchers", len(all))
+}
+
 // orphans leaves processes behind that left its session, ignore what can be
 // ignored, and carry Marker in their command line. The caller looks for them.
 func orphans(t Target) error {

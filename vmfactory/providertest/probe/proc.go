@@ -2,13 +2,10 @@ package probe
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // hostWords are parts of /proc that tell of the host, or of other VMs, and are
@@ -77,51 +74,4 @@ func cgroupNames(Target) error {
 		}
 	}
 	return lines.Err()
-}
-
-// watchers makes instances that watch files, up to Most, and is held if it gets
-// fewer. The host has so many for all of a user's programs.
-func watchers(t Target) error {
-	var all []int
-	defer func() {
-		for _, fd := range all {
-			_ = unix.Close(fd)
-		}
-	}()
-	for range t.Most {
-		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
-		if err != nil {
-			return nil
-		}
-		all = append(all, fd)
-	}
-	if len(all) == 0 {
-		return errors.New("nothing was tried")
-	}
-	return fmt.Errorf("has %d watchers", len(all))
-}
-
-// sockets tries those that lead to parts of the kernel that no job needs.
-func sockets(Target) error {
-	for what, s := range map[string][3]int{
-		"SCTP": {unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP}, "MPTCP": {unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_MPTCP},
-		"UDP-Lite": {unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_UDPLITE}, "raw packets": {unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_RAW},
-		"a firewall's netlink": {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}, "generic netlink": {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC},
-		"uevents": {unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT}, "IPsec's netlink": {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_XFRM},
-	} {
-		if fd, err := unix.Socket(s[0], s[1], s[2]); err == nil {
-			_ = unix.Close(fd)
-			return fmt.Errorf("has a socket for %s", what)
-		}
-	}
-	for what, s := range map[string][2]int{
-		"streams": {unix.AF_INET, unix.SOCK_STREAM}, "datagrams": {unix.AF_INET6, unix.SOCK_DGRAM}, "interfaces": {unix.AF_NETLINK, unix.SOCK_RAW},
-	} {
-		fd, err := unix.Socket(s[0], s[1], 0)
-		if err != nil && !errors.Is(err, unix.EAFNOSUPPORT) { // a kernel without IPv6
-			return fmt.Errorf("has no socket for %s, which jobs need: %w", what, err)
-		}
-		_ = unix.Close(fd)
-	}
-	return nil
 }
