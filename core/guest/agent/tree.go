@@ -231,9 +231,10 @@ func number(b []byte) int64 {
 	return n
 }
 
-// How long the dying may take, and how often they are told again.
+// How long the dying may take, and how often they are told again. Commands stand
+// behind all else on the machine, so on a busy one they come to die late.
 const (
-	killPatience = 10 * time.Second
+	killPatience = 30 * time.Second
 	killAgain    = 10 * time.Millisecond
 )
 
