@@ -2,6 +2,8 @@ package enter
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
@@ -115,6 +117,16 @@ func TestCodec(t *testing.T) {
 			t.Fatalf("%v %v", err, gota)
 		}
 	})
+}
+
+// An answer says what went wrong in a line, whatever the error is like.
+func TestAnswerIsShort(t *testing.T) {
+	t.Parallel()
+	a := failed(fmt.Errorf("no such thing\nand more: %w", syscall.ENOENT))
+	assert.Equal(t, Answer{Errno: syscall.ENOENT, Text: "no such thing"}, a)
+	a = failed(errors.New(strings.Repeat("x", MaxRequest)))
+	assert.Len(t, a.Text, maxText)
+	assert.Less(t, len(a.encode()), MaxRequest)
 }
 
 func FuzzDecodePlan(f *testing.F) {
