@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,17 +29,6 @@ var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/lib
 var settings = []string{
 	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "java*", "perl", "python*", "R", "texmf",
 }
-
-// shown is all that the top of a VM's /proc keeps beside its processes: what
-// language runtimes and build tools ask for. Of the host it tells the processors,
-// the memory and the load. What else the kernel shows to all is hidden, as is what
-// modules may add later.
-var shown = []string{
-	"cgroups", "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "net", "self", "stat", "sys", "sysvipc", "thread-self", "uptime", "version",
-}
-
-// hidden is below what is shown.
-var hidden = []string{"sys/kernel/random/boot_id"}
 
 // devices are all that a VM has, beside zero.
 var devices = []string{"null", "full", "random", "urandom"}
@@ -173,7 +161,8 @@ func tellHost() (layout, error) {
 		return l, err
 	}
 	l.devices()
-	return l, l.proc()
+	l.proc()
+	return l, nil
 }
 
 // build tells how to make the VM's file system and go there. The steps run in
@@ -342,56 +331,6 @@ func (l *layout) zero(watched bool) {
 		return
 	}
 	l.device("zero", "zero")
-}
-
-// proc mounts the VM's own /proc and hides of it what the kernel shows to all.
-func (l *layout) proc() error {
-	l.folder("/proc")
-	l.add(enter.Step{
-		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
-	})
-	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
-		l.add(enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
-	}
-	for name, most := range map[string]int{"instances": inotifyInstances, "watches": inotifyWatches} {
-		l.add(enter.Step{Do: enter.Write, Path: "proc/sys/user/max_inotify_" + name, Text: strconv.Itoa(most), Maybe: true})
-	}
-	// What there is to write serves jobs only against limits and each other:
-	// oom_score_adj, mem. The agent's own way to it goes by the mount below.
-	l.add(enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{guest.BadgeFD}})
-	l.add(enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_BIND})
-	l.add(enter.Step{Do: enter.Restrict, Path: "proc", Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC})
-	for _, name := range hidden {
-		l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
-	}
-	return l.hide()
-}
-
-// hide covers what the top of /proc has and need not show: files by an empty
-// one, folders by an empty one that nobody can write.
-func (l *layout) hide() error {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return err
-	}
-	empty := ""
-	for _, e := range entries {
-		at := "proc/" + e.Name()
-		switch {
-		case slices.Contains(shown, e.Name()), '0' <= e.Name()[0] && e.Name()[0] <= '9', e.Type() == os.ModeSymlink:
-		case !e.IsDir():
-			l.add(enter.Step{Do: enter.Mount, From: "dev/null", Path: at, Bits: unix.MS_BIND, Maybe: true})
-		case empty == "":
-			empty = at
-			l.add(enter.Step{
-				Do: enter.Mount, From: "tmpfs", Path: at, Type: "tmpfs", Bits: tmpfsFlags | unix.MS_NOEXEC | unix.MS_RDONLY,
-				Text: "size=4096,nr_inodes=1,mode=555", Maybe: true,
-			})
-		default:
-			l.add(enter.Step{Do: enter.Mount, From: empty, Path: at, Bits: unix.MS_BIND, Maybe: true})
-		}
-	}
-	return nil
 }
 
 // cgroups lets the agent, not user code, read the VM's usage.

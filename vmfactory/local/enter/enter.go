@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"unsafe"
 )
@@ -90,6 +91,8 @@ func (s *Step) run() error {
 		return syscall.Mount(s.From, s.Path, s.Type, uintptr(s.Bits), s.Text)
 	case Restrict:
 		return s.restrict()
+	case Hide:
+		return s.hide()
 	case Chdir:
 		return syscall.Chdir(s.Path)
 	case Pivot:
@@ -174,6 +177,35 @@ func (s *Step) restrict() error {
 	at := atFdcwd
 	return call6(sysMountSetattr, uintptr(at), uintptr(unsafe.Pointer(path)), flags,
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+}
+
+// hide covers what a /proc shows and need not: files by an empty one, folders by
+// an empty one that nobody can write.
+func (s *Step) hide() error {
+	entries, err := os.ReadDir(s.Path)
+	if err != nil {
+		return err
+	}
+	empty := ""
+	for _, e := range entries {
+		at := s.Path + "/" + e.Name()
+		switch {
+		case slices.Contains(s.Args, e.Name()), '0' <= e.Name()[0] && e.Name()[0] <= '9', e.Type() == os.ModeSymlink:
+		case !e.IsDir():
+			err = syscall.Mount(s.From, at, "", syscall.MS_BIND, "")
+		case empty == "":
+			err = syscall.Mount("tmpfs", at, "tmpfs", syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "size=4096,nr_inodes=1,mode=555")
+			if err == nil {
+				empty = at
+			}
+		default:
+			err = syscall.Mount(empty, at, "", syscall.MS_BIND, "")
+		}
+		if err != nil && !errors.Is(err, syscall.ENOENT) { // a module took it away meanwhile
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		}
+	}
+	return nil
 }
 
 // pivot stacks the old root over the new one and takes it off again, so that no

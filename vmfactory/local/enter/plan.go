@@ -13,6 +13,7 @@ const (
 	Write    Verb = "write"    // Path, Text; Bits: mode if it is new
 	Mount    Verb = "mount"    // From, Path, Type, Text: data, Bits: flags
 	Restrict Verb = "restrict" // Path: sets the mount attributes Bits, on all mounts below too if Deep
+	Hide     Verb = "hide"     // Path: a /proc whose top shows its processes and Args; From: an empty file over the others
 	Chdir    Verb = "chdir"    // Path
 	Pivot    Verb = "pivot"    // makes the current folder the root and drops the old one
 	Loopback Verb = "loopback" // sets the loopback interface up
