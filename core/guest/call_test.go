@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -271,6 +272,23 @@ func TestKill(t *testing.T) {
 	})
 }
 
+// deadline is a context whose time is up when the test says so.
+type deadline struct {
+	context.Context
+	passed chan struct{}
+}
+
+func (d deadline) Done() <-chan struct{} { return d.passed }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestCancelKills(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind string) {
@@ -284,17 +302,15 @@ func TestCancelKills(t *testing.T) {
 				return context.WithCancel(context.Background())
 			}},
 			"late": {core.CodeBadVM, context.DeadlineExceeded, func() (context.Context, context.CancelFunc) {
-				return context.WithTimeout(context.Background(), 500*time.Millisecond)
+				d := deadline{context.Background(), make(chan struct{})}
+				return d, sync.OnceFunc(func() { close(d.passed) })
 			}},
 		} {
 			word := unique()
 			ctx, cancel := end.ctx()
 			over := v.running(t, ctx, guest.Run{Args: []string{"sh", "-c", "setsid sleep " + word + " & echo up; wait"}, Stdin: &endless{}})
-			if name == "cancelled" {
-				cancel()
-			}
-			got := <-over
 			cancel()
+			got := <-over
 			require.ErrorIs(t, got.err, end.err, name)
 			assert.Equal(t, end.code, core.CodeOf(got.err), name)
 			assert.Zero(t, living(t, word), "all is dead before Run returns")
