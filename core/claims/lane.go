@@ -41,6 +41,8 @@ func (d *Desk) load(l *lane) bool {
 	switch {
 	case d.over != nil:
 		return false
+	case d.drained && d.asked > 0:
+		return false // a call on its way could take what this one gives back; its lane looks here again
 	case n > 0:
 	case want > 0 && (!d.starved || d.rung):
 	case d.rung && d.asked == 0:
