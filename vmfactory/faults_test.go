@@ -100,6 +100,21 @@ func TestASingleFailureOnlyCostsATry(t *testing.T) {
 	})
 }
 
+// What a predecessor said of broken pools is taken back, and nothing is said twice.
+func TestBrokenPoolsAreToldOnlyWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8))
+		r.herd.look(func(h *herd) { h.broken = map[string]string{"a": "said by another"} })
+		p := r.start()
+		settle(time.Minute)
+		require.Empty(t, r.herd.brokenPools())
+		r.herd.look(func(h *herd) { require.Equal(t, 1, h.calls["broken"]) })
+		p.end()
+		r.whole()
+	})
+}
+
 func TestABrokenPoolDoesNotHurtAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
