@@ -15,9 +15,9 @@ type Row struct {
 
 // Attempt is one recorded try of a request.
 type Attempt struct {
-	Result   Result
-	Accepted bool  // it is its generation's terminal result
-	Recorded int64 // ms since 1970
+	Result   Result `json:"result"`
+	Accepted bool   `json:"accepted"`    // it is its generation's terminal result
+	Recorded int64  `json:"recorded_ms"` // ms since 1970
 }
 
 // Filter selects rows. Zero fields do not select.

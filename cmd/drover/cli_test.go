@@ -114,6 +114,16 @@ func TestClientCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, row.Result.Generation)
 
+	text, errs, code := h.run("request", "show", "--json", id)
+	require.Zero(t, code, errs)
+	var shown struct {
+		Attempts []map[string]any `json:"attempts"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &shown))
+	require.Len(t, shown.Attempts, 2)
+	for _, key := range []string{"result", "accepted", "recorded_ms"} {
+		require.Contains(t, shown.Attempts[0], key)
+	}
 	for _, args := range [][]string{
 		{"request", "list"},
 		{"request", "show", id},

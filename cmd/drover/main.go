@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+	"github.com/xrash/smetrics"
 
 	"drover/core"
 	_ "drover/core/guest/boot" // a VM's agent is this executable under another name
@@ -73,9 +74,12 @@ func unknownCommand(c *cli.Context, name string) error {
 	if c.Command != nil && len(c.Command.Subcommands) > 0 {
 		known, of = c.Command.Subcommands, c.Command.HelpName
 	}
-	meant := ""
-	if like := cli.SuggestCommand(known, name); like != "" {
-		meant = " " + like
+	const close = 0.8 // of 1; catches a slip or two, not another word
+	meant, best := "", close
+	for _, cmd := range known {
+		if like := smetrics.JaroWinkler(name, cmd.Name, 0.7, 4); like > best {
+			meant, best = fmt.Sprintf(" Did you mean %q?", cmd.Name), like
+		}
 	}
 	return core.Errorf(core.CodeInvalid, name, "%s has no command %q.%s See %s --help", of, name, meant, of)
 }

@@ -34,7 +34,7 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 		code int
 		want string
 	}{
-		{"nosuch", exitUsage, `drover has no command "nosuch"`},
+		{"nosuch", exitUsage, `drover has no command "nosuch". See drover --help`},
 		{"runn", exitUsage, `Did you mean "run"?`},
 		{"request lst", exitUsage, `Did you mean "list"?`},
 		{"request nosuch", exitUsage, "See drover request --help"},

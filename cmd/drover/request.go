@@ -185,7 +185,7 @@ func showRequest(c *cli.Context, h *herd) error {
 		return printJSON(c.App.Writer, struct {
 			view
 			Attempts []core.Attempt `json:"attempts"`
-		}{v, history})
+		}{v, orEmpty(history)})
 	}
 	return printView(c.App.Writer, v, history)
 }
@@ -199,7 +199,9 @@ func printView(w io.Writer, v view, history []core.Attempt) error {
 	}
 	add("assignment", v.Assignment)
 	if v.Place != nil {
-		add("ahead of it", fmt.Sprintf("%d of the same submitter", v.Place.Ahead))
+		if v.State == core.RequestQueued {
+			add("ahead of it", fmt.Sprintf("%d of the same submitter", v.Place.Ahead))
+		}
 		add("held by", v.Place.Owner)
 	}
 	add("blame", string(v.Blame))
@@ -220,7 +222,7 @@ func printView(w io.Writer, v view, history []core.Attempt) error {
 		add("memory", size(v.Usage.MemoryPeakBytes))
 	}
 	for _, limit := range slices.Sorted(maps.Keys(v.HeldBy)) {
-		add("limit on "+limit, "held by "+v.HeldBy[limit])
+		add("limit on "+strings.ReplaceAll(limit, "_", " "), "held by "+v.HeldBy[limit])
 	}
 	if err := printTable(w, "", table.Row{"", ""}, rows); err != nil {
 		return err
