@@ -81,6 +81,11 @@ func newTestHerd(t *testing.T) *testHerd {
 	}}
 	h.cfg, err = config.Load(nil, h.env)
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() { // VMs outlive whoever made them
+			h.run("vmfactory", "--destroy-vms")
+		}
+	})
 	if provider, err := local.New(local.Config{Run: h.cfg.Run}); err != nil || provider.Ready(context.Background()) != nil {
 		coretest.Missing(t, "a kernel that lets us make VMs", err)
 	}
