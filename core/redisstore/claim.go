@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -33,7 +34,7 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 }
 
 // exchangeHead is how many single values the exchange script answers before its row.
-const exchangeHead = 8
+const exchangeHead = 10
 
 // toExchanged reads exchange's answer.
 func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
@@ -43,26 +44,25 @@ func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
 	if len(f) < exchangeHead {
 		return wrong()
 	}
-	n, stopped, columns := int(num(f[5])), int(num(f[6])), 3
+	n, stopped, columns := int(num(f[5])), int(num(f[6])), 1
 	faulted := num(f[7]) > 0
 	if faulted {
-		columns = 5
+		columns = 3
 	}
-	row := f[exchangeHead:]
-	if stopped < 0 || n < 0 || len(row) != stopped+columns*n {
+	keys, vms, row := strings.Fields(str(f[8])), strings.Fields(str(f[9])), f[exchangeHead:]
+	if stopped < 0 || len(keys) != n || len(vms) != n || len(row) != stopped+columns*n {
 		return wrong()
 	}
-	stop, row := row[:stopped], row[stopped:]
-	keys, vms, specs := row[:n], row[n:2*n], row[2*n:3*n]
+	stop, specs, row := row[:stopped], row[stopped:stopped+n], row[stopped+n:]
 	token, since := strconv.FormatInt(x.Epoch, 10)+"."+strconv.FormatInt(x.TokenBase, 10), num(f[4])
 	claims := make([]core.Claim, 0, n)
 	for i := range keys {
 		if specs[i] == nil {
 			continue
 		}
-		c := core.Claim{Key: str(keys[i]), Text: str(specs[i]), VM: str(vms[i]), Token: token, Since: since}
+		c := core.Claim{Key: keys[i], Text: str(specs[i]), VM: vms[i], Token: token, Since: since}
 		if faulted {
-			c.Attempts, c.Cancelled = int(num(row[3*n+i])), str(row[4*n+i])
+			c.Attempts, c.Cancelled = int(num(row[i])), str(row[n+i])
 		}
 		claims = append(claims, c)
 	}

@@ -332,7 +332,7 @@ func (m *model) checkCancels(c *call) {
 	var told []any
 	switch {
 	case c.err == nil && c.name == "exchange" && c.num(7) > 0:
-		told = c.reply[8 : 8+c.reply[6].(int64)]
+		told = c.reply[10 : 10+c.reply[6].(int64)]
 	case c.err == nil && c.name == "beat":
 		told, _ = c.reply[2].([]any)
 	default:

@@ -3,11 +3,12 @@
 --         8 ms until the next proof of life, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
 --         token, outcome, count, key, ...
--- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, twice
---         the number of cancelled keys, attempts or cancels follow (0: no), then in one row, because a
---         table in a table costs: cancelled keys with who asked, claimed keys, their VMs, their specs and,
---         if they follow, their attempts and who cancelled them}; no spec: it is gone again;
---         slots -1 and no cancelled keys where the call is no proof of life
+-- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, twice the
+--         number of cancelled keys, attempts or cancels follow (0: no), claimed keys and
+--         their VMs as words, because a table in a table costs and so does each string, then
+--         cancelled keys with who asked, the claims' specs and, if they follow, attempts and
+--         who cancelled them}; no spec: it is gone again; slots -1 and no cancelled keys
+--         where the call is no proof of life
 -- REFUSE  FENCED STALE
 -- MOVES   request queued→claimed, queued→cancelling, claimed→queued, running→queued,
 --         cancelling→queued, claimed→completed, running→completed, cancelling→completed,
@@ -98,21 +99,8 @@ if beat > 0 then
   redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
   held_now, stop = redis.call('HLEN', slots), cancelled(owner)
 end
-local n, specs, some = #claimed, {}, 0
-if n > 0 then
-  specs = redis.call('HMGET', K.specs, unpack(claimed))
-  some = redis.call('EXISTS', K.attempts, K.cancels)
-  if again then
-    local slot = redis.call('HMGET', slots, unpack(claimed))
-    for i = 1, n do
-      -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
-      local mine_still = slot[i] and string.find(slot[i], '|' .. token .. '|', 1, true)
-      vms[i] = mine_still and held(slot[i]) or ''
-      specs[i] = mine_still and specs[i] or false
-    end
-  end
-end
-local row = { verdicts, held_now, draining and 1 or 0, ready and 1 or 0, since, n, #stop, some }
+local n, some = #claimed, 0
+local row = { verdicts, held_now, draining and 1 or 0, ready and 1 or 0, since, n, #stop, some, '', '' }
 local function lay(parts, count)
   local at = #row
   for i = 1, count do
@@ -120,11 +108,23 @@ local function lay(parts, count)
   end
 end
 lay(stop, #stop)
-lay(claimed, n)
-lay(vms, n)
-lay(specs, n)
-if some > 0 then
-  lay(redis.call('HMGET', K.attempts, unpack(claimed)), n)
-  lay(redis.call('HMGET', K.cancels, unpack(claimed)), n)
+if n > 0 then
+  local specs = redis.call('HMGET', K.specs, unpack(claimed))
+  if again then
+    local slot = redis.call('HMGET', slots, unpack(claimed))
+    for i = 1, n do
+      -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
+      local mine_still = slot[i] and string.find(slot[i], '|' .. token .. '|', 1, true)
+      vms[i] = mine_still and held(slot[i]) or '-'
+      specs[i] = mine_still and specs[i] or false
+    end
+  end
+  some = redis.call('EXISTS', K.attempts, K.cancels)
+  row[8], row[9], row[10] = some, table.concat(claimed, ' '), table.concat(vms, ' ')
+  lay(specs, n)
+  if some > 0 then
+    lay(redis.call('HMGET', K.attempts, unpack(claimed)), n)
+    lay(redis.call('HMGET', K.cancels, unpack(claimed)), n)
+  end
 end
 return row
