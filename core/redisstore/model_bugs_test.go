@@ -21,7 +21,7 @@ import (
 var bugs = map[string][2]string{
 	"a token is not looked at":                  {`mark, 1, true) if not at`, `'|', 1, true) if not at`},
 	"an epoch is not looked at":                 {"local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')\nif mine[1] ~= epoch then", "local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')\nif false then"},
-	"a repeated call acts again":                {"local again, since = seq == last, clock", "local again, since = false, clock"},
+	"a repeated call acts again":                {"local again, since = seq == last, stamp", "local again, since = false, stamp"},
 	"a host claims before it reconciled":        {"(want > 0 or passes_on) and ready and", "(want > 0 or passes_on) and"},
 	"the VM of an ended claim is forgotten":     {"if #dirty > 0 then redis.call('RPUSH', K_dirty(host), unpack(dirty))", "if #dirty > 0 then"},
 	"a released request is forgotten":           {"enqueue(pool, class, submitter, { key }, true)", ""},

@@ -15,7 +15,7 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
-	"now", "fail", "held", "ring", "event", "bury", "buried", "endings", "pass_when_full", "next_epoch", "end_epoch", "lose", "spec_head",
+	"now", "int", "fail", "held", "ring", "event", "bury", "buried", "endings", "pass_when_full", "next_epoch", "end_epoch", "lose", "spec_head",
 	"wake", "not_idle", "enqueue", "dequeue", "again_requests", "again_tasks", "settle", "cancelled", "place",
 	"left", "overdue",
 }

@@ -28,11 +28,12 @@ if mine[1] ~= epoch then
 end
 local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
 local verdicts, claimed, vms, clock = '', {}, {}, now()
+local stamp = int(clock)
 local last = tonumber(string.match(mine[2] or '0', '^%d+'))
 if seq < last then
   return fail('STALE', owner)
 end
-local again, since = seq == last, clock
+local again, since = seq == last, stamp
 local draining, ready = its[1] == '1', its[2] == ARGV[9]
 if again then
   local names
@@ -58,14 +59,14 @@ else
       if its_pool and its_pool[1] ~= '1' then
         local keys = dequeue(pool, able, tonumber(its_pool[2] or 0))
         if #keys > 0 then
-          local got, fields, n = redis.call('LPOP', clean, #keys), {}, #claimed
-          local tail = '|' .. token .. '|' .. clock .. '|claimed'
+          local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
+          local tail = '|' .. token .. '|' .. stamp .. '|claimed'
           for i = 1, #keys do
             claimed[n + i], vms[n + i] = keys[i], got[i]
             fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. tail
           end
           redis.call('HSET', slots, unpack(fields))
-          redis.call('HINCRBY', K.pool(pool), 'tickets', #keys)
+          redis.call('HINCRBY', K.pool(pool), 'tickets', int(#keys))
           want = want - #keys
         end
         if #keys < able then
@@ -91,7 +92,7 @@ else
     -- Else settle did.
     ring(K.factory_bell(host))
   end
-  redis.call('HSET', me, 'idle', idle, lane, ARGV[5] .. '|' .. clock .. '|' .. verdicts .. '|' .. names)
+  redis.call('HSET', me, 'idle', idle, lane, ARGV[5] .. '|' .. stamp .. '|' .. verdicts .. '|' .. names)
 end
 local held_now, stop = -1, {}
 if beat > 0 then

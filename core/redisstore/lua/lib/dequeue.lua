@@ -7,7 +7,7 @@ local function take(pool, class, want, out)
   local rounds = 0
   while want > 0 and rounds < 64 do
     rounds = rounds + 1
-    local submitters = redis.call('LPOP', turns, want)
+    local submitters = redis.call('LPOP', turns, int(want))
     if not submitters or #submitters == 0 then
       return want
     end
@@ -20,7 +20,7 @@ local function take(pool, class, want, out)
       if i <= extra then
         count = count + 1
       end
-      local got = redis.call('LPOP', queue, count)
+      local got = redis.call('LPOP', queue, int(count))
       if got then
         for j = 1, #got do
           out[filled + j] = got[j]
