@@ -163,7 +163,7 @@ func TestALostOwnerIsReaped(t *testing.T) {
 		ids := s.submit("once", 4)
 		runner := core.OwnerName(core.RoleTestrunner, "h1", 0)
 		for attempt := 1; attempt <= 3; attempt++ {
-			s.claim("h1", "once", 4, 0)
+			s.claim("h1", "once", 4, time.Millisecond)
 			s.until(s.parts(), func() bool { return len(s.owners()) == 1 })
 			for _, id := range ids {
 				if attempt < 3 {
