@@ -6,11 +6,12 @@ import "time"
 // stand ready on each host, and what its requests may do.
 type Pool struct {
 	Name     string `json:"name"`
-	Provider string `json:"provider"`        // local, lxc
-	Image    string `json:"image,omitempty"` // the provider's name for the file system; "" is its default
-	Warm     int    `json:"warm"`            // clean VMs kept per host
-	Max      int    `json:"max"`             // most VMs per host, whatever their state
-	Paused   bool   `json:"paused"`          // claims skip a paused pool
+	Provider string `json:"provider"`          // local, lxc
+	Image    string `json:"image,omitempty"`   // the provider's name for the file system; "" is its default
+	Warm     int    `json:"warm"`              // clean VMs kept per host
+	Max      int    `json:"max"`               // most VMs per host, whatever their state
+	Paused   bool   `json:"paused"`            // claims skip a paused pool
+	Network  string `json:"network,omitempty"` // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 
 	Limits Limits `json:"limits"` // of a request that names none; a request may lower, never raise them
 
@@ -27,6 +28,12 @@ const AllPools = "all"
 const (
 	OnHostLossRequeue = "requeue"
 	OnHostLossFail    = "fail"
+)
+
+// What VMs can reach.
+const (
+	NetworkNone   = "none"   // their own loopback
+	NetworkEgress = "egress" // public addresses, by connections that they make themselves
 )
 
 // DefaultPool is what a pool's settings are until somebody sets them.
@@ -46,6 +53,8 @@ const (
 	MaxPoolVMs     = 10_000
 	MaxTimeout     = 24 * time.Hour
 	MaxOutputBytes = 16 << 20
+	MinCPU         = 10 // thousandths of a processor: the kernel's least quota
+	MaxCPU         = 1_024_000
 )
 
 // Check returns an INVALID error that names the first setting that cannot be.
@@ -60,6 +69,8 @@ func (p Pool) Check() error {
 	switch {
 	case p.Name == AllPools:
 		return Errorf(CodeInvalid, p.Name, "no pool can be named %s: it stands for all of them", AllPools)
+	case p.Network != "" && p.Network != NetworkNone && p.Network != NetworkEgress:
+		return Errorf(CodeInvalid, p.Name, "pool %s: network %q must be %s or %s", p.Name, p.Network, NetworkNone, NetworkEgress)
 	case p.Warm < 0 || p.Warm > p.Max:
 		return Errorf(CodeInvalid, p.Name, "pool %s: warm %d must be between 0 and max %d", p.Name, p.Warm, p.Max)
 	case p.Max < 1 || p.Max > MaxPoolVMs:
@@ -72,6 +83,8 @@ func (p Pool) Check() error {
 		return Errorf(CodeInvalid, p.Name, "pool %s: disk must be at least 1 MiB and file size at least 1 KiB", p.Name)
 	case l.Pids < 1 || l.OpenFiles < 16:
 		return Errorf(CodeInvalid, p.Name, "pool %s: pids must be at least 1 and open files at least 16", p.Name)
+	case l.CPU < 0 || l.CPU > 0 && (l.CPU < MinCPU || l.CPU > MaxCPU):
+		return Errorf(CodeInvalid, p.Name, "pool %s: cpu %d must be between %d and %d thousandths of a processor, or 0 for the provider's own", p.Name, l.CPU, MinCPU, MaxCPU)
 	case l.Output < 1 || l.Output > MaxOutputBytes:
 		return Errorf(CodeInvalid, p.Name, "pool %s: output %d must be between 1 and %d bytes", p.Name, l.Output, MaxOutputBytes)
 	case p.MaxWait < 0 || p.MaxWaiting < 1 || p.StageTimeout <= 0:
@@ -86,6 +99,9 @@ func (p Pool) Check() error {
 // for more than the pool gives.
 func (p Pool) Within(l Limits) (Limits, error) {
 	full, most := l.Or(p.Limits), p.Limits
+	if full.CPU != most.CPU {
+		return Limits{}, Errorf(CodeInvalid, p.Name, "a request cannot have %d thousandths of a processor: all VMs of pool %s have %d", full.CPU, p.Name, most.CPU)
+	}
 	type bound struct {
 		name      string
 		got, most int64

@@ -44,6 +44,7 @@ type Limits struct {
 	Disk      int64         `json:"disk,omitempty"`       // bytes of each writable place
 	FileSize  int64         `json:"file_size,omitempty"`  // bytes of any one file
 	Pids      int           `json:"pids,omitempty"`       // processes and threads
+	CPU       int           `json:"cpu,omitempty"`        // thousandths of a processor that the whole VM may use; a pool's to set, not a request's
 	OpenFiles int           `json:"open_files,omitempty"` // descriptors of one process
 	Output    int64         `json:"output,omitempty"`     // bytes kept of each of stdout and stderr; what follows is counted and thrown away
 }
@@ -62,6 +63,7 @@ func (l Limits) Or(d Limits) Limits {
 		Disk:      pick(l.Disk, d.Disk),
 		FileSize:  pick(l.FileSize, d.FileSize),
 		Pids:      int(pick(int64(l.Pids), int64(d.Pids))),
+		CPU:       int(pick(int64(l.CPU), int64(d.CPU))),
 		OpenFiles: int(pick(int64(l.OpenFiles), int64(d.OpenFiles))),
 		Output:    pick(l.Output, d.Output),
 	}

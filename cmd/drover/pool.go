@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/docker/go-units"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -23,12 +26,14 @@ func poolCommand() *cli.Command {
 
 func poolFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` local"},
+		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` local or lxc"},
 		&cli.StringFlag{Name: "image", Usage: "the provider's name of its file system"},
 		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
 		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
 		&cli.BoolFlag{Name: "paused", Usage: "start no request of it (--paused=false to go on)"},
 		&cli.DurationFlag{Name: "timeout", Usage: "most wall time of a run, and what one gets that asks for none"},
+		&cli.Float64Flag{Name: "cpu", Usage: "processors that each VM may use, such as 1 or 0.5; 0 leaves it to the provider"},
+		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
 		&cli.StringFlag{Name: "memory", Usage: "most memory of a run, such as `256MiB`"},
 		&cli.StringFlag{Name: "disk", Usage: "most bytes in each writable place"},
 		&cli.StringFlag{Name: "file-size", Usage: "most bytes of one file"},
@@ -68,7 +73,7 @@ func setPool(c *cli.Context, h *herd) error {
 }
 
 func applyPoolFlags(c *cli.Context, p *core.Pool) error {
-	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "on-host-loss": &p.OnHostLoss} {
+	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "network": &p.Network, "on-host-loss": &p.OnHostLoss} {
 		if c.IsSet(name) {
 			*into = c.String(name)
 		}
@@ -86,6 +91,13 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		if err := sizeFlag(c, name, into); err != nil {
 			return err
 		}
+	}
+	if c.IsSet("cpu") {
+		cpu := c.Float64("cpu") * 1000
+		if math.IsNaN(cpu) || cpu < 0 || cpu > core.MaxCPU || cpu > 0 && cpu < core.MinCPU {
+			return core.Errorf(core.CodeInvalid, "cpu", "--cpu %g must be 0, or between %g and %d processors", cpu/1000, core.MinCPU/1000.0, core.MaxCPU/1000)
+		}
+		p.Limits.CPU = int(math.Round(cpu))
 	}
 	if c.IsSet("paused") {
 		p.Paused = c.Bool("paused")
@@ -164,6 +176,14 @@ func listPools(c *cli.Context, h *herd) error {
 		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms"}, rows)
 }
 
+// processors are thousandths of a processor, for people.
+func processors(cpu int) string {
+	if cpu == 0 {
+		return "the provider's own"
+	}
+	return strconv.FormatFloat(float64(cpu)/1000, 'g', -1, 64)
+}
+
 func pausedWord(paused bool) string {
 	if paused {
 		return "paused"
@@ -196,6 +216,8 @@ func showPool(c *cli.Context, h *herd) error {
 		{"max", p.Max},
 		{"paused", p.Paused},
 		{"timeout", l.Timeout},
+		{"network", cmp.Or(p.Network, core.NetworkNone)},
+		{"cpu", processors(l.CPU)},
 		{"memory", size(l.Memory)},
 		{"disk", size(l.Disk)},
 		{"file size", size(l.FileSize)},

@@ -122,7 +122,7 @@ func checkInput(s *core.Spec) error {
 // checkLimits refuses what would otherwise pass for "not named".
 func checkLimits(s *core.Spec) error {
 	l := s.Limits
-	if l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), l.Output) < 0 {
+	if l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), int64(l.CPU), l.Output) < 0 {
 		return invalid(s, "a limit is negative: leave it out to get the pool's")
 	}
 	return nil

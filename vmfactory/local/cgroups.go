@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"time"
+
+	"drover/vmfactory/trace"
 
 	"github.com/criyle/go-sandbox/pkg/cgroup"
 	"golang.org/x/sys/unix"
@@ -145,19 +146,12 @@ func (c *cgroups) sweep(ctx context.Context, tag string, hasFolder func(vm strin
 			switch {
 			case own && !hasFolder(vm):
 				failed = errors.Join(failed, c.end(ctx, e.Name()))
-			case !own && abandoned(filepath.Join(top, e.Name())):
+			case !own && trace.Abandoned(filepath.Join(top, e.Name())):
 				_ = unix.Rmdir(filepath.Join(top, e.Name())) // refused while something is in it
 			}
 		}
 	}
 	return failed
-}
-
-// abandoned tells folders that were left by the dead from those that somebody
-// is at work on.
-func abandoned(folder string) bool {
-	info, err := os.Stat(folder)
-	return err == nil && time.Since(info.ModTime()) > time.Minute
 }
 
 // tops are the folders that VMs' cgroups are in.
@@ -180,7 +174,7 @@ func (c *cgroups) end(ctx context.Context, name string) error {
 		return err
 	}
 	for _, p := range all {
-		if err := p.kill(ctx); err != nil {
+		if err := p.Kill(ctx); err != nil {
 			return err
 		}
 	}

@@ -3,15 +3,18 @@ package local
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"drover/vmfactory/process"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/vmfactory/local/enter"
+	"drover/vmfactory/enter"
 )
 
 // need skips a test at a desk that lacks something, and fails it in CI, which must not.
@@ -141,27 +144,44 @@ func TestBornInCgroup(t *testing.T) {
 	g := &group{v2: true, folders: []string{folder}}
 	fd, err := g.open()
 	require.NoError(t, err)
-	defer closeFD(fd)
+	defer process.CloseFD(fd)
 	in, err := newPipe()
 	require.NoError(t, err)
-	defer func() { closeFD(in.read); closeFD(in.write) }()
+	defer func() { process.CloseFD(in.read); process.CloseFD(in.write) }()
 	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	require.NoError(t, err)
-	defer closeFD(null)
+	defer process.CloseFD(null)
 	var s spawner
 	defer s.close()
 	pid, err := s.start([]int{in.read, null, null}, fd)
 	require.NoError(t, err)
 	require.NoError(t, g.take(pid), "it is in there")
-	who, err := identify(pid)
+	who, err := process.Identify(pid)
 	require.NoError(t, err)
 	require.NoError(t, in.send(enter.Plan{}.Encode()[:1]), "a plan that is cut short")
-	pidfd, err := who.open()
+	pidfd, err := who.Open()
 	require.NoError(t, err)
 	if pidfd >= 0 {
-		defer closeFD(pidfd)
-		ended, err := waitEnd(pidfd, startLimit)
+		defer process.CloseFD(pidfd)
+		ended, err := process.WaitEnd(pidfd, startLimit)
 		require.NoError(t, err)
 		assert.True(t, ended)
 	}
+}
+
+func sleeper(t *testing.T) (*exec.Cmd, process.Process) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/bin/sleep", "1000")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	who, err := process.Identify(cmd.Process.Pid)
+	require.NoError(t, err)
+	return cmd, who
+}
+
+func isAlive(t *testing.T, p process.Process) bool {
+	t.Helper()
+	alive, err := p.Alive()
+	require.NoError(t, err)
+	return alive
 }

@@ -17,14 +17,14 @@ const stateReady = wire.Ready
 
 // Check asks the VM's agent whether it is ready and alone.
 func (p *Provider) Check(ctx context.Context, id string) error {
-	if _, err := p.read(id); err != nil {
+	if _, err := p.traces.Read(id); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s is not whole", id)
 	}
 	who, err := p.init(id)
 	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s was never started", id)
 	}
-	alive, err := who.alive()
+	alive, err := who.Alive()
 	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "the first process of VM %s cannot be looked at", id)
 	}
@@ -44,7 +44,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 }
 
 func (p *Provider) status(ctx context.Context, id string) (guest.Status, error) {
-	c, err := guest.Dial(p.folder(id))
+	c, err := guest.Dial(p.traces.Path(id))
 	if err != nil {
 		return guest.Status{}, err
 	}
@@ -54,7 +54,7 @@ func (p *Provider) status(ctx context.Context, id string) (guest.Status, error) 
 
 // List looks at the folders and asks each VM's agent what became of it.
 func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
-	ids, err := p.found()
+	ids, err := p.traces.Found()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
 			ctx, cancel := context.WithTimeout(ctx, patient)
 			defer cancel()
 			one := vmfactory.Instance{ID: id, Used: true}
-			if r, err := p.read(id); err == nil {
+			if r, err := p.traces.Read(id); err == nil {
 				one.Pool, one.Used = r.Pool.Name, p.Check(ctx, id) != nil
 			}
 			mu.Lock()

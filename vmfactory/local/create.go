@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"time"
 
+	"drover/vmfactory/trace"
+
 	"drover/core"
 )
 
@@ -25,7 +27,7 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 	if err != nil {
 		return err
 	}
-	err = p.keep(record{
+	err = p.traces.Keep(trace.Record{
 		VM: id, Provider: Name, Pool: pool, Image: image, Made: time.Now().UnixMilli(), Place: place,
 	})
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"drover/vmfactory/process"
+
 	"golang.org/x/sys/unix"
 
 	"drover/core/guest"
@@ -31,7 +33,7 @@ func (p *pipe) send(text []byte) error {
 		}
 		text = text[n:]
 	}
-	closeFD(p.write)
+	process.CloseFD(p.write)
 	p.write = -1
 	return nil
 }
@@ -61,15 +63,15 @@ func (p *Provider) descriptors(id string) (d *descriptors, err error) {
 	if d.null, err = unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
 		return d, fmt.Errorf("open /dev/null: %w", err)
 	}
-	log := filepath.Join(p.folder(id), logFile)
+	log := filepath.Join(p.traces.Path(id), logFile)
 	if d.log, err = unix.Open(log, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o600); err != nil {
 		return d, fmt.Errorf("open its log: %w", err)
 	}
-	if d.socket, err = listen(p.folder(id)); err != nil {
+	if d.socket, err = listen(p.traces.Path(id)); err != nil {
 		return d, err
 	}
 	// It leads nowhere: a file that is only named can be neither read nor left.
-	name := filepath.Join(p.folder(id), guest.SocketFile)
+	name := filepath.Join(p.traces.Path(id), guest.SocketFile)
 	if d.anchor, err = unix.Open(name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
 		return d, fmt.Errorf("name the agent's socket: %w", err)
 	}
@@ -87,7 +89,7 @@ func (d *descriptors) theirs() []int {
 
 func (d *descriptors) close() {
 	for _, fd := range []int{d.plan.read, d.plan.write, d.config.read, d.config.write, d.null, d.log, d.socket, d.anchor} {
-		closeFD(fd)
+		process.CloseFD(fd)
 	}
 }
 
@@ -98,7 +100,7 @@ func listen(folder string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	defer closeFD(dir)
+	defer process.CloseFD(dir)
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("make the agent's socket: %w", err)
@@ -113,7 +115,7 @@ func listen(folder string) (int, error) {
 		err = unix.Listen(fd, backlog)
 	}
 	if err != nil {
-		closeFD(fd)
+		process.CloseFD(fd)
 		return -1, fmt.Errorf("bind the agent's socket: %w", err)
 	}
 	return fd, nil

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+
 	"drover/core"
 )
 
@@ -24,8 +27,8 @@ func (p *Provider) Destroy(ctx context.Context, id string) error {
 }
 
 func (p *Provider) end(ctx context.Context, id string) error {
-	folder := p.folder(id)
-	if _, err := os.Lstat(filepath.Join(folder, recordFile)); err == nil {
+	folder := p.traces.Path(id)
+	if _, err := os.Lstat(filepath.Join(folder, trace.RecordFile)); err == nil {
 		if err := p.endInit(ctx, id); err != nil {
 			return err
 		}
@@ -46,12 +49,18 @@ func (p *Provider) endInit(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return who.kill(ctx)
+	return who.Kill(ctx)
 }
 
+// Files of a VM's folder, beside those that packages guest and trace name.
+const (
+	initFile = "init.json"
+	logFile  = "agent.log"
+)
+
 // init returns the VM's first process.
-func (p *Provider) init(id string) (process, error) {
-	var who process
-	err := readJSON(filepath.Join(p.folder(id), initFile), &who)
+func (p *Provider) init(id string) (process.Process, error) {
+	var who process.Process
+	err := trace.ReadJSON(filepath.Join(p.traces.Path(id), initFile), &who)
 	return who, err
 }

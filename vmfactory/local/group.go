@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"drover/vmfactory/process"
+
 	"github.com/cenkalti/backoff/v5"
 	"github.com/criyle/go-sandbox/pkg/cgroup"
 	"golang.org/x/sys/unix"
@@ -202,8 +204,8 @@ func (g *group) files() guest.Cgroup {
 }
 
 // processes lists all that is in the cgroup.
-func (g *group) processes() ([]process, error) {
-	var all []process
+func (g *group) processes() ([]process.Process, error) {
+	var all []process.Process
 	for _, folder := range g.folders {
 		pids, err := cgroup.ReadProcesses(filepath.Join(folder, "cgroup.procs"))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +215,7 @@ func (g *group) processes() ([]process, error) {
 			return nil, err
 		}
 		for _, pid := range pids {
-			if p, err := identify(pid); err == nil { // else it is gone
+			if p, err := process.Identify(pid); err == nil { // else it is gone
 				all = append(all, p)
 			}
 		}

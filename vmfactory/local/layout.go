@@ -9,11 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"drover/vmfactory/confine"
+
 	"golang.org/x/sys/unix"
 
 	"drover/core"
 	"drover/core/guest"
-	"drover/vmfactory/local/enter"
+	"drover/vmfactory/enter"
 )
 
 // A VM sees the host's system folders read-only, a few files of its /etc, and
@@ -305,6 +307,15 @@ func (l *layout) writable(limits core.Limits) {
 	l.link("/var/tmp", "/tmp")
 	l.folder("/run")
 	l.folder("/mnt")
+}
+
+// proc mounts the VM's own /proc.
+func (l *layout) proc() {
+	l.folder("/proc")
+	l.add(enter.Step{
+		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
+	})
+	l.steps = append(l.steps, confine.Proc()...)
 }
 
 func (l *layout) devices() {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/vmfactory/local/enter"
+	"drover/vmfactory/enter"
 )
 
 // TestLayoutShowsNothingWritable reads the plan as a guard would: what is the

@@ -10,6 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"drover/vmfactory/confine"
+
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+
 	"golang.org/x/sys/unix"
 
 	"drover/core"
@@ -40,6 +45,7 @@ const anchorEvery = 30 * time.Second
 // Provider makes VMs on this host.
 type Provider struct {
 	cfg      Config
+	traces   trace.Set
 	tag      string // tells the run folders of a host apart, in cgroups' names
 	owners   owners
 	cgroups  cgroups
@@ -75,12 +81,12 @@ func New(cfg Config) (*Provider, error) {
 	}
 	cfg.Run = run
 	sum := sha256.Sum256([]byte(run))
-	p := &Provider{cfg: cfg, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery, places: map[int]string{}}
+	p := &Provider{cfg: cfg, traces: trace.Set{Run: run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery, places: map[int]string{}}
 	if p.owners, err = findOwners(); err != nil {
 		return nil, err
 	}
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag)
-	p.inotify = roomForWatchers(sysctl)
+	p.inotify = confine.RoomForWatchers(sysctl)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
 	}
@@ -97,20 +103,20 @@ func (p *Provider) sweep() error {
 	const most = 30 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
-	if err := p.sweepFolders(); err != nil {
+	if err := p.traces.Sweep(); err != nil {
 		return err
 	}
-	ids, err := p.found()
+	ids, err := p.traces.Found()
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if r, err := p.read(id); err == nil {
+		if r, err := p.traces.Read(id); err == nil {
 			p.places[r.Place] = id
 		}
 	}
 	return p.cgroups.sweep(ctx, p.tag, func(vm string) bool {
-		_, err := os.Lstat(p.folder(vm))
+		_, err := os.Lstat(p.traces.Path(vm))
 		return err == nil
 	})
 }
@@ -119,8 +125,13 @@ func (p *Provider) sweep() error {
 func (p *Provider) Name() string { return Name }
 
 // Image names the file system of the pool's VMs: the host's own system, by its
-// distribution. Returns INVALID for a pool that asks for another.
+// distribution. Returns INVALID for a pool that asks for another, or for
+// a network.
 func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
+	if pool.Network == core.NetworkEgress {
+		return "", core.Errorf(core.CodeInvalid, pool.Name, "pool %s: provider %s has no network for its VMs: leave network at %s, or use provider lxc",
+			pool.Name, Name, core.NetworkNone)
+	}
 	if pool.Image != "" {
 		return "", core.Errorf(core.CodeInvalid, pool.Name,
 			"pool %s: provider %s has no image %q, only the host's own system: leave image empty", pool.Name, Name, pool.Image)
@@ -153,7 +164,7 @@ func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, fd := range p.lifeline {
-		closeFD(fd)
+		process.CloseFD(fd)
 		p.lifeline[i] = -1
 	}
 	return nil

@@ -10,12 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"drover/vmfactory/confine"
+
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
 
 	"drover/core"
 	"drover/core/guest"
 	_ "drover/core/guest/boot" // our executable is the agent's, too
-	"drover/vmfactory/local/enter"
+	"drover/vmfactory/enter"
 )
 
 // startLimit is how long a VM may take to become ready.
@@ -25,11 +28,11 @@ const startLimit = 30 * time.Second
 // ready. Returns NOTFOUND for a VM that was not created, CONFLICT for one that
 // was started before, BADVM if it does not become ready.
 func (p *Provider) Prepare(ctx context.Context, id string) error {
-	r, err := p.read(id)
+	r, err := p.traces.Read(id)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(p.folder(id), initFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(p.traces.Path(id), initFile)); err == nil {
 		return core.Errorf(core.CodeConflict, id, "VM %s was started before", id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
@@ -56,7 +59,7 @@ func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
 		return status, err
 	}
 	who, lost := p.init(id)
-	if alive, unknown := who.alive(); lost != nil || unknown != nil || !alive {
+	if alive, unknown := who.Alive(); lost != nil || unknown != nil || !alive {
 		return status, err
 	}
 	return p.status(ctx, id)
@@ -65,7 +68,7 @@ func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
 // lastWords returns what the VM's first process said before it gave up, ready to
 // be added to a sentence.
 func (p *Provider) lastWords(id string) string {
-	f, err := os.Open(filepath.Join(p.folder(id), logFile))
+	f, err := os.Open(filepath.Join(p.traces.Path(id), logFile))
 	if err != nil {
 		return ""
 	}
@@ -79,12 +82,12 @@ func (p *Provider) lastWords(id string) string {
 // start brings the VM's first process on its way to being the agent. Until it
 // gets its plan it waits, and if this process dies it ends: its birth is noted
 // before that, so that no process runs unnoted.
-func (p *Provider) start(ctx context.Context, r record) (err error) {
+func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 	id := r.VM
 	var g *group
 	var folders []string
 	if p.cgroups.any() {
-		if g, err = p.cgroups.make(p.cgroups.name(p.tag, id), r.Pool.Limits, p.cfg.CPUs); err != nil {
+		if g, err = p.cgroups.make(p.cgroups.name(p.tag, id), r.Pool.Limits, cpus(r.Pool.Limits, p.cfg.CPUs)); err != nil {
 			return fmt.Errorf("make its cgroup: %w", err)
 		}
 		folders = g.folders
@@ -106,14 +109,22 @@ func (p *Provider) start(ctx context.Context, r record) (err error) {
 	if err != nil {
 		return err
 	}
-	who, err := identify(pid)
+	who, err := process.Identify(pid)
 	if err != nil {
 		return fmt.Errorf("look at its first process: %w", err)
 	}
-	if err := writeJSON(filepath.Join(p.folder(id), initFile), who); err != nil {
+	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), initFile), who); err != nil {
 		return fmt.Errorf("note its first process: %w", err)
 	}
 	return errors.Join(d.config.send(config), d.plan.send(plan.Encode()))
+}
+
+// cpus are the processors that a pool's VMs may use.
+func cpus(l core.Limits, otherwise float64) float64 {
+	if l.CPU > 0 {
+		return float64(l.CPU) / 1000
+	}
+	return otherwise
 }
 
 // bear starts the first process, gives it its users and puts it into its cgroup.
@@ -124,7 +135,7 @@ func (p *Provider) bear(ctx context.Context, d *descriptors, g *group, place int
 		if born, err = g.open(); err != nil {
 			return 0, fmt.Errorf("open its cgroup: %w", err)
 		}
-		defer closeFD(born)
+		defer process.CloseFD(born)
 	}
 	pid, err := p.spawn.start(d.theirs(), born)
 	if err != nil {
@@ -141,20 +152,8 @@ func (p *Provider) bear(ctx context.Context, d *descriptors, g *group, place int
 	return pid, nil
 }
 
-// kept are the capabilities of an agent that has a user of its own: to start
-// commands as another user, to end them, to give files to them and take them away,
-// and to see which memory they share, so that its watchdog counts it once.
-const kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN |
-	1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_SYS_PTRACE
-
-// Limits of the agent itself; it lowers some further for its commands.
-var agentLimits = map[int]uint64{
-	unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
-	unix.RLIMIT_NICE: 0, unix.RLIMIT_RTPRIO: 0, unix.RLIMIT_SIGPENDING: 512,
-}
-
 // plan tells the first process how to become the agent.
-func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
+func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.has.Memory
 	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups})
 	if err != nil {
@@ -162,30 +161,13 @@ func (p *Provider) plan(r record, cgroups []string) (enter.Plan, error) {
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
 	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.AnchorFD + 1}}}, steps...)
-	for resource, most := range agentLimits {
-		steps = append(steps, enter.Step{Do: enter.Rlimit, Num: []uint64{uint64(resource), most}}) //nolint:gosec // a small number
-	}
-	keep := uint64(kept)
-	if oneUser {
-		keep = 0
-	}
-	steps = append(steps, enter.Step{Do: enter.Nobody, Bits: keep})
-	programs, err := filters(situation{oneUser: oneUser, watched: watched, inotify: p.inotify})
-	if err != nil {
-		return enter.Plan{}, err
-	}
-	for _, f := range programs {
-		steps = append(steps, enter.Step{Do: enter.Seccomp, Num: []uint64{unix.SYS_SECCOMP}, Raw: f})
-	}
-	steps = append(steps,
-		enter.Step{Do: enter.Exec, Args: []string{guest.AgentName, r.VM}, Env: guest.AgentEnv()},
-	)
-	return enter.Plan{Steps: steps}, nil
+	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched, Inotify: p.inotify})
+	return enter.Plan{Steps: append(steps, last...)}, err
 }
 
 // config is what the agent is told.
-func (p *Provider) config(r record, g *group) ([]byte, error) {
-	secret, err := os.ReadFile(filepath.Join(p.folder(r.VM), guest.SecretFile))
+func (p *Provider) config(r trace.Record, g *group) ([]byte, error) {
+	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), guest.SecretFile))
 	if err != nil {
 		return nil, err
 	}

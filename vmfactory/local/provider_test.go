@@ -13,6 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"drover/vmfactory/confine"
+
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +39,7 @@ func open(t *testing.T, cfg Config) *Provider {
 }
 
 // started makes a VM and returns its first process.
-func started(t *testing.T, p *Provider, id string) process {
+func started(t *testing.T, p *Provider, id string) process.Process {
 	t.Helper()
 	require.NoError(t, p.Create(t.Context(), id, core.DefaultPool("p")))
 	t.Cleanup(func() { require.NoError(t, p.Destroy(context.WithoutCancel(t.Context()), id)) }) // by then the context has ended
@@ -78,14 +83,14 @@ func TestRecordIsBroken(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir()})
 	who := started(t, p, "broken")
-	require.NoError(t, os.WriteFile(filepath.Join(p.folder("broken"), recordFile), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.traces.Path("broken"), trace.RecordFile), []byte("{"), 0o600))
 	all, err := p.List(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []vmfactory.Instance{{ID: "broken", Used: true}}, all)
 	assert.True(t, core.Is(p.Check(t.Context(), "broken"), core.CodeBadVM))
 	require.NoError(t, p.Destroy(t.Context(), "broken"))
 	assert.False(t, isAlive(t, who))
-	assert.NoDirExists(t, p.folder("broken"))
+	assert.NoDirExists(t, p.traces.Path("broken"))
 }
 
 // TestOthersFolders shows that the run folder may hold what is not a VM.
@@ -94,7 +99,7 @@ func TestOthersFolders(t *testing.T) {
 	run := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(run, "other"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(run, "lock"), nil, 0o600))
-	killed, busy := filepath.Join(run, makingPrefix+"vm-1"), filepath.Join(run, makingPrefix+"vm-2")
+	killed, busy := filepath.Join(run, trace.MakingPrefix+"vm-1"), filepath.Join(run, trace.MakingPrefix+"vm-2")
 	require.NoError(t, os.Mkdir(killed, 0o700))
 	require.NoError(t, os.Mkdir(busy, 0o700))
 	long := time.Now().Add(-time.Hour)
@@ -115,17 +120,17 @@ func TestAgentDies(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir()})
 	who := started(t, p, "vm")
 	require.NoError(t, p.Check(t.Context(), "vm"))
-	info, err := os.Stat(filepath.Join(p.folder("vm"), guest.SocketFile))
+	info, err := os.Stat(filepath.Join(p.traces.Path("vm"), guest.SocketFile))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "its socket is its owner's")
-	require.NoError(t, who.kill(t.Context()))
+	require.NoError(t, who.Kill(t.Context()))
 	log := strings.Repeat("x", 1000) + "\nsecond line\n"
-	require.NoError(t, os.WriteFile(filepath.Join(p.folder("vm"), logFile), []byte(log), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.traces.Path("vm"), logFile), []byte(log), 0o600))
 	err = p.Check(t.Context(), "vm")
 	assert.True(t, core.Is(err, core.CodeBadVM))
 	assert.ErrorContains(t, err, "dead (xxx")
 	assert.Less(t, len(err.Error()), 400, "not all that it said")
-	require.NoError(t, os.WriteFile(filepath.Join(p.folder("vm"), logFile), []byte("\nwhy\nsecond line\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.traces.Path("vm"), logFile), []byte("\nwhy\nsecond line\n"), 0o600))
 	err = p.Check(t.Context(), "vm")
 	assert.ErrorContains(t, err, "(why)")
 	all, err := p.List(t.Context())
@@ -139,10 +144,10 @@ func TestAgentDoesNotStart(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir()})
 	require.NoError(t, p.Create(t.Context(), "vm", core.DefaultPool("p")))
 	defer func() { require.NoError(t, p.Destroy(t.Context(), "vm")) }()
-	r, err := p.read("vm")
+	r, err := p.traces.Read("vm")
 	require.NoError(t, err)
 	r.Pool.Limits.Disk = -1 // no size that tmpfs knows
-	require.NoError(t, writeJSON(filepath.Join(p.folder("vm"), recordFile), r))
+	require.NoError(t, trace.WriteJSON(filepath.Join(p.traces.Path("vm"), trace.RecordFile), r))
 	err = p.Prepare(t.Context(), "vm")
 	assert.True(t, core.Is(err, core.CodeBadVM), "%v", err)
 	assert.ErrorContains(t, err, "mount tmp: invalid argument")
@@ -198,13 +203,13 @@ func TestTied(t *testing.T) {
 	require.True(t, ready)
 	who, err := p.init("vm")
 	require.NoError(t, err)
-	fd, err := who.open()
+	fd, err := who.Open()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, fd, 0, "it lives")
-	defer closeFD(fd)
+	defer process.CloseFD(fd)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	ended, err := waitEnd(fd, time.Minute)
+	ended, err := process.WaitEnd(fd, time.Minute)
 	require.NoError(t, err)
 	assert.True(t, ended)
 	require.NoError(t, p.Destroy(t.Context(), "vm"))
@@ -216,13 +221,13 @@ func TestFolderIsRemoved(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir()})
 	p.anchor = time.Millisecond
 	who := started(t, p, "vm")
-	fd, err := who.open()
+	fd, err := who.Open()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, fd, 0, "it lives")
-	defer closeFD(fd)
+	defer process.CloseFD(fd)
 	require.NoError(t, p.Check(t.Context(), "vm"))
-	require.NoError(t, os.RemoveAll(p.folder("vm")))
-	ended, err := waitEnd(fd, time.Minute)
+	require.NoError(t, os.RemoveAll(p.traces.Path("vm")))
+	ended, err := process.WaitEnd(fd, time.Minute)
 	require.NoError(t, err)
 	assert.True(t, ended)
 }
@@ -239,7 +244,7 @@ func TestAgentIsBound(t *testing.T) {
 		key, value, _ := strings.Cut(line, ":")
 		has[key] = strings.TrimSpace(value)
 	}
-	caps := uint64(kept)
+	caps := uint64(confine.Kept)
 	if p.owners.mode == singleMode {
 		caps = 0
 	}
@@ -250,7 +255,7 @@ func TestAgentIsBound(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%016x", 0), has["CapAmb"])
 	assert.Equal(t, "1", has["NoNewPrivs"])
 	assert.Equal(t, "2", has["Seccomp"], "a filter is in force")
-	r, err := p.read("vm")
+	r, err := p.traces.Read("vm")
 	require.NoError(t, err)
 	uids, _ := p.owners.maps(r.Place)
 	assert.Equal(t, strings.Repeat(fmt.Sprintf("%d\t", uids[0].outside), 4), has["Uid"]+"\t")
@@ -270,12 +275,12 @@ func TestHidden(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir()})
 	started(t, p, "vm")
-	c, err := guest.Dial(p.folder("vm"))
+	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
-	script := "cd /proc; for f in $(ls | grep -v '^[0-9]'); do case $f in " + strings.Join(shown, "|") +
-		") ;; *) ls $f/ 2>/dev/null; cat $f 2>/dev/null; mkdir $f/x 2>/dev/null && echo wrote ;; esac; done; cat " + strings.Join(hidden, " ")
+	script := "cd /proc; for f in $(ls | grep -v '^[0-9]'); do case $f in " + strings.Join(confine.Shown, "|") +
+		") ;; *) ls $f/ 2>/dev/null; cat $f 2>/dev/null; mkdir $f/x 2>/dev/null && echo wrote ;; esac; done; cat " + strings.Join(confine.Hidden, " ")
 	var said strings.Builder
 	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", script + "; echo end"}}, func(_ string, text []byte) { said.Write(text) })
 	require.NoError(t, err)
@@ -288,7 +293,7 @@ func TestWatchers(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir()})
 	p.inotify = true
 	started(t, p, "vm")
-	c, err := guest.Dial(p.folder("vm"))
+	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
@@ -296,7 +301,7 @@ func TestWatchers(t *testing.T) {
 	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", "cat /proc/sys/user/max_inotify_instances /proc/sys/user/max_inotify_watches"}},
 		func(_ string, text []byte) { said.Write(text) })
 	require.NoError(t, err)
-	assert.Equal(t, fmt.Sprintf("%d\n%d\n", inotifyInstances, inotifyWatches), said.String())
+	assert.Equal(t, fmt.Sprintf("%d\n%d\n", confine.InotifyInstances, confine.InotifyWatches), said.String())
 	said.Reset()
 	exit, err := c.Run(t.Context(), guest.Run{Args: []string{
 		"/bin/sh", "-c", "echo one >f; tail -f f & while ! grep -q inotify /proc/$!/fdinfo/*; do sleep 0.01; done",
@@ -324,7 +329,7 @@ func TestReadyInside(t *testing.T) {
 	}
 	p := open(t, Config{Run: t.TempDir()})
 	started(t, p, "vm")
-	c, err := guest.Dial(p.folder("vm"))
+	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
@@ -351,7 +356,7 @@ func TestCPU(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir(), CPUs: 0.25})
 	need(t, p.cgroups.has.CPU, "cgroups that hold the cpu: "+p.cgroups.why)
 	started(t, p, "vm")
-	c, err := guest.Dial(p.folder("vm"))
+	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))

@@ -8,10 +8,15 @@ import (
 	"os"
 	"strings"
 
+	"drover/vmfactory/confine"
+
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/vmfactory/local/enter"
+	"drover/vmfactory/enter"
 )
 
 // The oldest kernel that suffices: mount_setattr came with 5.12, and since 5.14
@@ -35,7 +40,7 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if p.owners.mode == rangeMode && info.Mode().Perm()&everybody == 0 {
 		return unready("other users may not execute drover, and VMs have their own: chmod a+x %s", executable())
 	}
-	if _, err := filters(situation{}); err != nil {
+	if _, err := confine.Filters(confine.Situation{}); err != nil {
 		return unready("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
@@ -64,7 +69,7 @@ const arrived = "arrived"
 // rehearse carries out the plan of a VM and returns what its process said: not
 // executing the agent, it says that it arrived.
 func (p *Provider) rehearse(ctx context.Context) (string, error) {
-	r := record{VM: "rehearsal", Pool: core.DefaultPool("rehearsal")}
+	r := trace.Record{VM: "rehearsal", Pool: core.DefaultPool("rehearsal")}
 	plan, err := p.plan(r, nil)
 	if err != nil {
 		return "", err
@@ -74,7 +79,7 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { closeFD(in.read); closeFD(in.write) }()
+	defer func() { process.CloseFD(in.read); process.CloseFD(in.write) }()
 	out, heard, err := os.Pipe()
 	if err != nil {
 		return "", err

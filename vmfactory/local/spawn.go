@@ -8,9 +8,11 @@ import (
 	"sync"
 	"syscall"
 
+	"drover/vmfactory/process"
+
 	"golang.org/x/sys/unix"
 
-	"drover/vmfactory/local/enter"
+	"drover/vmfactory/enter"
 )
 
 // born are the namespaces of a VM's first process. It leaves its cgroup
@@ -82,7 +84,7 @@ func (s *spawner) open() error {
 	}
 	err = errors.Join(cmd.Start(), theirs.Close())
 	if err != nil {
-		closeFD(pair[0])
+		process.CloseFD(pair[0])
 		return err
 	}
 	s.socket, s.cmd = pair[0], cmd
@@ -114,7 +116,7 @@ func (s *spawner) stop() {
 	if s.cmd == nil {
 		return
 	}
-	closeFD(s.socket)
+	process.CloseFD(s.socket)
 	_ = s.cmd.Wait() // how it ended changes nothing
 	s.cmd = nil
 }

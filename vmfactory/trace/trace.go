@@ -1,4 +1,7 @@
-package local
+// Package trace keeps the folders that VMs have on their host: <run>/<vm>, with
+// who the VM is and its secret. A VM's folder is the first and the last thing
+// there is of it.
+package trace
 
 import (
 	"crypto/rand"
@@ -9,23 +12,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"drover/core"
 	"drover/core/guest"
 )
 
-// Files of a VM's folder, beside those that package guest names.
-const (
-	recordFile = "vm.json"
-	initFile   = "init.json"
-	logFile    = "agent.log"
-)
+// RecordFile holds who a VM is, in its folder.
+const RecordFile = "vm.json"
 
-// makingPrefix starts the name of a folder that is not a VM yet.
-const makingPrefix = ".making-"
+// MakingPrefix starts the name of a folder that is not a VM yet.
+const MakingPrefix = ".making-"
 
-// record is who a VM is: what Create knows of it.
-type record struct {
+// Record is who a VM is: what Create knows of it.
+type Record struct {
 	VM       string    `json:"vm"`
 	Provider string    `json:"provider"`
 	Pool     core.Pool `json:"pool"`
@@ -34,12 +34,18 @@ type record struct {
 	Place    int       `json:"place"`   // which of the host's users it has
 }
 
-// folder is a VM's folder on the host.
-func (p *Provider) folder(id string) string { return filepath.Join(p.cfg.Run, id) }
+// Set is the folders of one provider's VMs.
+type Set struct {
+	Run      string // the host's run folder
+	Provider string // its name
+}
 
-// keep makes the folder of a VM, all of it or nothing.
-func (p *Provider) keep(r record) error {
-	tmp, err := os.MkdirTemp(p.cfg.Run, makingPrefix+r.VM+"-")
+// Path is a VM's folder, whether it is there or not.
+func (s Set) Path(id string) string { return filepath.Join(s.Run, id) }
+
+// Keep makes the folder of a VM, all of it or nothing.
+func (s Set) Keep(r Record) error {
+	tmp, err := os.MkdirTemp(s.Run, MakingPrefix+r.VM+"-")
 	if err != nil {
 		return err
 	}
@@ -51,37 +57,37 @@ func (p *Provider) keep(r record) error {
 	if err := os.WriteFile(filepath.Join(tmp, guest.SecretFile), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
 		return err
 	}
-	if err := writeJSON(filepath.Join(tmp, recordFile), r); err != nil {
+	if err := WriteJSON(filepath.Join(tmp, RecordFile), r); err != nil {
 		return err
 	}
-	err = os.Rename(tmp, p.folder(r.VM))
+	err = os.Rename(tmp, s.Path(r.VM))
 	if errors.Is(err, fs.ErrExist) {
 		return core.Errorf(core.CodeConflict, r.VM, "VM %s is on this host already", r.VM)
 	}
 	return err
 }
 
-// read returns the record of a VM. Returns NOTFOUND if there is none.
-func (p *Provider) read(id string) (record, error) {
-	var r record
+// Read returns the record of a VM. Returns NOTFOUND if there is none.
+func (s Set) Read(id string) (Record, error) {
+	var r Record
 	if err := core.CheckName("VM", id); err != nil {
 		return r, err
 	}
-	err := readJSON(filepath.Join(p.folder(id), recordFile), &r)
+	err := ReadJSON(filepath.Join(s.Path(id), RecordFile), &r)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return r, core.Errorf(core.CodeNotFound, id, "there is no VM %s on this host", id)
 	case err != nil:
 		return r, core.Wrap(err, core.CodeBadVM, id, "the record of VM %s cannot be read", id)
-	case r.Provider != Name || r.VM != id:
+	case r.Provider != s.Provider || r.VM != id:
 		return r, core.Errorf(core.CodeBadVM, id, "the record in the folder of VM %s is of VM %s of provider %s", id, r.VM, r.Provider)
 	}
 	return r, nil
 }
 
-// found lists the VMs that have a folder, readable or not.
-func (p *Provider) found() ([]string, error) {
-	entries, err := os.ReadDir(p.cfg.Run)
+// Found lists the VMs that have a folder, readable or not.
+func (s Set) Found() ([]string, error) {
+	entries, err := os.ReadDir(s.Run)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "the run folder cannot be read")
 	}
@@ -90,31 +96,31 @@ func (p *Provider) found() ([]string, error) {
 		if !e.IsDir() || !core.ValidName(e.Name()) {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(p.cfg.Run, e.Name(), recordFile)); err == nil {
+		if _, err := os.Lstat(filepath.Join(s.Run, e.Name(), RecordFile)); err == nil {
 			ids = append(ids, e.Name())
 		}
 	}
 	return ids, nil
 }
 
-// sweepFolders removes what a killed Create left.
-func (p *Provider) sweepFolders() error {
-	entries, err := os.ReadDir(p.cfg.Run)
+// Sweep removes what a killed Create left.
+func (s Set) Sweep() error {
+	entries, err := os.ReadDir(s.Run)
 	if err != nil {
 		return err
 	}
 	var all error
 	for _, e := range entries {
-		folder := filepath.Join(p.cfg.Run, e.Name())
-		if e.IsDir() && strings.HasPrefix(e.Name(), makingPrefix) && abandoned(folder) {
+		folder := filepath.Join(s.Run, e.Name())
+		if e.IsDir() && strings.HasPrefix(e.Name(), MakingPrefix) && Abandoned(folder) {
 			all = errors.Join(all, os.RemoveAll(folder))
 		}
 	}
 	return all
 }
 
-// writeJSON writes a file that only its owner reads, all of it or nothing.
-func writeJSON(path string, v any) error {
+// WriteJSON writes a file that only its owner reads, all of it or nothing.
+func WriteJSON(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -125,10 +131,18 @@ func writeJSON(path string, v any) error {
 	return os.Rename(path+".new", path)
 }
 
-func readJSON(path string, v any) error {
+// ReadJSON reads such a file.
+func ReadJSON(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(text, v)
+}
+
+// Abandoned tells folders that were left by the dead from those that somebody
+// is at work on.
+func Abandoned(folder string) bool {
+	info, err := os.Stat(folder)
+	return err == nil && time.Since(info.ModTime()) > time.Minute
 }

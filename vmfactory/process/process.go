@@ -1,4 +1,6 @@
-package local
+// Package process names processes of this host for as long as the host runs, and
+// ends them.
+package process
 
 import (
 	"bytes"
@@ -17,9 +19,9 @@ import (
 	"drover/core"
 )
 
-// process names one process of this host for as long as the host runs: a pid
+// Process names one process of this host for as long as the host runs: a pid
 // alone may be another's by tomorrow.
-type process struct {
+type Process struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks from the host's start to its own
 	Boot  string `json:"boot"`  // which start of the host
@@ -30,14 +32,14 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(text)), err
 })
 
-// identify names the process that has pid now.
-func identify(pid int) (process, error) {
+// Identify names the process that has pid now.
+func Identify(pid int) (Process, error) {
 	boot, err := bootID()
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
 	start, err := startOf(pid)
-	return process{PID: pid, Start: start, Boot: boot}, err
+	return Process{PID: pid, Start: start, Boot: boot}, err
 }
 
 // startOf reads when a process started, in clock ticks.
@@ -54,9 +56,9 @@ func startOf(pid int) (uint64, error) {
 	return strconv.ParseUint(string(fields[field-afterName]), 10, 64)
 }
 
-// open returns a descriptor of the process, or -1 if it is gone. The descriptor
+// Open returns a descriptor of the process, or -1 if it is gone. The descriptor
 // comes first: a pid that has the same start afterwards had it all the while.
-func (p process) open() (int, error) {
+func (p Process) Open() (int, error) {
 	boot, err := bootID()
 	if err != nil {
 		return -1, err
@@ -75,39 +77,39 @@ func (p process) open() (int, error) {
 	if err == nil && start == p.Start {
 		return fd, nil
 	}
-	closeFD(fd)
+	CloseFD(fd)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return -1, nil
 	}
 	return -1, err
 }
 
-// alive reports whether the process still runs; one that is dead and not reaped
+// Alive reports whether the process still runs; one that is dead and not reaped
 // does not.
-func (p process) alive() (bool, error) {
-	fd, err := p.open()
+func (p Process) Alive() (bool, error) {
+	fd, err := p.Open()
 	if err != nil || fd < 0 {
 		return false, err
 	}
-	defer closeFD(fd)
-	ended, err := waitEnd(fd, 0)
+	defer CloseFD(fd)
+	ended, err := WaitEnd(fd, 0)
 	return !ended, err
 }
 
-// kill ends the process and returns once it is dead. The first process of a pid
+// Kill ends the process and returns once it is dead. The first process of a pid
 // namespace dies last: with it all others in there are dead.
-func (p process) kill(ctx context.Context) error {
-	fd, err := p.open()
+func (p Process) Kill(ctx context.Context) error {
+	fd, err := p.Open()
 	if err != nil || fd < 0 {
 		return err
 	}
-	defer closeFD(fd)
+	defer CloseFD(fd)
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return err
 	}
 	for {
 		const look = 100 * time.Millisecond // between looks at ctx
-		ended, err := waitEnd(fd, look)
+		ended, err := WaitEnd(fd, look)
 		if err != nil || ended {
 			return err
 		}
@@ -117,8 +119,8 @@ func (p process) kill(ctx context.Context) error {
 	}
 }
 
-// waitEnd waits for the end of a process, at most so long.
-func waitEnd(fd int, most time.Duration) (bool, error) {
+// WaitEnd waits for the end of a process, at most so long.
+func WaitEnd(fd int, most time.Duration) (bool, error) {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(most.Milliseconds())) //nolint:gosec // a descriptor
 		if errors.Is(err, unix.EINTR) {
@@ -128,8 +130,8 @@ func waitEnd(fd int, most time.Duration) (bool, error) {
 	}
 }
 
-// closeFD closes a descriptor through which nothing was written.
-func closeFD(fd int) {
+// CloseFD closes a descriptor through which nothing was written.
+func CloseFD(fd int) {
 	if fd >= 0 {
 		_ = unix.Close(fd)
 	}

@@ -1,4 +1,4 @@
-package local
+package confine
 
 import (
 	"bytes"
@@ -53,14 +53,14 @@ var watchers = []string{"inotify_init", "inotify_init1"}
 // What one VM may watch with, and for how many VMs the host's settings must have
 // room, with as much again for the host itself, before any may.
 const (
-	inotifyInstances = 8
-	inotifyWatches   = 512
+	InotifyInstances = 8
+	InotifyWatches   = 512
 	inotifyVMs       = 64
 )
 
-// roomForWatchers reports whether this host's settings have room for them.
-func roomForWatchers(setting func(name string) string) bool {
-	for name, each := range map[string]int{"instances": inotifyInstances, "watches": inotifyWatches} {
+// RoomForWatchers reports whether this host's settings have room for them.
+func RoomForWatchers(setting func(name string) string) bool {
+	for name, each := range map[string]int{"instances": InotifyInstances, "watches": InotifyWatches} {
 		for _, at := range []string{"fs/inotify/max_user_", "user/max_inotify_"} {
 			most, err := strconv.Atoi(setting(at + name))
 			if err != nil || most < 2*inotifyVMs*each {
@@ -97,15 +97,15 @@ var protocols = map[uint64][]uint64{
 // it to who has no capability.
 const oddTypes = 0xf &^ (unix.SOCK_STREAM | unix.SOCK_DGRAM)
 
-// situation is what the filters depend on.
-type situation struct {
-	oneUser bool // agent and user code have the same user
-	watched bool // memory is held by a watchdog alone
-	inotify bool // there is room for watchers
+// Situation is what the filters depend on.
+type Situation struct {
+	OneUser bool // agent and user code have the same user
+	Watched bool // memory is held by a watchdog alone
+	Inotify bool // there is room for watchers
 }
 
-// filters returns the programs to load, in order, each an array of struct sock_filter.
-func filters(s situation) ([][]byte, error) {
+// Filters returns the programs to load, in order, each an array of struct sock_filter.
+func Filters(s Situation) ([][]byte, error) {
 	made, err := filterCache(s)
 	if err != nil {
 		return nil, fmt.Errorf("seccomp filter: %w", err)
@@ -113,10 +113,10 @@ func filters(s situation) ([][]byte, error) {
 	return made, nil
 }
 
-var filterCache = func() func(situation) ([][]byte, error) {
+var filterCache = func() func(Situation) ([][]byte, error) {
 	var mu sync.Mutex
-	all := map[situation][][]byte{}
-	return func(s situation) ([][]byte, error) {
+	all := map[Situation][][]byte{}
+	return func(s Situation) ([][]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if made, ok := all[s]; ok {
@@ -130,7 +130,7 @@ var filterCache = func() func(situation) ([][]byte, error) {
 	}
 }()
 
-func assembleAll(s situation) ([][]byte, error) {
+func assembleAll(s Situation) ([][]byte, error) {
 	perm := seccomp.SyscallGroup{
 		Names: refused, Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM),
 		NamesWithCondtions: []seccomp.NameWithConditions{
@@ -140,19 +140,19 @@ func assembleAll(s situation) ([][]byte, error) {
 			{Name: "ioctl", Conditions: lowWord(1, unix.TIOCLINUX)},
 		},
 	}
-	if s.oneUser {
+	if s.OneUser {
 		perm.Names = append(append([]string{}, refused...), oneUserRefused...)
 		perm.NamesWithCondtions = append(perm.NamesWithCondtions, oneUserConditions()...)
 	}
 	gone := append([]string{}, absent...)
-	if !s.inotify {
+	if !s.Inotify {
 		gone = append(gone, watchers...)
 	}
-	if s.watched {
+	if s.Watched {
 		gone = append(gone, uncounted...)
 	}
 	gonePart := []seccomp.NameWithConditions{}
-	if s.watched { // shared memory without a file, which may be on no process's account
+	if s.Watched { // shared memory without a file, which may be on no process's account
 		gonePart = append(gonePart, seccomp.NameWithConditions{Name: "mmap", Conditions: seccomp.ArgumentConditions{
 			{Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_SHARED}, {Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_ANONYMOUS},
 		}})

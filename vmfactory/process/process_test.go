@@ -1,4 +1,4 @@
-package local
+package process
 
 import (
 	"os"
@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func sleeper(t *testing.T) (*exec.Cmd, process) {
+func sleeper(t *testing.T) (*exec.Cmd, Process) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/sleep", "1000")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	who, err := identify(cmd.Process.Pid)
+	who, err := Identify(cmd.Process.Pid)
 	require.NoError(t, err)
 	return cmd, who
 }
 
-func isAlive(t *testing.T, p process) bool {
+func isAlive(t *testing.T, p Process) bool {
 	t.Helper()
-	alive, err := p.alive()
+	alive, err := p.Alive()
 	require.NoError(t, err)
 	return alive
 }
@@ -30,18 +30,18 @@ func TestProcessDies(t *testing.T) {
 	t.Parallel()
 	cmd, who := sleeper(t)
 	assert.True(t, isAlive(t, who))
-	require.NoError(t, who.kill(t.Context()))
+	require.NoError(t, who.Kill(t.Context()))
 	assert.False(t, isAlive(t, who), "dead, and not reaped yet")
 	require.Error(t, cmd.Wait())
 	assert.False(t, isAlive(t, who), "gone")
-	require.NoError(t, who.kill(t.Context()), "again")
+	require.NoError(t, who.Kill(t.Context()), "again")
 }
 
 // TestProcessIsAnother shows that a pid which went to another process is left alone.
 func TestProcessIsAnother(t *testing.T) {
 	t.Parallel()
 	_, who := sleeper(t)
-	for name, other := range map[string]process{
+	for name, other := range map[string]Process{
 		"started at another time":      {PID: who.PID, Start: who.Start + 1, Boot: who.Boot},
 		"before the host last started": {PID: who.PID, Start: who.Start, Boot: "another"},
 		"the host's first":             {PID: 1, Boot: who.Boot},
@@ -49,7 +49,7 @@ func TestProcessIsAnother(t *testing.T) {
 		"nobody":                       {Boot: who.Boot},
 	} {
 		assert.False(t, isAlive(t, other), name)
-		require.NoError(t, other.kill(t.Context()), name)
+		require.NoError(t, other.Kill(t.Context()), name)
 		assert.True(t, isAlive(t, who), name)
 	}
 }

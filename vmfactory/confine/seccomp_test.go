@@ -1,4 +1,4 @@
-package local
+package confine
 
 import (
 	"encoding/binary"
@@ -56,7 +56,7 @@ func TestFilters(t *testing.T) {
 	for name, c := range map[string]struct {
 		call string
 		args []uint64
-		in   situation
+		in   Situation
 		want unix.Errno
 	}{
 		"a file":                        {call: "openat", want: 0},
@@ -85,29 +85,29 @@ func TestFilters(t *testing.T) {
 		"a firewall":                    {call: "socket", args: []uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}, want: unix.EPROTONOSUPPORT},
 		"a firewall, dressed up":        {call: "socket", args: []uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER | low}, want: unix.EPROTONOSUPPORT},
 		"a watcher":                     {call: "inotify_init1", want: unix.ENOSYS},
-		"a watcher where there is room": {call: "inotify_init1", in: situation{inotify: true}, want: 0},
-		"messages without an owner":     {call: "msgget", in: situation{watched: true}, want: unix.ENOSYS},
+		"a watcher where there is room": {call: "inotify_init1", in: Situation{Inotify: true}, want: 0},
+		"messages without an owner":     {call: "msgget", in: Situation{Watched: true}, want: unix.ENOSYS},
 		"a terminal's input":            {call: "ioctl", args: []uint64{0, unix.TIOCSTI}, want: unix.EPERM},
 		"a terminal's input, dressed":   {call: "ioctl", args: []uint64{0, unix.TIOCSTI | low}, want: unix.EPERM},
 		"a terminal's size":             {call: "ioctl", args: []uint64{0, unix.TIOCGWINSZ}, want: 0},
 		"a signal":                      {call: "kill", args: []uint64{1, 15}, want: 0},
-		"a signal to the agent":         {call: "kill", args: []uint64{1, 15}, in: situation{oneUser: true}, want: unix.EPERM},
-		"a signal to the agent, cut":    {call: "kill", args: []uint64{1 | low, 15}, in: situation{oneUser: true}, want: unix.EPERM},
-		"a signal to a child":           {call: "kill", args: []uint64{3, 15}, in: situation{oneUser: true}, want: 0},
-		"a queued signal":               {call: "rt_sigqueueinfo", args: []uint64{3, 15}, in: situation{oneUser: true}, want: unix.EPERM},
-		"its own limits":                {call: "prlimit64", args: []uint64{0, 7}, in: situation{oneUser: true}, want: 0},
-		"the agent's limits":            {call: "prlimit64", args: []uint64{1, 7}, in: situation{oneUser: true}, want: unix.EPERM},
-		"its own niceness":              {call: "setpriority", args: []uint64{0, 0, 19}, in: situation{oneUser: true}, want: 0},
-		"its user's niceness":           {call: "setpriority", args: []uint64{unix.PRIO_USER, 0, 19}, in: situation{oneUser: true}, want: unix.EPERM},
-		"a chosen signal for a pipe":    {call: "fcntl", args: []uint64{3, unix.F_SETSIG, 11}, in: situation{oneUser: true}, want: unix.EPERM},
-		"closing at exec":               {call: "fcntl", args: []uint64{3, unix.F_SETFD, 1}, in: situation{oneUser: true}, want: 0},
+		"a signal to the agent":         {call: "kill", args: []uint64{1, 15}, in: Situation{OneUser: true}, want: unix.EPERM},
+		"a signal to the agent, cut":    {call: "kill", args: []uint64{1 | low, 15}, in: Situation{OneUser: true}, want: unix.EPERM},
+		"a signal to a child":           {call: "kill", args: []uint64{3, 15}, in: Situation{OneUser: true}, want: 0},
+		"a queued signal":               {call: "rt_sigqueueinfo", args: []uint64{3, 15}, in: Situation{OneUser: true}, want: unix.EPERM},
+		"its own limits":                {call: "prlimit64", args: []uint64{0, 7}, in: Situation{OneUser: true}, want: 0},
+		"the agent's limits":            {call: "prlimit64", args: []uint64{1, 7}, in: Situation{OneUser: true}, want: unix.EPERM},
+		"its own niceness":              {call: "setpriority", args: []uint64{0, 0, 19}, in: Situation{OneUser: true}, want: 0},
+		"its user's niceness":           {call: "setpriority", args: []uint64{unix.PRIO_USER, 0, 19}, in: Situation{OneUser: true}, want: unix.EPERM},
+		"a chosen signal for a pipe":    {call: "fcntl", args: []uint64{3, unix.F_SETSIG, 11}, in: Situation{OneUser: true}, want: unix.EPERM},
+		"closing at exec":               {call: "fcntl", args: []uint64{3, unix.F_SETFD, 1}, in: Situation{OneUser: true}, want: 0},
 		"memory without a file":         {call: "memfd_create", want: 0},
-		"memory without an owner":       {call: "memfd_create", in: situation{watched: true}, want: unix.ENOSYS},
-		"memory without an owner, too":  {call: "shmget", in: situation{watched: true}, want: unix.ENOSYS},
+		"memory without an owner":       {call: "memfd_create", in: Situation{Watched: true}, want: unix.ENOSYS},
+		"memory without an owner, too":  {call: "shmget", in: Situation{Watched: true}, want: unix.ENOSYS},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			programs, err := filters(c.in)
+			programs, err := Filters(c.in)
 			require.NoError(t, err)
 			number, known := native.SyscallNames[c.call]
 			require.True(t, known)
@@ -128,7 +128,7 @@ func TestRoomForWatchers(t *testing.T) {
 		"lowered for us":       {"1024", "65536", "10", false},
 		"no such setting":      {"", "", "", false},
 	} {
-		assert.Equal(t, c.want, roomForWatchers(func(name string) string {
+		assert.Equal(t, c.want, RoomForWatchers(func(name string) string {
 			return map[string]string{
 				"fs/inotify/max_user_instances": c.instances, "user/max_inotify_instances": c.instances,
 				"fs/inotify/max_user_watches": c.watches, "user/max_inotify_watches": c.ours,
@@ -139,7 +139,7 @@ func TestRoomForWatchers(t *testing.T) {
 
 func TestFiltersKnowOneArchitecture(t *testing.T) {
 	t.Parallel()
-	programs, err := filters(situation{})
+	programs, err := Filters(Situation{})
 	require.NoError(t, err)
 	native, err := arch.GetInfo("")
 	require.NoError(t, err)

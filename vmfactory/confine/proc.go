@@ -1,0 +1,43 @@
+package confine
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core/guest"
+	"drover/vmfactory/enter"
+)
+
+// Shown is all that the top of a VM's /proc keeps beside its processes: what
+// language runtimes and build tools ask for. Of the host it tells the processors,
+// the memory and the load. What else the kernel shows to all is hidden.
+var Shown = []string{
+	"cgroups", "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "net", "self", "stat", "sys", "sysvipc", "thread-self", "uptime", "version",
+}
+
+// Hidden is below what is shown.
+var Hidden = []string{"sys/kernel/random/boot_id"}
+
+// Proc tells how to hide of the /proc that is mounted in the folder proc what the
+// kernel shows to all. The folder dev has null.
+func Proc() []enter.Step {
+	var all []enter.Step
+	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
+		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
+	}
+	for name, most := range map[string]int{"instances": InotifyInstances, "watches": InotifyWatches} {
+		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/user/max_inotify_" + name, Text: strconv.Itoa(most), Maybe: true})
+	}
+	all = append(all,
+		// What there is to write serves jobs only against limits and each other:
+		// oom_score_adj, mem. The agent's own way to it goes by the mount below.
+		enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{guest.BadgeFD}},
+		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_BIND},
+		enter.Step{Do: enter.Restrict, Path: "proc", Bits: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC},
+	)
+	for _, name := range Hidden {
+		all = append(all, enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
+	}
+	return append(all, enter.Step{Do: enter.Hide, Path: "proc", From: "dev/null", Args: Shown})
+}
