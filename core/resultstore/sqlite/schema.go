@@ -78,5 +78,5 @@ CREATE TABLE images (
 	image  BLOB NOT NULL -- JSON
 ) STRICT;
 CREATE UNIQUE INDEX images_digest ON images (name, digest);
-CREATE INDEX images_newest ON images (name, seq);
+CREATE INDEX images_newest ON images (name, seq DESC);
 `
