@@ -7,7 +7,7 @@ import "time"
 type Pool struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"`          // local, lxc
-	Image    string `json:"image,omitempty"`   // the provider's name for the file system; "" is its default
+	Image    string `json:"image,omitempty"`   // name or name@digest of the file system; "" is the provider's own
 	Warm     int    `json:"warm"`              // clean VMs kept per host
 	Max      int    `json:"max"`               // most VMs per host, whatever their state
 	Paused   bool   `json:"paused"`            // claims skip a paused pool

@@ -61,12 +61,15 @@ type ResultStore interface {
 	// Purge deletes rows finished and tasks ended before the time, at most limit,
 	// and returns how many.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
-	// Digests calls fn with every blob digest that a row names, perhaps more than once.
+	// Digests calls fn with every blob digest that a row or an image names, perhaps
+	// more than once.
 	Digests(ctx context.Context, fn func(digest string) error) error
 
 	// PutPool and Pools keep the pools' settings through a loss of Redis.
 	PutPool(ctx context.Context, p Pool) error
 	Pools(ctx context.Context) ([]Pool, error)
+
+	Images
 
 	// CreateTask makes a task durable; a unique task that waits already returns false.
 	CreateTask(ctx context.Context, t Task) (bool, error)

@@ -16,6 +16,7 @@ const (
 	MaxGenerations = 250      // reruns of one request, and attempts that its history shows
 	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
 	MaxPools       = 256      // pools with settings
+	MaxImages      = 1000     // images, older ones of a name included
 	MaxTaskArgs    = 64 << 10 // a task's arguments
 	MaxNote        = 4 << 10  // a task's note
 	MaxUnique      = 256      // a task's unique key

@@ -36,8 +36,12 @@ func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultSto
 		"Digests": func(ctx context.Context, s core.ResultStore) error {
 			return s.Digests(ctx, func(string) error { return nil })
 		},
-		"PutPool": func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
-		"Pools":   func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"PutPool":     func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
+		"Pools":       func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"PutImage":    func(ctx context.Context, s core.ResultStore) error { return s.PutImage(ctx, Image("i", 1)) },
+		"GetImage":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetImage(ctx, "i"); return err },
+		"ListImages":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListImages(ctx); return err },
+		"DeleteImage": func(ctx context.Context, s core.ResultStore) error { return s.DeleteImage(ctx, "i") },
 		"CreateTask": func(ctx context.Context, s core.ResultStore) error {
 			_, err := s.CreateTask(ctx, core.Task{ID: "t", Kind: "k"})
 			return err

@@ -46,6 +46,8 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"RaceRerun", raceRerun},
 		{"RaceTasks", raceTasks},
 		{"Pools", pools},
+		{"Images", images},
+		{"ImagesRefuse", imagesRefuse},
 		{"Tasks", tasks},
 		{"TasksUnique", tasksUnique},
 		{"TasksRefuse", tasksRefuse},

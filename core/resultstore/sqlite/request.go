@@ -211,8 +211,18 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 // the log from being folded into the file.
 const digestPage = 100
 
-// Digests calls fn with every digest that a row names, perhaps more than once.
+// Digests calls fn with every digest that a row or an image names, perhaps more
+// than once.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
+	images, err := s.ListImages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, image := range images {
+		if err := fn(image.Digest); err != nil {
+			return err
+		}
+	}
 	for after := ""; ; {
 		page, err := s.specs(ctx, "SELECT spec FROM requests WHERE id > ? ORDER BY id LIMIT ?", after, digestPage)
 		if err != nil {

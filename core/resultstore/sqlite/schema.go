@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes
 // version 1 of an empty file. Released ones never change.
-var migrations = []string{tables + indexes}
+var migrations = []string{tables + indexes, images}
 
 // tables of the ledger. Times are ms since 1970, 0 until it happened.
 const tables = `
@@ -52,7 +52,7 @@ CREATE TABLE pings (
 ) STRICT;
 `
 
-// indexes, all of them. The unique ones keep promises of core.ResultStore, the
+// indexes of version 1. The unique ones keep promises of core.ResultStore, the
 // others make a list's page cost what it shows.
 const indexes = `
 CREATE UNIQUE INDEX requests_idempotency ON requests (submitter, idempotency) WHERE idempotency <> '';
@@ -67,4 +67,16 @@ CREATE UNIQUE INDEX tasks_unique ON tasks (unique_key) WHERE unique_key <> '' AN
 CREATE INDEX tasks_created ON tasks (created, id);
 CREATE INDEX tasks_queued ON tasks (created, id) WHERE state = 'queued';
 CREATE INDEX tasks_ended ON tasks (ended) WHERE ended > 0;
+`
+
+// images came with version 2. The one with the greatest seq is the newest of its name.
+const images = `
+CREATE TABLE images (
+	seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+	name   TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	image  BLOB NOT NULL -- JSON
+) STRICT;
+CREATE UNIQUE INDEX images_digest ON images (name, digest);
+CREATE INDEX images_newest ON images (name, seq DESC);
 `

@@ -1,0 +1,64 @@
+package images
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sweep removes the images of this host that used does not name (it may be nil)
+// and that Get has not returned for a while, and says which went. An image that
+// something uses nevertheless is left.
+func (s *Store) Sweep(used func(digest string) bool, idle time.Duration) (removed []string, err error) {
+	found, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	var errs []error
+	for _, d := range found {
+		digits, err := hex.DecodeString(d.Name())
+		digest := "sha256:" + d.Name()
+		if err != nil || len(digits) != 32 || used != nil && used(digest) {
+			continue
+		}
+		gone, err := s.remove(digest, idle)
+		errs = append(errs, err)
+		if gone {
+			removed = append(removed, digest)
+		}
+	}
+	return removed, s.fault(errors.Join(append(errs, s.tidy())...))
+}
+
+// remove takes an image away from its name at once; tidy removes what is in it.
+func (s *Store) remove(digest string, idle time.Duration) (gone bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.given[digest]; ok && s.cfg.Clock.Now().Sub(at) < idle {
+		return false, nil
+	}
+	dir := s.folder(digest)
+	if err := unmount(dir); errors.Is(err, unix.EBUSY) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	err = os.Rename(dir, filepath.Join(s.dir, removeAs+rand.Text()))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	delete(s.given, digest)
+	return err == nil, nil
+}
+
+// left reports whether a folder is an image no more or not yet.
+func left(d fs.DirEntry) bool {
+	return d.IsDir() && (strings.HasPrefix(d.Name(), unpackAs) || strings.HasPrefix(d.Name(), removeAs))
+}
