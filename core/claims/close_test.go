@@ -41,6 +41,40 @@ func TestCloseWaitsForWorkInHand(t *testing.T) {
 	})
 }
 
+// A call on its way that wants work could take again what a draining desk gives back: the
+// desk says nothing before that call's answer.
+func TestDrainGivesBackAfterTheLastWish(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(2)
+		f.submit("a-1")
+		d := open(t, f, config(2))
+		w := next(t, d)
+		f.mu.Lock()
+		f.disturb = func(string) fault { return fault{delay: time.Second} }
+		f.mu.Unlock()
+		began := time.Now()
+		asking := make(chan error)
+		go func() {
+			_, err := d.Next(t.Context())
+			asking <- err
+		}()
+		synctest.Wait() // the wish is on its way
+		d.Drain()
+		require.ErrorIs(t, <-asking, claims.ErrDrained)
+		f.mu.Lock()
+		f.disturb = nil
+		f.mu.Unlock()
+		moved, err := d.Finish(t.Context(), w, core.OutcomeRelease)
+		require.NoError(t, err)
+		require.True(t, moved)
+		require.Equal(t, time.Second, time.Since(began))
+		require.Equal(t, []string{"a-1"}, f.waiting())
+		require.NoError(t, d.Close(t.Context()))
+	})
+}
+
 func TestCloseReleasesWhatIsInHandInTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
