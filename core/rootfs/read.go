@@ -19,7 +19,7 @@ import (
 // Options are how a tar from elsewhere is read.
 type Options struct {
 	Limits Limits   // zero: Defaults
-	Drop   []string // folders whose content, and files, that are left out
+	Drop   []string // files, and folders whose content, that are left out
 	Began  int64    // files that are newer (seconds since 1970) get the time of the newest older one; 0 is never
 	Spool  string   // folder for the content meanwhile; "" is the system's
 }
@@ -162,8 +162,8 @@ func (t *Tree) finish() error {
 	if err := t.resolve(); err != nil {
 		return err
 	}
-	for name := range t.entries {
-		if slices.Contains(secret, name) || slices.Contains(t.opts.Drop, name) || within(name, t.opts.Drop) {
+	for name, e := range t.entries {
+		if slices.Contains(secret, name) || e.kind != tar.TypeDir && slices.Contains(t.opts.Drop, name) || within(name, t.opts.Drop) {
 			delete(t.entries, name)
 		}
 	}
