@@ -18,7 +18,10 @@ type Archive struct {
 	names []string
 }
 
-type extent struct{ start, size int64 }
+type extent struct {
+	start, size int64
+	run         bool // it is executable
+}
 
 // Index finds the plain files of an archive of so many bytes. Returns INVALID
 // for what is no tar, LIMIT for too many files.
@@ -50,7 +53,7 @@ func Index(at io.ReaderAt, size int64) (*Archive, error) {
 		if _, twice := a.files[name]; !twice {
 			a.names = append(a.names, name)
 		}
-		a.files[name] = extent{start, head.Size}
+		a.files[name] = extent{start, head.Size, head.Mode&0o100 != 0}
 	}
 }
 
@@ -59,6 +62,9 @@ func (a *Archive) Size(name string) (int64, bool) {
 	e, ok := a.files[name]
 	return e.size, ok
 }
+
+// Executable reports whether a file may be run.
+func (a *Archive) Executable(name string) bool { return a.files[name].run }
 
 // Names are those of all plain files, sorted.
 func (a *Archive) Names() []string { return a.names }
