@@ -23,6 +23,11 @@ type Test struct {
 	MaxScore float64 `json:"max_score"`
 	Message  string  `json:"message,omitempty"` // Markdown
 	Parts    []Part  `json:"parts,omitempty"`
+
+	Verdict string `json:"verdict,omitempty"` // in a word or two, such as "wrong answer"
+	Group   string `json:"group,omitempty"`   // the tests that it belongs to
+	Hidden  bool   `json:"hidden,omitempty"`  // the message gives nothing of the test away
+	Usage   *Usage `json:"usage,omitempty"`   // nil where nobody measured
 }
 
 // Part is one line of a test: name, score, most possible. In JSON it is an

@@ -72,7 +72,13 @@ func judgeHarness(res *core.Result, exit guest.Exit, limits core.Limits, out str
 		res.Blame, res.Reason = core.BlameHarness, notYours+over(res.Limit, limits)
 		return
 	}
-	report, err := harness.ParseReport([]byte(out))
+	judgeReport(res, []byte(out))
+}
+
+// judgeReport takes over what a harness says in the end.
+func judgeReport(res *core.Result, text []byte) {
+	res.State = core.RequestFailed
+	report, err := harness.ParseReport(text)
 	if err != nil {
 		res.Blame, res.Reason = core.BlameHarness, notYours+err.Error()+"."
 		return

@@ -80,7 +80,11 @@ func (j *job) stageOnce(ctx context.Context) error {
 		return err
 	}
 	files := wire.Work
-	if spec.Harness != nil {
+	if spec.Harness != nil && j.input.Stock {
+		if err := j.openSuite(ctx); err != nil {
+			return err
+		}
+	} else if spec.Harness != nil {
 		files = wire.Submission
 		if err := j.place(ctx, wire.Harness, core.BlameHarness, j.harnessTar); err != nil {
 			return err

@@ -11,6 +11,9 @@ import (
 type VM interface {
 	Assign(ctx context.Context, assignment string) error
 	Stage(ctx context.Context, place string, tar io.Reader) error
+	Lay(ctx context.Context, place string, tar io.Reader) error
+	Keep(ctx context.Context, name string) error
+	Reset(ctx context.Context, kept string) error
 	Run(ctx context.Context, run guest.Run, sink func(stream string, data []byte)) (guest.Exit, error)
 	Close()
 }

@@ -235,6 +235,14 @@ func (v *vm) Run(ctx context.Context, run guest.Run, sink func(string, []byte)) 
 	return v.script.run(ctx, v.n, run, sink)
 }
 
+func (v *vm) Lay(_ context.Context, _ string, archive io.Reader) error {
+	_, err := io.Copy(io.Discard, archive)
+	return err
+}
+
+func (v *vm) Keep(context.Context, string) error  { return nil }
+func (v *vm) Reset(context.Context, string) error { return nil }
+
 func (v *vm) Close() { v.closed = true }
 
 // untilKilled is a run that ends when it is killed.

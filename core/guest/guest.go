@@ -9,6 +9,9 @@
 //	PUT  /assignment      whose VM it is; once in its life
 //	PUT  /stage/<place>   entries; all of them are there afterwards, or nothing
 //	POST /run             a command, then its standard input → frames, the last an Exit
+//	PUT  /lay/<place>     entries that go over what is there
+//	POST /keep/<name>     remember what the place work holds
+//	POST /reset[/<name>]  remove every trace of earlier runs, and put back what was kept
 //	POST /kill            everything but the agent dies
 //
 // Package agent is the other end, package boot its way into our executable, and
@@ -17,6 +20,7 @@ package guest
 
 import (
 	"io"
+	"time"
 
 	"drover/core"
 	"drover/core/guest/wire"
@@ -74,6 +78,11 @@ type Run struct {
 	Env    []string // NAME=value, laid over the VM's own
 	Dir    string   // absolute; WorkDir if empty
 	Limits core.Limits
+	// Share is what this run alone gets of Limits, and CPU how long its processes
+	// together may compute: for one of several runs in a VM. Zero is all. Limits bind
+	// all later runs of the VM as well; a Share does not.
+	Share core.Limits
+	CPU   time.Duration
 	// Stdin may be nil for an empty one. A Read that is under way when the run
 	// ends keeps a goroutine until it returns.
 	Stdin io.Reader

@@ -35,7 +35,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	call, body := input(call, head, run.Stdin)
 	silence := time.AfterFunc(c.silence, func() { give(errSilent) })
 	defer silence.Stop()
-	exit, err := c.follow(call, body, run.Limits.Output, silence, sink)
+	exit, err := c.follow(call, body, run.Share.Or(run.Limits).Output, silence, sink)
 	if err == nil || ctx.Err() == nil {
 		return exit, err
 	}
@@ -49,7 +49,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 
 // encode makes the head of a run's body: the spec with its length.
 func (c *Client) encode(run Run) ([]byte, error) {
-	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits})
+	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU})
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "run a command")
 	}

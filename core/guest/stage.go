@@ -21,13 +21,49 @@ import (
 // that is too large, too deep or has too many entries; CONFLICT for a place that
 // is taken; and what the stream's Read returned if that failed.
 func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) error {
+	return c.put(ctx, wire.PathStage+place, archive)
+}
+
+// Lay puts the files of a tar stream over what a place holds; they win. Returns
+// as Stage does, but never CONFLICT; after an error some of them may be there.
+func (c *Client) Lay(ctx context.Context, place string, archive io.Reader) error {
+	return c.put(ctx, wire.PathLay+place, archive)
+}
+
+// Keep remembers the files of the place work under a name of small letters, for Reset: plain files,
+// folders, links, with their modes and times. Returns LIMIT or INVALID where
+// that cannot be for what a run has left there, CONFLICT for a name that is taken.
+func (c *Client) Keep(ctx context.Context, name string) error {
+	return c.tidy(ctx, wire.PathKeep+name)
+}
+
+// Reset removes every trace of earlier runs: files, in all places that user code
+// can write to, and shared memory, processes being dead already. The places take
+// archives again. What was kept under the name lies in work then; "" is nothing.
+// Returns NOTFOUND for an unknown name, LIMIT if there is no room.
+func (c *Client) Reset(ctx context.Context, kept string) error {
+	if kept == "" {
+		return c.tidy(ctx, wire.PathReset)
+	}
+	return c.tidy(ctx, wire.PathRestore+kept)
+}
+
+// tidy makes a call that may take a while, since a job may leave many files.
+func (c *Client) tidy(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 8*c.silence, errSilent)
+	defer cancel()
+	return c.call(ctx, http.MethodPost, path, nil, nil)
+}
+
+// put streams an archive to the agent.
+func (c *Client) put(ctx context.Context, to string, archive io.Reader) error {
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	patience := 4 * c.silence // a refused archive of thousands of files takes a while to remove
 	from := &source{r: archive, silence: time.AfterFunc(patience, func() { give(errSilent) }), most: patience}
 	defer from.silence.Stop()
 	entries := newEntries(from)
-	err := c.call(call, http.MethodPut, wire.PathStage+place, entries, nil)
+	err := c.call(call, http.MethodPut, to, entries, nil)
 	switch {
 	case err == nil || core.Is(err, core.CodeBadVM) || core.Is(err, core.CodeUnavailable):
 		return err

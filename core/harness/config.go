@@ -23,6 +23,7 @@ type Config struct {
 	Raw json.RawMessage
 
 	actions map[string][]json.RawMessage
+	stock   bool
 }
 
 // ParseConfig reads a harness.json, or returns an INVALID error.

@@ -17,6 +17,8 @@ type Input struct {
 	Config Config // raw_harness.config
 	// TestType is raw_submission.test_type: public or final.
 	TestType string
+	// Stock is whether drover grades by the harness's cases.yaml itself.
+	Stock bool
 
 	harness, submission, assignment, provider object
 	actions                                   []json.RawMessage // nil where not given
@@ -29,12 +31,22 @@ func NewInput(c Config, testType string) json.RawMessage {
 		config = json.RawMessage("{}")
 	}
 	// Only a Config that did not come from ParseConfig could fail here.
-	raw, _ := json.Marshal(map[string]any{
+	input := map[string]any{
 		"raw_harness":    map[string]any{"config": config},
 		"raw_submission": map[string]any{"test_type": testType},
-	})
+	}
+	if c.stock {
+		input[keyStock] = stockCases
+	}
+	raw, _ := json.Marshal(input)
 	return raw
 }
+
+// keyStock names the stock harness that grades in place of the harness's main.
+const (
+	keyStock   = "drover/stock"
+	stockCases = "cases"
+)
 
 // ParseInput reads a spec's Input; an empty one is fine. It returns an INVALID
 // error for objects that are none, for settings that are wrong, and for keys
@@ -74,6 +86,12 @@ func (o object) input() (Input, error) {
 		default:
 			return Input{}, fmt.Errorf("has an unknown key %q: a platform's own needs a \"/\" in it", shorten(key, maxQuoted))
 		}
+	}
+	if stock, err := in.provider.text(keyStock); err != nil || stock != "" {
+		if stock != stockCases {
+			return Input{}, fmt.Errorf("has a %q that is not %q", keyStock, stockCases)
+		}
+		in.Stock = true
 	}
 	if in.harness.given("config") {
 		if in.Config, err = parseConfig(in.harness["config"]); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobstore/pack"
+	"drover/core/harness/cases"
 )
 
 // Bounds on a harness folder.
@@ -23,18 +24,23 @@ const (
 type Package struct {
 	Tar    []byte // the same folder gives the same bytes
 	Config Config
+	Cases  *cases.Plan // what the stock harness reads; nil where main grades
 }
 
 // Pack reads a harness folder. It returns an INVALID or LIMIT error that says how
-// to mend the folder: main must be there and executable, harness.json must be
-// right if it is there, and only plain files and folders may be in it.
+// to mend the folder: main must be there and executable or cases.yaml be there and
+// right, harness.json must be right if it is there, and only plain files and folders may be in it.
 func Pack(dir string) (Package, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Package{}, core.Wrap(err, core.CodeInvalid, dir, "the harness folder %s cannot be opened", dir)
 	}
 	defer root.Close() //nolint:errcheck // only read from
-	if err := checkMain(root, dir); err != nil {
+	stock, err := isStock(root)
+	if err == nil && !stock {
+		err = checkMain(root, dir)
+	}
+	if err != nil {
 		return Package{}, err
 	}
 	config, err := readConfig(root, dir)
@@ -50,14 +56,36 @@ func Pack(dir string) (Package, error) {
 	if out.Len() > MaxPackBytes {
 		return Package{}, core.Errorf(core.CodeLimit, dir, "the harness folder %s makes more than %d bytes", dir, int64(MaxPackBytes))
 	}
-	return Package{Tar: out.Bytes(), Config: config}, nil
+	p := Package{Tar: out.Bytes(), Config: config}
+	if !stock {
+		return p, nil
+	}
+	p.Config.stock = true
+	archive, err := cases.Index(bytes.NewReader(p.Tar), int64(len(p.Tar)))
+	if err == nil {
+		p.Cases, err = archive.Plan()
+	}
+	return p, core.Wrap(err, core.CodeInvalid, dir, "the harness folder %s", dir)
+}
+
+// isStock reports whether a folder is for the stock harness: it has cases, and no
+// program of its own.
+func isStock(root *os.Root) (bool, error) {
+	if _, err := root.Lstat(MainFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	_, err := root.Lstat(cases.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func checkMain(root *os.Root, dir string) error {
 	info, err := root.Lstat(MainFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return core.Errorf(core.CodeInvalid, dir, "the harness folder %s has no file named %s: it is the program that grades", dir, MainFile)
+		return core.Errorf(core.CodeInvalid, dir, "the harness folder %s has neither %s, a program that grades, nor %s, tests for the stock harness", dir, MainFile, cases.File)
 	case err != nil:
 		return core.Wrap(err, core.CodeInvalid, dir, "%s of the harness folder %s cannot be read", MainFile, dir)
 	case !info.Mode().IsRegular():

@@ -72,7 +72,7 @@ func TestPack_Refuses(t *testing.T) {
 		says string
 	}{
 		"No folder":           {func(t *testing.T) string { return filepath.Join(t.TempDir(), "none") }, core.CodeInvalid, "cannot be opened"},
-		"No main":             {func(t *testing.T) string { return folder(t, map[string]string{"main.sh": "x"}) }, core.CodeInvalid, "no file named main"},
+		"No main":             {func(t *testing.T) string { return folder(t, map[string]string{"main.sh": "x"}) }, core.CodeInvalid, "has neither main"},
 		"Main a folder":       {func(t *testing.T) string { return folder(t, map[string]string{"main/x": "x"}) }, core.CodeInvalid, "not a plain file"},
 		"Main not executable": {func(t *testing.T) string { return folder(t, map[string]string{"main": "echo"}) }, core.CodeInvalid, "chmod +x"},
 		"Bad settings": {func(t *testing.T) string {

@@ -151,8 +151,47 @@ func parseTest(raw json.RawMessage) (core.Test, error) {
 	if utf8.RuneCountInString(test.Message) >= MaxMessage {
 		test.Message = TooLarge
 	}
-	test.Parts, err = members.parts()
-	return test, err
+	if test.Parts, err = members.parts(); err != nil {
+		return test, err
+	}
+	return test, members.more(&test)
+}
+
+// more reads what a harness may say of a test beside its points.
+func (o object) more(test *core.Test) error {
+	for key, into := range map[string]*string{"verdict": &test.Verdict, "group": &test.Group} {
+		text, err := o.text(key)
+		if err != nil {
+			return err
+		}
+		*into = shorten(text, MaxName)
+	}
+	if o.given("hidden") {
+		if err := json.Unmarshal(o["hidden"], &test.Hidden); err != nil {
+			return errors.New(`has a "hidden" that is neither true nor false`)
+		}
+	}
+	if !o.given("usage") {
+		return nil
+	}
+	used, err := parseObject(o["usage"])
+	if err != nil {
+		return fmt.Errorf(`has a "usage" that %w`, err)
+	}
+	test.Usage = &core.Usage{}
+	for key, into := range map[string]*int64{
+		"cpu_ms": &test.Usage.CPUMs, "wall_ms": &test.Usage.WallMs, "memory_peak_bytes": &test.Usage.MemoryPeakBytes,
+	} {
+		n, err := used.number(key)
+		if err != nil || n == nil {
+			if err != nil {
+				return fmt.Errorf(`has a "usage" that %w`, err)
+			}
+			continue
+		}
+		*into = int64(*n)
+	}
+	return nil
 }
 
 func (o object) parts() ([]core.Part, error) {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -19,6 +20,7 @@ const (
 	MemoryLimit   Verdict = "memory limit"   // it took too much memory
 	ProcessLimit  Verdict = "process limit"  // it started too many processes
 	OutputLimit   Verdict = "output limit"   // it printed too much
+	BuildError    Verdict = "build error"    // it could not be built
 	Rejected      Verdict = "rejected"       // the harness would not grade it
 	HarnessFault  Verdict = "harness fault"  // the grading program failed
 	PlatformFault Verdict = "platform fault" // drover failed
@@ -26,9 +28,12 @@ const (
 	Unfinished    Verdict = "unfinished"     // it has no terminal result yet
 )
 
-// ofSubmission are the verdicts that a harness may give about one test: by
-// writing the word, or the word and a colon, at the start of the test's message.
-var ofSubmission = []Verdict{Crashed, TimeLimit, MemoryLimit, ProcessLimit, OutputLimit, Rejected}
+// ofSubmission are the verdicts that a harness may give about one test: as its
+// verdict, or by writing the word, or the word and a colon, at the start of its message.
+var ofSubmission = []Verdict{Crashed, TimeLimit, MemoryLimit, ProcessLimit, OutputLimit, BuildError, Rejected}
+
+// runtimeError is another word for Crashed.
+const runtimeError = "runtime error"
 
 // VerdictOf words a result. Who is to blame comes first, then the limit that
 // ended the run, then what the harness says in its tests' messages, then the score.
@@ -109,9 +114,15 @@ func ofScore(r *core.Result) Verdict {
 	return Failed
 }
 
-// ofTests returns the first verdict that a test's message begins with.
+// ofTests returns the first verdict that a test has or that its message begins with.
 func ofTests(tests []core.Test) Verdict {
 	for _, test := range tests {
+		if test.Verdict == runtimeError {
+			return Crashed
+		}
+		if slices.Contains(ofSubmission, Verdict(test.Verdict)) {
+			return Verdict(test.Verdict)
+		}
 		for _, word := range ofSubmission {
 			rest, ok := strings.CutPrefix(test.Message, string(word))
 			if ok && (rest == "" || strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "\n")) {

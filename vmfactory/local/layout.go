@@ -300,10 +300,13 @@ func (l *layout) setting(path string) error {
 	return nil
 }
 
+// scratch is where jobs can write beside their home.
+var scratch = []string{"/tmp", "/dev/shm"}
+
 func (l *layout) writable(limits core.Limits) {
-	l.tmpfs("/tmp", limits.Disk, 0o1777, jobID)
+	l.tmpfs(scratch[0], limits.Disk, 0o1777, jobID)
 	l.tmpfs(guest.HomeDir, limits.Disk, 0o755, jobID)
-	l.tmpfs("/dev/shm", min(limits.Disk, mostShm), 0o1777, jobID)
+	l.tmpfs(scratch[1], min(limits.Disk, mostShm), 0o1777, jobID)
 	l.link("/var/tmp", "/tmp")
 	l.folder("/run")
 	l.folder("/mnt")

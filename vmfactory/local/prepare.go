@@ -174,6 +174,7 @@ func (p *Provider) config(r trace.Record, g *group) ([]byte, error) {
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
 		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
+		Scratch: scratch,
 	}
 	if g != nil {
 		c.Cgroup = g.files()

@@ -28,6 +28,7 @@ type Agent struct {
 	cred   credential
 	badge  oomBadge
 	places map[string]*place
+	kept   map[string]*state
 
 	starter starter
 
@@ -73,7 +74,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg), idle: wire.Idle, head: wire.Head}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
 	if a.places, err = openPlaces(cfg, a.cred); err != nil {
 		a.close()
 		return nil, err
@@ -96,6 +97,9 @@ func checkConfig(cfg wire.Config) error {
 func (a *Agent) close() {
 	for _, p := range a.places {
 		p.close()
+	}
+	for _, s := range a.kept {
+		_ = s.file.Close()
 	}
 	a.starter.close()
 	a.usage.close()

@@ -31,6 +31,8 @@ func (a *Agent) harden() error {
 		return fmt.Errorf("make it the parent of orphans: %w", err)
 	}
 	syscall.Umask(0o022)
+	// A file that is too long is an error to tell, not the agent's end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	if a.cred.sys == nil {
 		deafen()
 	}

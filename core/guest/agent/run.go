@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,8 @@ const (
 type job struct {
 	agent   *Agent
 	limits  core.Limits
+	compute time.Duration // processor time that it may use; 0 is as much as it likes
+	apart   bool          // it is one of several runs, and what it used is told without the others
 	held    map[string]string
 	frames  *frames
 	began   time.Time
@@ -49,8 +52,8 @@ type job struct {
 	exited chan struct{} // closed when the command itself has ended
 	dead   chan struct{} // closed when no child is left
 	status syscall.WaitStatus
-	cpu    time.Duration
-	most   int64 // the largest resident set of one process, bytes
+	cpu    atomic.Int64 // nanoseconds
+	most   int64        // the largest resident set of one process, bytes
 
 	looking sync.Mutex
 	saw     sight
@@ -107,7 +110,11 @@ func (j *job) start(req *request) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.limits, j.held = cmd.limits, j.agent.heldBy(cmd.limits)
+	j.limits, j.held = cmd.share, j.agent.heldBy(cmd.share)
+	if cmd.share.Pids < cmd.limits.Pids {
+		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's wall stays for later runs
+	}
+	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
 	ends, err := openPipes()
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
@@ -147,6 +154,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	streams.Go(func() { j.pump(wire.KindStdout, ends.ours[1]) })
 	streams.Go(func() { j.pump(wire.KindStderr, ends.ours[2]) })
 	streams.Go(func() { j.watch(buried) })
+	streams.Go(func() { j.meter(buried) })
 	guards.Go(func() { j.feed(req, in, ends.ours[0], buried) })
 	guards.Go(func() { j.keepAlive(buried) })
 
@@ -215,7 +223,7 @@ func (j *job) reap() {
 		if err != nil {
 			return // ECHILD: nobody is left
 		}
-		j.cpu += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		j.cpu.Add(used.Utime.Nano() + used.Stime.Nano())
 		j.most = max(j.most, used.Maxrss<<10)
 		if pid == j.pid && !ended { // another process may get its number later
 			ended = true

@@ -151,7 +151,7 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 		a.refuse(file, req, core.Errorf(core.CodeForbidden, a.cfg.VM, "the secret is not this VM's"))
 		return false
 	}
-	place, staging := strings.CutPrefix(req.path, wire.PathStage)
+	name, staging := strings.CutPrefix(req.path, wire.PathStage)
 	var body any = struct{}{}
 	var err error
 	switch {
@@ -163,7 +163,15 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 			err = a.assign(to.Assignment)
 		}
 	case req.method == "PUT" && staging:
-		err = a.stage(place, file, req)
+		err = a.stage(name, file, req, (*place).fill)
+	case req.method == "PUT" && strings.HasPrefix(req.path, wire.PathLay):
+		err = a.stage(req.path[len(wire.PathLay):], file, req, (*place).lay)
+	case req.method == "POST" && strings.HasPrefix(req.path, wire.PathKeep):
+		err = a.keep(req.owner, req.path[len(wire.PathKeep):])
+	case req.method == "POST" && req.path == wire.PathReset:
+		err = a.reset(req.owner, "")
+	case req.method == "POST" && strings.HasPrefix(req.path, wire.PathRestore):
+		err = a.reset(req.owner, req.path[len(wire.PathRestore):])
 	case req.method == "POST" && req.path == wire.PathKill:
 		err = a.kill()
 	case req.method == "POST" && req.path == wire.PathRun:
@@ -184,16 +192,16 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 	return false
 }
 
-func (a *Agent) stage(name string, file *os.File, req *request) error {
-	p := a.places[name]
-	if p == nil {
+func (a *Agent) stage(name string, file *os.File, req *request, take func(*place, io.Reader) error) error {
+	if !slices.Contains(wire.Places(), name) {
 		return core.Errorf(core.CodeInvalid, a.cfg.VM, "no place is called %q; there are %s", name, strings.Join(wire.Places(), ", "))
 	}
 	if err := a.begin(req.owner, nil); err != nil {
 		return err
 	}
 	defer a.end(nil)
-	return p.fill(bufio.NewReaderSize(&slow{conn: file, from: req.body}, wire.MaxFrame))
+	p := a.places[name] // a reset makes them anew
+	return take(p, bufio.NewReaderSize(&slow{conn: file, from: req.body}, wire.MaxFrame))
 }
 
 // slow is a body whose sender may take his time for each piece of it.

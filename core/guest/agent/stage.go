@@ -66,13 +66,21 @@ func (p *place) fill(r io.Reader) error {
 	if names, err := p.names(1); err != nil || len(names) > 0 {
 		return core.Errorf(core.CodeConflict, "", "%s is not empty", p.name)
 	}
-	err := p.unpack(r)
+	err := p.unpack(r, false)
 	if err == nil {
 		p.taken = true
 		return nil
 	}
 	if left := p.empty(); left != nil {
 		return core.Wrap(left, core.CodeBadVM, "", "empty %s after a refused archive", p.name)
+	}
+	return p.refusal(err)
+}
+
+// refusal words why an archive could not be unpacked; nil stays nil.
+func (p *place) refusal(err error) error {
+	if err == nil {
+		return nil
 	}
 	var refusal *core.Error
 	switch {
@@ -85,6 +93,9 @@ func (p *place) fill(r io.Reader) error {
 	}
 	return core.Wrap(err, core.CodeBadVM, "", "stage %s", p.name)
 }
+
+// lay reads entries that go over what the place holds.
+func (p *place) lay(r io.Reader) error { return p.refusal(p.unpack(r, true)) }
 
 // seen is what an archive has said of a path so far.
 type seen byte
@@ -99,6 +110,7 @@ const (
 // filling is the state of one unpack.
 type filling struct {
 	*place
+	over  bool // what is there gives way
 	seen  map[string]seen
 	bytes int64
 	buf   []byte
@@ -107,8 +119,8 @@ type filling struct {
 	dir  *os.Root // that folder; files come folder by folder, mostly
 }
 
-func (p *place) unpack(r io.Reader) error {
-	f := &filling{place: p, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
+func (p *place) unpack(r io.Reader, over bool) error {
+	f := &filling{place: p, over: over, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
 	defer f.leave()
 	for {
 		e, err := wire.ReadEntry(r)
@@ -135,7 +147,7 @@ func (f *filling) folder(e wire.Entry) error {
 	if err := f.take(e.Name, named); err != nil {
 		return err
 	}
-	if err := f.root.Mkdir(e.Name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := f.mkdir(e.Name); err != nil {
 		return err
 	}
 	return f.adopt(e.Name, folderMode(e.Mode))
@@ -151,6 +163,11 @@ func (f *filling) file(e wire.Entry, r io.Reader) error {
 	dir, err := f.enter(path.Dir(e.Name))
 	if err != nil {
 		return err
+	}
+	if f.over {
+		if err := clearAway(dir, path.Base(e.Name)); err != nil {
+			return err
+		}
 	}
 	// harden has set a umask that leaves these modes alone.
 	file, err := dir.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode(e.Mode))
@@ -233,10 +250,37 @@ func (f *filling) above(dir string) error {
 	case unseen:
 	}
 	f.seen[dir] = implied
-	if err := f.root.Mkdir(dir, 0o700); err != nil {
+	if err := f.mkdir(dir); err != nil {
 		return err
 	}
 	return f.adopt(dir, 0o755)
+}
+
+// mkdir makes a folder, or is content with one that is there.
+func (f *filling) mkdir(name string) error {
+	err := f.root.Mkdir(name, 0o700)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err := f.root.Lstat(name); err != nil || info.IsDir() || !f.over {
+		return err
+	}
+	if err := f.root.Remove(name); err != nil {
+		return err
+	}
+	return f.root.Mkdir(name, 0o700)
+}
+
+// clearAway removes what stands where a file shall be.
+func clearAway(dir *os.Root, name string) error {
+	err := dir.Remove(name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return dir.RemoveAll(name) // it was unpacked by us, so it is not deep
+	}
+	return err
 }
 
 // The job user can read and write all that is staged; nobody else can write it,

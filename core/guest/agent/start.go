@@ -18,7 +18,8 @@ type command struct {
 	args   []string
 	env    []string
 	dir    string
-	limits core.Limits
+	limits core.Limits // of this run and all after it
+	share  core.Limits // of this run
 }
 
 // prepare checks a run and finds its program.
@@ -27,6 +28,7 @@ func (a *Agent) prepare(s wire.Spec) (*command, error) {
 	if c.dir == "" {
 		c.dir = path.Join(a.cfg.Home, wire.Work)
 	}
+	c.share = effective(s.Share, c.limits)
 	switch {
 	case len(s.Args) == 0 || s.Args[0] == "":
 		return nil, core.Errorf(core.CodeInvalid, a.cfg.VM, "there is no command to run")

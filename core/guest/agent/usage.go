@@ -83,13 +83,11 @@ func cgroupValue(f *os.File, key string) int64 {
 // what its processes reported when they ended and what the watchdog saw.
 func (j *job) measure(e *wire.Exit, why cause) {
 	now := j.agent.usage.read()
-	cpu := j.cpu
-	if now.cpu >= 0 && j.before.cpu >= 0 {
-		cpu = now.cpu - j.before.cpu
-	}
+	cpu := j.computed(now)
 	e.CPUMs = cpu.Milliseconds()
+	e.TimedOut = e.TimedOut || j.compute > 0 && cpu > j.compute && why == causeNone
 	e.MemoryPeakBytes, e.MemoryExceeded = now.peak, why == causeMemory
-	if limit, _ := j.watched(); limit > 0 || now.peak < 0 {
+	if limit, _ := j.watched(); limit > 0 || now.peak < 0 || j.apart {
 		e.MemoryPeakBytes, e.MemoryExceeded = j.memory(limit, why)
 	}
 	if now.kills > j.before.kills {

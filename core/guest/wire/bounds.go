@@ -17,6 +17,8 @@ const (
 	MaxName       = 512       // bytes of an entry's path
 	MaxPart       = 255       // bytes of one name in it
 	MaxDepth      = 32        // names in it
+	MaxKept       = 4         // states of work that a VM keeps
+	MaxKeptName   = 32        // bytes
 )
 
 // What an agent falls back to where neither the run nor the VM sets a limit.

@@ -40,6 +40,10 @@ const (
 	PathAssignment = "/assignment"
 	PathStage      = "/stage/" // and the place
 	PathRun        = "/run"
+	PathLay        = "/lay/"   // and the place: files over what is there
+	PathKeep       = "/keep/"  // and a name: what work holds now
+	PathReset      = "/reset"  // empty everything
+	PathRestore    = "/reset/" // and a name: and put back what was kept under it
 	PathKill       = "/kill"
 	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
 	AuthScheme     = "Bearer "
@@ -56,6 +60,7 @@ type Config struct {
 	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets these or less
 	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what holds it outside the agent
 	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
+	Scratch  []string          `json:"scratch,omitempty"`  // all folders beside Home that user code can write to; without them a VM cannot be reset
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
 	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
 	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
@@ -77,6 +82,12 @@ type Spec struct {
 	Env    []string    `json:"env,omitempty"`
 	Dir    string      `json:"dir,omitempty"`
 	Limits core.Limits `json:"limits"`
+
+	// Share is what this run alone gets of the limits, which stay for the runs
+	// after it; zero is all. CPU is how long its processes together may compute; 0 is
+	// as long as they like.
+	Share core.Limits   `json:"share"`
+	CPU   time.Duration `json:"cpu_ns,omitempty"`
 }
 
 // Assignment is the body of an assignment.

@@ -1,0 +1,81 @@
+package cases
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The files that a checker finds in its folder.
+const (
+	CheckInput  = "input"  // what the test gave
+	CheckOutput = "output" // what the submission printed; also the checker's standard input
+	CheckAnswer = "answer" // what the test expects; empty if it says nothing
+)
+
+// Command is what to run: the words {input}, {output} and {answer} stand for the
+// files, and a command without any of them gets all three as its last arguments.
+func (c *Checker) Command() Command {
+	all := slices.Clone(c.Run)
+	named := false
+	for i := range all {
+		for _, file := range []string{CheckInput, CheckOutput, CheckAnswer} {
+			if with := strings.ReplaceAll(all[i], "{"+file+"}", file); with != all[i] {
+				all[i], named = with, true
+			}
+		}
+	}
+	if named {
+		return all
+	}
+	return all.with(Command{CheckInput, CheckOutput, CheckAnswer})
+}
+
+// Judge turns a checker's exit code and output into a test's outcome. It knows the
+// codes of testlib and of Kattis, which do not collide. The sentence says what is
+// wrong with the checker, if anything.
+func (c *Checker) Judge(o *Outcome, code int, stdout, stderr string) (fault string) {
+	said := strings.TrimSpace(stdout)
+	if said == "" {
+		said = strings.TrimSpace(stderr)
+	}
+	if len(said) > maxQuote {
+		said = said[:maxQuote]
+	}
+	o.Note = said
+	switch code {
+	case 0, 42:
+		o.Verdict, o.Share = Accepted, 1
+		return ""
+	case 1, 2, 4, 8, 43:
+		o.Verdict, o.Why, o.Share = WrongAnswer, "the checker says so", 0
+		return ""
+	case 7:
+		return o.partly(said)
+	}
+	return fmt.Sprintf("it ended with exit code %d (%s)", code, shorten(said))
+}
+
+// partly reads the share of the points: the first word, or the one after "points".
+func (o *Outcome) partly(said string) (fault string) {
+	words := strings.Fields(said)
+	if len(words) > 1 && words[0] == "points" {
+		words = words[1:]
+	}
+	share := -1.0
+	if len(words) > 0 {
+		if v, err := strconv.ParseFloat(words[0], 64); err == nil {
+			share = v
+		}
+	}
+	if !(share >= 0 && share <= 1) {
+		return "it ended with exit code 7, and what it says does not begin with a share of the points from 0 to 1"
+	}
+	if o.Share = share; share == 1 {
+		o.Verdict = Accepted
+		return ""
+	}
+	o.Verdict, o.Why = WrongAnswer, fmt.Sprintf("a share of %g of the points", share)
+	return ""
+}

@@ -1,0 +1,21 @@
+// Package cases is the stock harness: a YAML file says how a submission is built
+// and what each test gives it and expects of it, and drover does the rest. This
+// package reads the file, compares outputs and words verdicts; the testrunner
+// drives the VM. Expected outputs stay on the host: where the submission runs
+// there is nothing to find.
+package cases
+
+// File is the name of the file in a harness folder.
+const File = "cases.yaml"
+
+// Bounds on a file.
+const (
+	MaxSize     = 1 << 20  // bytes of cases.yaml
+	MaxTests    = 1000     // as many as a result has
+	MaxInline   = 1 << 20  // bytes of any one text
+	MaxExpected = 16 << 20 // bytes of an expected output
+	MaxNodes    = 200_000  // of the YAML document, aliases counted each time
+	MaxCommands = 20       // of one build
+	MaxArgs     = 200      // words of a command
+	MaxName     = 100      // characters of a name
+)

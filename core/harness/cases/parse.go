@@ -1,0 +1,475 @@
+package cases
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// What holds where the file says nothing.
+const (
+	defaultTime   = 2 * time.Second
+	defaultBuild  = 30 * time.Second
+	wallTimes     = 3 // the clock may show so many times the time of computing
+	wallMore      = 3 * time.Second
+	defaultOutput = 1 << 20
+)
+
+// Folder is what the reader of a cases.yaml asks about the folder that it is in.
+type Folder interface {
+	// Size is a plain file's, in bytes; false if there is none.
+	Size(path string) (int64, bool)
+	// Names are those of all plain files, sorted.
+	Names() []string
+}
+
+// Parse reads a cases.yaml. It returns an INVALID error that names the line.
+func Parse(raw []byte, folder Folder) (*Plan, error) {
+	p := &parser{folder: folder, plan: &Plan{}}
+	err := p.whole(raw)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "", "%s", err)
+	}
+	return p.plan, nil
+}
+
+type parser struct {
+	folder Folder
+	plan   *Plan
+	tests  int
+}
+
+// defaults are what a test takes over from the file or its group.
+type defaults struct {
+	run     Command
+	env     []string
+	compare Compare
+	limits  Limits
+	hidden  bool
+	points  float64
+	message string
+}
+
+func (p *parser) whole(raw []byte) error {
+	doc, err := document(raw)
+	if err != nil {
+		return err
+	}
+	d := defaults{compare: Compare{By: Trimmed}, points: 1}
+	// What tests take over must be known before them, wherever it stands.
+	var tests, groups *yaml.Node
+	later := func(into **yaml.Node) field {
+		return func(n *yaml.Node) error {
+			*into = n
+			return nil
+		}
+	}
+	fields := d.fields(p)
+	for key, read := range map[string]field{
+		"timeout": span(&p.plan.Timeout), "files": p.paths(&p.plan.Files), "build": commands(&p.plan.Build),
+		"build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker, "tests": later(&tests), "groups": later(&groups),
+	} {
+		fields[key] = read
+	}
+	if err := mapping(doc, File, fields); err != nil {
+		return err
+	}
+	p.plan.BuildLimits = p.plan.BuildLimits.filled(defaultBuild)
+	if tests != nil {
+		g := Group{}
+		if err := p.group(&g, tests, d); err != nil {
+			return err
+		}
+		p.plan.Groups = append(p.plan.Groups, g)
+	}
+	if groups != nil {
+		if err := list(MaxTests, func(n *yaml.Node) error { return p.named(n, d) })(groups); err != nil {
+			return err
+		}
+	}
+	if p.tests == 0 {
+		return fmt.Errorf("%s has no tests", File)
+	}
+	return nil
+}
+
+// fields are those that the file, a group and a test share.
+func (d *defaults) fields(p *parser) map[string]field {
+	return map[string]field{
+		"run": command(&d.run), "env": environment(&d.env), "compare": d.compare.read, "limits": p.limits(&d.limits),
+		"visibility": visibility(&d.hidden), "message": text(&d.message),
+	}
+}
+
+// named reads one of the groups.
+func (p *parser) named(n *yaml.Node, d defaults) error {
+	var g Group
+	var tests *yaml.Node
+	var points float64
+	d.env = slices.Clone(d.env)
+	fields := d.fields(p)
+	fields["name"], fields["stop"] = name(&g.Name), truth(&g.Stop)
+	fields["points"] = func(n *yaml.Node) error {
+		g.Points = &points
+		return number(&points, 0, 1e6)(n)
+	}
+	fields["needs"] = list(MaxTests, func(n *yaml.Node) error {
+		s, err := scalar(n)
+		if err == nil && !slices.ContainsFunc(p.plan.Groups, func(g Group) bool { return g.Name == s && s != "" }) {
+			err = wrong(n, "no group before this one is called %q", shorten(s))
+		}
+		g.Needs = append(g.Needs, s)
+		return err
+	})
+	fields["tests"] = func(n *yaml.Node) error {
+		tests = n
+		return nil
+	}
+	if err := mapping(n, "a group", fields); err != nil {
+		return err
+	}
+	switch {
+	case g.Name == "":
+		return wrong(n, "this group has no name")
+	case slices.ContainsFunc(p.plan.Groups, func(o Group) bool { return o.Name == g.Name }):
+		return wrong(n, "another group is called %q, too", g.Name)
+	case tests == nil:
+		return wrong(n, "the group %q has no tests", g.Name)
+	}
+	if err := p.group(&g, tests, d); err != nil {
+		return err
+	}
+	p.plan.Groups = append(p.plan.Groups, g)
+	return nil
+}
+
+// group reads the tests of a group.
+func (p *parser) group(g *Group, tests *yaml.Node, d defaults) error {
+	err := list(MaxTests, func(n *yaml.Node) error { return p.test(g, n, d) })(tests)
+	if err != nil {
+		return err
+	}
+	if len(g.Tests) == 0 {
+		return wrong(tests, "there are no tests here")
+	}
+	if g.Points != nil {
+		for i := range g.Tests {
+			g.Tests[i].Points = *g.Points / float64(len(g.Tests))
+		}
+	}
+	return nil
+}
+
+// test reads one test, or the tests that a pattern of file names stands for.
+func (p *parser) test(g *Group, n *yaml.Node, d defaults) error {
+	t := Test{Group: g.Name}
+	var from string
+	var args Command
+	exit, anyExit := 0, false
+	d.env = slices.Clone(d.env)
+	fields := d.fields(p)
+	for key, read := range map[string]field{
+		"name": name(&t.Name), "input": p.content(&t.Input), "files": p.placed(&t.Files), "from": text(&from),
+		"args": list(MaxArgs, func(n *yaml.Node) error { return word(n, &args) }),
+		"output": func(n *yaml.Node) error {
+			t.Output = &Content{}
+			return p.content(t.Output)(n)
+		},
+		"exit": func(n *yaml.Node) error {
+			if s, err := scalar(n); err == nil && s == "any" {
+				anyExit = true
+				return nil
+			}
+			return integer(&exit, 0, 255)(n)
+		},
+		"points": func(n *yaml.Node) error {
+			if g.Points != nil {
+				return wrong(n, "the group %q has points, so its tests have none of their own", g.Name)
+			}
+			return number(&d.points, 0, 1e6)(n)
+		},
+	} {
+		fields[key] = read
+	}
+	if err := mapping(n, "a test", fields); err != nil {
+		return err
+	}
+	if d.run == nil {
+		return wrong(n, "this test has nothing to run: give it, or the whole file, a run")
+	}
+	if t.Run = d.run; len(args) > 0 {
+		t.Run = d.run.with(args)
+	}
+	if !anyExit {
+		t.Exit = &exit
+	}
+	t.Env, t.Limits, t.Hidden, t.Message, t.Points, t.Compare = last(d.env), d.limits.filled(defaultTime), d.hidden, d.message, d.points, d.compare
+	if from != "" {
+		return p.from(g, n, t, from)
+	}
+	return p.add(g, n, t)
+}
+
+// with adds arguments to a command; for the shell they are $1 and so on.
+func (c Command) with(args Command) Command {
+	all := slices.Clone(c)
+	if len(c) == 3 && c[0] == "/bin/sh" && c[1] == "-c" {
+		all[2] += ` "$@"`
+		all = append(all, "sh")
+	}
+	return append(all, args...)
+}
+
+// last keeps of variables of one name the last.
+func last(env []string) []string {
+	var out []string
+	for i, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc(env[i+1:], func(o string) bool { return strings.HasPrefix(o, name+"=") }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// from makes a test of each input file that matches a pattern; what is expected
+// lies beside it.
+func (p *parser) from(g *Group, n *yaml.Node, t Test, pattern string) error {
+	if t.Name != "" || t.Input != (Content{}) || t.Output != nil {
+		return wrong(n, "a test with from has no name, input or output: files give them")
+	}
+	found := 0
+	for _, at := range p.folder.Names() {
+		ok, err := path.Match(pattern, at)
+		if err != nil {
+			return wrong(n, "%q is no pattern of file names", shorten(pattern))
+		}
+		if !ok {
+			continue
+		}
+		stem := strings.TrimSuffix(at, path.Ext(at))
+		one := t
+		one.Name, one.Input = path.Base(stem), Content{Path: at}
+		for _, ext := range []string{".out", ".ans"} {
+			if _, there := p.folder.Size(stem + ext); there && stem+ext != at {
+				one.Output = &Content{Path: stem + ext}
+			}
+		}
+		if one.Output == nil {
+			return wrong(n, "%s has no %s.out or %s.ans beside it", at, stem, stem)
+		}
+		if err := p.add(g, n, one); err != nil {
+			return err
+		}
+		found++
+	}
+	if found == 0 {
+		return wrong(n, "no file of the harness folder matches %q", shorten(pattern))
+	}
+	return nil
+}
+
+// add checks a test and puts it into its group.
+func (p *parser) add(g *Group, n *yaml.Node, t Test) error {
+	if p.tests++; p.tests > MaxTests {
+		return wrong(n, "there are more than %d tests", MaxTests)
+	}
+	if t.Name == "" {
+		t.Name = "test " + strconv.Itoa(len(g.Tests)+1)
+	}
+	if slices.ContainsFunc(g.Tests, func(o Test) bool { return o.Name == t.Name }) {
+		return wrong(n, "another test is called %q, too", t.Name)
+	}
+	switch {
+	case t.Compare.By == Check && p.plan.Checker == nil:
+		return wrong(n, "the test %q is for a checker, and the file has none", t.Name)
+	case t.Output == nil && t.Exit == nil && t.Compare.By != Check:
+		return wrong(n, "the test %q expects neither an output nor an exit code: nothing could fail it", t.Name)
+	case t.Output == nil && t.Compare.By != Check && t.Compare.By != Trimmed:
+		return wrong(n, "the test %q has no output to compare with", t.Name)
+	}
+	if t.Output != nil {
+		if err := p.expected(n, &t); err != nil {
+			return err
+		}
+	}
+	g.Tests = append(g.Tests, t)
+	return nil
+}
+
+func (p *parser) expected(n *yaml.Node, t *Test) error {
+	if t.Output.Path != "" {
+		if size, _ := p.folder.Size(t.Output.Path); size > MaxExpected {
+			return wrong(n, "%s has %d bytes; an expected output has at most %d", t.Output.Path, size, MaxExpected)
+		}
+		return nil
+	}
+	if t.Compare.By != Regex {
+		return nil
+	}
+	pattern, err := t.Compare.compile(t.Output.Text)
+	if err != nil {
+		return wrong(n, "the expected output of %q is no pattern: %s", t.Name, err)
+	}
+	t.Compare.pattern = pattern
+	return nil
+}
+
+// compile makes a pattern that must match the whole output, white space at its end left aside.
+func (c *Compare) compile(pattern string) (*regexp.Regexp, error) {
+	flags := "(?s)"
+	if c.IgnoreCase {
+		flags = "(?si)"
+	}
+	return regexp.Compile(flags + `\A(?:` + strings.TrimRight(pattern, "\n") + `)\s*\z`)
+}
+
+// read reads a way to compare: a word, or a mapping.
+func (c *Compare) read(n *yaml.Node) error {
+	words := []string{Exact, Trimmed, Tokens, Float, Regex, Check}
+	next := Compare{By: Trimmed, Tolerance: 1e-6}
+	if target(n).Kind == yaml.ScalarNode {
+		if err := oneOf(&next.By, words...)(n); err != nil {
+			return err
+		}
+		*c = next
+		return nil
+	}
+	tolerant := false
+	err := mapping(n, "compare", map[string]field{
+		"by": oneOf(&next.By, words...), "ignore_case": truth(&next.IgnoreCase),
+		"tolerance": func(n *yaml.Node) error {
+			tolerant = true
+			return number(&next.Tolerance, 0, 1e9)(n)
+		},
+	})
+	switch {
+	case err != nil:
+		return err
+	case tolerant && next.By != Float:
+		return wrong(n, "only a comparison by float has a tolerance")
+	case next.IgnoreCase && (next.By == Check || next.By == Exact):
+		return wrong(n, "a comparison by %s minds the case", next.By)
+	}
+	*c = next
+	return nil
+}
+
+func visibility(hidden *bool) field {
+	return func(n *yaml.Node) error {
+		var s string
+		err := oneOf(&s, "public", "hidden")(n)
+		*hidden = s == "hidden"
+		return err
+	}
+}
+
+func (p *parser) limits(into *Limits) field {
+	return func(n *yaml.Node) error {
+		return mapping(n, "limits", map[string]field{
+			"time": span(&into.Time), "wall": span(&into.Wall), "memory": size(&into.Memory), "output": size(&into.Output),
+			"pids": integer(&into.Pids, 1, 1<<20),
+		})
+	}
+}
+
+// filled gives limits that are not set a value that follows from those that are.
+func (l Limits) filled(most time.Duration) Limits {
+	if l.Time == 0 {
+		l.Time = most
+	}
+	if l.Wall == 0 {
+		l.Wall = min(wallTimes*l.Time+wallMore, core.MaxTimeout)
+	}
+	if l.Output == 0 {
+		l.Output = defaultOutput
+	}
+	return l
+}
+
+func (p *parser) checker(n *yaml.Node) error {
+	c := &Checker{}
+	err := mapping(n, "checker", map[string]field{
+		"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
+	})
+	if err == nil && c.Run == nil {
+		err = wrong(n, "the checker has nothing to run")
+	}
+	c.Limits = c.Limits.filled(defaultBuild)
+	p.plan.Checker = c
+	return err
+}
+
+// paths reads files and folders of the harness folder; a folder stands for all files below it.
+func (p *parser) paths(into *[]string) field {
+	return list(MaxTests, func(n *yaml.Node) error {
+		s, err := scalar(n)
+		if err != nil {
+			return err
+		}
+		s = strings.TrimSuffix(s, "/")
+		if _, there := p.folder.Size(s); there {
+			*into = append(*into, s)
+			return nil
+		}
+		before := len(*into)
+		for _, at := range p.folder.Names() {
+			if strings.HasPrefix(at, s+"/") {
+				*into = append(*into, at)
+			}
+		}
+		if len(*into) == before {
+			return wrong(n, "the harness folder has no file %q", shorten(s))
+		}
+		return nil
+	})
+}
+
+// content reads a text, or {file: path}.
+func (p *parser) content(into *Content) field {
+	return func(n *yaml.Node) error {
+		if target(n).Kind == yaml.ScalarNode {
+			return text(&into.Text)(n)
+		}
+		err := mapping(n, "a content that is no text", map[string]field{"file": text(&into.Path)})
+		if err != nil {
+			return err
+		}
+		if _, there := p.folder.Size(into.Path); !there {
+			return wrong(n, "the harness folder has no file %q", shorten(into.Path))
+		}
+		return nil
+	}
+}
+
+func (p *parser) placed(into *[]Placed) field {
+	return func(n *yaml.Node) error {
+		m := target(n)
+		if m.Kind != yaml.MappingNode || len(m.Content) > 2*MaxTests {
+			return wrong(n, "files must be a mapping path: content")
+		}
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			f := Placed{At: m.Content[i].Value}
+			if err := wire.CheckName(f.At); err != nil {
+				return wrong(m.Content[i], "%s", err)
+			}
+			if slices.ContainsFunc(*into, func(o Placed) bool { return o.At == f.At }) {
+				return wrong(m.Content[i], "%q is given twice", f.At)
+			}
+			if err := p.content(&f.Content)(m.Content[i+1]); err != nil {
+				return err
+			}
+			*into = append(*into, f)
+		}
+		return nil
+	}
+}

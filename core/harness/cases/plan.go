@@ -1,0 +1,113 @@
+package cases
+
+import (
+	"regexp"
+	"time"
+)
+
+// Plan is what a cases.yaml says, all defaults filled in.
+type Plan struct {
+	Timeout time.Duration // of the whole grading; 0 where the author set none
+	Files   []string      // of the harness folder, laid over the submission before it is built
+	Build   []Command
+	// BuildLimits bound each command of the build.
+	BuildLimits Limits
+	Checker     *Checker // nil where no test has one
+	Groups      []Group
+}
+
+// Tests are all tests, in the order in which they run and are shown.
+func (p *Plan) Tests() []*Test {
+	var all []*Test
+	for i := range p.Groups {
+		for k := range p.Groups[i].Tests {
+			all = append(all, &p.Groups[i].Tests[k])
+		}
+	}
+	return all
+}
+
+// Group is tests that belong together. Tests outside of any group are one without a name.
+type Group struct {
+	Name string
+	// Points are won if every test of the group is passed; nil if its tests have their own.
+	Points *float64
+	Stop   bool     // after the first test that is not passed the others are skipped
+	Needs  []string // groups all of whose tests must be passed, or this one is skipped
+	Tests  []Test
+}
+
+// Test is one run of what was built.
+type Test struct {
+	Group, Name string
+	Run         Command
+	Input       Content
+	Files       []Placed
+	Env         []string // NAME=value
+	Output      *Content // nil if what it prints does not matter
+	Compare     Compare
+	Exit        *int // nil if how it exits does not matter
+	Limits      Limits
+	Points      float64 // to be won; a share of its group's where the group has points
+	Hidden      bool
+	Message     string // the author's hint, shown if the test is not passed
+}
+
+// Title names a test among all.
+func (t *Test) Title() string {
+	if t.Group == "" {
+		return t.Name
+	}
+	return t.Group + "/" + t.Name
+}
+
+// Command is a program with its arguments. A text of the file is for the shell.
+type Command []string
+
+// Content is a text of the file itself, or a file of the harness folder.
+type Content struct {
+	Text string
+	Path string // "" for a text
+}
+
+// Placed is a file that lies beside what was built while a test runs.
+type Placed struct {
+	At string
+	Content
+}
+
+// Limits of one command; 0 is what the VM has.
+type Limits struct {
+	Time   time.Duration // of computing, all processes together
+	Wall   time.Duration // by the clock
+	Memory int64         // bytes
+	Output int64         // bytes of each stream
+	Pids   int
+}
+
+// Checker is the author's program that judges outputs.
+type Checker struct {
+	Files  []string // of the harness folder
+	Build  []Command
+	Run    Command
+	Limits Limits
+}
+
+// The ways to compare.
+const (
+	Exact   = "exact"   // byte by byte
+	Trimmed = "trimmed" // but for white space at the ends of lines and empty lines at the end
+	Tokens  = "tokens"  // words and numbers between white space
+	Float   = "float"   // the same, with numbers that may be off by the tolerance
+	Regex   = "regex"   // the expected output is a pattern for the whole
+	Check   = "checker" // the author's program says
+)
+
+// Compare says when an output is right.
+type Compare struct {
+	By         string
+	Tolerance  float64 // of Float: absolute, or relative to the expected number
+	IgnoreCase bool
+
+	pattern *regexp.Regexp // of a Regex whose text is in the file itself
+}

@@ -1,0 +1,186 @@
+package cases
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+// The verdicts on a test.
+const (
+	Accepted     = "accepted"
+	WrongAnswer  = "wrong answer"
+	TimeLimit    = "time limit"
+	MemoryLimit  = "memory limit"
+	ProcessLimit = "process limit"
+	OutputLimit  = "output limit"
+	RuntimeError = "runtime error"
+	BuildError   = "build error"
+	Skipped      = "skipped"
+)
+
+// Outcome is how one test, or the build, went.
+type Outcome struct {
+	Verdict string
+	Why     string  // a few words about it, which give nothing away
+	Note    string  // what the checker says
+	Share   float64 // of the points, from 0 to 1
+	Usage   core.Usage
+	Ran     bool
+
+	Input, Want, Stdout, Stderr []byte // beginnings, to be quoted where the test is public
+}
+
+// Passed reports whether all points were won.
+func (o *Outcome) Passed() bool { return o.Verdict == Accepted && o.Share >= 1 }
+
+// Ended judges how a run ended, before its output is looked at: "" is as it should.
+// exit is the code that is expected, nil for any.
+func Ended(e wire.Exit, exit *int, l Limits) (verdict, why string) {
+	switch limit := e.Limit(); {
+	case limit == core.LimitMemory:
+		return MemoryLimit, "it took more memory than it may"
+	case limit == core.LimitPids:
+		return ProcessLimit, "it started more processes than it may"
+	case e.OutputExceeded || e.Truncated:
+		return OutputLimit, "it printed more than it may"
+	case limit == core.LimitTime && e.CPUMs >= l.Time.Milliseconds():
+		return TimeLimit, fmt.Sprintf("it computed for longer than %s", l.Time)
+	case limit == core.LimitTime:
+		return TimeLimit, fmt.Sprintf("it did not end within %s", l.Wall)
+	case e.Signal != "":
+		return RuntimeError, "it was ended by the signal " + e.Signal
+	case exit == nil || e.Code == *exit:
+		return "", ""
+	case *exit != 0:
+		return WrongAnswer, fmt.Sprintf("it ended with exit code %d, where %d is right", e.Code, *exit)
+	}
+	return RuntimeError, fmt.Sprintf("it ended with exit code %d", e.Code)
+}
+
+// Report is a whole grading.
+type Report struct {
+	Build    *Outcome // nil if all commands went well
+	Outcomes []Outcome
+}
+
+// Bounds on what is quoted in messages.
+const (
+	maxQuote    = 600     // bytes of each text
+	maxHint     = 1000    // bytes of the author's hint
+	maxMessages = 2 << 20 // bytes of all messages in a result, as JSON
+)
+
+// JSON is the report as every harness prints one, its outcomes being those of the
+// plan's tests in order.
+func (r *Report) JSON(p *Plan) ([]byte, error) {
+	var out struct {
+		Score    float64     `json:"score"`
+		MaxScore float64     `json:"max_score"`
+		Tests    []core.Test `json:"tests"`
+	}
+	if r.Build != nil {
+		out.Tests = append(out.Tests, r.Build.test("build"))
+	}
+	left := maxMessages
+	next := 0
+	for _, g := range p.Groups {
+		passed := true
+		for i := range g.Tests {
+			passed = passed && r.Outcomes[next+i].Passed()
+		}
+		for i := range g.Tests {
+			t, o := &g.Tests[i], &r.Outcomes[next]
+			next++
+			one := o.test(t.Title())
+			one.Group, one.Hidden, one.MaxScore, one.Score = t.Group, t.Hidden, t.Points, o.Share*t.Points
+			if g.Points != nil && !passed {
+				one.Score = 0
+			}
+			one.Message = o.message(t, g.Points != nil && !passed, left > 0)
+			if text, err := json.Marshal(one.Message); err == nil {
+				left -= len(text)
+			}
+			if g.Points == nil {
+				out.Score, out.MaxScore = out.Score+one.Score, out.MaxScore+one.MaxScore
+			}
+			out.Tests = append(out.Tests, one)
+		}
+		if g.Points != nil { // not the sum of shares, which may be a little off
+			out.MaxScore += *g.Points
+			if passed {
+				out.Score += *g.Points
+			}
+		}
+	}
+	return json.Marshal(out)
+}
+
+func (o *Outcome) test(name string) core.Test {
+	t := core.Test{Name: name, Verdict: o.Verdict, Message: o.first()}
+	if o.Ran {
+		usage := o.Usage
+		t.Usage = &usage
+	}
+	if o.Verdict == BuildError && len(o.Stderr) > 0 {
+		t.Message += "\n\n" + quote(o.Stderr, 3*maxQuote)
+	}
+	return t
+}
+
+// first is the first line of a message: the verdict and why.
+func (o *Outcome) first() string {
+	if o.Why == "" {
+		return o.Verdict
+	}
+	return o.Verdict + ": " + o.Why
+}
+
+// message is what the submitter reads. Of a hidden test that is the verdict, where
+// the run was ended, and what the author wrote for it; nothing of what the test
+// gave, expected or got, nor what a checker says of it.
+func (o *Outcome) message(t *Test, lost, quoted bool) string {
+	if o.Verdict == Accepted && !lost && o.Note == "" {
+		return ""
+	}
+	var b strings.Builder
+	if t.Hidden && o.Verdict == WrongAnswer {
+		b.WriteString(o.Verdict)
+	} else {
+		b.WriteString(o.first())
+	}
+	if o.Verdict == Accepted && lost {
+		b.WriteString(": but not all tests of " + t.Group + ", which has points only as a whole")
+	}
+	b.WriteString("\n")
+	if t.Message != "" && !o.Passed() {
+		b.WriteString("\n" + strings.ToValidUTF8(t.Message[:min(len(t.Message), maxHint)], "") + "\n")
+	}
+	if t.Hidden || !quoted {
+		return b.String()
+	}
+	if o.Note != "" {
+		b.WriteString("\n" + quote([]byte(o.Note), maxQuote))
+	}
+	if o.Verdict == Accepted || o.Verdict == Skipped || o.Verdict == BuildError {
+		return b.String()
+	}
+	for _, part := range []struct {
+		title string
+		text  []byte
+		show  bool
+	}{
+		{"Given:", o.Input, len(o.Input) > 0},
+		{"Expected:", o.Want, t.Output != nil && o.Verdict == WrongAnswer},
+		{"Printed:", o.Stdout, len(o.Stdout) > 0 || o.Verdict == WrongAnswer},
+		{"On standard error:", o.Stderr, len(o.Stderr) > 0},
+	} {
+		if part.show {
+			b.WriteString("\n" + part.title + "\n" + quote(part.text, maxQuote))
+		}
+	}
+	return b.String()
+}

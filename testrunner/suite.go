@@ -1,0 +1,466 @@
+package testrunner
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/core/guest/wire"
+	"drover/core/harness/cases"
+)
+
+// suite is the stock harness at work: the tests of a cases.yaml, one after the
+// other in one VM. Expected outputs never enter the VM while the submission runs,
+// nor does the checker but in the agent's keeping.
+type suite struct {
+	file    io.Closer
+	archive *cases.Archive
+	plan    *cases.Plan
+	fault   error // what is wrong with the archive or the file, which is the harness's fault
+	until   time.Time
+	usage   core.Usage
+	held    map[string]string
+	late    bool // the whole grading's time is up
+}
+
+const timeIsUp = "the time of the whole grading was up"
+
+// States of the place work that the agent keeps.
+const (
+	keptSubmission = "submission"
+	keptBuilt      = "built"
+	keptChecker    = "checker"
+)
+
+// openSuite reads the harness's tests. What is wrong with them is told when the
+// grading is to begin.
+func (j *job) openSuite(ctx context.Context) error {
+	if j.suite != nil {
+		return nil
+	}
+	in, err := j.r.parts.Harnesses.Open(ctx, j.w.Spec.Harness.Digest)
+	if err != nil {
+		return &blobFault{err: err, missing: reasonNoHarness}
+	}
+	at, size, err := seekable(in)
+	if err != nil {
+		return &blobFault{err: errors.Join(err, in.Close()), missing: reasonNoHarness}
+	}
+	s := &suite{file: in}
+	j.suite = s
+	if s.archive, s.fault = cases.Index(at, size); s.fault == nil {
+		s.plan, s.fault = s.archive.Plan()
+	}
+	return nil
+}
+
+// seekable makes a file that can be read at any place: the host's cache has them
+// on disk, other stores send them.
+func seekable(in io.ReadCloser) (io.ReaderAt, int64, error) {
+	if f, ok := in.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, 0, err
+		}
+		return f, info.Size(), nil
+	}
+	const most = 128 << 20
+	whole, err := io.ReadAll(io.LimitReader(in, most))
+	return bytes.NewReader(whole), int64(len(whole)), err
+}
+
+// grade builds and tests, and judges. An error is a platform fault, or an *ended.
+func (j *job) grade() (core.Result, error) {
+	s := j.suite
+	if s.fault != nil {
+		return j.failed(core.BlameHarness, notYours+s.fault.Error()+"."), nil
+	}
+	if limit := s.plan.Timeout; limit > 0 && limit < j.limits.Timeout {
+		j.limits.Timeout = limit
+	}
+	if err := j.progress(); err != nil {
+		return core.Result{}, err
+	}
+	j.started = j.r.parts.Clock.Now()
+	s.until = j.started.Add(j.limits.Timeout)
+	report, err := j.tests()
+	if err != nil {
+		return core.Result{}, err
+	}
+	text, err := report.JSON(s.plan)
+	if err != nil {
+		return core.Result{}, core.Wrap(err, core.CodeInternal, j.w.Spec.ID, "write the report")
+	}
+	res := j.result()
+	s.usage.WallMs = j.r.parts.Clock.Now().Sub(j.started).Milliseconds()
+	res.Usage, res.HeldBy = s.usage, s.held
+	judgeReport(&res, text)
+	if int64(len(text)) <= j.limits.Output {
+		res.Stdout = string(text)
+	}
+	return res, nil
+}
+
+// tests runs all of it.
+func (j *job) tests() (*cases.Report, error) {
+	s := j.suite
+	r := &cases.Report{}
+	if err := j.prepareChecker(); err != nil {
+		return nil, err
+	}
+	build, err := j.build(s.plan.Files, s.plan.Build, s.plan.BuildLimits)
+	if err != nil {
+		return nil, err
+	}
+	if build == nil {
+		build, err = j.keepBuilt()
+		if err != nil {
+			return nil, err
+		}
+	}
+	passed := map[string]bool{} // groups
+	for i := range s.plan.Groups {
+		g := &s.plan.Groups[i]
+		if build != nil {
+			for range g.Tests {
+				r.Outcomes = append(r.Outcomes, cases.Outcome{Verdict: cases.Skipped, Why: "it could not be built"})
+			}
+			continue
+		}
+		all, err := j.group(g, passed)
+		if err != nil {
+			return nil, err
+		}
+		r.Outcomes = append(r.Outcomes, all...)
+	}
+	if build != nil {
+		r.Build = build
+		j.tell("build", build)
+	}
+	return r, nil
+}
+
+// tell lets those who watch know how far it is.
+func (j *job) tell(name string, o *cases.Outcome) {
+	j.live.add(guest.Stdout, []byte(name+": "+o.Verdict+"\n"))
+}
+
+// group runs one group's tests.
+func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, error) {
+	why := ""
+	for _, need := range g.Needs {
+		if !passed[need] {
+			why = "it needs all tests of " + need
+			break
+		}
+	}
+	outcomes := make([]cases.Outcome, len(g.Tests))
+	good := true
+	for i := range g.Tests {
+		t, o := &g.Tests[i], &outcomes[i]
+		if why == "" && j.suite.late {
+			why = timeIsUp
+		}
+		if why != "" {
+			*o, good = cases.Outcome{Verdict: cases.Skipped, Why: why}, false
+			continue
+		}
+		if err := j.test(t, o); err != nil {
+			return nil, err
+		}
+		j.tell(t.Title(), o)
+		if !o.Passed() {
+			good = false
+			if g.Stop {
+				why = "an earlier test of the group was not passed"
+			}
+		}
+	}
+	passed[g.Name] = good
+	return outcomes, nil
+}
+
+// prepareChecker builds the checker, before the submission had a turn, and keeps it.
+func (j *job) prepareChecker() error {
+	c := j.suite.plan.Checker
+	if c == nil {
+		return nil
+	}
+	if err := j.vm.Keep(j.ctx, keptSubmission); err != nil {
+		return j.refused(core.BlameSubmission, err)
+	}
+	if err := j.vm.Reset(j.ctx, ""); err != nil {
+		return err
+	}
+	bad, err := j.build(c.Files, c.Build, c.Limits)
+	if err != nil {
+		return err
+	}
+	if bad != nil {
+		return &ended{core.BlameHarness, notYours + "its checker could not be built: " + bad.Why + ": " + strings.TrimSpace(string(bad.Stderr[:min(len(bad.Stderr), 300)]))}
+	}
+	if err := j.vm.Keep(j.ctx, keptChecker); err != nil {
+		return j.refused(core.BlameHarness, err)
+	}
+	return j.vm.Reset(j.ctx, keptSubmission)
+}
+
+// refused makes a bad end of what the VM would not take, and leaves other errors alone.
+func (j *job) refused(blame core.Blame, err error) error {
+	if !core.Is(err, core.CodeInvalid) && !core.Is(err, core.CodeLimit) {
+		return err
+	}
+	if blame == core.BlameHarness {
+		return &ended{blame, notYours + err.Error() + "."}
+	}
+	return &ended{blame, "The submission could not be graded: " + err.Error() + "."}
+}
+
+// build lays files over what is in work and runs commands there, until one fails.
+func (j *job) build(files []string, commands []cases.Command, limits cases.Limits) (*cases.Outcome, error) {
+	if len(files) > 0 {
+		if err := j.lay(func(w *tar.Writer) error {
+			for _, name := range files {
+				if err := j.suite.add(w, name, cases.Content{Path: name}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range commands {
+		run, err := j.one(c, j.w.Spec.Env, limits, nil)
+		if err != nil {
+			return nil, err
+		}
+		verdict, why := run.verdict(well, limits)
+		if verdict == "" {
+			continue
+		}
+		said := run.stderr.String()
+		if strings.TrimSpace(said) == "" {
+			said = run.stdout.String()
+		}
+		return &cases.Outcome{Verdict: cases.BuildError, Why: why, Ran: true, Usage: run.usage(), Stderr: []byte(said)}, nil
+	}
+	return nil, nil
+}
+
+// keepBuilt keeps what the build made, for each test to begin with.
+func (j *job) keepBuilt() (*cases.Outcome, error) {
+	err := j.vm.Keep(j.ctx, keptBuilt)
+	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
+		return &cases.Outcome{Verdict: cases.BuildError, Why: "what it left cannot be kept: " + err.Error()}, nil
+	}
+	return nil, err
+}
+
+// well is the exit code of a command that went well.
+var well = new(int)
+
+// test runs one test in a VM without a trace of those before it, and judges.
+func (j *job) test(t *cases.Test, o *cases.Outcome) error {
+	s := j.suite
+	if err := j.vm.Reset(j.ctx, keptBuilt); err != nil {
+		return err
+	}
+	if len(t.Files) > 0 {
+		if err := j.lay(func(w *tar.Writer) error {
+			for _, f := range t.Files {
+				if err := s.add(w, f.At, f.Content); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	input, _, err := t.Input.Open(s.archive)
+	if err != nil {
+		return err
+	}
+	run, err := j.one(t.Run, append(append([]string{}, j.w.Spec.Env...), t.Env...), t.Limits, input)
+	if err != nil {
+		return err
+	}
+	o.Ran, o.Usage = run.unstarted == nil, run.usage()
+	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	if s.late {
+		o.Verdict, o.Why = cases.TimeLimit, timeIsUp
+	}
+	if o.Verdict == "" {
+		if err := j.compare(t, o, run); err != nil {
+			return err
+		}
+	}
+	if t.Hidden || o.Passed() {
+		return nil
+	}
+	const most = 2 << 10 // more than is quoted
+	head := func(b string) []byte { return []byte(b[:min(len(b), most)]) }
+	o.Stdout, o.Stderr = head(run.stdout.String()), head(run.stderr.String())
+	if o.Input, err = t.Input.Read(s.archive, most); err == nil && t.Output != nil {
+		o.Want, err = t.Output.Read(s.archive, most)
+	}
+	return err
+}
+
+// compare judges the output of a run that ended as it should.
+func (j *job) compare(t *cases.Test, o *cases.Outcome, run *ran) error {
+	o.Verdict, o.Share = cases.Accepted, 1
+	if t.Compare.By == cases.Check {
+		return j.check(t, o, run)
+	}
+	if t.Output == nil {
+		return nil
+	}
+	want, err := t.Output.Read(j.suite.archive, cases.MaxExpected)
+	if err != nil {
+		return err
+	}
+	ok, where, err := t.Compare.Right([]byte(run.stdout.String()), want)
+	if err != nil {
+		return &ended{core.BlameHarness, notYours + "what the test " + t.Title() + " expects is no pattern: " + err.Error() + "."}
+	}
+	if !ok {
+		o.Verdict, o.Why, o.Share = cases.WrongAnswer, where, 0
+	}
+	return nil
+}
+
+// check asks the checker, in a VM where no trace of the submission is left but its output.
+func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
+	s := j.suite
+	if err := j.vm.Reset(j.ctx, keptChecker); err != nil {
+		return err
+	}
+	answer := cases.Content{}
+	if t.Output != nil {
+		answer = *t.Output
+	}
+	if err := j.lay(func(w *tar.Writer) error {
+		if err := s.add(w, cases.CheckInput, t.Input); err != nil {
+			return err
+		}
+		if err := s.add(w, cases.CheckOutput, cases.Content{Text: run.stdout.String()}); err != nil {
+			return err
+		}
+		return s.add(w, cases.CheckAnswer, answer)
+	}); err != nil {
+		return err
+	}
+	c := s.plan.Checker
+	done, err := j.one(c.Command(), j.w.Spec.Env, c.Limits, strings.NewReader(run.stdout.String()))
+	if err != nil {
+		return err
+	}
+	verdict, why := done.verdict(nil, c.Limits)
+	if s.late {
+		o.Verdict, o.Why, o.Share = cases.TimeLimit, timeIsUp, 0
+		return nil
+	}
+	if verdict == "" {
+		why = c.Judge(o, done.exit.Code, done.stdout.String(), done.stderr.String())
+	}
+	if why != "" {
+		return &ended{core.BlameHarness, notYours + "the checker failed at the test " + t.Title() + ": " + why + "."}
+	}
+	return nil
+}
+
+// lay puts the harness's files over what is in work.
+func (j *job) lay(write func(*tar.Writer) error) error {
+	r, w := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		archive := tar.NewWriter(w)
+		err := write(archive)
+		if err == nil {
+			err = archive.Close()
+		}
+		w.CloseWithError(err)
+		written <- err
+	}()
+	err := j.vm.Lay(j.ctx, wire.Work, r)
+	r.CloseWithError(errHeardEnough)
+	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {
+		return fault
+	}
+	return j.refused(core.BlameHarness, err)
+}
+
+// add writes one file of the harness into an archive.
+func (s *suite) add(w *tar.Writer, at string, c cases.Content) error {
+	in, size, err := c.Open(s.archive)
+	if err != nil {
+		return err
+	}
+	mode := int64(0o644)
+	if c.Path != "" && s.archive.Executable(c.Path) {
+		mode = 0o755
+	}
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: at, Mode: mode, Size: size}); err != nil {
+		return err
+	}
+	_, err = io.Copy(w, in)
+	return err
+}
+
+// ran is one command's run.
+type ran struct {
+	capture
+
+	exit      guest.Exit
+	unstarted error // why it could not be started
+}
+
+func (r *ran) usage() core.Usage {
+	return core.Usage{CPUMs: r.exit.CPUMs, WallMs: r.exit.WallMs, MemoryPeakBytes: r.exit.MemoryPeakBytes}
+}
+
+func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string) {
+	if r.unstarted != nil {
+		return cases.RuntimeError, "it could not be started: " + r.unstarted.Error()
+	}
+	return cases.Ended(r.exit, exit, l)
+}
+
+// one runs one command within its limits and the time that is left for the whole.
+func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader) (*ran, error) {
+	left := max(j.suite.until.Sub(j.r.parts.Clock.Now()), time.Millisecond)
+	wall := min(l.Wall, left)
+	out := &ran{capture: capture{limit: l.Output}}
+	late := wall + j.r.cfg.RunGrace
+	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Errorf(core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
+	defer cancel()
+	var err error
+	out.exit, err = j.vm.Run(ctx, guest.Run{
+		Args: c, Env: env, Dir: guest.WorkDir, Stdin: stdin, Limits: j.limits, CPU: l.Time,
+		Share: core.Limits{Timeout: wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids},
+	}, out.add)
+	switch {
+	case core.Is(err, core.CodeInvalid):
+		out.unstarted = err
+		return out, nil
+	case err != nil && j.ctx.Err() == nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	}
+	s := j.suite
+	s.held = out.exit.HeldBy
+	s.usage.CPUMs += out.exit.CPUMs
+	s.usage.MemoryPeakBytes = max(s.usage.MemoryPeakBytes, out.exit.MemoryPeakBytes)
+	s.late = s.late || out.exit.TimedOut && wall < l.Wall && out.exit.CPUMs < l.Time.Milliseconds()
+	return out, nil
+}
