@@ -17,6 +17,10 @@ const (
 	MaxName       = 512       // bytes of an entry's path
 	MaxPart       = 255       // bytes of one name in it
 	MaxDepth      = 32        // names in it
+	MaxPaths      = 64        // paths that a collection names
+	MaxTaken      = 256       // files of a collection
+	MaxTakenBytes = 16 << 20  // bytes of them
+	MaxSkipped    = 64        // things of which a collection says why it did not take them
 )
 
 // What an agent falls back to where neither the run nor the VM sets a limit.
