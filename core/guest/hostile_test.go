@@ -121,7 +121,7 @@ func TestHostileCollection(t *testing.T) {
 		"absolute":            file(`{"path":"/etc/passwd","size":1}`, "x") + taken,
 		"not asked for":       file(`{"path":"other","size":1}`, "x") + taken,
 		"beside what was":     file(`{"path":"outer","size":1}`, "x") + taken,
-		"an escape":           file(`{"path":"out/[2J","size":1}`, "x") + taken,
+		"an escape":           file(`{"path":"out/\u001b[2J","size":1}`, "x") + taken,
 		"twice":               file(`{"path":"out/a","size":1}`, "x") + file(`{"path":"out/a","size":1}`, "x") + taken,
 		"set-user-ID":         file(`{"path":"out/a","mode":2541,"size":1}`, "x") + taken,
 		"below none":          file(`{"path":"out/a","size":-1}`, "x") + taken,
@@ -142,7 +142,7 @@ func TestHostileCollection(t *testing.T) {
 			t.Parallel()
 			c := hostile(t, length(text), true)
 			got := int64(0)
-			_, err := c.Collect(context.Background(), wire.Work, Collection{Paths: []string{"out"}, Files: 3, Bytes: 100}, func(f Taken, r io.Reader) error {
+			_, err := c.Collect(context.Background(), wire.Work, Collection{Paths: []string{"out"}, Files: 3, Bytes: 100}, func(_ Taken, r io.Reader) error {
 				n, err := io.Copy(io.Discard, r)
 				got += n
 				return err

@@ -25,7 +25,7 @@ func TestTable(t *testing.T) {
 	was, after, ok := strings.Cut(rest, End)
 	require.True(t, ok, "and the place has an end")
 	if *update {
-		require.NoError(t, os.WriteFile(document, []byte(before+Begin+"\n"+Table()+End+after), 0o644)) //nolint:gosec // a document
+		require.NoError(t, os.WriteFile(document, []byte(before+Begin+"\n"+Table()+End+after), 0o644))
 		return
 	}
 	assert.Equal(t, Table(), was, "run go test ./vmfactory/providertest/attack -update")

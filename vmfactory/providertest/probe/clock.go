@@ -53,7 +53,7 @@ func priority(Target) error {
 	const size = 64 << 20
 	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil //nolint:nilerr // held
+		return nil // held
 	}
 	defer unix.Munmap(b) //nolint:errcheck // of a VM
 	if unix.Mlock(b) == nil || unix.Mlockall(unix.MCL_CURRENT) == nil {

@@ -21,31 +21,39 @@ func enough(what string, have int64) error {
 
 // memoryFiles fills every place that can be written to.
 func memoryFiles(t Target) error {
-	block, have := make([]byte, 256<<10), int64(0)
+	var made []string
+	defer func() {
+		for _, path := range made {
+			_ = os.Remove(path)
+		}
+	}()
+	have := int64(0)
 	for _, folder := range t.Folders {
-		for i := 0; ; i++ {
-			path := filepath.Join(folder, "hoard"+strconv.Itoa(i))
-			f, err := os.Create(path)
-			if err != nil {
-				break
-			}
-			defer os.Remove(path) //nolint:errcheck // of a VM
-			n := int64(0)
-			for err == nil && have < t.Most {
-				var m int
-				m, err = f.Write(block)
-				n, have = n+int64(m), have+int64(m)
-			}
-			_ = f.Close()
-			if have >= t.Most {
-				return enough("files", have)
-			}
-			if n == 0 {
-				break
-			}
+		for n := int64(1); n > 0 && have < t.Most; have += n {
+			path := filepath.Join(folder, "hoard"+strconv.Itoa(len(made)))
+			made = append(made, path)
+			n = fill(path, t.Most-have)
 		}
 	}
-	return nil
+	if have < t.Most {
+		return nil
+	}
+	return enough("files", have)
+}
+
+// fill writes a file until it is refused or has so many bytes, and returns them.
+func fill(path string, most int64) (n int64) {
+	f, err := os.Create(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close() //nolint:errcheck // of a VM
+	for block := make([]byte, 256<<10); err == nil && n < most; {
+		var m int
+		m, err = f.Write(block)
+		n += int64(m)
+	}
+	return n
 }
 
 // memoryFile fills a file that is in no folder.
@@ -88,12 +96,12 @@ func memoryPipes(t Target) error {
 	for have < t.Most {
 		var p [2]int
 		if err := unix.Pipe2(p[:], unix.O_NONBLOCK|unix.O_CLOEXEC); err != nil {
-			return nil // held; the rest goes with this process
+			return nil //nolint:nilerr // held; the rest goes with this process
 		}
 		_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, chunk)
 		n, err := unix.Write(p[1], block)
 		if err != nil {
-			return nil // held
+			return nil //nolint:nilerr // held
 		}
 		have += int64(n)
 	}
@@ -106,7 +114,7 @@ func memoryTables(t Target) error {
 	tables := int(t.Most) / os.Getpagesize()
 	b, err := unix.Mmap(-1, 0, tables*reach, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil // held
+		return nil //nolint:nilerr // held
 	}
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	sum := byte(0)
