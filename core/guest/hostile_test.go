@@ -106,6 +106,53 @@ func TestHostileAgent(t *testing.T) {
 	}
 }
 
+// A host takes no more, and nothing else, than it asked for.
+func TestHostileCollection(t *testing.T) {
+	t.Parallel()
+	frame := func(kind wire.Kind, payload string) string {
+		b := make([]byte, wire.FrameHead)
+		wire.PutFrameHead(b, kind, len(payload))
+		return string(b) + payload
+	}
+	file := func(head, body string) string { return frame(wire.KindFile, head) + frame(wire.KindData, body) }
+	taken := frame(wire.KindTaken, "")
+	for name, text := range map[string]string{
+		"climbs":              file(`{"path":"out/../../x","size":1}`, "x") + taken,
+		"absolute":            file(`{"path":"/etc/passwd","size":1}`, "x") + taken,
+		"not asked for":       file(`{"path":"other","size":1}`, "x") + taken,
+		"beside what was":     file(`{"path":"outer","size":1}`, "x") + taken,
+		"an escape":           file(`{"path":"out/\u001b[2J","size":1}`, "x") + taken,
+		"twice":               file(`{"path":"out/a","size":1}`, "x") + file(`{"path":"out/a","size":1}`, "x") + taken,
+		"set-user-ID":         file(`{"path":"out/a","mode":2541,"size":1}`, "x") + taken,
+		"below none":          file(`{"path":"out/a","size":-1}`, "x") + taken,
+		"too large":           file(`{"path":"out/a","size":101}`, strings.Repeat("x", 101)) + taken,
+		"too large together":  file(`{"path":"out/a","size":60}`, strings.Repeat("x", 60)) + file(`{"path":"out/b","size":60}`, strings.Repeat("x", 60)) + taken,
+		"more than it said":   file(`{"path":"out/a","size":1}`, "xx") + taken,
+		"less than it said":   file(`{"path":"out/a","size":2}`, "x") + taken,
+		"too many":            frame(wire.KindFile, `{"path":"out/a"}`) + frame(wire.KindFile, `{"path":"out/b"}`) + frame(wire.KindFile, `{"path":"out/c"}`) + frame(wire.KindFile, `{"path":"out/d"}`) + taken,
+		"bytes of no file":    frame(wire.KindData, "x") + taken,
+		"no end":              file(`{"path":"out/a","size":1}`, "x"),
+		"endless skips":       strings.Repeat(frame(wire.KindSkipped, `{"path":"x","why":"y"}`), 1000),
+		"no JSON":             frame(wire.KindFile, "x") + taken,
+		"output instead":      frame(wire.KindStdout, "x") + taken,
+		"a fault":             frame(wire.KindFault, `{"code":"INVALID","text":"x"}`),
+		"a file in its midst": frame(wire.KindFile, `{"path":"out/a","size":9}`) + frame(wire.KindFile, `{"path":"out/b","size":1}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := hostile(t, length(text), true)
+			got := int64(0)
+			_, err := c.Collect(context.Background(), wire.Work, Collection{Paths: []string{"out"}, Files: 3, Bytes: 100}, func(_ Taken, r io.Reader) error {
+				n, err := io.Copy(io.Discard, r)
+				got += n
+				return err
+			})
+			assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "%v", err)
+			assert.LessOrEqual(t, got, int64(100))
+		})
+	}
+}
+
 // An agent that says nothing at all is given up, by the caller's time and by our own.
 func TestSilentAgent(t *testing.T) {
 	t.Parallel()

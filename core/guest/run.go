@@ -129,6 +129,8 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 			}
 			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s failed: %s", c.vm, fault.Text)
 		case wire.KindAlive:
+		default: // what belongs to a collection
+			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends files in the middle of a run", c.vm)
 		}
 	}
 }

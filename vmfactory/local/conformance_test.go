@@ -14,6 +14,7 @@ import (
 
 	"drover/vmfactory"
 	"drover/vmfactory/providertest"
+	"drover/vmfactory/providertest/attack"
 )
 
 // cgroupSetting, in the environment, is the cgroup setting of the suite's providers.
@@ -47,10 +48,31 @@ func TestConformance(t *testing.T) {
 	providertest.Run(t, newLocal)
 }
 
+// TestAttacks puts the provider to all attacks as who we are.
+func TestAttacks(t *testing.T) {
+	t.Parallel()
+	p, ok := newLocal(t, t.TempDir()).(*Provider)
+	require.True(t, ok)
+	column := columnOf(p)
+	require.NoError(t, p.Close())
+	attack.Run(t, newLocal, column)
+}
+
+// columnOf is the provider's name in the table of attacks.
+func columnOf(p *Provider) attack.Column {
+	switch {
+	case p.owners.mode == singleMode:
+		return attack.LocalUser
+	case p.cgroups.has.Memory && p.cgroups.has.CPU:
+		return attack.LocalRoot
+	}
+	return attack.LocalLent
+}
+
 // nobody is an ordinary user that every Linux has.
 const nobody = 65534
 
-// TestConformanceAs runs the suite again in the other ways to make VMs: without
+// TestConformanceAs runs the suites again in the other ways to make VMs: without
 // cgroups, as an ordinary user, and as one to whom users are lent.
 func TestConformanceAs(t *testing.T) {
 	t.Parallel()
@@ -86,14 +108,14 @@ func TestConformanceAs(t *testing.T) {
 	})
 }
 
-// again runs TestConformance in another process, whose user on this host is uid.
+// again runs both suites in another process, whose user on this host is uid.
 func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cgroup string) {
 	t.Helper()
 	home, err := os.MkdirTemp("/tmp", "drover-") // where whoever it is can get
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	require.NoError(t, os.Chown(home, uid, uid))
-	args := append(command[1:], "-test.run=^TestConformance$", "-test.v", "-test.timeout=5m")
+	args := append(command[1:], "-test.run=^(TestConformance|TestAttacks)$", "-test.v", "-test.timeout=5m")
 	cmd := exec.CommandContext(t.Context(), command[0], args...)
 	cmd.Dir, cmd.SysProcAttr = "/", sys
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, cgroupSetting+"="+cgroup)
@@ -103,4 +125,5 @@ func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cg
 	why, _, _ = strings.Cut(why, "\n")
 	need(t, !skipped, why)
 	require.Contains(t, string(out), "--- PASS: TestConformance", "it ran")
+	require.Contains(t, string(out), "--- PASS: TestAttacks", "it ran")
 }

@@ -152,6 +152,7 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 		return false
 	}
 	name, staging := strings.CutPrefix(req.path, wire.PathStage)
+	from, collecting := strings.CutPrefix(req.path, wire.PathCollect)
 	var body any = struct{}{}
 	var err error
 	switch {
@@ -176,6 +177,10 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 		err = a.kill()
 	case req.method == "POST" && req.path == wire.PathRun:
 		if err = a.run(file, in, req); err == nil {
+			return false // it wrote its own answer
+		}
+	case req.method == "POST" && collecting:
+		if err = a.collect(from, file, req); err == nil {
 			return false // it wrote its own answer
 		}
 	default:

@@ -19,6 +19,10 @@ const (
 	MaxDepth      = 32        // names in it
 	MaxKept       = 4         // states of work that a VM keeps
 	MaxKeptName   = 32        // bytes
+	MaxPaths      = 64        // paths that a collection names
+	MaxTaken      = 256       // files of a collection
+	MaxTakenBytes = 16 << 20  // bytes of them
+	MaxSkipped    = 64        // things of which a collection says why it did not take them
 )
 
 // What an agent falls back to where neither the run nor the VM sets a limit.

@@ -12,11 +12,15 @@ type Kind byte
 
 // The kinds of frames.
 const (
-	KindAlive  Kind = iota // nothing to say, still there
-	KindStdout             // bytes
-	KindStderr             // bytes
-	KindExit               // Exit as JSON; the last frame
-	KindFault              // Refusal as JSON: the VM itself failed; the last frame
+	KindAlive   Kind = iota // nothing to say, still there
+	KindStdout              // bytes
+	KindStderr              // bytes
+	KindExit                // Exit as JSON; the last frame
+	KindFault               // Refusal as JSON: the VM itself failed; the last frame
+	KindFile                // Taken as JSON: a file's head, its bytes follow
+	KindData                // bytes of the last KindFile
+	KindSkipped             // Skipped as JSON: what was not taken
+	KindTaken               // empty: all of a collection was sent; the last frame
 )
 
 // FrameHead is the bytes before a frame's payload: its kind and its length.
@@ -37,7 +41,7 @@ func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
 		return 0, nil, err
 	}
 	kind, length := Kind(head[0]), binary.BigEndian.Uint32(head[1:])
-	if kind > KindFault || length > MaxFrame {
+	if kind > KindTaken || length > MaxFrame {
 		return 0, nil, core.Errorf(core.CodeBadVM, "", "the agent sent a frame of kind %d with %d bytes, which is none", kind, length)
 	}
 	payload := buf[:length]

@@ -40,10 +40,11 @@ const (
 	PathAssignment = "/assignment"
 	PathStage      = "/stage/" // and the place
 	PathRun        = "/run"
-	PathLay        = "/lay/"   // and the place: files over what is there
-	PathKeep       = "/keep/"  // and a name: what work holds now
-	PathReset      = "/reset"  // empty everything
-	PathRestore    = "/reset/" // and a name: and put back what was kept under it
+	PathLay        = "/lay/"     // and the place: files over what is there
+	PathKeep       = "/keep/"    // and a name: what work holds now
+	PathReset      = "/reset"    // empty everything
+	PathRestore    = "/reset/"   // and a name: and put back what was kept under it
+	PathCollect    = "/collect/" // and the place
 	PathKill       = "/kill"
 	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
 	AuthScheme     = "Bearer "
@@ -94,6 +95,36 @@ type Spec struct {
 type Assignment struct {
 	Assignment string `json:"assignment"`
 }
+
+// Collection asks for files of a place.
+type Collection struct {
+	Paths []string `json:"paths"` // files, and folders with all that is below them; relative to the place
+	Files int      `json:"files"` // most files; 0 is MaxTaken
+	Bytes int64    `json:"bytes"` // most bytes of all; 0 is MaxTakenBytes
+}
+
+// Taken is the head of a collected file.
+type Taken struct {
+	Path string `json:"path"` // relative to the place
+	Mode uint32 `json:"mode"` // permission bits
+	Size int64  `json:"size"` // bytes, all of which follow
+}
+
+// Skipped is what lies where a collection looked and was not taken.
+type Skipped struct {
+	Path string `json:"path"` // made printable
+	Why  string `json:"why"`  // one of the words below
+}
+
+// Why something was not taken.
+const (
+	SkipAbsent = "it is not there"
+	SkipKind   = "it is not a plain file" // a link, a pipe, a socket, a device
+	SkipName   = "its name cannot be kept"
+	SkipDepth  = "it lies too deep"
+	SkipRoom   = "there is no room for it" // too many files, or too many bytes
+	SkipRead   = "it cannot be read"
+)
 
 // Refusal is the body of every answer that is not 2xx.
 type Refusal struct {

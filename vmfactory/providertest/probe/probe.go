@@ -83,5 +83,9 @@ func register() {
 		"hostname": hostname, "proc-files": procFiles, "own-files": ownFiles, "cgroup-names": cgroupNames, "sockets": sockets,
 		"forks": forks, "memory": memory, "shared-zero": sharedZero, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,
 		"open-files": openFiles, "watchers": watchers, "orphans": orphans, "shared-memory": sharedMemory,
+		"memory-files": memoryFiles, "memory-file": memoryFile, "memory-system-v": memorySystemV, "memory-pipes": memoryPipes, "memory-tables": memoryTables,
+		"threads": threads, "deep": deep, "core-dumps": coreDumps, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
+		"locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
+		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin,
 	})
 }

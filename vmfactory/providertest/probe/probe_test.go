@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,19 @@ func victim(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
+// ownVictim is one whose program is ours to change.
+func ownVictim(t *testing.T) *exec.Cmd {
+	t.Helper()
+	text, err := os.ReadFile("/bin/sleep")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "sleep")
+	require.NoError(t, os.WriteFile(path, text, 0o700))
+	cmd := exec.CommandContext(t.Context(), path, "1000")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Wait() }) // killed: the context has ended
+	return cmd
+}
+
 // TestGetThrough runs every probe where nothing holds it: it must say so.
 func TestGetThrough(t *testing.T) {
 	t.Parallel()
@@ -81,8 +95,14 @@ func TestGetThrough(t *testing.T) {
 	defer abstract.Close()
 	host, err := os.Hostname()
 	require.NoError(t, err)
+	locked := filepath.Join(t.TempDir(), "locked")
+	hold, err := os.Create(locked)
+	require.NoError(t, err)
+	defer hold.Close()
+	require.NoError(t, unix.Flock(int(hold.Fd()), unix.LOCK_EX))
+	queue := fmt.Sprintf("drover-probe-%d", os.Getpid())
 	few := Target{Most: 4, Folders: []string{folder}}
-	covered := map[string]bool{"agent-signals": true, "orphans": true, "memory-and-wait": true} // below, or part of another
+	covered := map[string]bool{"agent-signals": true, "orphans": true, "memory-and-wait": true, "spin": true} // below, part of another, or measured from outside
 
 	for name, c := range map[string]struct {
 		target  Target
@@ -117,6 +137,26 @@ func TestGetThrough(t *testing.T) {
 		"sockets":        {},
 		"cgroup-names":   {},
 		"watchers":       {target: few},
+
+		"memory-files":    {target: Target{Most: 1 << 20, Folders: []string{folder}}},
+		"memory-file":     {target: Target{Most: 8 << 20}},
+		"memory-system-v": {target: Target{Most: 8 << 20}},
+		"memory-pipes":    {target: Target{Most: 1 << 20}},
+		"memory-tables":   {target: Target{Most: 1 << 20}},
+		"threads":         {target: few},
+		"deep":            {target: few},
+		"core-dumps":      {private: true, says: "core dumps"},
+		"agent-files":     {target: Target{PID: ownVictim(t).Process.Pid}, says: "/proc/"},
+		"setuid-programs": {},
+		"locks":           {target: Target{Files: []string{locked}}},
+		"queues":          {target: Target{Marker: queue}},
+		"zombies":         {target: few, private: true},
+		"clocks":          {},
+		"priority":        {},
+		"release-agent":   {private: true},
+		"kernel-parts":    {private: true},
+		"terminal":        {says: "opened /dev/"},
+		"facts":           {says: "/proc/meminfo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sys *syscall.SysProcAttr
@@ -133,6 +173,10 @@ func TestGetThrough(t *testing.T) {
 				t.Skip("this kernel runs no programs of another architecture")
 			}
 			covered[name] = true
+			if name == "queues" { // the first makes it, the second finds it
+				require.Equal(t, Held, start(t, name, c.target, sys))
+				defer unlink(t, queue)
+			}
 			said := start(t, name, c.target, sys)
 			assert.Contains(t, said, "got through: ")
 			assert.Contains(t, said, c.says)
@@ -142,6 +186,15 @@ func TestGetThrough(t *testing.T) {
 		assert.True(t, covered[name] || name == "foreign-calls", "probe %s was never seen to get through", name)
 	}
 	assert.Contains(t, start(t, "host-loopback", Target{TCP: "127.0.0.1:1", Abstract: abstract.Addr().String()}, nil), "got through: reached unix")
+}
+
+// unlink removes a message queue.
+func unlink(t *testing.T, queue string) {
+	t.Helper()
+	name, err := unix.BytePtrFromString(queue)
+	require.NoError(t, err)
+	_, _, errno := unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)), 0, 0)
+	assert.Zero(t, errno)
 }
 
 // TestSignals shows that the probe of signals ends what does not guard itself.

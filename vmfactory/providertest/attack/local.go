@@ -1,0 +1,40 @@
+package attack
+
+// The provider local, in its three ways to make VMs.
+var (
+	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told}}
+	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched()}
+	LocalUser = Column{Title: "local, as a user", except: watched()}
+)
+
+// locked is a slow covert channel between VMs that both must want.
+var locked = exception{
+	why:   "Files of the system folders are the host's own: a lock on one is seen in other VMs and on the host. Two jobs that both want to can talk slowly that way.",
+	leaks: []string{"sees another's lock"},
+}
+
+var told = exception{
+	partly: true,
+	why:    "Runtimes and build tools ask for these, so they tell of the host: its processors, memory, load, uptime, kernel, and the disks that system folders are on. All else of the list is hidden.",
+	leaks: []string{
+		"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems", "/proc/cgroups",
+		"/proc/sys/kernel/osrelease", "disks in mountinfo",
+	},
+}
+
+// watched is what there is where no cgroup holds memory and processors.
+func watched() map[int]exception {
+	memory := exception{weak: true, why: "A watchdog looks at the processes every 4 to 100 ms and ends a run that has too much: see below what it does not see."}
+	return map[int]exception{
+		2: memory,
+		3: {
+			partly:    true,
+			why:       "Shared memory without a file is refused. Files count for themselves: a VM can have twice its pool's disk in them beside its memory. What pipes hold is bounded by the kernel for each user.",
+			leaks:     []string{"bytes of files", "bytes of pipes"},
+			sometimes: true,
+		},
+		32: locked,
+		42: told,
+		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work.", leaks: []string{"processors"}, sometimes: true},
+	}
+}

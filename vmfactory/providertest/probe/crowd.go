@@ -1,0 +1,93 @@
+package probe
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// threads starts threads that stay, up to Most. Go ends the program when the
+// kernel refuses one, which is to be held as well.
+func threads(t Target) error {
+	for range t.Most {
+		begun := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(begun)
+			_ = unix.Pause()
+		}()
+		<-begun
+	}
+	return fmt.Errorf("has %d threads", t.Most)
+}
+
+// zombies leaves Most children of nobody that have ended, and is held if the init
+// of the VM buries them.
+func zombies(t Target) error {
+	var left []int
+	for range t.Most {
+		out, err := exec.Command("/bin/sh", "-c", "(exit 0) & echo $!").Output()
+		if err != nil {
+			return fmt.Errorf("after %d dead nothing can be started: %w", len(left), err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			return err
+		}
+		left = append(left, pid)
+	}
+	const looks, pause = 200, 10 * time.Millisecond
+	for range looks {
+		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
+		if len(left) == 0 {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	return fmt.Errorf("%d dead processes are not buried", len(left))
+}
+
+// spin keeps Most processors busy for as long as it may.
+func spin(t Target) error {
+	var all []*exec.Cmd
+	for range t.Most {
+		cmd := exec.Command("/bin/sh", "-c", "while :; do :; done")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		_ = cmd.Wait() // it is killed
+	}
+	return nil
+}
+
+// deep makes a folder in a folder, Most times, and is held if it gets fewer. What
+// it made it leaves to whoever removes it.
+func deep(t Target) error {
+	at, err := unix.Open(t.Folders[0], unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	for range t.Most {
+		if err := unix.Mkdirat(at, "d", 0o700); err != nil {
+			return nil //nolint:nilerr // held
+		}
+		next, err := unix.Openat(at, "d", unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		_ = unix.Close(at)
+		at = next
+	}
+	return fmt.Errorf("made folders %d levels deep", t.Most)
+}

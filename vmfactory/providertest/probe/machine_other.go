@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package probe
+
+func machineCalls() error { return nil }

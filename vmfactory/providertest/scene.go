@@ -1,0 +1,90 @@
+package providertest
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/vmfactory"
+	"drover/vmfactory/providertest/probe"
+)
+
+// Scene is a run folder with a provider on it, for suites beside this one.
+type Scene struct {
+	Run      string
+	Provider vmfactory.Provider
+}
+
+// NewScene makes one that is cleared with the test.
+func NewScene(t *testing.T, make New) Scene {
+	t.Helper()
+	s := suite{make: make, top: t.Name()}
+	run := s.folder(t)
+	return Scene{Run: run, Provider: s.provider(t, run)}
+}
+
+// VM is one VM of a scene.
+type VM struct {
+	ID string
+	vm
+}
+
+// Outcome is how a run ended, with what it wrote.
+type Outcome struct {
+	guest.Exit
+	Stdout, Stderr string
+}
+
+// Clean makes a VM that nobody uses yet, destroyed with the test.
+func (s Scene) Clean(t *testing.T, pool core.Pool) VM {
+	t.Helper()
+	v := ready(t, s.Provider, s.Run, pool)
+	return VM{v.id, v}
+}
+
+// Armed makes a VM that has an assignment and the probes, destroyed with the test.
+func (s Scene) Armed(t *testing.T, pool core.Pool) VM {
+	t.Helper()
+	v := armed(t, s.Provider, s.Run, pool)
+	return VM{v.id, v}
+}
+
+// Traces lists what the host has of a VM: processes, mounts, cgroups, files.
+func (s Scene) Traces(id string) []string { return traces(s.Run, id) }
+
+// Destroy destroys a VM before its test ends.
+func (v VM) Destroy(t *testing.T) {
+	t.Helper()
+	require.NoError(t, v.provider.Destroy(patient(t), v.ID))
+}
+
+// Do runs a command in the VM, under the pool's limits or these.
+func (v VM) Do(t *testing.T, limits core.Limits, stdin io.Reader, args ...string) Outcome {
+	t.Helper()
+	o, err := v.try(patient(t), limits, stdin, args...)
+	require.NoError(t, err)
+	return Outcome{o.Exit, o.stdout, o.stderr}
+}
+
+// Probe runs a probe in the VM.
+func (v VM) Probe(t *testing.T, name string, target probe.Target) Outcome {
+	t.Helper()
+	return v.Do(t, core.Limits{}, nil, v.ProbeArgs(name, target)...)
+}
+
+// ProbeArgs is the command that runs a probe in an armed VM.
+func (v VM) ProbeArgs(name string, target probe.Target) []string {
+	return append([]string{guest.WorkDir + "/probe"}, probe.Args(name, target)...)
+}
+
+// Alive sees that the VM's agent still does its work, alone.
+func (v VM) Alive(t *testing.T) {
+	t.Helper()
+	alive(t, v.vm)
+}
+
+// Name returns an id that nothing else on the machine has.
+func Name() string { return name() }
