@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,8 +52,7 @@ func ParseImageRef(ref string) (name, digest string, err error) {
 }
 
 func hexDigits(s string, n int) bool {
-	_, err := hex.DecodeString(s)
-	return err == nil && len(s) == n && s == strings.ToLower(s)
+	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Images keeps what images there are; their files are in the blob store.
