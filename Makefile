@@ -7,11 +7,14 @@ SHELL := bash
 # Tools have versions of their own, so that they stay out of go.mod.
 tool    := go tool -modfile=scripts/tools.mod
 version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# The race detector needs a C compiler; the program itself never does.
+# The race detector needs a C compiler; the program itself does for provider lxc alone.
 race    := $(shell command -v gcc >/dev/null && [ -e /usr/include/stdlib.h ] && echo -race)
 # Shell scripts, also those whose name does not say so.
 scripts := .ci/run scripts/needs scripts/overseer-cron
 lua     := core/redisstore/lua
+# With liblxc's headers the program can make containers; without them it needs no C compiler.
+# Asked when it is used: make needs may just have installed them.
+lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo -tags lxc)
 npm     := $(shell command -v npm)
 bullmq  := scripts/bench/peers/bullmq
 
@@ -20,17 +23,20 @@ bullmq  := scripts/bench/peers/bullmq
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-build: ## build bin/drover, without cgo
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(version)' -o bin/drover ./cmd/drover
+build: ## build bin/drover, with provider lxc where there is lxc-dev, and what its VMs start
+	$(if $(lxc),,@echo 'no lxc-dev: provider lxc is left out' >&2)
+	CGO_ENABLED=$(if $(lxc),1,0) go build $(lxc) -trimpath -ldflags '-X main.version=$(version)' -o bin/drover ./cmd/drover
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/drover-guest ./cmd/drover-guest
 
 # The hunt for seeded bugs goes apart: there is no race in it, and the detector makes it ten times slower.
 test: needs ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
-	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) -shuffle=on -timeout=20m ./...
+	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=20m ./...
 
 lint: needs ## run the linters over Go, Lua and shell
 	$(tool) golangci-lint run ./...
+	$(if $(lxc),$(tool) golangci-lint run --build-tags lxc ./vmfactory/lxc/... ./cmd/...)
 	luacheck --quiet --no-color $(lua)
 	luac5.1 -p $(lua)/*.lua $(lua)/lib/*.lua
 	shellcheck $(scripts)

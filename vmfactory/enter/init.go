@@ -7,11 +7,15 @@ import (
 
 // init never returns in a process that was started under one of our names.
 func init() {
-	if len(os.Args) == 0 {
-		return
+	name := ""
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == EnterName: // who started it could not choose argv[0]
+		name = EnterName
+	case len(os.Args) > 0:
+		name = os.Args[0]
 	}
 	var err error
-	switch os.Args[0] {
+	switch name {
 	case SpawnName:
 		err = serve()
 	case EnterName:

@@ -30,10 +30,11 @@ const (
 )
 
 // Root takes users from a range that neither people nor other programs' containers
-// use (see systemd's list of user ranges), two a VM.
+// use (see systemd's list of user ranges), two a VM. The upper half of
+// it is provider lxc's.
 const (
 	rangeStart = 1_879_048_192
-	rangeEnd   = 2_147_352_576
+	rangeEnd   = 2_013_265_920
 )
 
 // extent is a run of ids of the host.

@@ -73,7 +73,7 @@ func (p *Provider) lastWords(id string) string {
 		return ""
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	if words := hear(f); words != "" {
+	if words := trace.Hear(f); words != "" {
 		return " (" + words + ")"
 	}
 	return ""
@@ -116,7 +116,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), initFile), who); err != nil {
 		return fmt.Errorf("note its first process: %w", err)
 	}
-	return errors.Join(d.config.send(config), d.plan.send(plan.Encode()))
+	return errors.Join(d.config.Send(config), d.plan.Send(plan.Encode()))
 }
 
 // cpus are the processors that a pool's VMs may use.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -75,24 +74,24 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 		return "", err
 	}
 	plan.Steps[len(plan.Steps)-1] = enter.Step{Do: enter.Say, Text: arrived}
-	in, err := newPipe()
+	in, err := process.NewPipe()
 	if err != nil {
 		return "", err
 	}
-	defer func() { process.CloseFD(in.read); process.CloseFD(in.write) }()
+	defer in.Close()
 	out, heard, err := os.Pipe()
 	if err != nil {
 		return "", err
 	}
 	defer out.Close() //nolint:errcheck // read only
-	pid, err := p.spawn.start([]int{in.read, int(heard.Fd()), int(heard.Fd())}, -1)
+	pid, err := p.spawn.start([]int{in.Read, int(heard.Fd()), int(heard.Fd())}, -1)
 	if err := errors.Join(err, heard.Close()); err != nil {
 		return "", fmt.Errorf("making namespaces: %w", err)
 	}
 	if err := p.owners.apply(ctx, pid, 0); err != nil {
 		return "", fmt.Errorf("mapping users: %w", err)
 	}
-	if err := in.send(plan.Encode()); err != nil {
+	if err := in.Send(plan.Encode()); err != nil {
 		return "", err
 	}
 	if until, ok := ctx.Deadline(); ok {
@@ -100,20 +99,11 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	said := hear(out)
+	said := trace.Hear(out)
 	if said == "" {
 		return "", errors.New("the first process of a VM died without a word")
 	}
 	return said, nil
-}
-
-// hear returns the first line of what a VM's first process said, and not much of
-// that: a sentence of ours goes around it.
-func hear(from io.Reader) string {
-	const most = 300
-	text, _ := io.ReadAll(io.LimitReader(from, most)) // it ends how it likes
-	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	return strings.ToValidUTF8(strings.TrimSpace(line), "?")
 }
 
 // sysctl reads a setting of the kernel, "" if there is none of that name.

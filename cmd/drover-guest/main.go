@@ -1,0 +1,18 @@
+// Command drover-guest is all that a VM has of drover: static, small, and shared
+// by all VMs of a host. A provider starts it as the VM's first process, where it
+// carries out the last steps of the way in and becomes the agent. It is of no use
+// to anybody else.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	_ "drover/core/guest/boot" // never returns in an agent
+	_ "drover/vmfactory/enter" // never returns in a VM's first process
+)
+
+func main() {
+	fmt.Fprintln(os.Stderr, "drover-guest: drover's vmfactory starts this in VMs; there is nothing to call here")
+	os.Exit(2)
+}

@@ -1,0 +1,51 @@
+package lxc
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"drover/core"
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+)
+
+// Destroy kills all that is in the VM and its monitor, and removes what it has on
+// the host; the folder goes last. The monitor is not asked to do any of it.
+func (p *Provider) Destroy(ctx context.Context, id string) error {
+	if err := core.CheckName("VM", id); err != nil {
+		return err
+	}
+	if err := p.end(ctx, id); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, id, "VM %s cannot be destroyed", id)
+	}
+	p.freePlace(id)
+	return nil
+}
+
+func (p *Provider) end(ctx context.Context, id string) error {
+	who, err := p.monitor(id)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		// The container's first process dies with its monitor, by the kernel's hand.
+		if err := who.Kill(ctx); err != nil {
+			return err
+		}
+	}
+	// One that was started and not noted ends by itself: it never gets its plan.
+	if err := p.cgroups.end(ctx, p.tag, id); err != nil {
+		return err
+	}
+	return os.RemoveAll(p.traces.Path(id))
+}
+
+// monitor returns the VM's monitor.
+func (p *Provider) monitor(id string) (process.Process, error) {
+	var who process.Process
+	err := trace.ReadJSON(filepath.Join(p.traces.Path(id), monitorFile), &who)
+	return who, err
+}

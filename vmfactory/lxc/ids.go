@@ -1,0 +1,59 @@
+package lxc
+
+import (
+	"hash/fnv"
+
+	"drover/core"
+)
+
+// Users inside a VM.
+const (
+	agentID = 0    // of the agent
+	jobID   = 1000 // of user code, user and group
+)
+
+// Each container has a range of the host's users and groups that no other has.
+const (
+	idsEach = 1 << 16
+	lastID  = 1<<32 - 2 // a user id has 32 bits, and the last is nobody's
+)
+
+// Containers take users from the upper part of what neither people nor other
+// programs' containers use (see systemd's list of user ranges); the lower part
+// is provider local's.
+const (
+	DefaultFirstID = 2_013_265_920
+	DefaultIDs     = 2_048*idsEach - 131_072
+)
+
+// firstID is the host's user that is root in the VM at a place.
+func (p *Provider) firstID(place int) int { return p.cfg.FirstID + place*idsEach }
+
+// takePlace finds users of the host that no other VM of the run folder has. It
+// begins where the run folder's name points, so that run folders of one host
+// rarely meet.
+func (p *Provider) takePlace(id string) (int, error) {
+	n := p.cfg.IDs / idsEach
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.tag)) // never fails
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range n {
+		place := (int(h.Sum64()%uint64(n)) + i) % n //nolint:gosec // below n
+		if other, taken := p.places[place]; !taken || other == id {
+			p.places[place] = id
+			return place, nil
+		}
+	}
+	return 0, core.Errorf(core.CodeFull, id, "all %d ranges of users that VMs may have on this host are taken", n)
+}
+
+func (p *Provider) freePlace(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place, vm := range p.places {
+		if vm == id {
+			delete(p.places, place)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package lxc
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core/guest"
+	"drover/vmfactory/confine"
+	"drover/vmfactory/enter"
+)
+
+const (
+	readOnly  = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
+	enterName = enter.EnterName
+)
+
+// etcAt holds the files of /etc that a VM has of its own, over those of its image.
+const etcAt = "run/etc"
+
+// files are those files, by name.
+func files(image, vm string) (map[string]string, error) {
+	people, err := imageFile(image, "etc/passwd")
+	if err != nil {
+		return nil, err
+	}
+	groups, err := imageFile(image, "etc/group")
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{
+		"passwd":      account(people, "root:x:0:0:root:/:/bin/sh", fmt.Sprintf("job:x:%d:%d:job:%s:/bin/sh", jobID, jobID, guest.HomeDir)),
+		"group":       account(groups, "root:x:0:", fmt.Sprintf("job:x:%d:", jobID)),
+		"hosts":       "127.0.0.1 localhost " + vm + "\n::1 localhost\n",
+		"hostname":    vm + "\n",
+		"resolv.conf": "",
+	}, nil
+}
+
+// imageFile reads a small text of an image, which follows no link out of it; ""
+// if there is none.
+func imageFile(image, name string) (string, error) {
+	const most = 64 << 10
+	root, err := os.OpenRoot(image)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // read only
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", nil // an image without it, or with a link that leads out of it
+	}
+	defer f.Close() //nolint:errcheck // read only
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	return string(text), err
+}
+
+// account puts the user of jobs into a list of users or groups, in the place of
+// who has his name or number there, and one for root if it has none.
+func account(list, root, job string) string {
+	name, _, _ := strings.Cut(job, ":")
+	var all []string
+	for line := range strings.Lines(list) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+		if len(f) < 3 || f[0] == name || f[2] == strconv.Itoa(jobID) {
+			continue
+		}
+		all = append(all, strings.Join(f, ":"))
+	}
+	if !slices.ContainsFunc(all, func(line string) bool { return strings.HasPrefix(line, "root:") }) {
+		all = slices.Insert(all, 0, root)
+	}
+	return strings.Join(append(all, job), "\n") + "\n"
+}
+
+// plan tells the container's first process how to become the agent.
+func (p *Provider) plan(vm, image string) (enter.Plan, error) {
+	own, err := files(image, vm)
+	if err != nil {
+		return enter.Plan{}, fmt.Errorf("read the image: %w", err)
+	}
+	// First: what is opened from here on closes at Exec, but for what is kept.
+	steps := []enter.Step{
+		{Do: enter.Fds, Num: []uint64{guest.AnchorFD + 1}},
+		{Do: enter.Mkdir, Path: etcAt, Bits: 0o755},
+	}
+	for name, text := range own {
+		from, at := etcAt+"/"+name, "etc/"+name
+		steps = append(steps,
+			enter.Step{Do: enter.Write, Path: from, Text: text, Bits: 0o444},
+			enter.Step{Do: enter.Mount, From: from, Path: at, Bits: unix.MS_BIND, Maybe: true}, // an image need not have it
+		)
+	}
+	steps = append(steps, enter.Step{Do: enter.Write, Path: "proc/sys/user/max_user_namespaces", Text: "0", Maybe: true})
+	steps = append(steps, confine.Proc()...)
+	for _, at := range []string{"dev", "run", "home"} {
+		steps = append(steps, enter.Step{Do: enter.Restrict, Path: at, Bits: readOnly | unix.MOUNT_ATTR_NODEV})
+	}
+	for name := range own {
+		steps = append(steps, enter.Step{Do: enter.Restrict, Path: "etc/" + name, Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC, Maybe: true})
+	}
+	last, err := confine.Leave(vm, confine.Situation{Inotify: p.inotify})
+	return enter.Plan{Steps: append(steps, last...)}, err
+}

@@ -1,0 +1,39 @@
+package lxc
+
+import (
+	"drover/core"
+	"drover/core/guest/wire"
+	"drover/vmfactory"
+)
+
+// What holds limits here, beside the words that package guest has.
+const (
+	heldByTmpfs     = "tmpfs"
+	heldByNamespace = "namespace"
+)
+
+// Limits says what holds which limit here. It is the same everywhere: a host that
+// cannot hold one is not ready.
+func (p *Provider) Limits() []vmfactory.Limit {
+	return []vmfactory.Limit{
+		{Name: "memory", HeldBy: wire.HeldByCgroup},
+		{Name: "pids", HeldBy: wire.HeldByRlimit},
+		{Name: "cpu", HeldBy: wire.HeldByCgroup},
+		{Name: "disk", HeldBy: heldByTmpfs},
+		{Name: "file size", HeldBy: wire.HeldByRlimit},
+		{Name: "open files", HeldBy: wire.HeldByRlimit},
+		{Name: "time", HeldBy: wire.HeldByAgent},
+		{Name: "output", HeldBy: wire.HeldByAgent},
+		{Name: "network", HeldBy: heldByNamespace},
+		{Name: "processes left behind", HeldBy: heldByNamespace},
+	}
+}
+
+// heldBy is what the provider holds of a VM's limits, for the agent's reports.
+// Processes are not among them: their cgroup is a second wall, far enough behind
+// the agent's own that the agent never runs into it.
+func heldBy() map[string]string {
+	return map[string]string{
+		core.LimitMemory: wire.HeldByCgroup, wire.LimitCPU: wire.HeldByCgroup, wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace,
+	}
+}

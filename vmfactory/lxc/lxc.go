@@ -1,0 +1,198 @@
+package lxc
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/vmfactory"
+	"drover/vmfactory/confine"
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+)
+
+// Name is what a pool's provider setting says for this provider.
+const Name = "lxc"
+
+// GuestProgram is the program that containers start, beside drover's own unless
+// a setting names it.
+const GuestProgram = "drover-guest"
+
+// Images are the file systems that VMs can have.
+type Images interface {
+	// Rootfs makes the image that ref names ready on this host, and returns its
+	// digest and the folder that holds it. The folder stays as it is while VMs of
+	// the digest live. Returns NOTFOUND, or UNAVAILABLE with the reason.
+	Rootfs(ctx context.Context, ref string) (digest, path string, err error)
+}
+
+// Config is how a host makes containers.
+type Config struct {
+	Run          string // the host's run folder: VMs' folders; made if it is not there, for its owner only
+	Images       Images
+	Guest        string  // the guest program; "" is GuestProgram beside the executable
+	TieToProcess bool    // VMs end when this process does, however it ends
+	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs
+	FirstID      int     // first of the host's users and groups that containers may have; 0 is DefaultFirstID
+	IDs          int     // how many; 0 is DefaultIDs
+}
+
+// DefaultCPUs is what a VM may use if nothing is set.
+const DefaultCPUs = 1
+
+// anchorEvery is how soon a VM ends whose folder was removed by somebody else.
+const anchorEvery = 30 * time.Second
+
+// Provider makes VMs on this host.
+type Provider struct {
+	cfg      Config
+	traces   trace.Set
+	tag      string // tells the run folders of a host apart, in names of containers and cgroups
+	cgroups  cgroups
+	inotify  bool // VMs may watch files
+	anchor   time.Duration
+	starter  starter
+	guest    guestProgram
+	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
+
+	mu     sync.Mutex
+	places map[int]string // ranges of users → the VM that has them
+}
+
+var _ vmfactory.Provider = (*Provider)(nil)
+
+// New returns the provider of a run folder, and removes what dead VMs and killed
+// creations left beside it. Returns INVALID for a bad setting and UNAVAILABLE for
+// a folder that cannot be used. Whether VMs can be made at all says Ready.
+func New(cfg Config) (*Provider, error) {
+	cfg, err := cfg.filled()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cfg.Run, 0o700); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "the run folder cannot be made")
+	}
+	if cfg.Run, err = filepath.EvalSymlinks(cfg.Run); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "the run folder cannot be used")
+	}
+	sum := sha256.Sum256([]byte(cfg.Run))
+	p := &Provider{
+		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroupRoot, fsType),
+		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, lifeline: [2]int{-1, -1},
+		places: map[int]string{},
+	}
+	if err := p.sweep(); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
+	}
+	if cfg.TieToProcess {
+		if err := unix.Pipe2(p.lifeline[:], unix.O_CLOEXEC); err != nil {
+			return nil, core.Wrap(err, core.CodeUnavailable, "", "cannot tie VMs to this process")
+		}
+	}
+	return p, nil
+}
+
+// filled returns c with the defaults where it leaves something open.
+func (c Config) filled() (Config, error) {
+	run, err := filepath.Abs(c.Run)
+	if c.Run == "" || err != nil {
+		return c, core.Errorf(core.CodeInvalid, "", "no run folder: name one")
+	}
+	c.Run = run
+	if c.CPUs == 0 {
+		c.CPUs = DefaultCPUs
+	}
+	if c.FirstID == 0 && c.IDs == 0 {
+		c.FirstID, c.IDs = DefaultFirstID, DefaultIDs
+	}
+	switch {
+	case c.Images == nil:
+		return c, core.Errorf(core.CodeInvalid, "", "provider %s needs a store of images", Name)
+	case c.CPUs < 0:
+		return c, core.Errorf(core.CodeInvalid, "", "cpus %g must not be negative", c.CPUs)
+	case c.FirstID < 1 || c.IDs < idsEach || c.FirstID+c.IDs-1 > lastID:
+		return c, core.Errorf(core.CodeInvalid, "", "containers need at least %d users of the host, between 1 and %d, not %d from %d on",
+			idsEach, lastID, c.IDs, c.FirstID)
+	}
+	if c.Guest == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return c, core.Wrap(err, core.CodeUnavailable, "", "this program cannot be found on this machine; is /proc mounted?")
+		}
+		c.Guest = filepath.Join(filepath.Dir(self), GuestProgram)
+	}
+	return c, nil
+}
+
+// sweep learns which VMs there are and ends what belongs to none.
+func (p *Provider) sweep() error {
+	const most = 30 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	if err := p.traces.Sweep(); err != nil {
+		return err
+	}
+	ids, err := p.traces.Found()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if r, err := p.traces.Read(id); err == nil {
+			p.places[r.Place] = id
+		}
+	}
+	for _, id := range p.strays() {
+		if err := p.Destroy(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strays are VMs without a folder, of which there are cgroups all the same. A
+// VM's folder is there before its cgroups and goes after them, so the cgroups
+// are looked at first.
+func (p *Provider) strays() []string {
+	var all []string
+	for _, id := range p.cgroups.found(p.tag) {
+		if _, err := os.Lstat(p.traces.Path(id)); err != nil && p.cgroups.exists(p.tag, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// Name is what a pool's provider setting says.
+func (p *Provider) Name() string { return Name }
+
+// Image names the file system of the pool's VMs by its digest. Returns INVALID
+// for a pool that names none, and what the store of images returns.
+func (p *Provider) Image(ctx context.Context, pool core.Pool) (string, error) {
+	if pool.Image == "" {
+		return "", core.Errorf(core.CodeInvalid, pool.Name,
+			"pool %s: provider %s needs an image: make one with drover image build, and name it with drover pool set %s --image", pool.Name, Name, pool.Name)
+	}
+	digest, _, err := p.cfg.Images.Rootfs(ctx, pool.Image)
+	return digest, err
+}
+
+// Close ends the process that starts VMs, and, if they are tied to this process,
+// the VMs. It must be the last call.
+func (p *Provider) Close() error {
+	p.starter.close()
+	p.guest.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, fd := range p.lifeline {
+		process.CloseFD(fd)
+		p.lifeline[i] = -1
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package lxc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/guest"
+	"drover/core/guest/wire"
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
+)
+
+// startLimit is how long a VM may take to become ready.
+const startLimit = 30 * time.Second
+
+// Files of a VM's folder, beside those that packages guest and trace name.
+const (
+	monitorFile = "monitor.json"
+	configFile  = "lxc.conf"
+	logFile     = "agent.log"
+)
+
+// Create leaves the VM's folder with its record and secret. Returns CONFLICT if
+// the id is taken, INVALID for a pool that cannot be made here, and what the store
+// of images returns.
+func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error {
+	if err := core.CheckName("VM", id); err != nil {
+		return err
+	}
+	if err := pool.Check(); err != nil {
+		return err
+	}
+	image, err := p.Image(ctx, pool)
+	if err != nil {
+		return err
+	}
+	place, err := p.takePlace(id)
+	if err != nil {
+		return err
+	}
+	err = p.traces.Keep(trace.Record{VM: id, Provider: Name, Pool: pool, Image: image, Made: time.Now().UnixMilli(), Place: place})
+	if err == nil || core.Is(err, core.CodeConflict) {
+		return err
+	}
+	p.freePlace(id)
+	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
+}
+
+// Prepare starts the container and returns once its agent answers ready and its
+// limits are seen to be in force. Returns NOTFOUND for a VM that was not created,
+// CONFLICT for one that was started before, BADVM if it does not become ready.
+func (p *Provider) Prepare(ctx context.Context, id string) error {
+	r, err := p.traces.Read(id)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(p.traces.Path(id), configFile)); err == nil {
+		return core.Errorf(core.CodeConflict, id, "VM %s was started before", id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	bounds := p.cgroups.bounds(r.Pool.Limits, p.cpus(r.Pool.Limits))
+	if err := p.start(ctx, r, bounds); err != nil {
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.lastWords(id))
+	}
+	status, err := p.await(ctx, id)
+	if err != nil {
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not become ready%s", id, p.lastWords(id))
+	}
+	if status.State != wire.Ready {
+		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
+	}
+	if err := p.cgroups.verify(payload(p.tag, id), bounds); err != nil {
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s runs without its limits", id)
+	}
+	return nil
+}
+
+// cpus are the processors that a pool's VMs may use.
+func (p *Provider) cpus(l core.Limits) float64 {
+	if l.CPU > 0 {
+		return float64(l.CPU) / 1000
+	}
+	return p.cfg.CPUs
+}
+
+// await waits for the agent's first answer. The socket takes the call before the
+// agent is there, and hangs up when the last who has it is dead. The client gives
+// up a silent agent, which one that is still starting on a busy machine is, so it
+// gets a second chance.
+func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
+	status, err := p.status(ctx, id)
+	if err == nil || ctx.Err() != nil {
+		return status, err
+	}
+	who, lost := p.monitor(id)
+	if alive, unknown := who.Alive(); lost != nil || unknown != nil || !alive {
+		return status, err
+	}
+	return p.status(ctx, id)
+}
+
+// lastWords returns what was said of the VM's start before it failed, ready to be
+// added to a sentence.
+func (p *Provider) lastWords(id string) string {
+	f, err := os.Open(filepath.Join(p.traces.Path(id), logFile))
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	if words := trace.Hear(f); words != "" {
+		return " (" + words + ")"
+	}
+	return ""
+}
+
+// start brings the container on its way. Until its first process gets its plan it
+// waits, and if this process dies it ends, and its monitor with it: that one is
+// noted before.
+func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) error {
+	id := r.VM
+	_, image, err := p.cfg.Images.Rootfs(ctx, r.Image)
+	if err != nil {
+		return err
+	}
+	program, err := p.guest.open()
+	if err != nil {
+		return err
+	}
+	plan, err := p.plan(id, image)
+	if err != nil {
+		return err
+	}
+	agent, err := p.agent(r)
+	if err != nil {
+		return err
+	}
+	at := filepath.Join(p.traces.Path(id), configFile)
+	if err := os.WriteFile(at, []byte(p.container(r, bounds).text()), 0o600); err != nil {
+		return err
+	}
+	d, err := p.descriptors(id)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), d.theirs(program))
+	if err != nil {
+		return err
+	}
+	who, err := process.Identify(pid)
+	if err != nil {
+		return fmt.Errorf("look at its monitor: %w", err)
+	}
+	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), monitorFile), who); err != nil {
+		return fmt.Errorf("note its monitor: %w", err)
+	}
+	return errors.Join(d.config.Send(agent), d.plan.Send(plan.Encode()))
+}
+
+// container is what liblxc is told of a VM.
+func (p *Provider) container(r trace.Record, bounds []bound) container {
+	k := container{
+		vm: r.VM, payload: payload(p.tag, r.VM), monitor: monitor(p.tag, r.VM), firstID: p.firstID(r.Place),
+		limits: r.Pool.Limits, v2: p.cgroups.v2,
+	}
+	for _, b := range bounds {
+		if p.cgroups.has(b) {
+			k.bounds = append(k.bounds, b)
+		}
+	}
+	for _, controller := range controllers {
+		k.cgroups = append(k.cgroups, filepath.Join(p.cgroups.at[controller], k.payload))
+	}
+	return k
+}
+
+// agent is what the agent is told.
+func (p *Provider) agent(r trace.Record) ([]byte, error) {
+	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), guest.SecretFile))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(guest.Config{
+		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits, HeldBy: heldBy(),
+		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: p.cgroups.usage(),
+	})
+}
+
+// usage names the files that tell the agent its VM's usage, as the VM sees them.
+func (c *cgroups) usage() guest.Cgroup {
+	at := func(controller, file string) string {
+		for i, name := range controllers {
+			if name == controller {
+				return fmt.Sprintf("/%s/%d/%s", cgroupsAt, i, file)
+			}
+		}
+		return ""
+	}
+	if c.v2 {
+		return guest.Cgroup{
+			MemoryPeak: at("memory", "memory.peak"), MemoryEvents: at("memory", "memory.events"),
+			CPU: at("cpu", "cpu.stat"), PidsEvents: at("pids", "pids.events"),
+		}
+	}
+	return guest.Cgroup{
+		MemoryPeak: at("memory", "memory.max_usage_in_bytes"), MemoryEvents: at("memory", "memory.oom_control"),
+		PidsEvents: at("pids", "pids.events"),
+	}
+}
+
+// descriptors are those of a container's first process while it is made.
+type descriptors struct {
+	plan, config              process.Pipe
+	null, log, socket, anchor int
+	in                        int // the lifeline, or below 0; the provider's own
+}
+
+// Descriptors of the first process beside those that package guest names.
+const (
+	logFD   = 2
+	guestFD = guest.AnchorFD + 1 // the guest program
+)
+
+// descriptors opens them, the agent's listening socket among them: bound in the
+// VM's folder, which the VM never sees.
+func (p *Provider) descriptors(id string) (d *descriptors, err error) {
+	none := process.Pipe{Read: -1, Write: -1}
+	d = &descriptors{plan: none, config: none, null: -1, log: -1, socket: -1, anchor: -1, in: p.lifeline[0]}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if d.plan, err = process.NewPipe(); err != nil {
+		return d, err
+	}
+	if d.config, err = process.NewPipe(); err != nil {
+		return d, err
+	}
+	if d.null, err = unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		return d, fmt.Errorf("open /dev/null: %w", err)
+	}
+	log := filepath.Join(p.traces.Path(id), logFile)
+	if d.log, err = unix.Open(log, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o600); err != nil {
+		return d, fmt.Errorf("open its log: %w", err)
+	}
+	if d.socket, err = trace.Listen(p.traces.Path(id)); err != nil {
+		return d, err
+	}
+	// It leads nowhere: a file that is only named can be neither read nor left.
+	name := filepath.Join(p.traces.Path(id), guest.SocketFile)
+	if d.anchor, err = unix.Open(name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+		return d, fmt.Errorf("name the agent's socket: %w", err)
+	}
+	return d, nil
+}
+
+// theirs lists them in the order that the first process and the agent expect.
+func (d *descriptors) theirs(program int) []int {
+	in := d.in
+	if in < 0 {
+		in = d.null // nobody reads it
+	}
+	return []int{d.plan.Read, d.null, d.log, d.socket, d.config.Read, in, d.anchor, program}
+}
+
+func (d *descriptors) close() {
+	d.plan.Close()
+	d.config.Close()
+	for _, fd := range []int{d.null, d.log, d.socket, d.anchor} {
+		process.CloseFD(fd)
+	}
+}
