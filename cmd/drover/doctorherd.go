@@ -74,6 +74,9 @@ func (f *findings) pools(ctx context.Context, h *herd) error {
 		return err
 	}
 	for _, p := range pools {
+		if err := f.image(ctx, h, p); err != nil {
+			return err
+		}
 		if !p.Paused {
 			continue
 		}
@@ -89,4 +92,30 @@ func (f *findings) pools(ctx context.Context, h *herd) error {
 		f.warn("pools", "drover pool set "+defaultPool, "there is none, so nothing can be submitted")
 	}
 	return nil
+}
+
+// image looks at whether what a pool's VMs are made of is there.
+func (f *findings) image(ctx context.Context, h *herd, p core.Pool) error {
+	if p.Image == "" {
+		return nil
+	}
+	about, mend := "pool "+p.Name, "drover image build or drover image import makes it; drover pool set "+p.Name+" --image NAME takes another"
+	image, err := h.store.GetImage(ctx, p.Image)
+	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) {
+		f.fail(about, mend, "its image %s is not there", p.Image)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	file, err := h.blobs.Open(ctx, image.Digest)
+	if core.Is(err, core.CodeNotFound) {
+		f.fail(about, mend, "the file of its image %s is not in the blob store", p.Image)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.ok(about, "its image %s is %s", image.Name, shortDigest(image.Digest))
+	return file.Close()
 }

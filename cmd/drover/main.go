@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	var unknown error
 	app.CommandNotFound = func(c *cli.Context, name string) { unknown = unknownCommand(c, name) }
-	err := app.RunContext(ctx, args)
+	err := app.RunContext(ctx, flagsFirst(app, args))
 	if err == nil {
 		err = unknown
 	}
@@ -120,7 +120,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		demoCommand(), upCommand(), runCommand(), submitCommand(),
-		requestCommand(), vmCommand(), hostCommand(), poolCommand(), doctorCommand(),
+		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
 		benchCommand(),
 	}

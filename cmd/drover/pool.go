@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -27,7 +28,7 @@ func poolCommand() *cli.Command {
 func poolFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` local or lxc"},
-		&cli.StringFlag{Name: "image", Usage: "the provider's name of its file system"},
+		&cli.StringFlag{Name: "image", Usage: "what its VMs are made of: `NAME` or NAME@DIGEST of drover image list; empty is the provider's own"},
 		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
 		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
 		&cli.BoolFlag{Name: "paused", Usage: "start no request of it (--paused=false to go on)"},
@@ -203,6 +204,10 @@ func showPool(c *cli.Context, h *herd) error {
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, p)
 	}
+	image, err := h.imageOf(c.Context, p)
+	if err != nil {
+		return err
+	}
 	hosts, err := h.redis.ListHosts(c.Context)
 	if err != nil {
 		return err
@@ -211,7 +216,7 @@ func showPool(c *cli.Context, h *herd) error {
 	rows := []table.Row{
 		{"pool", p.Name},
 		{"provider", p.Provider},
-		{"image", p.Image},
+		{"image", image},
 		{"warm", p.Warm},
 		{"max", p.Max},
 		{"paused", p.Paused},
@@ -235,4 +240,19 @@ func showPool(c *cli.Context, h *herd) error {
 		}
 	}
 	return printTable(c.App.Writer, "", table.Row{"setting", "value"}, rows)
+}
+
+// imageOf says what a pool's image is now.
+func (h *herd) imageOf(ctx context.Context, p core.Pool) (string, error) {
+	if p.Image == "" {
+		return "", nil
+	}
+	image, err := h.store.GetImage(ctx, p.Image)
+	switch {
+	case core.Is(err, core.CodeNotFound), core.Is(err, core.CodeInvalid):
+		return clean(p.Image) + ": " + clean(err.Error()), nil
+	case err != nil:
+		return "", err
+	}
+	return fmt.Sprintf("%s, %s, made %s", image.Name, shortDigest(image.Digest), since(image.Created)), nil
 }

@@ -71,7 +71,7 @@ func noArgs(c *cli.Context) error {
 // oneArg returns a command's one argument, or says which is missing.
 func oneArg(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
-		return "", core.Errorf(core.CodeInvalid, "", "%s takes one argument, the %s; flags go before it", c.Command.HelpName, what)
+		return "", core.Errorf(core.CodeInvalid, "", "%s takes one argument, the %s", c.Command.HelpName, what)
 	}
 	return c.Args().First(), nil
 }

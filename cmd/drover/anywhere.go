@@ -1,0 +1,61 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// flagsFirst puts the flags of a command before its arguments, as the library
+// needs them, so that people may write them in any order. What follows "--" stays
+// where it is, and so does everything after run's first argument, which is
+// another program's.
+func flagsFirst(app *cli.App, args []string) []string {
+	flags, commands := app.Flags, app.Commands
+	at := 1
+	for at < len(args) {
+		if strings.HasPrefix(args[at], "-") {
+			at += words(flags, args[at])
+			continue
+		}
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[at]) })
+		if i < 0 {
+			break
+		}
+		if commands[i].Name == "run" {
+			return args
+		}
+		flags, commands = commands[i].Flags, commands[i].Subcommands
+		at++
+	}
+	at = min(at, len(args))
+	if len(commands) > 0 {
+		return args // no command that takes arguments
+	}
+	first, rest := slices.Clone(args[:at]), []string{}
+	for at < len(args) && args[at] != "--" {
+		n := 1
+		if strings.HasPrefix(args[at], "-") && args[at] != "-" {
+			n = min(words(flags, args[at]), len(args)-at)
+			first = append(first, args[at:at+n]...)
+		} else {
+			rest = append(rest, args[at])
+		}
+		at += n
+	}
+	return slices.Concat(first, rest, args[at:])
+}
+
+// words is how many arguments a flag takes, itself included.
+func words(flags []cli.Flag, arg string) int {
+	name := strings.TrimLeft(arg, "-")
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			if doc, ok := f.(cli.DocGenerationFlag); ok && doc.TakesValue() {
+				return 2
+			}
+		}
+	}
+	return 1
+}
