@@ -36,10 +36,12 @@ func (p *Provider) end(ctx context.Context, id string) error {
 			return err
 		}
 	}
+	p.step("killed")
 	// One that was started and not noted ends by itself: it never gets its plan.
 	if err := p.cgroups.end(ctx, p.tag, id); err != nil {
 		return err
 	}
+	p.step("ended")
 	return os.RemoveAll(p.traces.Path(id))
 }
 

@@ -29,8 +29,8 @@ func (i oneImage) Rootfs(context.Context, string) (digest, path string, err erro
 
 // programs are what the suite's commands use.
 var programs = []string{
-	"sh", "cat", "chmod", "cp", "dd", "echo", "env", "false", "grep", "head", "id", "ls", "mkdir", "printf", "readlink", "rm", "sed", "seq", "sleep",
-	"sort", "tail", "test", "touch", "tr", "true", "wc", "whoami", "yes",
+	"sh", "cat", "chmod", "cp", "dd", "echo", "env", "false", "grep", "head", "id", "ls", "mkdir", "mount", "printf", "readlink", "rm", "sed", "seq", "sleep",
+	"sort", "tail", "test", "touch", "tr", "true", "umount", "wc", "whoami", "yes",
 }
 
 // image makes the tests' image of this machine's own programs and libraries: small

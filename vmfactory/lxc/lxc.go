@@ -60,7 +60,8 @@ type Provider struct {
 	anchor   time.Duration
 	starter  starter
 	guest    guestProgram
-	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
+	step     func(string) // told how far a VM is; tests die there
+	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1
 
 	mu     sync.Mutex
 	places map[int]string // ranges of users → the VM that has them
@@ -86,7 +87,7 @@ func New(cfg Config) (*Provider, error) {
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroupRoot, fsType),
 		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, lifeline: [2]int{-1, -1},
-		places: map[int]string{},
+		places: map[int]string{}, step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
@@ -181,6 +182,20 @@ func (p *Provider) Image(ctx context.Context, pool core.Pool) (string, error) {
 	}
 	digest, _, err := p.cfg.Images.Rootfs(ctx, pool.Image)
 	return digest, err
+}
+
+// Uses reports whether a VM of this host has the image of that digest.
+func (p *Provider) Uses(digest string) (bool, error) {
+	ids, err := p.traces.Found()
+	if err != nil {
+		return true, err
+	}
+	for _, id := range ids {
+		if r, err := p.traces.Read(id); err != nil || r.Image == digest {
+			return true, nil //nolint:nilerr // who cannot be asked may have it
+		}
+	}
+	return false, nil
 }
 
 // Close ends the process that starts VMs, and, if they are tied to this process,

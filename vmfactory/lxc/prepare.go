@@ -3,7 +3,6 @@ package lxc
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,6 +78,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if status.State != wire.Ready {
 		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
 	}
+	p.step("ready")
 	if err := p.cgroups.verify(payload(p.tag, id), bounds); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s runs without its limits", id)
 	}
@@ -128,7 +128,8 @@ func (p *Provider) lastWords(id string) string {
 // noted before.
 func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) error {
 	id := r.VM
-	_, image, err := p.cfg.Images.Rootfs(ctx, r.Image)
+	name, _, _ := strings.Cut(r.Pool.Image, "@")
+	_, image, err := p.cfg.Images.Rootfs(ctx, name+"@"+r.Image) // what it was when the VM was created
 	if err != nil {
 		return err
 	}
@@ -148,6 +149,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 	if err := os.WriteFile(at, []byte(p.container(r, bounds).text()), 0o600); err != nil {
 		return err
 	}
+	p.step("told")
 	d, err := p.descriptors(id)
 	if err != nil {
 		return err
@@ -160,6 +162,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 	if err != nil {
 		return err
 	}
+	p.step("forked")
 	who, err := process.Identify(pid)
 	if err != nil {
 		return fmt.Errorf("look at its monitor: %w", err)
@@ -167,7 +170,12 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), monitorFile), who); err != nil {
 		return fmt.Errorf("note its monitor: %w", err)
 	}
-	return errors.Join(d.config.Send(agent), d.plan.Send(plan.Encode()))
+	p.step("noted")
+	if err := d.config.Send(agent); err != nil {
+		return err
+	}
+	p.step("half sent")
+	return d.plan.Send(plan.Encode())
 }
 
 // container is what liblxc is told of a VM.

@@ -58,8 +58,9 @@ func live() error {
 		}()
 	}
 	if cfg.Anchor > 0 {
+		told := links(wire.AnchorFD) > 0
 		go func() {
-			adrift(wire.AnchorFD, cfg.Anchor)
+			adrift(wire.AnchorFD, cfg.Anchor, told)
 			cancel()
 		}()
 	}
@@ -68,19 +69,24 @@ func live() error {
 
 // adrift returns once a file that had a name has none any more: the VM's folder
 // is gone, and with it every way for a host to find the VM. It does not return
-// where the file system does not tell.
-func adrift(fd int, every time.Duration) {
-	named := false
+// where the file system does not tell; told says that it did once.
+func adrift(fd int, every time.Duration, told bool) {
 	for range time.Tick(every) {
-		var st syscall.Stat_t
-		if err := syscall.Fstat(fd, &st); err != nil {
-			continue
-		}
-		if named && st.Nlink == 0 {
+		n := links(fd)
+		if told && n == 0 {
 			return
 		}
-		named = named || st.Nlink > 0
+		told = told || n > 0
 	}
+}
+
+// links is how many names a file has; below 0 if that cannot be told.
+func links(fd int) int {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return -1
+	}
+	return int(st.Nlink) //nolint:gosec // a small number
 }
 
 func readConfig(f *os.File) (wire.Config, error) {
