@@ -45,6 +45,8 @@ var rules = []rule{
 	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded herd"},
 	{"modernc.org/sqlite", []string{"core/resultstore"}, false, "the result store is an interface"},
 	{"gocloud.dev", []string{"core/blobstore"}, false, "the blob store is an interface"},
+	{"github.com/google/go-containerregistry", []string{"core/rootfs/oci"}, false, "the rest of drover knows one form of image, its own"},
+	{"github.com/klauspost/compress", []string{"core/rootfs"}, false, "how images are packed is written down once"},
 	{"github.com/urfave/cli", []string{"cmd"}, false, "flags are made in one place"},
 	{"github.com/knadh/koanf", []string{"core/config"}, false, "settings are read in one place"},
 	{"github.com/sirupsen/logrus", slices.Concat([]string{"cmd"}, components), true, "core returns errors, components log"},

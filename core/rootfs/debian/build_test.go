@@ -134,7 +134,7 @@ func TestBuildWithDebootstrap(t *testing.T) {
 	program(t, dir, "debootstrap", `/bin/mkdir "$4/etc" && echo "$@" >"$4/etc/passwd"`)
 	require.NoError(t, os.Symlink("/bin/tar", filepath.Join(dir, "tar")))
 	var files string
-	err := debian.Build(t.Context(), spec, io.Discard, func(system io.Reader, opts rootfs.Options) error {
+	err := debian.Build(t.Context(), spec, io.Discard, func(system io.Reader, _ rootfs.Options) error {
 		all, err := io.ReadAll(system)
 		files = string(all)
 		return err

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// systemTar writes the tar of a root file system with one file.
+func systemTar(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "system.tar")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := tar.NewWriter(f)
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(text))}))
+	_, err = io.WriteString(w, text)
+	require.NoError(t, errors.Join(err, w.Close(), f.Close()))
+	return path
+}
+
+func TestImageCommands(t *testing.T) {
+	h := newTestHerd(t)
+	good := func(args ...string) string {
+		t.Helper()
+		out, errs, code := h.run(args...)
+		require.Zero(t, code, "%v: %s", args, errs)
+		return out
+	}
+	require.Contains(t, good("image", "list"), "drover image build")
+	require.JSONEq(t, "[]", good("image", "list", "--json"))
+
+	var first, second core.Image
+	require.NoError(t, json.Unmarshal([]byte(good("image", "import", "debian", systemTar(t, "bin/sh", "1"), "--json")), &first))
+	require.Equal(t, "debian", first.Name)
+	require.Contains(t, first.Source, "root file system")
+	require.Contains(t, good("image", "import", "debian", systemTar(t, "bin/sh", "2")), "drover pool set")
+	second, err := h.herd.store.GetImage(context.Background(), "debian")
+	require.NoError(t, err)
+	require.NotEqual(t, first.Digest, second.Digest)
+	file, err := h.herd.blobs.Open(t.Context(), second.Digest)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+
+	var all []core.Image
+	require.NoError(t, json.Unmarshal([]byte(good("image", "list", "--json")), &all))
+	require.Equal(t, []core.Image{second}, all)
+	require.NoError(t, json.Unmarshal([]byte(good("image", "list", "--all", "--json")), &all))
+	require.Equal(t, []core.Image{second, first}, all)
+	require.Contains(t, good("image", "list"), second.Digest[:19])
+
+	good("pool", "set", "grading", "--image", "debian")
+	var view imageView
+	require.NoError(t, json.Unmarshal([]byte(good("image", "show", "debian", "--json")), &view))
+	require.Equal(t, imageView{second, true, []string{"grading"}}, view)
+	require.NoError(t, json.Unmarshal([]byte(good("image", "show", first.Ref(), "--json")), &view))
+	require.Equal(t, imageView{first, false, []string{}}, view)
+	require.Contains(t, good("image", "show", "debian"), second.Digest)
+	require.Contains(t, good("pool", "show", "grading"), second.Digest[:19])
+	out, _, _ := h.run("doctor")
+	require.Contains(t, out, "its image debian is "+second.Digest[:19])
+
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"image", "show", "nosuch"}, exitNotFound, "drover image list"},
+		{[]string{"image", "show", "debian@x"}, exitUsage, "digest"},
+		{[]string{"image", "remove", "nosuch"}, exitNotFound, "nosuch"},
+		{[]string{"image", "remove", "debian"}, exitRefused, "is used by grading"},
+		{[]string{"image", "remove", second.Ref()}, exitRefused, "is used by grading"},
+		{[]string{"image", "import", "x"}, exitUsage, "two arguments"},
+		{[]string{"image", "import", "X", "y"}, exitUsage, `"X"`},
+		{[]string{"image", "import", "x", "/no/such/file"}, exitNotFound, "/no/such/file"},
+		{[]string{"image", "import", "x", h.cfg.Data}, exitUsage, "OCI layout"},
+		{[]string{"image", "import", "x", systemTar(t, "../../etc/cron.d/x", "evil")}, exitUsage, "climbs out"},
+		{[]string{"image", "build", "x"}, exitUsage, "--suite bookworm"},
+		{[]string{"image", "build", "--suite", "--evil", "x"}, exitUsage, "--evil"},
+		{[]string{"image", "build", "X", "--suite", "bookworm"}, exitUsage, `"X"`},
+	} {
+		_, errs, code := h.run(c.args...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, errs)
+		require.Contains(t, errs, c.want)
+	}
+
+	require.JSONEq(t, `{"image": "`+first.Ref()+`", "removed": true, "pools": []}`, good("image", "remove", first.Ref(), "--json"))
+	good("image", "remove", "--force", "debian")
+	require.Contains(t, good("pool", "show", "grading"), "there is no image debian")
+	out, _, code := h.run("doctor")
+	require.Equal(t, exitFault, code)
+	require.Contains(t, out, "its image debian is not there")
+}
+
+// The tool is a script here; core/rootfs/debian and vmfactory/images have real ones.
+func TestImageBuild(t *testing.T) {
+	h := newTestHerd(t)
+	bin := t.TempDir()
+	tool := func(script string) {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "mmdebstrap"), []byte("#!/bin/sh\n"+script), 0o700))
+	}
+	h.env = append(h.env, "PATH="+bin+":"+os.Getenv("PATH"))
+	tool("echo I: at work >&2; exec cat " + systemTar(t, "bin/sh", "1"))
+	out, errs, code := h.run("image", "build", "debian12", "--suite", "bookworm", "--packages", "gcc,python3", "--json")
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "at work")
+	var image core.Image
+	require.NoError(t, json.Unmarshal([]byte(out), &image))
+	require.Equal(t, "debian bookworm with gcc python3", image.Source)
+
+	tool("echo E: no such suite >&2; exit 1")
+	_, errs, code = h.run("image", "build", "debian12", "--suite", "nosuch")
+	require.Equal(t, exitNoHerd, code)
+	require.Contains(t, errs, "no such suite")
+	again, err := h.herd.store.GetImage(context.Background(), "debian12")
+	require.NoError(t, err)
+	require.Equal(t, image, again, "a build that fails changes nothing")
+
+	tool("trap 'exit 1' TERM INT; echo begun >&2; while :; do sleep 0.01; done")
+	p := h.start("image", "build", "debian12", "--suite", "bookworm")
+	require.Eventually(t, func() bool { return p.said() != "" }, patience, 20*time.Millisecond)
+	p.signal(syscall.SIGINT)
+	p.await()
+	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+}

@@ -1,0 +1,160 @@
+// Package imagetest gives tests real images: systems built from packages of
+// Debian, once for all tests, kept in .cache at the top of the source tree.
+package imagetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/rootfs"
+	"drover/core/rootfs/debian"
+)
+
+// Suite is the Debian that images are built of.
+const Suite = "bookworm"
+
+// Packages for the languages that tests and examples use.
+var (
+	C      = []string{"gcc", "libc6-dev"}
+	CPP    = []string{"g++"}
+	Python = []string{"python3-minimal"}
+	Java   = []string{"default-jdk-headless"}
+	Go     = []string{"golang-go"}
+)
+
+// buildTimeout bounds a build, and the wait for another test's.
+const buildTimeout = 15 * time.Minute
+
+// Debian keeps an image of packages beside what every Debian has, such as sh,
+// under a name, and returns it. It is built at most once on a machine. Without
+// network, tool or rights the test is skipped, and fails where all must run.
+func Debian(t testing.TB, to rootfs.Store, name string, packages ...string) core.Image {
+	t.Helper()
+	spec := debian.Spec{Suite: Suite, Packages: slices.Sorted(slices.Values(packages))}
+	file, err := built(t, spec)
+	if err != nil {
+		missing(t, err)
+	}
+	var image core.Image
+	record, err := os.ReadFile(file + ".json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(record, &image))
+	content, err := os.Open(file)
+	require.NoError(t, err)
+	digest, _, err := to.Blobs.Put(t.Context(), content, image.Size)
+	require.NoError(t, errors.Join(err, content.Close()))
+	require.Equal(t, image.Digest, digest, "remove %s, it is damaged", file)
+	image.Name = name
+	require.NoError(t, to.Images.PutImage(t.Context(), image))
+	return image
+}
+
+// missing skips a test, or fails it where all must run.
+func missing(t testing.TB, err error) {
+	t.Helper()
+	const text = "an image cannot be built here: %v"
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(text, err)
+	}
+	t.Skipf(text, err)
+}
+
+// built returns the file of an image, with its record beside it as JSON.
+func built(t testing.TB, spec debian.Spec) (file string, err error) {
+	t.Helper()
+	dir := cache(t)
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{format, runtime.GOARCH, spec.Suite}, spec.Packages...), " ")))
+	file = filepath.Join(dir, hex.EncodeToString(sum[:8])+".tar.zst")
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	lock := flock.New(filepath.Join(dir, "lock"))
+	const look = 100 * time.Millisecond
+	if ok, err := lock.TryLockContext(ctx, look); !ok {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if _, err := os.Stat(file + ".json"); err == nil {
+		return file, nil
+	}
+	return file, build(ctx, t, spec, file)
+}
+
+// format names the form of images; another one is built anew.
+const format = "1"
+
+// build builds an image, which is there whole as soon as its record is.
+func build(ctx context.Context, t testing.TB, spec debian.Spec, file string) error {
+	t.Helper()
+	began := time.Now()
+	shelf := &shelf{file: file}
+	store := rootfs.Store{Images: shelf, Blobs: shelf}
+	var log bytes.Buffer
+	err := debian.Build(ctx, spec, &log, func(system io.Reader, opts rootfs.Options) error {
+		_, err := store.Keep(ctx, "built", spec.Source(), system, opts)
+		return err
+	})
+	if err != nil {
+		t.Logf("%s", log.String())
+		return err
+	}
+	t.Logf("built an image of %v in %s", spec.Packages, time.Since(began))
+	return nil
+}
+
+// cache is where images are kept between runs.
+func cache(t testing.TB) string {
+	t.Helper()
+	top, err := os.Getwd()
+	require.NoError(t, err)
+	for ; ; top = filepath.Dir(top) {
+		if text, err := os.ReadFile(filepath.Join(top, "go.mod")); err == nil && bytes.HasPrefix(text, []byte("module drover\n")) {
+			break
+		}
+		require.NotEqual(t, "/", top, "the test does not run in the source tree")
+	}
+	dir := filepath.Join(top, ".cache", "images")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	return dir
+}
+
+// shelf keeps one image in files.
+type shelf struct {
+	core.Blobs
+	core.Images
+	file string
+}
+
+func (s *shelf) Put(_ context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
+	f, err := os.Create(s.file)
+	if err != nil {
+		return "", 0, err
+	}
+	sum := sha256.New()
+	size, err = io.Copy(io.MultiWriter(f, sum), io.LimitReader(r, limit))
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, f.Close())
+}
+
+func (s *shelf) PutImage(_ context.Context, image core.Image) error {
+	doc, err := json.Marshal(image)
+	if err != nil {
+		return err
+	}
+	const temp = ".new"
+	return errors.Join(os.WriteFile(s.file+temp, doc, 0o600), os.Rename(s.file+temp, s.file+".json"))
+}
