@@ -37,6 +37,7 @@ import (
 type assignment struct {
 	Name  string    `json:"name"`
 	Title string    `json:"title"`
+	Needs []string  `json:"needs"`
 	Pool  core.Pool `json:"pool"`
 }
 
@@ -87,8 +88,12 @@ func TestLayout(t *testing.T) {
 		require.NoError(t, about.Pool.Check())
 		pack, err := harness.Pack(filepath.Join(name, "harness"))
 		require.NoError(t, err)
-		assert.Positive(t, pack.Config.Timeout)
-		assert.LessOrEqual(t, pack.Config.Timeout, about.Pool.Limits.Timeout)
+		limit := pack.Config.Timeout
+		if pack.Cases != nil {
+			limit = pack.Cases.Timeout
+		}
+		assert.Positive(t, limit)
+		assert.LessOrEqual(t, limit, about.Pool.Limits.Timeout)
 
 		var want expectation
 		load(t, name+"/expected.json", &want)
@@ -157,15 +162,17 @@ func grade(t *testing.T, cgroup string) {
 		t.Logf("%s is held by %q %s", l.Name, l.HeldBy, l.Note)
 	}
 	for _, name := range assignments(t) {
-		gradeOne(t, name, run, provider)
+		t.Run(name, func(t *testing.T) { gradeOne(t, name, run, provider) })
 	}
 }
 
 func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
-	t.Helper()
 	about := assignment{Pool: core.DefaultPool("unset")}
 	var want expectation
 	load(t, name+"/assignment.json", &about)
+	if lacks := examples.Lacking(about.Needs); len(lacks) > 0 {
+		coretest.Missing(t, "what the submissions are written for", fmt.Errorf("no %s", strings.Join(lacks, ", ")))
+	}
 	load(t, name+"/expected.json", &want)
 	ctx := t.Context()
 	redis := coretest.Mini(t).Open(t)
@@ -233,7 +240,7 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 			assert.InDelta(t, want.MaxScore, *got.MaxScore, 0, s.Name)
 		}
 		if t.Failed() {
-			t.Logf("%s: %+v", s.Name, got)
+			t.Logf("%s: %s %s", s.Name, got.Stdout, got.Stderr)
 		}
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,6 +50,7 @@ type script struct {
 	assign error
 	slow   bool // assigning takes for ever
 	stage  func(place string) error
+	reset  func(n int) error                                                                              // n counts dialled VMs from 1
 	run    func(ctx context.Context, n int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) // n counts dialled VMs from 1
 }
 
@@ -168,6 +172,7 @@ type vm struct {
 	mu       sync.Mutex
 	staged   map[string]map[string]string // place → file → content
 	ran      guest.Run
+	did      []string // all but assignments
 }
 
 func (w *world) dial(dir string) (testrunner.VM, error) {
@@ -222,12 +227,14 @@ func (v *vm) Stage(_ context.Context, place string, archive io.Reader) error {
 		return core.Errorf(core.CodeConflict, v.id, "%s is taken", place)
 	}
 	v.staged[place] = files
+	v.did = append(v.did, "stage "+place+" "+strings.Join(slices.Sorted(maps.Keys(files)), " "))
 	return nil
 }
 
 func (v *vm) Run(ctx context.Context, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
 	v.mu.Lock()
 	v.ran = run
+	v.did = append(v.did, "run "+strings.Join(run.Args, " "))
 	v.mu.Unlock()
 	if v.script.run == nil {
 		return guest.Exit{}, nil
@@ -235,13 +242,42 @@ func (v *vm) Run(ctx context.Context, run guest.Run, sink func(string, []byte)) 
 	return v.script.run(ctx, v.n, run, sink)
 }
 
-func (v *vm) Lay(_ context.Context, _ string, archive io.Reader) error {
-	_, err := io.Copy(io.Discard, archive)
-	return err
+func (v *vm) Lay(_ context.Context, place string, archive io.Reader) error {
+	var names []string
+	for r := tar.NewReader(archive); ; {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		names = append(names, head.Name)
+	}
+	slices.Sort(names)
+	v.note("lay", place, strings.Join(names, " "))
+	return nil
 }
 
-func (v *vm) Keep(context.Context, string) error  { return nil }
-func (v *vm) Reset(context.Context, string) error { return nil }
+func (v *vm) Keep(_ context.Context, name string) error {
+	v.note("keep", name)
+	return nil
+}
+
+func (v *vm) Reset(_ context.Context, kept string) error {
+	v.note("reset", kept)
+	if v.script.reset != nil {
+		return v.script.reset(v.n)
+	}
+	return nil
+}
+
+// note remembers what the VM was asked to do.
+func (v *vm) note(words ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.did = append(v.did, strings.Join(words, " "))
+}
 
 func (v *vm) Close() { v.closed = true }
 

@@ -16,6 +16,7 @@ import (
 type assignment struct {
 	Name  string    `json:"name"`
 	Title string    `json:"title"`
+	Needs []string  `json:"needs"` // of the machine, if VMs of the local provider are to grade it
 	Pool  core.Pool `json:"pool"`
 
 	dir    string // on this machine

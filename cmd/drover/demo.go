@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
@@ -15,37 +16,90 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/examples"
 )
 
 func demoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "demo", Usage: "grade an example assignment on a whole herd in one process", OnUsageError: usageError,
-		Description: "Needs no server, no root and no set-up, and leaves nothing behind. Exits with 0 only if every\n" +
-			"submission got the verdict that the example expects.",
+		Name: "demo", Usage: "grade example assignments on a whole herd in one process", OnUsageError: usageError,
+		Description: "Needs no server, no root and no set-up, and leaves nothing behind. Assignments whose compiler is\n" +
+			"not on this machine are left out. Exits with 0 only if every submission got the verdict that its\n" +
+			"example expects.",
 		Flags: withSettings([]cli.Flag{jsonFlag()}),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			return inScratch(c, func(c *cli.Context, dir string) error {
-				a, err := loadAssignment("ledger", dir)
-				if err != nil {
-					return err
-				}
-				return inEmbeddedHerd(c, dir, a.Pool, func(c *cli.Context, h *herd) error { return gradeExample(c, h, a) })
-			})
+			return inScratch(c, runDemo)
 		},
 	}
 }
 
+// demoAssignments are the examples in the order in which they are graded.
+var demoAssignments = []string{"ledger", "brackets", "coins"}
+
+// runDemo grades the examples that this machine has the tools for.
+func runDemo(c *cli.Context, dir string) error {
+	var all []*assignment
+	var pools []core.Pool
+	for _, name := range demoAssignments {
+		a, err := loadAssignment(name, dir)
+		if err != nil {
+			return err
+		}
+		if lacks := examples.Lacking(a.Needs); len(lacks) > 0 {
+			fmt.Fprintf(c.App.ErrWriter, "drover: %s is left out: this machine has no %s\n", a.Title, strings.Join(lacks, ", "))
+			continue
+		}
+		all, pools = append(all, a), append(pools, a.Pool)
+	}
+	return inEmbeddedHerd(c, dir, pools, func(c *cli.Context, h *herd) error {
+		var results []graded
+		for _, a := range all {
+			more, err := gradeExample(c, h, a)
+			if err != nil {
+				return err
+			}
+			results = append(results, more...)
+		}
+		return concludeDemo(c, results)
+	})
+}
+
+// concludeDemo says whether everything was as it should be.
+func concludeDemo(c *cli.Context, all []graded) error {
+	wrong := 0
+	for _, g := range all {
+		if g.Problem != "" {
+			wrong++
+		}
+	}
+	var err error
+	if c.Bool("json") {
+		err = printJSON(c.App.Writer, all)
+	} else {
+		sentence := fmt.Sprintf("\nall %d submissions got the verdict that the example expects\n", len(all))
+		if wrong > 0 {
+			sentence = fmt.Sprintf("\n%d of %d submissions did not get the verdict that the example expects\n", wrong, len(all))
+		}
+		_, err = io.WriteString(c.App.Writer, sentence)
+	}
+	if err == nil && wrong > 0 {
+		err = exitCode(exitFault)
+	}
+	return err
+}
+
 // graded is one submission's way through the demo.
 type graded struct {
+	Assignment string `json:"assignment"`
 	expected
 	Result  *core.Result `json:"result"`
 	Problem string       `json:"problem,omitempty"` // in which way it is not what was expected
 }
 
-func gradeExample(c *cli.Context, h *herd, a *assignment) error {
+// gradeExample grades all submissions of an assignment at once.
+func gradeExample(c *cli.Context, h *herd, a *assignment) ([]graded, error) {
 	out := c.App.Writer
 	show := showProgress(out, c.Bool("json"), a)
 	all := make([]graded, len(a.expect))
@@ -53,7 +107,7 @@ func gradeExample(c *cli.Context, h *herd, a *assignment) error {
 	var wg sync.WaitGroup
 	for i, e := range a.expect {
 		wg.Go(func() {
-			all[i].expected = e
+			all[i].expected, all[i].Assignment = e, a.Name
 			all[i].Result, errs[i] = gradeOne(c.Context, h, a, e.Name)
 			if errs[i] == nil {
 				all[i].Problem = e.judge(all[i].Result)
@@ -64,21 +118,12 @@ func gradeExample(c *cli.Context, h *herd, a *assignment) error {
 	wg.Wait()
 	show.stop()
 	if err := errors.Join(errs...); err != nil {
-		return err
+		return nil, err
 	}
-	if c.Bool("json") {
-		if err := printJSON(out, all); err != nil {
-			return err
-		}
-	} else if err := printGraded(out, all); err != nil {
-		return err
+	if !c.Bool("json") {
+		return all, printGraded(out, all)
 	}
-	for _, g := range all {
-		if g.Problem != "" {
-			return exitCode(exitFault)
-		}
-	}
-	return nil
+	return all, nil
 }
 
 func gradeOne(ctx context.Context, h *herd, a *assignment, name string) (*core.Result, error) {
@@ -97,12 +142,11 @@ func gradeOne(ctx context.Context, h *herd, a *assignment, name string) (*core.R
 func printGraded(w io.Writer, all []graded) error {
 	terminal := onTerminal(w)
 	rows := make([]table.Row, len(all))
-	wrong := 0
 	for i, g := range all {
 		r, good := g.Result, paint(terminal, text.FgGreen, "✓")
 		verdict := harness.VerdictOf(r)
 		if g.Problem != "" {
-			good, wrong = paint(terminal, text.FgRed, "✗ "+g.Problem), wrong+1
+			good = paint(terminal, text.FgRed, "✗ "+g.Problem)
 		}
 		points := ""
 		if r.Score != nil && r.MaxScore != nil {
@@ -123,12 +167,7 @@ func printGraded(w io.Writer, all []graded) error {
 			}
 		}
 	}
-	sentence := fmt.Sprintf("\nall %d submissions got the verdict that the example expects\n", len(all))
-	if wrong > 0 {
-		sentence = fmt.Sprintf("\n%d of %d submissions did not get the verdict that the example expects\n", wrong, len(all))
-	}
-	_, err := io.WriteString(w, sentence)
-	return err
+	return nil
 }
 
 // progressView shows grading as it goes on: bars on a terminal, lines elsewhere.

@@ -24,7 +24,7 @@ import (
 func withHerd(c *cli.Context, embedded bool, action func(*cli.Context, *herd) error) error {
 	if embedded {
 		return inScratch(c, func(c *cli.Context, dir string) error {
-			return inEmbeddedHerd(c, dir, core.DefaultPool(c.String("pool")), action)
+			return inEmbeddedHerd(c, dir, []core.Pool{core.DefaultPool(c.String("pool"))}, action)
 		})
 	}
 	return client(action)(c)
@@ -54,14 +54,17 @@ func inScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (e
 }
 
 // inEmbeddedHerd runs an action on a herd in this process, which lives in the
-// folder dir and ends with the action.
-func inEmbeddedHerd(c *cli.Context, dir string, pool core.Pool, action func(*cli.Context, *herd) error) (err error) {
+// folder dir, has these pools and ends with the action.
+func inEmbeddedHerd(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *herd) error) (err error) {
 	cfg, err := load(c)
 	if err != nil {
 		return err
 	}
 	cfg = cfg.In(dir)
-	cfg.Pools, cfg.Drain = []string{pool.Name}, 0
+	cfg.Pools, cfg.Drain = nil, 0
+	for _, pool := range pools {
+		cfg.Pools = append(cfg.Pools, pool.Name)
+	}
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
 	log.SetLevel(logrus.ErrorLevel) // what a person asked for is the action, not the herd
@@ -75,8 +78,10 @@ func inEmbeddedHerd(c *cli.Context, dir string, pool core.Pool, action func(*cli
 		return err
 	}
 	e.herd.throwaway = true
-	if err := e.herd.intake.SetPool(c.Context, pool); err != nil {
-		return errors.Join(err, e.release())
+	for _, pool := range pools {
+		if err := e.herd.intake.SetPool(c.Context, pool); err != nil {
+			return errors.Join(err, e.release())
+		}
 	}
 	group := service.Start(context.WithoutCancel(c.Context), e.services...)
 	err = action(c, e.herd)

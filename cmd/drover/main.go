@@ -119,7 +119,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 
 func commands() []*cli.Command {
 	return []*cli.Command{
-		demoCommand(), upCommand(), runCommand(), submitCommand(),
+		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
 		benchCommand(),

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/harness/cases"
 )
 
 // printReport prints a graded submission as a person likes to read it.
@@ -47,8 +49,17 @@ func printReport(w io.Writer, r *core.Result) error {
 
 func printTests(w io.Writer, terminal bool, tests []core.Test) error {
 	var rows []table.Row
+	head := table.Row{"", "test", "points", ""}
+	judged := slices.ContainsFunc(tests, func(t core.Test) bool { return t.Verdict != "" })
+	if judged {
+		head = append(head, "verdict", "time", "memory")
+	}
 	for _, t := range tests {
-		rows = append(rows, table.Row{mark(terminal, t.Score, t.MaxScore), clean(t.Name), outOf(t.Score, t.MaxScore), bar(terminal, t.Score, t.MaxScore, 10)})
+		row := table.Row{markTest(terminal, &t), clean(t.Name), outOf(t.Score, t.MaxScore), bar(terminal, t.Score, t.MaxScore, 10)}
+		if judged {
+			row = append(row, measures(&t)...)
+		}
+		rows = append(rows, row)
 		for _, p := range t.Parts {
 			rows = append(rows, table.Row{mark(terminal, p.Score, p.MaxScore), "  " + clean(p.Name), outOf(p.Score, p.MaxScore), ""})
 		}
@@ -57,7 +68,23 @@ func printTests(w io.Writer, terminal bool, tests []core.Test) error {
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
 	}
-	return printTable(w, "", table.Row{"", "test", "points", ""}, rows)
+	return printTable(w, "", head, rows)
+}
+
+// markTest is a sign for a test: what it says of itself counts where it has no points.
+func markTest(terminal bool, t *core.Test) string {
+	if t.Verdict != "" && t.Verdict != cases.Accepted && t.Score <= 0 {
+		return paint(terminal, text.FgRed, "✗")
+	}
+	return mark(terminal, t.Score, t.MaxScore)
+}
+
+// measures are a test's verdict and what it used, where anybody measured.
+func measures(t *core.Test) table.Row {
+	if t.Usage == nil {
+		return table.Row{clean(t.Verdict), "", ""}
+	}
+	return table.Row{clean(t.Verdict), millis(max(t.Usage.CPUMs, 0)), size(t.Usage.MemoryPeakBytes)}
 }
 
 // message is the beginning of a test's message, a line a row; --json has the whole.

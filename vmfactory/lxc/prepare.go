@@ -204,6 +204,7 @@ func (p *Provider) agent(r trace.Record) ([]byte, error) {
 	return json.Marshal(guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits, HeldBy: heldBy(),
 		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: p.cgroups.usage(),
+		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	})
 }
 

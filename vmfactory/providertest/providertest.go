@@ -46,6 +46,7 @@ func Run(t *testing.T, make New) {
 	t.Run("isolation", s.isolation)
 	t.Run("limits", s.limits)
 	t.Run("leftovers", s.leftovers)
+	t.Run("reset", s.reset)
 }
 
 type suite struct {

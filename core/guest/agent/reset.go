@@ -69,7 +69,16 @@ func (a *Agent) wipe() error {
 // empty removes all that a folder holds and all that it says of itself: user
 // code may own it. Its path leads through nothing that user code could replace.
 func (a *Agent) empty(dir string, mode uint32) error {
-	if err := chmodOf(dir, mode); err != nil {
+	const readOnly = 1
+	var fs syscall.Statfs_t
+	err := syscall.Statfs(dir, &fs)
+	if errors.Is(err, syscall.ENOENT) || err == nil && fs.Flags&readOnly != 0 {
+		return nil // an image may do without, or show its own, which nobody can write to
+	}
+	if err == nil {
+		err = chmodOf(dir, mode)
+	}
+	if err != nil {
 		return fmt.Errorf("open %s: %w", dir, err)
 	}
 	top, err := os.OpenRoot(dir)

@@ -110,6 +110,9 @@ func decimal(b []byte) (float64, bool) {
 	return v, err == nil
 }
 
+// longestFence keeps a text of nothing but backquotes from making messages too long.
+const longestFence = 12
+
 // quote shows a text of a program in Markdown, cut, with nothing in it that could end the quotation.
 func quote(text []byte, most int) string {
 	cut := ""
@@ -125,6 +128,10 @@ func quote(text []byte, most int) string {
 	}
 	fence := "```"
 	for strings.Contains(body, fence) {
+		if len(fence) == longestFence {
+			body = strings.ReplaceAll(body, fence, strings.Repeat("'", longestFence))
+			break
+		}
 		fence += "`"
 	}
 	return fence + "\n" + body + cut + fence + "\n"

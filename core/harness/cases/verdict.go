@@ -142,7 +142,7 @@ func (o *Outcome) first() string {
 // message is what the submitter reads. Of a hidden test that is the verdict, where
 // the run was ended, and what the author wrote for it; nothing of what the test
 // gave, expected or got, nor what a checker says of it.
-func (o *Outcome) message(t *Test, lost, quoted bool) string {
+func (o *Outcome) message(t *Test, lost, room bool) string {
 	if o.Verdict == Accepted && !lost && o.Note == "" {
 		return ""
 	}
@@ -156,10 +156,13 @@ func (o *Outcome) message(t *Test, lost, quoted bool) string {
 		b.WriteString(": but not all tests of " + t.Group + ", which has points only as a whole")
 	}
 	b.WriteString("\n")
+	if !room {
+		return b.String()
+	}
 	if t.Message != "" && !o.Passed() {
 		b.WriteString("\n" + strings.ToValidUTF8(t.Message[:min(len(t.Message), maxHint)], "") + "\n")
 	}
-	if t.Hidden || !quoted {
+	if t.Hidden {
 		return b.String()
 	}
 	if o.Note != "" {

@@ -86,6 +86,6 @@ func register() {
 		"memory-files": memoryFiles, "memory-file": memoryFile, "memory-system-v": memorySystemV, "memory-pipes": memoryPipes, "memory-tables": memoryTables,
 		"threads": threads, "deep": deep, "core-dumps": coreDumps, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
 		"locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
-		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin,
+		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "traces": traces,
 	})
 }

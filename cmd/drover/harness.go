@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/harness"
+	"drover/core/harness/cases"
+)
+
+func harnessCommand() *cli.Command {
+	return &cli.Command{
+		Name: "harness", Usage: "look at grading programs", OnUsageError: usageError,
+		Subcommands: []*cli.Command{{
+			Name: "check", Usage: "say whether a harness folder is as it should be", UsageText: "drover harness check [flags] DIR", OnUsageError: usageError,
+			Description: "With --submission it grades that, too, on a herd that lives only for this command.",
+			Flags: withSettings([]cli.Flag{
+				&cli.StringSliceFlag{Name: "submission", Usage: "a file of a submission to try, or a folder of them: `PATH`; repeatable"},
+				jsonFlag(),
+			}),
+			Action: checkHarness,
+		}},
+	}
+}
+
+// checkedTest is a test of the stock harness as --json tells it.
+type checkedTest struct {
+	Name    string  `json:"name"`
+	Hidden  bool    `json:"hidden"`
+	Points  float64 `json:"points"`
+	Compare string  `json:"compare"`
+	TimeMs  int64   `json:"time_ms"`
+	WallMs  int64   `json:"wall_ms"`
+}
+
+// checked is what a check finds.
+type checked struct {
+	Folder   string        `json:"folder"`
+	Cases    bool          `json:"cases"` // it is for the stock harness
+	Tests    []checkedTest `json:"tests,omitempty"`
+	Points   float64       `json:"points"`
+	Warnings []string      `json:"warnings"`
+	Result   *core.Result  `json:"result,omitempty"` // of the submission that was tried
+}
+
+func checkHarness(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return core.Errorf(core.CodeInvalid, "", "one folder, please, behind the flags: drover harness check [flags] DIR")
+	}
+	dir := c.Args().First()
+	pack, err := harness.Pack(dir)
+	if err != nil {
+		return err
+	}
+	found := checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
+	if pack.Cases != nil {
+		found.look(pack.Cases, core.DefaultPool("default").Limits)
+	}
+	if paths := c.StringSlice("submission"); len(paths) > 0 {
+		if found.Result, err = tryHarness(c, dir, paths); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		err = printJSON(c.App.Writer, found)
+	} else {
+		err = printChecked(c, &found)
+	}
+	if err == nil && found.Result != nil {
+		err = endOfGrading(found.Result)
+	}
+	return err
+}
+
+// look lists the tests, and what their author may have overlooked.
+func (f *checked) look(p *cases.Plan, pool core.Limits) {
+	longest := time.Duration(len(p.Build)) * p.BuildLimits.Wall
+	for _, t := range p.Tests() {
+		f.Tests = append(f.Tests, checkedTest{
+			Name: t.Title(), Hidden: t.Hidden, Points: t.Points, Compare: t.Compare.By, TimeMs: t.Limits.Time.Milliseconds(), WallMs: t.Limits.Wall.Milliseconds(),
+		})
+		f.Points += t.Points
+		longest += t.Limits.Time
+	}
+	whole := pool.Timeout
+	if p.Timeout > 0 {
+		whole = p.Timeout
+	}
+	if longest > whole {
+		f.warn("build and tests may take %s, and the whole grading has %s: what is late is not run; set timeout (and the pool's), or stop for groups", longest, whole)
+	}
+	if f.Points == 0 {
+		f.warn("no test has points")
+	}
+	if !slices.ContainsFunc(f.Tests, func(t checkedTest) bool { return t.Hidden }) {
+		f.warn("no test is hidden: a program that knows the outputs by heart wins all points")
+	}
+}
+
+func (f *checked) warn(format string, args ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+}
+
+// tryHarness grades a submission on a herd of its own.
+func tryHarness(c *cli.Context, dir string, paths []string) (result *core.Result, err error) {
+	err = inScratch(c, func(c *cli.Context, scratch string) error {
+		pool := core.DefaultPool("default")
+		return inEmbeddedHerd(c, filepath.Clean(scratch), []core.Pool{pool}, func(c *cli.Context, h *herd) error {
+			spec := core.Spec{Pool: pool.Name, Submitter: "check"}
+			if err := gradingSpec(c.Context, h.blobs, &spec, dir, paths, harness.TestFinal); err != nil {
+				return err
+			}
+			row, _, err := h.intake.Submit(c.Context, spec)
+			if err != nil {
+				return err
+			}
+			result, err = newFollower(h, row).follow(c.Context)
+			return err
+		})
+	})
+	return result, err
+}
+
+func printChecked(c *cli.Context, f *checked) error {
+	out := c.App.Writer
+	if f.Cases {
+		rows := make([]table.Row, len(f.Tests))
+		for i, t := range f.Tests {
+			shown := "public"
+			if t.Hidden {
+				shown = "hidden"
+			}
+			rows[i] = table.Row{clean(t.Name), points(&t.Points), shown, t.Compare, millis(t.TimeMs), millis(t.WallMs)}
+		}
+		if err := printTable(out, "", table.Row{"test", "points", "shown", "compared", "time", "clock"}, rows); err != nil {
+			return err
+		}
+	}
+	for _, w := range f.Warnings {
+		if _, err := fmt.Fprintln(out, "note: "+w); err != nil {
+			return err
+		}
+	}
+	sentence := f.Folder + " is a harness with a program of its own"
+	if f.Cases {
+		sentence = fmt.Sprintf("%s is right: %d tests, %s points", f.Folder, len(f.Tests), points(&f.Points))
+	}
+	if _, err := fmt.Fprintln(out, sentence); err != nil {
+		return err
+	}
+	if f.Result == nil {
+		return nil
+	}
+	return printReport(out, f.Result)
+}

@@ -1,0 +1,2 @@
+coins = [int(c) for c in input().split()]
+print(coins[len(coins)])

@@ -1,0 +1,2 @@
+coins = input().split(
+print(coins)

@@ -1,0 +1,184 @@
+package testrunner_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/guest"
+	"drover/core/harness"
+)
+
+// stock is a spec that the stock harness grades by these files.
+func (w *world) stock(files map[string]string) core.Spec {
+	w.t.Helper()
+	var b bytes.Buffer
+	archive := tar.NewWriter(&b)
+	for name, text := range files {
+		require.NoError(w.t, archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text))}))
+		_, err := archive.Write([]byte(text))
+		require.NoError(w.t, err)
+	}
+	require.NoError(w.t, archive.Close())
+	spec := coretest.Spec("r1", w.herd.Pool, "ann")
+	spec.Command = nil
+	file := w.blobs.put("stock", b.String())
+	spec.Harness, spec.Input = &file, []byte(`{"drover/stock":"cases"}`)
+	spec.Files = []core.File{w.blobs.put("prog", "the submission")}
+	return spec
+}
+
+// answers plays the programs of a grading: by their first word.
+func answers(all map[string]guest.Exit, out map[string]string) func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
+	return func(_ context.Context, _ int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+		word := run.Args[0]
+		if exit, ok := all[word]; ok || out[word] != "" {
+			sink(guest.Stdout, []byte(out[word]))
+			return exit, nil
+		}
+		return guest.Exit{}, core.Errorf(core.CodeInvalid, "vm", "no %s", word)
+	}
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	const tests = `
+build: [[make]]
+run: [prog]
+tests:
+  - {name: a, output: right}
+  - {name: b, output: other, points: 2}
+`
+	const checked = `
+run: [prog]
+checker: {files: [check], build: [[make]], run: [check]}
+tests: [{name: a, compare: checker}]
+`
+	well, died := guest.Exit{}, guest.Exit{Code: 139, Signal: "SIGSEGV"}
+	late := guest.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}
+	for name, test := range map[string]struct {
+		yaml    string
+		exits   map[string]guest.Exit
+		out     map[string]string
+		state   core.RequestState
+		blame   core.Blame
+		verdict harness.Verdict
+		score   float64
+		says    string // the reason, or a message
+	}{
+		"Some right":             {yaml: tests, exits: map[string]guest.Exit{"make": well, "prog": well}, out: map[string]string{"prog": "right"}, state: core.RequestCompleted, verdict: harness.Partial, score: 1, says: "line 1 differs"},
+		"Build fails":            {yaml: tests, exits: map[string]guest.Exit{"make": {Code: 2}}, state: core.RequestCompleted, verdict: harness.BuildError, says: "exit code 2"},
+		"Build cannot start":     {yaml: tests, state: core.RequestCompleted, verdict: harness.BuildError, says: "could not be started"},
+		"Build takes too long":   {yaml: tests, exits: map[string]guest.Exit{"make": late}, state: core.RequestCompleted, verdict: harness.BuildError, says: "did not end within"},
+		"Crash":                  {yaml: tests, exits: map[string]guest.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed, says: "SIGSEGV"},
+		"Not there":              {yaml: tests, exits: map[string]guest.Exit{"make": well}, state: core.RequestCompleted, verdict: harness.Crashed, says: "could not be started"},
+		"Bad file":               {yaml: "run: [prog]\ntest: []", state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: `cases.yaml, line 2: cases.yaml has no field "test"`},
+		"No file":                {state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "has no cases.yaml"},
+		"Checker accepts":        {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": well}, state: core.RequestCompleted, verdict: harness.Passed, score: 1},
+		"Checker refuses":        {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": {Code: 1}}, out: map[string]string{"check": "too long"}, state: core.RequestCompleted, verdict: harness.Failed, says: "too long"},
+		"Checker crashes":        {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": died}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "the checker failed at the test a: it was ended by the signal SIGSEGV"},
+		"Checker is confused":    {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": {Code: 3}}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "exit code 3"},
+		"Checker is not there":   {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "could not be started"},
+		"Checker does not build": {yaml: checked, exits: map[string]guest.Exit{"make": {Code: 1}}, out: map[string]string{"make": "check.c:1"}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "check.c:1"},
+		"Checker not needed":     {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.script.run = answers(test.exits, test.out)
+			files := map[string]string{"check": "#!/bin/sh"}
+			if test.yaml != "" {
+				files["cases.yaml"] = test.yaml
+			}
+			w.submit(w.stock(files))
+			w.herd.AddVMs(t, 1)
+			w.start(nil)
+			r := w.result()
+			assert.Equal(t, test.state, r.State)
+			assert.Equal(t, test.blame, r.Blame)
+			assert.Equal(t, test.verdict, harness.VerdictOf(&r))
+			all := r.Reason
+			for _, one := range r.Tests {
+				all += one.Message
+			}
+			assert.Contains(t, all, test.says)
+			if test.state == core.RequestCompleted {
+				assert.InDelta(t, test.score, *r.Score, 0)
+			}
+		})
+	}
+}
+
+// The harness's files never enter the VM but those that the file names.
+func TestSuite_StagesNoAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script.run = answers(map[string]guest.Exit{"prog": {}}, nil)
+	w.submit(w.stock(map[string]string{
+		"cases.yaml": "run: [prog]\nfiles: [lib.h]\nchecker: {files: [check], run: [prog]}\n" +
+			"tests: [{output: {file: SECRET}, files: {data: x}}, {input: {file: INPUT}, output: {file: SECRET}, compare: checker}]",
+		"SECRET": "answer", "INPUT": "question", "lib.h": "header", "check": "checker",
+	}))
+	w.herd.AddVMs(t, 1)
+	w.start(nil)
+	r := w.result()
+	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.Len(t, w.vms, 1)
+	assert.Equal(t, []string{
+		"stage work prog", "keep submission", "reset ", "lay work check", "keep checker", "reset submission", // the checker, before anything ran
+		"lay work lib.h", "keep built",
+		"reset built", "lay work data", "run prog",
+		"reset built", "run prog", "reset checker", "lay work answer input output", "run prog input output answer",
+	}, w.vms[0].did)
+}
+
+// When the whole grading's time is up, what is left is skipped.
+func TestSuite_TimeIsUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
+		if run.Share.Timeout < 9*time.Second { // what is left of the time is less than the test's own
+			return guest.Exit{TimedOut: true, Signal: "SIGKILL"}, nil
+		}
+		return guest.Exit{}, nil
+	}
+	w.submit(w.stock(map[string]string{"cases.yaml": "timeout: 5s\nrun: [prog]\ntests: [{output: \"\"}, {output: \"\"}]"}))
+	w.herd.AddVMs(t, 1)
+	w.start(nil)
+	r := w.result()
+	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
+	require.Len(t, r.Tests, 2)
+	assert.Equal(t, harness.TimeLimit, harness.VerdictOf(&r))
+	assert.True(t, strings.HasPrefix(r.Tests[0].Message, "time limit: the time of the whole grading was up"))
+	assert.Equal(t, "skipped", r.Tests[1].Verdict)
+}
+
+// A VM that breaks in the middle of a grading is the platform's fault, and another one tries again.
+func TestSuite_BrokenVM(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script.reset = func(n int) error {
+		if n == 1 {
+			return core.Errorf(core.CodeBadVM, "vm", "it did not come clean")
+		}
+		return nil
+	}
+	w.script.run = answers(map[string]guest.Exit{"prog": {}}, nil)
+	w.submit(w.stock(map[string]string{"cases.yaml": "run: [prog]\ntests: [{output: \"\"}]"}))
+	w.herd.AddVMs(t, 2)
+	w.start(nil)
+	r := w.result()
+	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
+	assert.Equal(t, 2, r.Attempt)
+	assert.Equal(t, harness.Passed, harness.VerdictOf(&r))
+}
