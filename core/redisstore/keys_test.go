@@ -1,6 +1,9 @@
 package redisstore_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,6 +55,19 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	require.Len(t, redisstore.Keys(), 31, "the list above names each")
+}
+
+// Another key or type is another schema: a program that finds a sorted set where it keeps
+// a set breaks off in the middle of a finish.
+func TestSchemaGrowsWithTheKeys(t *testing.T) {
+	t.Parallel()
+	digest := sha256.New()
+	for _, k := range redisstore.Keys() {
+		fmt.Fprintln(digest, k.Pattern, k.Type)
+	}
+	require.Equal(t, "efb66166bdf39ab1", hex.EncodeToString(digest.Sum(nil))[:16],
+		"the keys are not those of schema %d: if programs of both cannot share a namespace, raise it", redisstore.Schema)
+	require.Equal(t, 2, redisstore.Schema)
 }
 
 func TestKeysRefuseWhatIsNone(t *testing.T) {

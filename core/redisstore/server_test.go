@@ -23,7 +23,16 @@ import (
 // Rule 9: a full Redis takes nothing new, and everything that makes room for it.
 func TestAFullRedisDoesNotKillTheHerd(t *testing.T) {
 	t.Parallel()
-	x := newSuite(t, coretest.Alone(t), false)
+	for name, twice := range map[string]bool{"once": false, "twice": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whenFull(t, newSuite(t, coretest.Alone(t), twice))
+		})
+	}
+}
+
+// whenFull fills the server and makes every call that must pass then.
+func whenFull(t *testing.T, x *suite) {
 	ctx := t.Context()
 	k := newTasker(t, x)
 	k.add(t, "t1")
@@ -47,10 +56,19 @@ func TestAFullRedisDoesNotKillTheHerd(t *testing.T) {
 	_, err = x.Store.Cancel(ctx, cs[1].Key, "bob", core.CancelAny)
 	ok("cancel", err)
 	require.Len(t, x.Exchange(t, 2, 1, end(cs[0], core.OutcomeDone), end(cs[1], core.OutcomeRetry)).Claims, 1)
+	// Calls in which nothing ends: one more claim, one in vain, none wanted, no proof of life.
+	more := x.Exchange(t, 3, 1, core.Finish{Key: "a9-1", Token: "1.1", Outcome: core.OutcomeDone}).Claims
+	require.Len(t, more, 1)
+	x.Exchange(t, 4, 0, end(cs[0], core.OutcomeDone))
+	x.Exchange(t, 5, 0)
+	bare := x.Call(6, 0, end(more[0], core.OutcomeRelease))
+	bare.Beat = 0
+	_, err = x.Store.Exchange(ctx, bare)
+	ok("no proof of life", err)
 	k.run(t, 2, 1, ended(task, core.OutcomeRetry, 0))
 	gone, err := x.Store.Withdraw(ctx, "a4-1")
 	ok("withdraw", err)
-	require.True(t, gone)
+	require.Equal(t, !x.twice, gone, "the second call finds it gone")
 	require.Len(t, x.late(t, x.Store, time.Second), 2)
 	_, err = x.Store.Fence(ctx, "testrunner@o0#0", time.Second)
 	ok("fence", err)
@@ -60,6 +78,7 @@ func TestAFullRedisDoesNotKillTheHerd(t *testing.T) {
 	ok("pool", x.Store.SetPool(ctx, core.DefaultPool("p1")))
 	ok("create", x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"v1"}))
 	ok("ready", x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"v1": true}))
+	ok("broken", x.Store.Broken(ctx, x.Factory, x.Made, "h1", map[string]string{"p1": "no image"}))
 	_, err = x.Store.Retire(ctx, x.Factory, x.Made, "h1", []string{"v1"})
 	ok("retire", err)
 	vms, err := x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 1)
@@ -152,6 +171,20 @@ func TestAClaimCostsTheSameWhateverWaits(t *testing.T) {
 			t.Logf("one call that ends and claims %d: %v", want, many)
 		})
 	}
+}
+
+// Tombstones go by the hundred thousand: they are freed behind, not while everybody waits.
+func TestTrimDoesNotHoldUpTheServer(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Alone(t), false)
+	require.NoError(t, x.b.Admin.SAdd(t.Context(), x.key("tombstones_old"), "a-1", "b-1").Err())
+	ran := commands(t, x.b, func() {
+		n, err := x.Store.Trim(t.Context(), 0)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+	})
+	require.Equal(t, 1, ran["unlink"])
+	require.Zero(t, ran["del"])
 }
 
 // A store that is led to another server learns of its new life: it reconciles anew, and

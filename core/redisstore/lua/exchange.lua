@@ -36,6 +36,7 @@ end
 local again, since = seq == last, stamp
 local draining, ready = its[1] == '1', its[2] == ARGV[9]
 if again then
+  pass_when_full()
   local names
   since, verdicts, names = string.match(mine[2], '^%d+|(%d+)|(.-)|(.*)$')
   for key in string.gmatch(names, '%S+') do

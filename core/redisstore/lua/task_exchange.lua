@@ -19,13 +19,13 @@ last = tonumber(last)
 if seq < last then
   return fail('STALE', owner)
 end
+pass_when_full()
 if seq == last then
   verdicts = last_verdicts
   for id in string.gmatch(last_claims, '%S+') do
     claimed[#claimed + 1] = id
   end
 else
-  pass_when_full()
   local moved = ''
   if tonumber(ARGV[9]) > 0 then
     verdicts, moved = settle(owner, host, endings(10, tonumber(ARGV[9])), clock)

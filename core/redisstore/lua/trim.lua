@@ -10,7 +10,8 @@ local n = redis.call('ZREMRANGEBYSCORE', K.dead, 0, clock - keep)
 local since = tonumber(redis.call('HGET', K.meta, 'tombstones_since') or 0)
 if clock - since >= keep or redis.call('SCARD', K.tombstones) > most / 2 then
   n = n + redis.call('SCARD', K.tombstones_old)
-  redis.call('DEL', K.tombstones_old)
+  -- Not DEL: that frees half a million strings while all of the herd waits.
+  redis.call('UNLINK', K.tombstones_old)
   if redis.call('EXISTS', K.tombstones) == 1 then
     redis.call('RENAME', K.tombstones, K.tombstones_old)
   end
