@@ -37,7 +37,7 @@ type Finish struct {
 
 // Exchange is one call of the hot path: finish n, claim k, beat, in one script.
 // Owner, Epoch, Lane and Seq name the call; the same call again gets the same
-// answer and acts once. It must not change between repeats. A call that neither
+// answer and acts once. Only Beat may change between repeats. A call that neither
 // finishes nor wants anything passes on a ring that its owner took and does not need.
 type Exchange struct {
 	Owner string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/claims"
 
 	"github.com/stretchr/testify/require"
 )
@@ -45,6 +46,33 @@ func TestCancelReachesWork(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A desk with slots left waits for its notices twice: with the bell, for whoever wants
+// work, and without, for the work in hand. Whichever gets one, the work hears of it.
+func TestACancelIsHeardWhoeverTakesTheNotice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(2)
+		f.submit("a-1", "b-1")
+		d := open(t, f, config(3))
+		inHand := []*claims.Work{next(t, d), next(t, d)}
+		go func() { _, _ = d.Next(t.Context()) }()
+		synctest.Wait()
+		require.Equal(t, map[string]int{"": 1, "h1": 1}, f.waits)
+		began := time.Now()
+		for _, w := range inHand { // who waits the longest gets it: one each
+			f.mark(w.Key, "ann")
+			<-w.Cancelled
+			synctest.Wait()
+		}
+		require.Zero(t, time.Since(began))
+		for _, w := range inHand {
+			finish(t, d, w)
+		}
+		closeDesk(t, d)
+	})
 }
 
 func TestCancelledBeforeItWasClaimed(t *testing.T) {

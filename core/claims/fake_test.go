@@ -122,20 +122,27 @@ func (f *fakeRedis) Exchange(ctx context.Context, x core.Exchange) (out core.Exc
 		if err != nil {
 			return err
 		}
-		o.due = time.Now().Add(x.Beat)
+		if x.Beat > 0 {
+			o.due = time.Now().Add(x.Beat)
+		}
 		last := o.lanes[x.Lane]
 		if x.Seq < last.seq {
 			return core.Errorf(core.CodeStale, x.Owner, "lane %d went past %d", x.Lane, x.Seq)
 		}
 		if x.Seq == last.seq {
+			last.call.Beat = x.Beat
 			if fmt.Sprint(last.call) != fmt.Sprint(x) {
 				panic(fmt.Sprintf("a repeat differs:\n%v\n%v", last.call, x))
 			}
 			out = last.answer
-			return nil
+		} else {
+			out = f.act(o, x)
+			o.lanes[x.Lane] = fakeCall{x.Seq, x, out}
 		}
-		out = f.act(o, x)
-		o.lanes[x.Lane] = fakeCall{x.Seq, x, out}
+		out.Slots, out.Cancelled = -1, nil
+		if x.Beat > 0 {
+			out.Slots, out.Cancelled = len(o.slots), f.cancelled(o)
+		}
 		return nil
 	})
 	return out, err
@@ -162,7 +169,6 @@ func (f *fakeRedis) act(o *fakeOwner, x core.Exchange) core.Exchanged {
 	if f.pair() && !f.drain && (x.Want > 0 || len(x.Finish) == 0) {
 		ring(f.bell)
 	}
-	out.Slots, out.Cancelled = len(o.slots), f.cancelled(o)
 	return out
 }
 

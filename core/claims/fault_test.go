@@ -89,6 +89,36 @@ func TestRedisAwayForMinutes(t *testing.T) {
 	})
 }
 
+// Redis was away for some beats, and a lane is the first to reach it again. Its call was made
+// when no proof of life was due; its repeat is one, because another may be long in coming.
+func TestARepeatProvesLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(1)
+		f.submit("a-1")
+		d := open(t, f, config(1))
+		w := next(t, d)
+		back := time.Now().Add(5 * beat)
+		f.mu.Lock()
+		f.disturb = func(op string) fault {
+			if op == "beat" {
+				return fault{before: errNet, delay: time.Minute} // nobody answers on that connection
+			}
+			if time.Now().Before(back) {
+				return fault{before: errNet}
+			}
+			return fault{}
+		}
+		f.mu.Unlock()
+		finish(t, d, w)
+		require.False(t, time.Now().Before(back))
+		require.True(t, time.Now().Before(f.owners[runner].due), "late, though Redis just heard of it")
+		f.calm()
+		closeDesk(t, d)
+	})
+}
+
 func TestFinishGoesThroughAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"drover/core"
 )
 
-// lane makes calls one after another. While its call is in flight, x and sent are frozen.
+// lane makes calls one after another. While its call is in flight, x and sent are
+// frozen, but for the proof of life that a repeat becomes.
 type lane struct {
 	x    core.Exchange
 	sent []*Work // whose finishes are in x
@@ -78,10 +79,12 @@ func (d *Desk) load(l *lane) bool {
 }
 
 // proof is how soon the next proof of life is due if a call is one; 0 if it need
-// not be, because another lately was: each costs Redis as much as half a claim.
+// not be, because another lately was: each costs Redis as much as half a claim. What
+// the listener took may have been the notice of a cancel, and only a proof's answer
+// tells of those. The lock is held.
 func (d *Desk) proof() time.Duration {
 	beat := d.cfg.Registration.Beat
-	if time.Since(d.presence.LastBeat()) < beat/proofsPerBeat {
+	if !d.rung && time.Since(d.presence.LastBeat()) < beat/proofsPerBeat {
 		return 0
 	}
 	return beat
@@ -121,6 +124,7 @@ func (d *Desk) send(l *lane) (core.Exchanged, bool) {
 			return answer, false
 		}
 		d.trouble.met(l.x.Lane, err)
+		l.x.Beat = d.cfg.Registration.Beat // others may fail too, and much time has passed
 		d.mu.Lock()
 		d.stats.Repeats++
 		d.mu.Unlock()
