@@ -37,8 +37,8 @@ func inScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (e
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, func() {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP) // before stop: nothing may fall between
 		stop()
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP)
 	})
 	scratch, err := service.NewScratch("drover-embedded-")
 	if err != nil {
