@@ -163,6 +163,35 @@ func TestDrainReleasesClaimsOnTheirWay(t *testing.T) {
 	})
 }
 
+// While a call of a drained desk is on its way that may bring claims, what was done goes out
+// at once, and what is given back waits for it.
+func TestDrainHoldsBackOnlyWhatComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.renew = false
+		f.addVMs(3)
+		f.submit("a-1", "b-1")
+		d := open(t, f, config(3))
+		a, b := next(t, d), next(t, d)
+		f.on("exchange", fault{before: errNet, delay: time.Minute}) // nobody answers on that connection
+		go func() { _, _ = d.Next(t.Context()) }()
+		require.NoError(t, d.Serve([]string{"p1"}))
+		synctest.Wait()
+		f.calm()
+		d.Drain()
+		began := time.Now()
+		finish(t, d, a)
+		require.Zero(t, time.Since(began))
+		moved, err := d.Finish(t.Context(), b, core.OutcomeRelease)
+		require.NoError(t, err)
+		require.True(t, moved)
+		require.Positive(t, time.Since(began))
+		require.Equal(t, []core.Outcome{core.OutcomeRelease}, f.outcomes("b-1"), "it was not taken again")
+		closeDesk(t, d)
+	})
+}
+
 func TestDrainingHostGivesNoWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

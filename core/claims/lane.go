@@ -37,13 +37,11 @@ func (d *Desk) drive(l *lane) {
 func (d *Desk) load(l *lane) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := min(d.finishes.len(), d.cfg.Batch)
+	n := min(d.due(), d.cfg.Batch)
 	want := d.want(n)
 	switch {
 	case d.over != nil:
 		return false
-	case d.drained && d.asked > 0:
-		return false // a call on its way could take what this one gives back; its lane looks here again
 	case n > 0:
 	case want > 0 && (!d.starved || d.rung):
 	case d.rung && d.asked == 0:
@@ -88,6 +86,22 @@ func (d *Desk) proof() time.Duration {
 		return 0
 	}
 	return beat
+}
+
+// due is how many finishes, from the oldest on, may go now. A drained desk gives nothing
+// back while a call on its way could take it again; that call's lane looks here again. The
+// lock is held.
+func (d *Desk) due() int {
+	n := d.finishes.len()
+	if !d.drained || d.asked == 0 {
+		return n
+	}
+	for i, w := range d.finishes.items[d.finishes.head:] {
+		if w.outcome == core.OutcomeRelease || w.outcome == core.OutcomeRetry {
+			return i
+		}
+	}
+	return n
 }
 
 // want is how many claims a call that ends n others may ask for. The lock is held.
