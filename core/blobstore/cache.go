@@ -119,8 +119,9 @@ func (c *Cache) Stats() CacheStats {
 	}
 }
 
-// openTries is how often a file that was fetched may be evicted before it is opened.
-const openTries = 10
+// openTries is how often a file that was fetched may be evicted before it is opened: in a
+// crowded cache that others share every second time, so that ten in a row do happen.
+const openTries = 100
 
 // Open returns a file, open for reading at its start; the caller closes it. It
 // stays readable whatever the cache does. Returns NOTFOUND, LIMIT if the file is
