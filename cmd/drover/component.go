@@ -152,21 +152,25 @@ func destroyAlone(c *cli.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	defer lock.Release()
-	provider, err := newProvider(cfg, false)
+	made, err := newProviders(cfg, nil, false)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, provider.Close()) }()
-	vms, err := provider.List(c.Context)
-	if err != nil {
-		return err
-	}
-	for _, vm := range vms {
-		if err := provider.Destroy(c.Context, vm.ID); err != nil {
+	defer func() { err = errors.Join(err, made.close()) }()
+	n := 0
+	for _, provider := range made.all {
+		vms, err := provider.List(c.Context)
+		if err != nil {
 			return err
 		}
+		for _, vm := range vms {
+			if err := provider.Destroy(c.Context, vm.ID); err != nil {
+				return err
+			}
+		}
+		n += len(vms)
 	}
-	return sayDestroyed(c, len(vms))
+	return sayDestroyed(c, n)
 }
 
 func sayDestroyed(c *cli.Context, n int) error {

@@ -13,24 +13,31 @@ import (
 
 // machine looks at what this machine can do as a host.
 func (f *findings) machine(ctx context.Context, cfg *config.Config) error {
-	provider, err := newProvider(cfg, true)
+	made, err := newProviders(cfg, nil, true)
 	if err != nil {
 		return err
 	}
-	if err := provider.Ready(ctx); err != nil {
-		f.fail("provider "+provider.Name(), "", "cannot make VMs on this machine: %v", err)
-		return provider.Close()
-	}
-	f.ok("provider "+provider.Name(), "can make VMs on this machine")
-	for _, l := range provider.Limits() {
-		f.limit(l)
+	for _, provider := range made.all {
+		about := "provider " + provider.Name()
+		if err := provider.Ready(ctx); err != nil {
+			f.fail(about, "", "cannot make VMs on this machine: %v", err)
+			continue
+		}
+		f.ok(about, "can make VMs on this machine")
+		prefix := ""
+		if len(made.all) > 1 {
+			prefix = about + ": "
+		}
+		for _, l := range provider.Limits() {
+			f.limit(prefix, l)
+		}
 	}
 	f.kernel(os.ReadFile)
-	return provider.Close()
+	return made.close()
 }
 
-func (f *findings) limit(l vmfactory.Limit) {
-	about := "limit on " + l.Name
+func (f *findings) limit(prefix string, l vmfactory.Limit) {
+	about := prefix + "limit on " + l.Name
 	switch {
 	case l.HeldBy == "":
 		f.warn(about, l.Note, "nothing holds it here")

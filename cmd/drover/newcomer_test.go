@@ -308,9 +308,9 @@ func TestDoctorKnowsWhatIsNotForHostileCode(t *testing.T) {
 		require.Equal(t, test.levels, levels)
 	}
 	var f findings
-	f.limit(vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByWatchdog, Note: "delegate a cgroup"})
-	f.limit(vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByCgroup})
-	f.limit(vmfactory.Limit{Name: "cpu", Note: "delegate a cgroup"})
+	f.limit("", vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByWatchdog, Note: "delegate a cgroup"})
+	f.limit("", vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByCgroup})
+	f.limit("", vmfactory.Limit{Name: "cpu", Note: "delegate a cgroup"})
 	require.Equal(t, findingWarn, f[0].Level)
 	require.Contains(t, f[0].Text, "not for hostile code")
 	require.Equal(t, "delegate a cgroup", f[0].Mend)

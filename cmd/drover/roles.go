@@ -23,13 +23,13 @@ import (
 	"drover/taskrunner"
 	"drover/testrunner"
 	"drover/vmfactory"
-	"drover/vmfactory/local"
 )
 
 // role is one component, ready to run.
 type role struct {
 	service service.Service
 	pools   *service.Service // tells it of new pools; nil if it has nothing to do with pools
+	sweep   *service.Service // removes what nobody needs; nil if there is nothing
 	checks  map[string]service.Check
 	close   func() error // what it holds beside its loop; may be nil
 }
@@ -125,27 +125,19 @@ func (c cached) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 	return c.cache.Open(ctx, digest)
 }
 
-// newProvider makes the provider that the settings name.
-func newProvider(cfg *config.Config, embedded bool) (vmfactory.Provider, error) {
-	if cfg.Provider != "local" {
-		return nil, core.Errorf(core.CodeInvalid, cfg.Provider, "there is no provider %q in this program: use local", cfg.Provider)
-	}
-	return local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup})
-}
-
 func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
 	cfg := s.herd.cfg
-	provider, err := newProvider(cfg, s.embedded)
+	made, err := newProviders(cfg, s.herd, s.embedded)
 	if err != nil {
 		return nil, role{}, err
 	}
 	reg, err := registration(cfg, core.RoleVMFactory, 0)
 	if err != nil {
-		return nil, role{}, errors.Join(err, provider.Close())
+		return nil, role{}, errors.Join(err, made.close())
 	}
 	pools, err := s.herd.pools(ctx)
 	if err != nil {
-		return nil, role{}, errors.Join(err, provider.Close())
+		return nil, role{}, errors.Join(err, made.close())
 	}
 	conf := vmfactory.Config{
 		Registration: reg, Pools: pools, RunDir: cfg.Run, MaxVMs: cfg.MaxVMs, Poll: cfg.Poll, CheckEvery: cfg.CheckEvery,
@@ -156,21 +148,21 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 		adjust(&conf)
 	}
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.herd.redis, Providers: []vmfactory.Provider{provider}, Log: s.log,
+		VMs: s.herd.redis, Owners: s.herd.redis, Providers: made.all, Log: s.log,
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())
 	}
 	if err != nil {
-		return nil, role{}, errors.Join(err, provider.Close())
+		return nil, role{}, errors.Join(err, made.close())
 	}
 	checks := s.herd.checks()
-	checks["provider"] = provider.Ready
+	checks["provider"] = made.ready
 	watch := s.herd.newPools("vmfactory", pools, s.log, func(pools []string) error {
 		f.Serve(pools)
 		return nil
 	})
-	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, pools: &watch, checks: checks, close: provider.Close}, nil
+	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, pools: &watch, checks: checks, close: made.close, sweep: made.sweep(s.log)}, nil
 }
 
 func newTaskrunner(s surroundings) (role, error) {
@@ -220,10 +212,13 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 
 // services are a role's loops.
 func (r role) services() []service.Service {
-	if r.pools == nil {
-		return []service.Service{r.service}
+	all := []service.Service{r.service}
+	for _, more := range []*service.Service{r.pools, r.sweep} {
+		if more != nil {
+			all = append(all, *more)
+		}
 	}
-	return []service.Service{r.service, *r.pools}
+	return all
 }
 
 // checks are what every component's /healthz asks.

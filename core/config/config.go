@@ -48,7 +48,8 @@ type Config struct {
 
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 
-	Provider       string        `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs"`
+	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`
+	Guest          string        `koanf:"guest" shown:"drover-guest beside drover" for:"vmfactory" usage:"the program that VMs of provider lxc start"`
 	Cgroup         string        `koanf:"cgroup" shown:"one is found" for:"vmfactory" usage:"cgroup of version 2 to make VMs' cgroups in, such as /drover.slice; off to use none"`
 	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`
 	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
@@ -87,7 +88,7 @@ func (c *Config) File() string { return c.file }
 // settings say of where data, Redis, store and blobs are.
 func (c *Config) In(dir string) *Config {
 	in := *c
-	in.sources, in.Pools = maps.Clone(c.sources), slices.Clone(c.Pools)
+	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
 	for _, name := range []string{"data", "run", "redis", "redis_password_file", "store", "blobs"} {
 		delete(in.sources, name)
 	}

@@ -85,15 +85,19 @@ func (c *Config) checkNames() error {
 	}
 	check("namespace", "namespace", namespace)
 	check("host", "host", c.Host)
-	check("provider", "provider", c.Provider)
-	for i, pool := range c.Pools {
-		check("pools", "pool", pool)
-		if slices.Contains(c.Pools[:i], pool) {
-			problems = append(problems, c.problem("pools", "%s is named twice", pool))
+	for _, list := range []struct {
+		setting, what string
+		names         []string
+	}{{"provider", "provider", c.Provider}, {"pools", "pool", c.Pools}} {
+		for i, name := range list.names {
+			check(list.setting, list.what, name)
+			if slices.Contains(list.names[:i], name) {
+				problems = append(problems, c.problem(list.setting, "%s is named twice", name))
+			}
 		}
-	}
-	if len(c.Pools) == 0 {
-		problems = append(problems, c.problem("pools", "it names no pool"))
+		if len(list.names) == 0 {
+			problems = append(problems, c.problem(list.setting, "it names no %s", list.what))
+		}
 	}
 	return errors.Join(problems...)
 }

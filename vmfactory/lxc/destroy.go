@@ -18,6 +18,9 @@ func (p *Provider) Destroy(ctx context.Context, id string) error {
 	if err := core.CheckName("VM", id); err != nil {
 		return err
 	}
+	if p.traces.Foreign(id) {
+		return nil // not there
+	}
 	if err := p.end(ctx, id); err != nil {
 		return core.Wrap(err, core.CodeUnavailable, id, "VM %s cannot be destroyed", id)
 	}

@@ -261,7 +261,10 @@ func TestImageStaysClosed(t *testing.T) {
 	require.NoError(t, err, out)
 	require.Equal(t, "0\ncan\n", out, "the root of the container may mount")
 	for _, try := range [][]string{
-		{"mount", "-o", "remount,rw,bind", "/"}, {"mount", "-o", "remount,rw", "/"}, {"umount", "/"}, {"touch", "/etc/x"},
+		{"mount", "-o", "remount,rw,bind", "/"},
+		{"mount", "-o", "remount,rw", "/"},
+		{"umount", "/"},
+		{"touch", "/etc/x"},
 		{"sh", "-c", "mount --bind / /mnt && mount -o remount,rw,bind /mnt && touch /mnt/etc/x"},
 		{"chmod", "666", "/etc/passwd"},
 	} {

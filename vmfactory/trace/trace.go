@@ -85,7 +85,15 @@ func (s Set) Read(id string) (Record, error) {
 	return r, nil
 }
 
-// Found lists the VMs that have a folder, readable or not.
+// Foreign reports whether a folder is of another provider's VM.
+func (s Set) Foreign(id string) bool {
+	var r Record
+	err := ReadJSON(filepath.Join(s.Path(id), RecordFile), &r)
+	return err == nil && r.Provider != s.Provider
+}
+
+// Found lists the VMs that have a folder, readable or not, but for those of other
+// providers.
 func (s Set) Found() ([]string, error) {
 	entries, err := os.ReadDir(s.Run)
 	if err != nil {
@@ -96,7 +104,7 @@ func (s Set) Found() ([]string, error) {
 		if !e.IsDir() || !core.ValidName(e.Name()) {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(s.Run, e.Name(), RecordFile)); err == nil {
+		if _, err := os.Lstat(filepath.Join(s.Run, e.Name(), RecordFile)); err == nil && !s.Foreign(e.Name()) {
 			ids = append(ids, e.Name())
 		}
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/config"
+	"drover/core/service"
+	"drover/vmfactory"
+	"drover/vmfactory/images"
+	"drover/vmfactory/local"
+	"drover/vmfactory/lxc"
+)
+
+// providers are what makes this host's VMs.
+type providers struct {
+	all    []vmfactory.Provider
+	images *images.Store // nil without a herd, or without a provider that has images
+	lxc    *lxc.Provider // nil if it is not set up
+	throw  bool          // images go with this process
+}
+
+// newProviders makes the providers that the settings name. Without a herd, h nil,
+// they can find and destroy VMs, and make none that need an image.
+func newProviders(cfg *config.Config, h *herd, embedded bool) (p *providers, err error) {
+	p = &providers{throw: embedded}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	for _, name := range cfg.Provider {
+		switch name {
+		case local.Name:
+			one, err := local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup})
+			if err != nil {
+				return p, err
+			}
+			p.all = append(p.all, one)
+		case lxc.Name:
+			if err := p.addLXC(cfg, h, embedded); err != nil {
+				return p, err
+			}
+		default:
+			return p, core.Errorf(core.CodeInvalid, name, "there is no provider %q in this program: use %s or %s", name, local.Name, lxc.Name)
+		}
+	}
+	return p, nil
+}
+
+func (p *providers) addLXC(cfg *config.Config, h *herd, embedded bool) (err error) {
+	var from lxc.Images = noImages{}
+	if h != nil {
+		if p.images, err = images.Open(images.Config{Dir: filepath.Join(cfg.Data, "images"), Images: h.store, Blobs: h.blobs}); err != nil {
+			return err
+		}
+		from = hostImages{p.images}
+	}
+	p.lxc, err = lxc.New(lxc.Config{Run: cfg.Run, TieToProcess: embedded, Images: from, Guest: cfg.Guest})
+	if err == nil {
+		p.all = append(p.all, p.lxc)
+	}
+	return err
+}
+
+// hostImages are the images of this host as provider lxc asks for them.
+type hostImages struct{ *images.Store }
+
+// Rootfs implements lxc.Images.
+func (h hostImages) Rootfs(ctx context.Context, ref string) (digest, path string, err error) {
+	r, err := h.Get(ctx, ref)
+	return r.Digest, r.Path, err
+}
+
+// noImages stands in where there is no herd to ask.
+type noImages struct{}
+
+// Rootfs implements lxc.Images.
+func (noImages) Rootfs(_ context.Context, ref string) (digest, path string, err error) {
+	return "", "", core.Errorf(core.CodeUnavailable, ref, "image %s is not to be had without a herd", ref)
+}
+
+// ready asks all of them.
+func (p *providers) ready(ctx context.Context) error {
+	var all error
+	for _, one := range p.all {
+		all = errors.Join(all, one.Ready(ctx))
+	}
+	return all
+}
+
+// close ends what they hold. VMs stay, unless they are tied to this process.
+func (p *providers) close() error {
+	var all error
+	for _, one := range p.all {
+		all = errors.Join(all, one.Close())
+	}
+	if p.images == nil {
+		return all
+	}
+	if p.throw {
+		_, err := p.images.Sweep(nil, 0)
+		all = errors.Join(all, err)
+	}
+	return errors.Join(all, p.images.Close())
+}
+
+// How often images are looked through that no VM has, and how long they are kept.
+const (
+	sweepImages = 10 * time.Minute
+	keepImages  = time.Hour
+)
+
+// sweep removes images of this host that nothing has used for a while; nil if
+// there are none.
+func (p *providers) sweep(log logrus.FieldLogger) *service.Service {
+	if p.images == nil {
+		return nil
+	}
+	return &service.Service{Name: "images", Run: func(ctx context.Context) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(sweepImages):
+			}
+			gone, err := p.images.Sweep(func(digest string) bool {
+				used, err := p.lxc.Uses(digest)
+				return used || err != nil
+			}, keepImages)
+			if err != nil {
+				log.WithError(err).Warn("images that nothing uses cannot be removed")
+			}
+			if len(gone) > 0 {
+				log.WithField("images", gone).Info("removed images that nothing uses from this host; they are fetched again when they are needed")
+			}
+		}
+	}}
+}
