@@ -29,14 +29,9 @@ import (
 // Suite is the Debian that images are built of.
 const Suite = "bookworm"
 
-// Packages for the languages that tests and examples use.
-var (
-	C      = []string{"gcc", "libc6-dev"}
-	CPP    = []string{"g++"}
-	Python = []string{"python3-minimal"}
-	Java   = []string{"default-jdk-headless"}
-	Go     = []string{"golang-go"}
-)
+// Languages are the packages to compile and run C, C++, Go, Python and, as every
+// Debian can, shell.
+var Languages = []string{"g++", "golang-go", "python3-minimal"}
 
 // buildTimeout bounds a build, and the wait for another test's.
 const buildTimeout = 15 * time.Minute

@@ -97,11 +97,16 @@ func squeezed(t *testing.T, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
+	return written(t, compressed(t, content))
+}
+
+func compressed(t *testing.T, content []byte) []byte {
+	t.Helper()
 	var to bytes.Buffer
 	w := gzip.NewWriter(&to)
-	_, err = w.Write(content)
+	_, err := w.Write(content)
 	require.NoError(t, errors.Join(err, w.Close()))
-	return written(t, to.Bytes())
+	return to.Bytes()
 }
 
 func written(t *testing.T, content []byte) string {
@@ -215,6 +220,9 @@ func TestOpenRefuses(t *testing.T) {
 		dir := change(layoutOf(t, good), func(_ string, content []byte) []byte {
 			if is(content) {
 				seen++
+				if kind == "layer" { // a good one, but not this one
+					return compressed(t, archive(t, "opt/", "opt/evil=1"))
+				}
 				return append(content, ' ')
 			}
 			return content
