@@ -80,7 +80,7 @@ func seekable(in io.ReadCloser) (io.ReaderAt, int64, error) {
 func (j *job) grade() (core.Result, error) {
 	s := j.suite
 	if s.fault != nil {
-		return j.failed(core.BlameHarness, notYours+s.fault.Error()+"."), nil
+		return core.Result{}, &ended{core.BlameHarness, notYours + s.fault.Error() + "."}
 	}
 	if limit := s.plan.Timeout; limit > 0 && limit < j.limits.Timeout {
 		j.limits.Timeout = limit
@@ -295,6 +295,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	}
 	o.Ran, o.Usage = run.unstarted == nil, run.usage()
 	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	o.Signal = run.exit.Signal != ""
 	if s.late {
 		o.Verdict, o.Why = cases.TimeLimit, timeIsUp
 	}

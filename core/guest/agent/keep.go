@@ -157,11 +157,11 @@ func (k *keeping) one(at string, info fs.FileInfo) error {
 	if err := wire.CheckName(at); err != nil {
 		return err
 	}
-	switch info.Mode().Type() {
-	case fs.ModeDir:
+	switch mode := info.Mode(); {
+	case mode.IsDir():
 		e.Kind = wire.EntryDir
 		return k.head(e, info.ModTime())
-	case fs.ModeSymlink:
+	case mode.Type() == fs.ModeSymlink:
 		to, err := k.root.Readlink(at)
 		if err != nil {
 			return err
@@ -172,7 +172,7 @@ func (k *keeping) one(at string, info fs.FileInfo) error {
 		}
 		_, err = k.out.WriteString(to)
 		return err
-	case 0:
+	case mode.IsRegular():
 		e.Kind, e.Size = wire.EntryFile, info.Size()
 		return k.file(e, info)
 	}
@@ -200,7 +200,7 @@ func (k *keeping) file(e wire.Entry, info fs.FileInfo) error {
 // head writes an entry's head: what travels, and the time of its last change.
 func (k *keeping) head(e wire.Entry, changed time.Time) error {
 	b := wire.AppendEntry(nil, e)
-	b = binary.BigEndian.AppendUint64(b, uint64(changed.UnixNano())) //nolint:gosec // its bits
+	b = binary.BigEndian.AppendUint64(b, uint64(changed.UnixNano()))
 	if k.left -= int64(len(b)) + e.Size; k.left < 0 {
 		return core.Errorf(core.CodeLimit, "", "%s holds more than can be kept", k.name)
 	}

@@ -261,7 +261,7 @@ func (a *Agent) forgetAsJob() error {
 			if len(fields) < 2 || number(fields[1]) < 0 {
 				continue // the title
 			}
-			id := uintptr(number(fields[1]))
+			id := uintptr(number(fields[1])) //nolint:gosec // not negative
 			second, third := uintptr(ipcRemove), uintptr(0)
 			if control == syscall.SYS_SEMCTL { // semctl has a number of the semaphore first
 				second, third = 0, ipcRemove
