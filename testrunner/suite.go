@@ -234,7 +234,7 @@ func (j *job) build(files []string, commands []cases.Command, limits cases.Limit
 			}
 			return nil
 		}); err != nil {
-			return nil, err
+			return nil, j.refused(core.BlameHarness, err)
 		}
 	}
 	for _, c := range commands {
@@ -274,15 +274,20 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		return err
 	}
 	if len(t.Files) > 0 {
-		if err := j.lay(func(w *tar.Writer) error {
+		err := j.lay(func(w *tar.Writer) error {
 			for _, f := range t.Files {
 				if err := s.add(w, f.At, f.Content); err != nil {
 					return err
 				}
 			}
 			return nil
-		}); err != nil {
-			return err
+		})
+		if core.Is(err, core.CodeLimit) {
+			o.Verdict, o.Why = cases.RuntimeError, "there is no room for the test's files beside what was built"
+			return nil
+		}
+		if err != nil {
+			return j.refused(core.BlameHarness, err)
 		}
 	}
 	input, _, err := t.Input.Open(s.archive)
@@ -358,7 +363,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		}
 		return s.add(w, cases.CheckAnswer, answer)
 	}); err != nil {
-		return err
+		return j.refused(core.BlameHarness, err)
 	}
 	c := s.plan.Checker
 	done, err := j.one(c.Command(), j.w.Spec.Env, c.Limits, strings.NewReader(run.stdout.String()))
@@ -397,7 +402,7 @@ func (j *job) lay(write func(*tar.Writer) error) error {
 	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {
 		return fault
 	}
-	return j.refused(core.BlameHarness, err)
+	return err
 }
 
 // add writes one file of the harness into an archive.
