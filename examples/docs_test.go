@@ -60,3 +60,28 @@ func TestExampleOfTheGuide(t *testing.T) {
 		})
 	}
 }
+
+// The cases.yaml of the guide, as its readers will copy it: all of them can be read.
+func TestCasesOfTheGuide(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/harness.md")
+	require.NoError(t, err)
+	blocks := strings.Split(string(guide), "```yaml\n")[1:]
+	require.Len(t, blocks, 2)
+	for _, rest := range blocks {
+		text, _, ok := strings.Cut(rest, "```")
+		require.True(t, ok)
+		folder := t.TempDir()
+		for name, content := range map[string]string{
+			"cases.yaml": text, "large/1.in": "1 1000000000\n", "large/1.out": "1000000001\n", "check.c": "int main(void) { return 0; }\n", "1.in": "3 2 1\n",
+		} {
+			at := filepath.Join(folder, name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o700))
+			require.NoError(t, os.WriteFile(at, []byte(content), 0o600))
+		}
+		pack, err := harness.Pack(folder)
+		require.NoError(t, err)
+		require.NotNil(t, pack.Cases)
+		assert.NotEmpty(t, pack.Cases.Tests())
+	}
+}

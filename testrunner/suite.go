@@ -80,7 +80,7 @@ func seekable(in io.ReadCloser) (io.ReaderAt, int64, error) {
 func (j *job) grade() (core.Result, error) {
 	s := j.suite
 	if s.fault != nil {
-		return j.failed(core.BlameHarness, notYours+s.fault.Error()+"."), nil
+		return core.Result{}, &ended{core.BlameHarness, notYours + s.fault.Error() + "."}
 	}
 	if limit := s.plan.Timeout; limit > 0 && limit < j.limits.Timeout {
 		j.limits.Timeout = limit
@@ -234,7 +234,7 @@ func (j *job) build(files []string, commands []cases.Command, limits cases.Limit
 			}
 			return nil
 		}); err != nil {
-			return nil, err
+			return nil, j.refused(core.BlameHarness, err)
 		}
 	}
 	for _, c := range commands {
@@ -274,15 +274,20 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		return err
 	}
 	if len(t.Files) > 0 {
-		if err := j.lay(func(w *tar.Writer) error {
+		err := j.lay(func(w *tar.Writer) error {
 			for _, f := range t.Files {
 				if err := s.add(w, f.At, f.Content); err != nil {
 					return err
 				}
 			}
 			return nil
-		}); err != nil {
-			return err
+		})
+		if core.Is(err, core.CodeLimit) {
+			o.Verdict, o.Why = cases.RuntimeError, "there is no room for the test's files beside what was built"
+			return nil
+		}
+		if err != nil {
+			return j.refused(core.BlameHarness, err)
 		}
 	}
 	input, _, err := t.Input.Open(s.archive)
@@ -295,6 +300,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	}
 	o.Ran, o.Usage = run.unstarted == nil, run.usage()
 	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	o.Signal = run.exit.Signal != ""
 	if s.late {
 		o.Verdict, o.Why = cases.TimeLimit, timeIsUp
 	}
@@ -357,7 +363,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		}
 		return s.add(w, cases.CheckAnswer, answer)
 	}); err != nil {
-		return err
+		return j.refused(core.BlameHarness, err)
 	}
 	c := s.plan.Checker
 	done, err := j.one(c.Command(), j.w.Spec.Env, c.Limits, strings.NewReader(run.stdout.String()))
@@ -396,7 +402,7 @@ func (j *job) lay(write func(*tar.Writer) error) error {
 	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {
 		return fault
 	}
-	return j.refused(core.BlameHarness, err)
+	return err
 }
 
 // add writes one file of the harness into an archive.

@@ -51,7 +51,7 @@ type checked struct {
 
 func checkHarness(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return core.Errorf(core.CodeInvalid, "", "one folder, please, behind the flags: drover harness check [flags] DIR")
+		return core.Errorf(core.CodeInvalid, "", "which folder? drover harness check [flags] DIR")
 	}
 	dir := c.Args().First()
 	pack, err := harness.Pack(dir)

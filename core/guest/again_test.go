@@ -54,7 +54,7 @@ func TestResetPutsBackWhatWasKept(t *testing.T) {
 		v, _ := again(t, kind)
 		require.NoError(t, v.client.Stage(ctx, "work", packed(t, map[string]string{"a.c": "source", "sub/b": "b"})))
 		exit, o := v.sh(t, `mkdir -p out/deep && printf '#!/bin/sh\necho built' >out/prog && chmod 755 out/prog && ln -s out/prog run
-			touch -d @1000000000 out/prog && mkfifo pipe && : >out/deep/empty && chmod 0 out/deep/empty out/deep`, nil)
+			touch -d @1000000000 out/prog && mkfifo pipe && : >out/deep/empty && chmod 0 out/deep/empty out/deep; chmod 0 .. 2>/dev/null; :`, nil)
 		require.Zero(t, exit.Code, "%s", o.err)
 		require.NoError(t, v.client.Keep(ctx, "built"))
 		const show = `find . | LC_ALL=C sort; ./run; stat -c %Y out/prog; cat a.c sub/b`
@@ -82,7 +82,7 @@ func TestResetLeavesNoTrace(t *testing.T) {
 			"files":            `echo x >%[1]s/f; echo x >%[2]s/work/f; echo x >%[2]s/f; echo x >%[2]s/.hidden`,
 			"closed folders":   `mkdir -p %[1]s/a/b/c/d; echo x >%[1]s/a/b/c/d/f; chmod 0 %[1]s/a/b/c/d %[1]s/a/b/c %[1]s/a/b %[1]s/a`,
 			"thousands":        `cd %[1]s; i=0; while [ $i -lt 3000 ]; do : >f$i; i=$((i+1)); done`,
-			"deep":             `cd %[1]s; p=$(printf 'd/%%.0s' $(seq 1900)); for n in 1 2; do mkdir -p $n/$p && cd -P $n/$p && mkdir -p $p && : >$p/f; cd %[1]s; done`,
+			"deep":             `cd %[1]s; p=$(printf 'd/%%.0s' $(seq 1900)); for n in 1; do mkdir -p $n/$p && cd -P $n/$p && mkdir -p $p && : >$p/f; cd %[1]s; done`,
 			"names of the end": `cd %[1]s; mkdir -p .swept-1/x .swept-2/y/z a/b/c a/b/d; echo x >.swept-3; ln -s / .swept-4; ln -s /etc a/b/c/l`,
 			"links":            `cd %[1]s; ln -s / root; ln -s . self; echo x >one; ln one two; mkdir d; ln -s ../../.. d/up`,
 			"odd names":        "cd %[1]s; : >'a\nb'; mkdir -- '-rf' 'ÿ'; : >-rf/x",
@@ -178,7 +178,14 @@ func TestKeepAndResetRefuse(t *testing.T) {
 	exit, _ = w.sh(t, `rm -f f*; i=0; while [ $i -lt 40 ]; do mkdir d; cd d; i=$((i+1)); done`, nil)
 	require.Zero(t, exit.Code)
 	require.Equal(t, core.CodeLimit, core.CodeOf(w.client.Keep(ctx, "deep")))
-	exit, o := w.sh(t, `rm -rf d; echo alive`, nil)
+	exit, _ = w.sh(t, `rm -rf d; head -c 40000000 /dev/zero >large`, nil)
+	require.Zero(t, exit.Code)
+	require.Equal(t, core.CodeLimit, core.CodeOf(w.client.Keep(ctx, "large")), "more than half of the disk")
+	exit, _ = w.sh(t, `head -c 20000000 /dev/zero >large`, nil)
+	require.Zero(t, exit.Code)
+	require.NoError(t, w.client.Keep(ctx, "half"))
+	require.Equal(t, core.CodeLimit, core.CodeOf(w.client.Keep(ctx, "other")), "together they are more than half")
+	exit, o := w.sh(t, `rm -f large; echo alive`, nil)
 	require.Zero(t, exit.Code)
 	require.Equal(t, "alive\n", string(o.out))
 }

@@ -22,13 +22,15 @@ import (
 // either, which it cannot look into, even where they have one uid.
 type state struct {
 	file *os.File
+	size int64 // bytes that it takes when it is put back
 }
 
 // entryLink is a kind of entry that only a kept state has; it never travels.
 const entryLink wire.EntryKind = 'L'
 
 // keep remembers what work holds. The runs before it left nothing alive, so
-// nothing changes meanwhile.
+// nothing changes meanwhile. All states together have half of the disk, so that
+// there is always room to put one of them back.
 func (a *Agent) keep(owner, name string) error {
 	if err := a.begin(owner, nil); err != nil {
 		return err
@@ -42,12 +44,16 @@ func (a *Agent) keep(owner, name string) error {
 	case len(a.kept) == wire.MaxKept:
 		return core.Errorf(core.CodeLimit, a.cfg.VM, "a VM keeps %d states", wire.MaxKept)
 	}
+	p := a.places[wire.Work]
 	file, err := a.nameless()
 	if err != nil {
-		return core.Wrap(err, core.CodeBadVM, a.cfg.VM, "make a file to keep %q in", name)
+		return p.refusal(err)
 	}
-	p := a.places[wire.Work]
-	k := &keeping{place: p, out: bufio.NewWriterSize(file, wire.MaxFrame), left: min(p.limit, fileLimit())}
+	room := p.limit / 2
+	for _, s := range a.kept {
+		room -= s.size
+	}
+	k := &keeping{place: p, out: bufio.NewWriterSize(file, wire.MaxFrame), left: min(room, fileLimit())}
 	err = k.pack()
 	if err == nil {
 		err = k.out.Flush()
@@ -56,12 +62,15 @@ func (a *Agent) keep(owner, name string) error {
 		_ = file.Close() // the first error counts
 		return p.refusal(err)
 	}
-	a.kept[name] = &state{file: file}
+	a.kept[name] = &state{file: file, size: k.size}
 	return nil
 }
 
 // nameless opens a file of Home's file system that nobody else can open.
 func (a *Agent) nameless() (*os.File, error) {
+	if err := chmodOf(a.cfg.Home, homeMode); err != nil { // user code may have closed it
+		return nil, err
+	}
 	home, err := os.OpenRoot(a.cfg.Home)
 	if err != nil {
 		return nil, err
@@ -96,6 +105,7 @@ type keeping struct {
 	*place
 	out     *bufio.Writer
 	left    int64 // bytes that may still be kept
+	size    int64 // bytes that are, as a file system counts them
 	entries int
 }
 
@@ -157,11 +167,11 @@ func (k *keeping) one(at string, info fs.FileInfo) error {
 	if err := wire.CheckName(at); err != nil {
 		return err
 	}
-	switch info.Mode().Type() {
-	case fs.ModeDir:
+	switch mode := info.Mode(); {
+	case mode.IsDir():
 		e.Kind = wire.EntryDir
 		return k.head(e, info.ModTime())
-	case fs.ModeSymlink:
+	case mode.Type() == fs.ModeSymlink:
 		to, err := k.root.Readlink(at)
 		if err != nil {
 			return err
@@ -172,7 +182,7 @@ func (k *keeping) one(at string, info fs.FileInfo) error {
 		}
 		_, err = k.out.WriteString(to)
 		return err
-	case 0:
+	case mode.IsRegular():
 		e.Kind, e.Size = wire.EntryFile, info.Size()
 		return k.file(e, info)
 	}
@@ -200,8 +210,11 @@ func (k *keeping) file(e wire.Entry, info fs.FileInfo) error {
 // head writes an entry's head: what travels, and the time of its last change.
 func (k *keeping) head(e wire.Entry, changed time.Time) error {
 	b := wire.AppendEntry(nil, e)
-	b = binary.BigEndian.AppendUint64(b, uint64(changed.UnixNano())) //nolint:gosec // its bits
-	if k.left -= int64(len(b)) + e.Size; k.left < 0 {
+	b = binary.BigEndian.AppendUint64(b, uint64(changed.UnixNano()))
+	const page = 4 << 10
+	pages := (e.Size + 2*page - 1) / page * page // and one for the entry itself
+	k.size += pages
+	if k.left -= max(pages, int64(len(b))+e.Size); k.left < 0 {
 		return core.Errorf(core.CodeLimit, "", "%s holds more than can be kept", k.name)
 	}
 	_, err := k.out.Write(b)

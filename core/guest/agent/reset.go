@@ -45,9 +45,15 @@ func (a *Agent) reset(owner, name string) error {
 	return nil
 }
 
+// Modes of the places that all of a VM use.
+const (
+	homeMode    = 0o755
+	scratchMode = 0o1777
+)
+
 func (a *Agent) wipe() error {
 	for _, dir := range a.cfg.Scratch {
-		if err := a.empty(dir, 0o1777); err != nil {
+		if err := a.empty(dir, scratchMode); err != nil {
 			return err
 		}
 	}
@@ -55,7 +61,7 @@ func (a *Agent) wipe() error {
 		p.close()
 	}
 	a.places = nil
-	if err := a.empty(a.cfg.Home, 0o755); err != nil {
+	if err := a.empty(a.cfg.Home, homeMode); err != nil {
 		return err
 	}
 	if err := a.forgetSysV(); err != nil {
@@ -261,7 +267,7 @@ func (a *Agent) forgetAsJob() error {
 			if len(fields) < 2 || number(fields[1]) < 0 {
 				continue // the title
 			}
-			id := uintptr(number(fields[1]))
+			id := uintptr(number(fields[1])) //nolint:gosec // not negative
 			second, third := uintptr(ipcRemove), uintptr(0)
 			if control == syscall.SYS_SEMCTL { // semctl has a number of the semaphore first
 				second, third = 0, ipcRemove

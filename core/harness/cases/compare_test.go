@@ -74,11 +74,21 @@ func TestJudge(t *testing.T) {
 		share   float64
 		fault   bool
 	}{
-		{0, "", cases.Accepted, 1, false}, {42, "", cases.Accepted, 1, false},
-		{1, "no", cases.WrongAnswer, 0, false}, {2, "", cases.WrongAnswer, 0, false}, {43, "", cases.WrongAnswer, 0, false},
-		{7, "0.25 of it", cases.WrongAnswer, 0.25, false}, {7, "points 0.5", cases.WrongAnswer, 0.5, false}, {7, "1", cases.Accepted, 1, false},
-		{7, "", "", 0, true}, {7, "2", "", 0, true}, {7, "-1", "", 0, true}, {7, "NaN", "", 0, true},
-		{3, "", "", 0, true}, {127, "", "", 0, true}, {139, "", "", 0, true},
+		{0, "", cases.Accepted, 1, false},
+		{42, "", cases.Accepted, 1, false},
+		{1, "no", cases.WrongAnswer, 0, false},
+		{2, "", cases.WrongAnswer, 0, false},
+		{43, "", cases.WrongAnswer, 0, false},
+		{7, "0.25 of it", cases.WrongAnswer, 0.25, false},
+		{7, "points 0.5", cases.WrongAnswer, 0.5, false},
+		{7, "1", cases.Accepted, 1, false},
+		{7, "", "", 0, true},
+		{7, "2", "", 0, true},
+		{7, "-1", "", 0, true},
+		{7, "NaN", "", 0, true},
+		{3, "", "", 0, true},
+		{127, "", "", 0, true},
+		{139, "", "", 0, true},
 	} {
 		var c cases.Checker
 		var o cases.Outcome

@@ -26,6 +26,7 @@ const (
 type Outcome struct {
 	Verdict string
 	Why     string  // a few words about it, which give nothing away
+	Signal  bool    // why names the signal that ended it
 	Note    string  // what the checker says
 	Share   float64 // of the points, from 0 to 1
 	Usage   core.Usage
@@ -147,7 +148,8 @@ func (o *Outcome) message(t *Test, lost, room bool) string {
 		return ""
 	}
 	var b strings.Builder
-	if t.Hidden && o.Verdict == WrongAnswer {
+	// An exit code is a byte of the program's choice.
+	if t.Hidden && (o.Verdict == WrongAnswer || o.Verdict == RuntimeError && !o.Signal) {
 		b.WriteString(o.Verdict)
 	} else {
 		b.WriteString(o.first())
