@@ -23,6 +23,7 @@ import (
 	"drover/taskrunner"
 	"drover/testrunner"
 	"drover/vmfactory"
+	"drover/vmfactory/selftest"
 )
 
 // role is one component, ready to run.
@@ -125,6 +126,15 @@ func (c cached) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 	return c.cache.Open(ctx, digest)
 }
 
+// selfTest is what this host proves itself by, nil for nothing. A herd that lives
+// for one command runs what its user could run without it.
+func selfTest(s surroundings) vmfactory.Trial {
+	if s.embedded || s.herd.cfg.SelfTest == config.SelfTestOff {
+		return nil
+	}
+	return selftest.Memory{Run: s.herd.cfg.Run, Version: version}.Trial
+}
+
 func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
 	cfg := s.herd.cfg
 	made, err := newProviders(cfg, s.herd, s.embedded)
@@ -147,8 +157,9 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	if adjust != nil {
 		adjust(&conf)
 	}
+	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.herd.redis, Providers: made.all, Log: s.log,
+		VMs: s.herd.redis, Owners: s.herd.redis, Providers: made.all, Log: s.log, Trial: selfTest(s),
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())

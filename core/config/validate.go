@@ -99,6 +99,9 @@ func (c *Config) checkNames() error {
 			problems = append(problems, c.problem(list.setting, "it names no %s", list.what))
 		}
 	}
+	if !slices.Contains([]string{SelfTestOn, SelfTestWarn, SelfTestOff}, c.SelfTest) {
+		problems = append(problems, c.problem("self_test", "%q is none: use on, warn or off", c.SelfTest))
+	}
 	return errors.Join(problems...)
 }
 
