@@ -118,7 +118,7 @@ func (s *Store) unpack(ctx context.Context, image core.Image, from io.Reader, ro
 			return core.Wrap(err, known.Code, image.Ref(), "image %s cannot be unpacked", image.Name)
 		}
 		return err
-	case "sha256:"+hex.EncodeToString(hash.Sum(nil)) != image.Digest:
+	case scheme+hex.EncodeToString(hash.Sum(nil)) != image.Digest:
 		return core.Errorf(core.CodeUnavailable, image.Ref(), "the file of image %s is damaged: build or import it again", image.Name)
 	case sum.Entries != image.Files || sum.Bytes != image.Bytes:
 		return core.Errorf(core.CodeInvalid, image.Ref(), "image %s does not hold what the result store says of it: build or import it again", image.Name)

@@ -12,6 +12,8 @@ package images
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -115,15 +117,27 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close ends fetches and waits for them. Images stay, and stay mounted: VMs may
-// use them. Later calls return UNAVAILABLE.
+// Close ends fetches, waits for them, and takes the views away, so that no mount
+// stays. Images stay, and VMs keep their own mounts of them. Later calls return
+// UNAVAILABLE.
 func (s *Store) Close() error {
 	s.mu.Lock()
+	was := s.closed
 	s.closed = true
 	s.mu.Unlock()
+	if was {
+		return nil
+	}
 	s.cancel()
 	s.running.Wait()
-	return nil
+	digests, err := s.digests()
+	errs := []error{err}
+	for _, digest := range digests {
+		if err := unmount(s.folder(digest)); !errors.Is(err, unix.EBUSY) {
+			errs = append(errs, err)
+		}
+	}
+	return s.fault(errors.Join(errs...))
 }
 
 // Image returns the image that a ref means now, "name" or "name@sha256:…", without
@@ -216,9 +230,24 @@ func (s *Store) Has(digest string) bool {
 	return err == nil && info.IsDir()
 }
 
+// digests lists the images that are on the disk.
+func (s *Store) digests() ([]string, error) {
+	found, err := os.ReadDir(s.dir)
+	var all []string
+	for _, d := range found {
+		if digits, err := hex.DecodeString(d.Name()); err == nil && len(digits) == sha256.Size {
+			all = append(all, scheme+d.Name())
+		}
+	}
+	return all, err
+}
+
+// scheme is how digests begin.
+const scheme = "sha256:"
+
 // folder is where an image is.
 func (s *Store) folder(digest string) string {
-	return filepath.Join(s.dir, strings.TrimPrefix(digest, "sha256:"))
+	return filepath.Join(s.dir, strings.TrimPrefix(digest, scheme))
 }
 
 func errClosed() error {

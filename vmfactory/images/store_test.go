@@ -371,21 +371,25 @@ func TestOpenAfterACrash(t *testing.T) {
 	first := s.open(t, images.Config{Dir: dir})
 	r, err := first.Get(t.Context(), "debian")
 	require.NoError(t, err)
-	require.NoError(t, first.Close())
 	folder := filepath.Dir(r.Path)
+	bind := func(folder string) {
+		require.NoError(t, unix.Mount(filepath.Join(folder, "rootfs"), filepath.Join(folder, "ro"), "", unix.MS_BIND, ""))
+	}
 
 	for name, crash := range map[string]func(){
-		"nothing":           func() {},
 		"not mounted":       func() { require.NoError(t, unix.Unmount(r.Path, 0)) },
 		"mounted, writable": func() { require.NoError(t, unix.Mount("", r.Path, "", unix.MS_BIND|unix.MS_REMOUNT, "")) },
+		"mounted twice":     func() { bind(folder) },
 		"half unpacked":     func() { half(t, filepath.Join(dir, ".unpack-X")) },
 		"half removed":      func() { half(t, filepath.Join(dir, ".remove-X")) },
 		"half removed, still mounted": func() {
 			gone := filepath.Join(dir, ".remove-Y")
 			half(t, gone)
-			require.NoError(t, unix.Mount(filepath.Join(gone, "rootfs"), filepath.Join(gone, "ro"), "", unix.MS_BIND, ""))
+			bind(gone)
 		},
 	} {
+		_, err := first.Get(t.Context(), "debian")
+		require.NoError(t, err, name)
 		crash()
 		again := s.open(t, images.Config{Dir: dir})
 		got, err := again.Get(t.Context(), "debian")
@@ -397,6 +401,9 @@ func TestOpenAfterACrash(t *testing.T) {
 		require.Len(t, found, 1, name)
 		require.Equal(t, folder, filepath.Join(dir, found[0].Name()))
 		require.NoError(t, again.Close())
+		left, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
+		require.NoError(t, err)
+		require.Empty(t, left, name)
 	}
 	require.EqualValues(t, 1, s.opens.Load(), "it was never fetched again")
 	require.True(t, first.Has(made.Digest))

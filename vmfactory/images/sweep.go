@@ -2,7 +2,6 @@ package images
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,15 +16,10 @@ import (
 // and that Get has not returned for a while, and says which went. An image that
 // something uses nevertheless is left.
 func (s *Store) Sweep(used func(digest string) bool, idle time.Duration) (removed []string, err error) {
-	found, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, s.fault(err)
-	}
-	var errs []error
-	for _, d := range found {
-		digits, err := hex.DecodeString(d.Name())
-		digest := "sha256:" + d.Name()
-		if err != nil || len(digits) != 32 || used != nil && used(digest) {
+	digests, err := s.digests()
+	errs := []error{err}
+	for _, digest := range digests {
+		if used != nil && used(digest) {
 			continue
 		}
 		gone, err := s.remove(digest, idle)
