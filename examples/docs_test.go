@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/examples"
 )
 
 // block returns the first code block of a language in the author's guide.
@@ -84,4 +85,10 @@ func TestCasesOfTheGuide(t *testing.T) {
 		require.NotNil(t, pack.Cases)
 		assert.NotEmpty(t, pack.Cases.Tests())
 	}
+}
+
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, examples.Lacking([]string{"sh", "/bin/sh"}))
+	assert.Equal(t, []string{"no-such-program", "/no/such/file", "/usr"}, examples.Lacking([]string{"no-such-program", "/no/such/file", "sh", "/usr"}))
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHarnessIsChecked(t *testing.T) {
+	h := newTestHerd(t)
+	dir, submission := t.TempDir(), t.TempDir()
+	write := func(in, name, text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(filepath.Join(in, name), []byte(text), 0o600))
+	}
+	write(submission, "add.sh", "read a b; echo $((a + b))\n")
+	_, errs, code := h.run("harness", "check", dir)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "neither main")
+	_, errs, code = h.run("harness", "check")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "which folder?")
+
+	write(dir, "cases.yaml", "run: sh add.sh\ntests:\n  - {input: 1 2, ouput: 3}\n")
+	for _, args := range [][]string{{"harness", "check", dir}, {"submit", "--embedded", "--harness", dir, "--submission", submission}} {
+		_, errs, code = h.run(args...)
+		require.Equal(t, exitUsage, code, errs)
+		require.Contains(t, errs, `cases.yaml, line 3: a test has no field "ouput"`)
+	}
+
+	write(dir, "cases.yaml", "run: sh add.sh\ntests:\n  - {input: 1 2, output: 3}\n  - {input: 2 2, output: 5, points: 2}\n")
+	out, errs, code := h.run("harness", "check", dir)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "2 tests, 3 points")
+	require.Contains(t, out, "no test is hidden")
+	out, errs, code = h.run("harness", "check", dir, "--submission", submission)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "1 of 3 points")
+	require.Contains(t, out, "wrong answer: line 1 differs")
+	require.Contains(t, out, "accepted")
+}
