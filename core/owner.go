@@ -87,19 +87,19 @@ type OwnerInfo struct {
 
 // HostInfo is one host as operators see it.
 type HostInfo struct {
-	Name      string         `json:"name"`
-	State     HostState      `json:"state"`
-	Drain     bool           `json:"drain"`
-	Epoch     int64          `json:"epoch"`
-	Deadline  int64          `json:"deadline_ms"`
-	CPU       int            `json:"cpu"`
-	Memory    int64          `json:"memory_bytes"`
-	Ready     bool           `json:"ready"` // its vmfactory has reconciled with this incarnation of Redis
-	VMs       map[string]int `json:"vms"`   // state → count
-	Owners    []string       `json:"owners"`
-	Providers string         `json:"providers,omitempty"`
+	Name     string         `json:"name"`
+	State    HostState      `json:"state"`
+	Drain    bool           `json:"drain"`
+	Epoch    int64          `json:"epoch"`
+	Deadline int64          `json:"deadline_ms"`
+	CPU      int            `json:"cpu"`
+	Memory   int64          `json:"memory_bytes"`
+	Ready    bool           `json:"ready"` // its vmfactory has reconciled with this incarnation of Redis
+	VMs      map[string]int `json:"vms"`   // state → count
+	Owners   []string       `json:"owners"`
 
-	Broken map[string]string `json:"broken,omitempty"` // pool → why its VMs cannot be made there
+	Providers []ProviderNote    `json:"providers,omitempty"`
+	Broken    map[string]string `json:"broken,omitempty"` // pool → why its VMs cannot be made there
 }
 
 // Owners keeps who is alive and empties the slots of who is not.

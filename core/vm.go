@@ -58,9 +58,8 @@ type VMs interface {
 	// unknown and clean others dirty, known ones that were not found are removed,
 	// those in anybody's slot stay as they are.
 	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found) (Reconciled, error)
-	// Broken notes which pools' VMs cannot be made on the host, with the reasons, in
-	// place of what was noted before.
-	Broken(ctx context.Context, owner string, epoch int64, host string, pools map[string]string) error
+	// Note lets operators know how the host fares, in place of what was noted before.
+	Note(ctx context.Context, owner string, epoch int64, host string, notes HostNotes) error
 	// WaitWork returns when the host's vmfactory has something to do, or after poll. It is a hint.
 	WaitWork(ctx context.Context, host string, poll time.Duration) error
 	// ListVMs lists a host's VMs, or all hosts' for "".

@@ -36,6 +36,7 @@ type Config struct {
 	Recover         bool // forget what Redis says of the host and rebuild it from the machine
 	ForceUnregister bool // evict another vmfactory of this host
 	DestroyOnStop   bool // leave no VM behind, for an embedded herd
+	SelfTestWarns   bool // a provider that fails its self-test is used all the same
 }
 
 // Defaults returns the settings that a config may leave open.

@@ -106,8 +106,8 @@ func (v mortalVMs) Reconcile(ctx context.Context, owner string, epoch int64, hos
 	return r, err
 }
 
-func (v mortalVMs) Broken(ctx context.Context, owner string, epoch int64, host string, pools map[string]string) error {
-	return v.m.call(func() error { return v.VMs.Broken(ctx, owner, epoch, host, pools) })
+func (v mortalVMs) Note(ctx context.Context, owner string, epoch int64, host string, notes core.HostNotes) error {
+	return v.m.call(func() error { return v.VMs.Note(ctx, owner, epoch, host, notes) })
 }
 
 type mortalOwners struct {

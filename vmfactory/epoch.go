@@ -42,7 +42,7 @@ type epoch struct {
 	rest time.Time         // no calls before this, Redis being down
 	wait *backoff.ExponentialBackOff
 
-	reported map[string]string // pools that Redis knows to be broken here; nil before the first report
+	reported *core.HostNotes // what Redis knows of the host; nil before the first report
 
 	draining  bool // the host takes no new work
 	stopping  bool
@@ -185,7 +185,7 @@ func (e *epoch) heard(b core.Beat) {
 	e.draining = b.Draining
 	if !b.Ready && e.surveyed {
 		// Another incarnation of Redis: it claims nothing until it knows reality again (rule 3).
-		e.surveyed, e.full, e.nextLook = false, true, e.clock.Now()
+		e.surveyed, e.full, e.nextLook, e.reported = false, true, e.clock.Now(), nil
 	}
 	if b.Slots == len(e.jobs)+len(e.made)+len(e.gone) {
 		e.odd = 0
@@ -283,6 +283,7 @@ func (e *epoch) close(end context.CancelCauseFunc) {
 	end(nil)
 	close(e.over)
 	e.wg.Wait()
+	e.endTrials()
 }
 
 // settle empties the slots that the predecessor left.

@@ -25,6 +25,7 @@ type Parts struct {
 	Clock     clock.Clock // nil: the machine's
 	Log       logrus.FieldLogger
 	NewID     func() string // names a VM; nil: lower-case ULIDs
+	Trial     Trial         // tests a provider before its first VM; nil: nobody does
 }
 
 // Factory keeps one host's pools at their targets.
@@ -37,14 +38,16 @@ type Factory struct {
 	clock     clock.Clock
 	log       logrus.FieldLogger
 	newID     func() string
+	trial     Trial
 	metrics   *metrics
 
 	calls calls // provider calls that have not returned
 
 	// What follows belongs to the loop of the current epoch and outlives it.
-	pools map[string]*poolState // by name
-	turn  int64                 // creations begun
-	purge bool                  // --recover is still to be done
+	pools  map[string]*poolState // by name
+	turn   int64                 // creations begun
+	purge  bool                  // --recover is still to be done
+	trials trials
 
 	served atomic.Pointer[[]string] // pools whose VMs this host makes
 
@@ -60,6 +63,7 @@ func New(cfg Config, parts Parts) (*Factory, error) {
 	}
 	f := &Factory{
 		cfg: cfg, vms: parts.VMs, owners: parts.Owners, clock: parts.Clock, log: parts.Log, newID: parts.NewID,
+		trial: parts.Trial, trials: make(trials),
 		providers: make(map[string]Provider), pools: make(map[string]*poolState),
 		metrics: newMetrics(), purge: cfg.Recover,
 	}

@@ -109,7 +109,7 @@ func TestBrokenPoolsAreToldOnlyWhenTheyChange(t *testing.T) {
 		p := r.start()
 		settle(time.Minute)
 		require.Empty(t, r.herd.brokenPools())
-		r.herd.look(func(h *herd) { require.Equal(t, 1, h.calls["broken"]) })
+		r.herd.look(func(h *herd) { require.Equal(t, 1, h.calls["note"]) })
 		p.end()
 		r.whole()
 	})

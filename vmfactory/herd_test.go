@@ -29,6 +29,7 @@ type herd struct {
 	dirty    []string
 	aside    map[string]string
 	broken   map[string]string
+	notes    []core.ProviderNote
 	ready    bool
 	draining bool
 	bell     chan struct{}
@@ -340,9 +341,9 @@ func (h *herd) Retire(ctx context.Context, owner string, epoch int64, _ string, 
 	return taken, err
 }
 
-// Broken implements core.VMs.
-func (h *herd) Broken(ctx context.Context, owner string, epoch int64, _ string, pools map[string]string) error {
-	return h.do(ctx, "broken", owner, epoch, func() { h.broken = pools })
+// Note implements core.VMs.
+func (h *herd) Note(ctx context.Context, owner string, epoch int64, _ string, notes core.HostNotes) error {
+	return h.do(ctx, "note", owner, epoch, func() { h.broken, h.notes = notes.Broken, notes.Providers })
 }
 
 // Reconcile implements core.VMs.

@@ -20,6 +20,7 @@ type view struct {
 	fresh    *survey   // found, not yet told to Redis
 	touched  map[string]fate
 	absent   map[string]error // providers that are not ready
+	limits   map[string][]Limit
 }
 
 // fate is what the loop did to a VM since the look began: the look may have come
@@ -48,6 +49,11 @@ func (e *epoch) look(ctx context.Context) {
 	for vm := range e.jobs {
 		e.touch(vm, fate{inHand: true})
 	}
+	for _, t := range e.trials {
+		if t.vm != "" {
+			e.touch(t.vm, fate{inHand: true})
+		}
+	}
 	full := e.full
 	e.wg.Go(func() {
 		s, err := e.survey(ctx, full)
@@ -74,7 +80,7 @@ func (e *epoch) looked(s *survey, err error) {
 			e.log.WithField("provider", name).Info("the provider is ready again")
 		}
 	}
-	e.absent = s.absent
+	e.absent, e.limits = s.absent, s.limits
 	for vm, home := range s.homes {
 		if f, touched := e.touched[vm]; !touched || f.inHand || f.known {
 			e.homes.set(vm, home)

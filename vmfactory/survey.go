@@ -18,6 +18,7 @@ type survey struct {
 	homes  map[string]string      // VM → provider
 	sick   map[string]error       // unused VMs that failed their check
 	absent map[string]error       // providers that are not ready, or cannot list
+	limits map[string][]Limit     // what holds which limit, by provider
 }
 
 // survey looks at Redis first and at the host second: a VM on the host that Redis
@@ -46,18 +47,21 @@ func (f *Factory) survey(ctx context.Context, full bool) (*survey, error) {
 // list asks all providers at once what they have.
 func (f *Factory) list(ctx context.Context, s *survey) {
 	s.found, s.homes, s.absent = make(map[string]Instance), make(map[string]string), make(map[string]error)
+	s.limits = make(map[string][]Limit)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, name := range f.names {
 		p := f.providers[name]
 		wg.Go(func() {
 			found, err := f.instances(ctx, p)
+			limits := p.Limits()
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				s.absent[name] = err
 				return
 			}
+			s.limits[name] = limits
 			for _, inst := range found {
 				s.found[inst.ID], s.homes[inst.ID] = inst, name
 			}

@@ -2,7 +2,7 @@ package vmfactory
 
 import (
 	"context"
-	"maps"
+	"reflect"
 	"strings"
 
 	"drover/core"
@@ -25,13 +25,17 @@ func (e *epoch) create(ctx context.Context) error {
 	e.metrics.observe(loads, moves)
 	status := e.statuses(loads, moves)
 	e.board.show(status)
-	if err := e.report(ctx, status); err != nil {
-		return err
-	}
 	if !e.surveyed {
 		return nil
 	}
+	if err := e.report(ctx, status); err != nil {
+		return err
+	}
+	e.tryProviders(loads)
 	for i, m := range moves {
+		if e.failed(loads[i].Pool.Provider) != "" {
+			m.retire = loads[i].Clean // made by an earlier vmfactory
+		}
 		if err := e.retire(ctx, m); err != nil {
 			return err
 		}
@@ -47,27 +51,31 @@ func (e *epoch) create(ctx context.Context) error {
 // maxReason bounds what Redis is told of a broken pool; the log has the whole.
 const maxReason = 300
 
-// report lets operators see in Redis which pools are broken here, when that changes.
+func cut(reason string) string {
+	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
+}
+
+// report lets operators see in Redis how the host fares, when that changes.
 func (e *epoch) report(ctx context.Context, s Status) error {
-	broken := make(map[string]string)
+	notes := core.HostNotes{Broken: make(map[string]string), Providers: e.notes()}
 	for name, p := range s.Pools {
 		if p.Broken {
-			broken[name] = strings.ToValidUTF8(p.Reason[:min(len(p.Reason), maxReason)], "")
+			notes.Broken[name] = cut(p.Reason)
 		}
 	}
-	if e.reported != nil && maps.Equal(e.reported, broken) {
+	if e.reported != nil && reflect.DeepEqual(*e.reported, notes) {
 		return nil
 	}
-	if err := e.vms.Broken(ctx, e.owner(), e.n, e.host(), broken); err != nil {
+	if err := e.vms.Note(ctx, e.owner(), e.n, e.host(), notes); err != nil {
 		return err
 	}
-	e.reported = broken
+	e.reported = &notes
 	return nil
 }
 
 // most says how many creations of a pool may begin now.
 func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
-	if e.draining || e.unmakeable(l.Pool) != "" {
+	if e.draining || e.untried(l.Pool.Provider) || e.unmakeable(l.Pool) != "" {
 		return 0
 	}
 	return ps.most(e.clock.Now(), e.creating(ps.name))
@@ -81,7 +89,7 @@ func (e *epoch) unmakeable(p core.Pool) string {
 	if err := e.absent[p.Provider]; err != nil {
 		return "provider " + p.Provider + " is not ready: " + err.Error()
 	}
-	return ""
+	return e.failed(p.Provider)
 }
 
 // retire destroys clean VMs that are too many: at once where another pool's work

@@ -46,6 +46,9 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 		for _, pool := range slices.Sorted(maps.Keys(host.Broken)) {
 			f.fail(about, "mend that; its vmfactory tries again by itself, and its log says more", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
 		}
+		for _, p := range host.Providers {
+			f.selfTest(about, p)
+		}
 		switch {
 		case host.State != core.HostUp:
 			f.warn(about, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
@@ -61,6 +64,23 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 		}
 	}
 	return nil
+}
+
+// selfTest looks at what a host has proved.
+func (f *findings) selfTest(about string, p core.ProviderNote) {
+	t := p.SelfTest
+	switch {
+	case p.Missing != "" || t == nil && len(p.Limits) == 0:
+		return // its broken pools say why
+	case t == nil:
+		f.warn(about, "start its vmfactory with --self-test on", "never proved that VMs of provider %s hold what they must", p.Name)
+	case t.Verdict() == core.VerdictFail:
+		f.fail(about, "see drover host show; mend it, and its vmfactory tests again by itself", "failed the self-test of provider %s: %s", p.Name, t.Reason())
+	case t.Verdict() == core.VerdictWeak:
+		f.warn(about, "see drover host show, and run the vmfactory as root or in a delegated cgroup", "passed the self-test of provider %s, but not firmly: %s", p.Name, t.Reason())
+	default:
+		f.ok(about, "passed the self-test of provider %s", p.Name)
+	}
 }
 
 // pools looks at what waits although it need not.

@@ -18,6 +18,7 @@ func hostCommand() *cli.Command {
 		Name: "host", Usage: "look at hosts and drain them", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
 			clientCommand("list", "list hosts and what runs on them", "", nil, listHosts),
+			clientCommand("show", "show what is known of a host", "HOST", nil, showHost),
 			clientCommand("drain", "let a host take no new work", "HOST", nil, drainHost(true)),
 			clientCommand("undrain", "let a drained host take work again", "HOST", nil, drainHost(false)),
 			clientCommand("forget", "remove a host that is down for good", "HOST", nil, forgetHost),

@@ -24,6 +24,7 @@ import (
 	"drover/testrunner"
 	"drover/vmfactory"
 	"drover/vmfactory/local"
+	"drover/vmfactory/selftest"
 )
 
 // role is one component, ready to run.
@@ -133,6 +134,15 @@ func newProvider(cfg *config.Config, embedded bool) (vmfactory.Provider, error) 
 	return local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup})
 }
 
+// selfTest is what this host proves itself by, nil for nothing. A herd that lives
+// for one command runs what its user could run without it.
+func selfTest(s surroundings) vmfactory.Trial {
+	if s.embedded || s.herd.cfg.SelfTest == config.SelfTestOff {
+		return nil
+	}
+	return selftest.Memory{Run: s.herd.cfg.Run, Version: version}.Trial
+}
+
 func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
 	cfg := s.herd.cfg
 	provider, err := newProvider(cfg, s.embedded)
@@ -155,8 +165,9 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	if adjust != nil {
 		adjust(&conf)
 	}
+	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.herd.redis, Providers: []vmfactory.Provider{provider}, Log: s.log,
+		VMs: s.herd.redis, Owners: s.herd.redis, Providers: []vmfactory.Provider{provider}, Log: s.log, Trial: selfTest(s),
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())

@@ -50,6 +50,7 @@ type Config struct {
 
 	Provider       string        `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs"`
 	Cgroup         string        `koanf:"cgroup" shown:"one is found" for:"vmfactory" usage:"cgroup of version 2 to make VMs' cgroups in, such as /drover.slice; off to use none"`
+	SelfTest       string        `koanf:"self_test" default:"on" for:"vmfactory" usage:"attack a throw-away VM before this host takes work: on, warn to use the host all the same if it fails, or off"`
 	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`
 	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
 	ReconcileEvery time.Duration `koanf:"reconcile_every" default:"1m" for:"vmfactory" usage:"between comparisons of Redis with what is really on the host"`
@@ -64,6 +65,13 @@ type Config struct {
 	file    string            // the file that was read; "" if none
 	sources map[string]Source // by name in the file
 }
+
+// What a host does about its own self-test.
+const (
+	SelfTestOn   = "on"
+	SelfTestWarn = "warn"
+	SelfTestOff  = "off"
+)
 
 // Source says where a value came from: "default", "file PATH",
 // "environment DROVER_X" or "flag --x".

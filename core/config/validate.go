@@ -92,6 +92,9 @@ func (c *Config) checkNames() error {
 			problems = append(problems, c.problem("pools", "%s is named twice", pool))
 		}
 	}
+	if !slices.Contains([]string{SelfTestOn, SelfTestWarn, SelfTestOff}, c.SelfTest) {
+		problems = append(problems, c.problem("self_test", "%q is none: use on, warn or off", c.SelfTest))
+	}
 	if len(c.Pools) == 0 {
 		problems = append(problems, c.problem("pools", "it names no pool"))
 	}

@@ -39,6 +39,11 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the broken pools of host %s is not readable", h.Name)
 			}
 		}
+		if text := f["providers"]; text != "" {
+			if err := json.Unmarshal([]byte(text), &h.Providers); err != nil {
+				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the providers of host %s is not readable", h.Name)
+			}
+		}
 		for _, o := range owners {
 			if o.Host == h.Name {
 				h.Owners = append(h.Owners, o.Name)

@@ -134,18 +134,27 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2]))}, nil
 }
 
-// Broken implements core.VMs.
-func (s *Store) Broken(ctx context.Context, owner string, epoch int64, host string, pools map[string]string) error {
-	text := ""
-	if len(pools) > 0 {
-		b, err := json.Marshal(pools)
-		if err != nil {
-			return core.Wrap(err, core.CodeInternal, host, "the broken pools of host %s cannot be written down", host)
-		}
-		text = string(b)
+// Note implements core.VMs.
+func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string, notes core.HostNotes) error {
+	broken, err := noteText(notes.Broken, len(notes.Broken))
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, host, "the broken pools of host %s cannot be written down", host)
 	}
-	_, err := s.run(ctx, "vm_broken", host, owner, epoch, host, text)
+	providers, err := noteText(notes.Providers, len(notes.Providers))
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, host, "the providers of host %s cannot be written down", host)
+	}
+	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers)
 	return err
+}
+
+// noteText is JSON, or "" of nothing.
+func noteText(v any, n int) (string, error) {
+	if n == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
 }
 
 // WaitWork implements core.VMs.

@@ -214,21 +214,29 @@ func TestReconcileBounds(t *testing.T) {
 	})
 }
 
-func TestBrokenPoolsOfAHost(t *testing.T) {
+func TestNotesOfAHost(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		require.Empty(t, x.host(t, "h1").Broken)
-		for _, broken := range []map[string]string{
-			{"p1": "no \"image\" | there", "p2": "no room"},
-			{"p2": "no room"},
-			nil,
+		test := &core.SelfTest{At: 5, TookMs: 7, Of: "drover 1", Attacks: []core.SelfCheck{{Name: "network", Verdict: core.VerdictFail, Text: "it has one"}}}
+		for _, notes := range []core.HostNotes{
+			{
+				Broken:    map[string]string{"p1": "no \"image\" | there", "p2": "no room"},
+				Providers: []core.ProviderNote{{Name: "local", Limits: []core.LimitNote{{Name: "memory", HeldBy: "watchdog", Weak: true}}, SelfTest: test}},
+			},
+			{Broken: map[string]string{"p2": "no room"}, Providers: []core.ProviderNote{{Name: "local", Missing: "root"}}},
+			{Providers: []core.ProviderNote{{Name: "local"}, {Name: "lxc"}}},
+			{},
 		} {
-			require.NoError(t, x.Store.Broken(ctx, x.Factory, x.Made, "h1", broken))
-			require.Equal(t, broken, x.host(t, "h1").Broken)
+			require.NoError(t, x.Store.Note(ctx, x.Factory, x.Made, "h1", notes))
+			require.Equal(t, notes.Broken, x.host(t, "h1").Broken)
+			require.Equal(t, notes.Providers, x.host(t, "h1").Providers)
 		}
-		refused(t, x.Store.Broken(ctx, x.Factory, x.Made-1, "h1", map[string]string{"p1": "said by a zombie"}), core.CodeFenced)
+		zombies := core.HostNotes{Broken: map[string]string{"p1": "said by a zombie"}, Providers: []core.ProviderNote{{Name: "x"}}}
+		refused(t, x.Store.Note(ctx, x.Factory, x.Made-1, "h1", zombies), core.CodeFenced)
 		require.Empty(t, x.host(t, "h1").Broken)
+		require.Empty(t, x.host(t, "h1").Providers)
 	})
 }
 

@@ -79,7 +79,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 }
 
 // Limits implements vmfactory.Provider: nothing holds anything.
-func (p *Provider) Limits() []vmfactory.Limit { return nil }
+func (p *Provider) Limits() []vmfactory.Limit {
+	return []vmfactory.Limit{{Name: "memory", HeldBy: "cgroup"}}
+}
 
 // Image implements vmfactory.Provider.
 func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+// hostView is all that is known of one host.
+type hostView struct {
+	core.HostInfo
+	OwnersOf []core.OwnerInfo          `json:"owners_of"` // in place of their names alone
+	VMsOf    map[string]map[string]int `json:"vms_of"`    // pool → state → count
+}
+
+func showHost(c *cli.Context, h *herd) error {
+	name, err := oneArg(c, "host")
+	if err != nil {
+		return err
+	}
+	v, err := h.hostView(c, name)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, v)
+	}
+	return v.print(c.App.Writer)
+}
+
+func (h *herd) hostView(c *cli.Context, name string) (hostView, error) {
+	hosts, err := h.redis.ListHosts(c.Context)
+	if err != nil {
+		return hostView{}, err
+	}
+	i := slices.IndexFunc(hosts, func(one core.HostInfo) bool { return one.Name == name })
+	if i < 0 {
+		return hostView{}, aboutHost(core.Errorf(core.CodeNotFound, name, "there is no host"), name)
+	}
+	v := hostView{HostInfo: hosts[i], OwnersOf: []core.OwnerInfo{}, VMsOf: map[string]map[string]int{}}
+	owners, err := h.redis.ListOwners(c.Context)
+	if err != nil {
+		return hostView{}, err
+	}
+	for _, o := range owners {
+		if o.Host == name {
+			v.OwnersOf = append(v.OwnersOf, o)
+		}
+	}
+	vms, err := h.redis.ListVMs(c.Context, name)
+	if err != nil {
+		return hostView{}, err
+	}
+	for _, vm := range vms {
+		if v.VMsOf[vm.Pool] == nil {
+			v.VMsOf[vm.Pool] = map[string]int{}
+		}
+		v.VMsOf[vm.Pool][string(vm.State)]++
+	}
+	return v, nil
+}
+
+func (v hostView) print(w io.Writer) error {
+	rows := []table.Row{
+		{"host", v.Name},
+		{"state", hostState(v.HostInfo)},
+		{"heartbeat", lateness(v.Deadline)},
+		{"cpus", v.CPU},
+		{"memory", size(v.Memory)},
+	}
+	for _, o := range v.OwnersOf {
+		beat := lateness(o.Deadline)
+		if o.Deadline == 0 {
+			beat = "fenced"
+		}
+		rows = append(rows, table.Row{"owner", fmt.Sprintf("%s: pid %d, version %s, %d in hand, heartbeat %s", o.Name, o.PID, clean(o.Version), o.Slots, beat)})
+	}
+	for _, pool := range slices.Sorted(maps.Keys(v.VMsOf)) {
+		rows = append(rows, table.Row{"VMs of " + pool, counts(v.VMsOf[pool])})
+	}
+	if len(v.VMsOf) == 0 {
+		rows = append(rows, table.Row{"VMs", "none"})
+	}
+	for _, p := range v.Providers {
+		rows = append(rows, providerRows(p)...)
+	}
+	for _, pool := range slices.Sorted(maps.Keys(v.Broken)) {
+		rows = append(rows, table.Row{"broken pool " + pool, clean(v.Broken[pool])})
+	}
+	return printTable(w, "", table.Row{"", ""}, rows)
+}
+
+func providerRows(p core.ProviderNote) []table.Row {
+	rows := []table.Row{{"provider " + p.Name, cmp.Or(clean(p.Missing), "can make VMs")}}
+	for _, l := range p.Limits {
+		text := cmp.Or(l.HeldBy, "nothing holds it")
+		if l.Weak {
+			text += ", which can be outrun for a moment"
+		}
+		rows = append(rows, table.Row{"  " + l.Name, text + prefixed("; ", clean(l.Note))})
+	}
+	return append(rows, selfTestRows(p.SelfTest)...)
+}
+
+func selfTestRows(t *core.SelfTest) []table.Row {
+	if t == nil {
+		return []table.Row{{"self-test", "none was made"}}
+	}
+	text := fmt.Sprintf("%s, %s, took %s", t.Verdict(), time.UnixMilli(t.At).Format(time.DateTime), time.Duration(t.TookMs)*time.Millisecond)
+	rows := []table.Row{{"self-test", text + prefixed(": ", clean(t.Fault))}}
+	for _, a := range t.Attacks {
+		rows = append(rows, table.Row{"  " + a.Name, string(a.Verdict) + prefixed(": ", clean(a.Text))})
+	}
+	if t.Of != "" {
+		rows = append(rows, table.Row{"  of", strings.ReplaceAll(clean(t.Of), "; ", "\n")})
+	}
+	return rows
+}

@@ -1,0 +1,21 @@
+-- Note how the host fares, in place of what was noted before.
+-- ARGV    1 owner, 2 epoch, 3 host, 4 the broken pools with the reasons as JSON, 5 the providers as JSON; empty for none
+-- RETURN  1
+-- REFUSE  FENCED
+-- MOVES   -
+-- REPEAT  notes it again
+local owner, host = ARGV[1], ARGV[3]
+if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
+  return fail('FENCED', owner)
+end
+pass_when_full()
+local function note(field, text)
+  if text == '' then
+    redis.call('HDEL', K.host(host), field)
+  else
+    redis.call('HSET', K.host(host), field, text)
+  end
+end
+note('broken', ARGV[4])
+note('providers', ARGV[5])
+return 1

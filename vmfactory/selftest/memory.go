@@ -1,0 +1,104 @@
+package selftest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/vmfactory"
+)
+
+// Memory makes tests, and remembers in a folder what was passed: as long as
+// nothing has changed of what was tested, a restarted vmfactory need not ask again.
+type Memory struct {
+	Run     string // the host's run folder
+	Version string // of drover
+
+	run func(ctx context.Context, p vmfactory.Provider, folder string, pool core.Pool, vm string) core.SelfTest // nil: Run
+}
+
+// maxMemory bounds what is read of a test that was made before.
+const maxMemory = 64 << 10
+
+// Trial is Run, unless the same was tested and passed before. It implements
+// vmfactory.Trial.
+func (m Memory) Trial(ctx context.Context, p vmfactory.Provider, pool core.Pool, vm string) core.SelfTest {
+	of, err := m.of(ctx, p, pool)
+	if err != nil {
+		return core.SelfTest{Fault: "the self-test could not be made: " + err.Error()}
+	}
+	path := filepath.Join(m.Run, "selftest-"+p.Name()+".json")
+	if was, ok := recall(path); ok && was.Of == of && was.Verdict() != core.VerdictFail {
+		return was
+	}
+	run := m.run
+	if run == nil {
+		run = Run
+	}
+	res := run(ctx, p, m.Run, pool, vm)
+	res.Of = of
+	if res.Verdict() == core.VerdictFail {
+		err = os.Remove(path)
+	} else {
+		err = remember(path, res)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// A test that passed counts all the same: it will be made again at the next start.
+		_ = os.Remove(path)
+	}
+	return res
+}
+
+// of names what is tested: change any of it, and the test must be made again.
+func (m Memory) of(ctx context.Context, p vmfactory.Provider, pool core.Pool) (string, error) {
+	image, err := p.Image(ctx, pool)
+	if err != nil {
+		return "", err
+	}
+	var kernel unix.Utsname
+	if err := unix.Uname(&kernel); err != nil {
+		return "", err
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	held := []string{}
+	for _, l := range p.Limits() {
+		held = append(held, l.Name+" by "+l.HeldBy)
+	}
+	return strings.Join([]string{
+		"drover " + m.Version, "Linux " + unix.ByteSliceToString(kernel.Release[:]), "boot " + strings.TrimSpace(string(boot)),
+		p.Name() + " with " + image, strings.Join(held, ", "),
+	}, "; "), nil
+}
+
+func recall(path string) (core.SelfTest, bool) {
+	var was core.SelfTest
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxMemory {
+		return was, false
+	}
+	text, err := os.ReadFile(path)
+	return was, err == nil && json.Unmarshal(text, &was) == nil && len(was.Attacks) == len(attacks)
+}
+
+// remember writes a test down, whole or not at all.
+func remember(path string, res core.SelfTest) error {
+	text, err := json.Marshal(res)
+	if err != nil {
+		return err
+	}
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}

@@ -1,0 +1,120 @@
+package vmfactory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// Trial attacks a throw-away VM of a provider, made of the pool's image and named
+// vm, and says what was held. It leaves nothing. See package selftest.
+type Trial func(ctx context.Context, p Provider, pool core.Pool, vm string) core.SelfTest
+
+// trials is what this host knows of its providers' self-tests, by their names. It
+// belongs to the loop and outlives the epoch.
+type trials map[string]*trial
+
+type trial struct {
+	vm     string         // of the test under way; "" if there is none
+	result *core.SelfTest // of the last one; nil if there was none
+	next   time.Time      // after a failure: not before
+}
+
+// tryProviders starts the self-tests that are due: of each provider that a pool
+// here needs, before it makes the first VM, and again some time after a failure.
+func (e *epoch) tryProviders(loads []core.PoolLoad) {
+	if e.trial == nil || e.draining || !e.surveyed {
+		return
+	}
+	for _, l := range loads {
+		p := e.providers[l.Pool.Provider]
+		if p == nil || e.absent[l.Pool.Provider] != nil {
+			continue
+		}
+		t := e.trials[p.Name()]
+		if t == nil {
+			t = &trial{}
+			e.trials[p.Name()] = t
+		}
+		passed := t.result != nil && t.result.Verdict() != core.VerdictFail
+		if t.vm != "" || passed || e.clock.Now().Before(t.next) {
+			continue
+		}
+		e.startTrial(t, p, l.Pool)
+	}
+}
+
+func (e *epoch) startTrial(t *trial, p Provider, pool core.Pool) {
+	vm := "selftest-" + e.newID()
+	t.vm = vm
+	e.touch(vm, fate{inHand: true})
+	e.log.WithField("provider", p.Name()).Info("testing what VMs hold on this host")
+	e.wg.Go(func() {
+		res := e.trial(e.work, p, pool, vm)
+		e.post(func() { e.tried(t, p.Name(), res) })
+	})
+}
+
+// tried takes the end of a self-test.
+func (e *epoch) tried(t *trial, provider string, res core.SelfTest) {
+	e.touch(t.vm, fate{inHand: true}) // a look that is under way may have seen it
+	t.vm, t.result = "", &res
+	log := e.log.WithField("provider", provider).WithField("took_ms", res.TookMs)
+	switch res.Verdict() {
+	case core.VerdictHeld:
+		log.Info("VMs hold what they must on this host")
+	case core.VerdictWeak:
+		log.WithField("why", res.Reason()).Warn("VMs hold what they must on this host, but not firmly")
+	case core.VerdictFail:
+		t.next = e.clock.Now().Add(e.cfg.BrokenRetry)
+		log.WithField("why", res.Reason()).Error("VMs do not hold what they must on this host")
+	}
+}
+
+// endTrials forgets tests that ended with their epoch.
+func (f *Factory) endTrials() {
+	for _, t := range f.trials {
+		t.vm = ""
+	}
+}
+
+// untried reports whether the provider must first pass its test.
+func (e *epoch) untried(provider string) bool {
+	if e.trial == nil || e.cfg.SelfTestWarns {
+		return false
+	}
+	t := e.trials[provider]
+	return t == nil || t.result == nil
+}
+
+// failed says what the provider did not hold; "" if that is no reason not to use it.
+func (e *epoch) failed(provider string) string {
+	t := e.trials[provider]
+	if t == nil || t.result == nil || e.cfg.SelfTestWarns || t.result.Verdict() != core.VerdictFail {
+		return ""
+	}
+	return "provider " + provider + " failed its self-test on this host, which is not used: " + t.result.Reason()
+}
+
+// notes is what operators are to know of the providers.
+func (e *epoch) notes() []core.ProviderNote {
+	var all []core.ProviderNote
+	for _, name := range slices.Sorted(slices.Values(e.names)) {
+		note := core.ProviderNote{Name: name}
+		if err := e.absent[name]; err != nil {
+			note.Missing = cut(err.Error())
+		}
+		for _, l := range e.limits[name] {
+			note.Limits = append(note.Limits, core.LimitNote{Name: l.Name, HeldBy: l.HeldBy, Note: cut(l.Note), Weak: l.Weak})
+		}
+		if t := e.trials[name]; t != nil && t.result != nil {
+			res := *t.result
+			res.Fault = cut(res.Fault)
+			note.SelfTest = &res
+		}
+		all = append(all, note)
+	}
+	return all
+}
