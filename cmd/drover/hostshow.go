@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -121,7 +120,7 @@ func selfTestRows(t *core.SelfTest) []table.Row {
 		rows = append(rows, table.Row{"  " + a.Name, string(a.Verdict) + prefixed(": ", clean(a.Text))})
 	}
 	if t.Of != "" {
-		rows = append(rows, table.Row{"  of", strings.ReplaceAll(clean(t.Of), "; ", "\n")})
+		rows = append(rows, table.Row{"  of", clean(t.Of)})
 	}
 	return rows
 }

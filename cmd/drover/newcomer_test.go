@@ -71,6 +71,7 @@ func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 		code int
 		want string
 	}{
+		{"host show nowhere", exitNotFound, "no host nowhere: see drover host list"},
 		{"host drain nowhere", exitNotFound, "no host nowhere: see drover host list"},
 		{"host forget nowhere", exitNotFound, "no host nowhere: see drover host list"},
 		{"host forget h1", exitRefused, "stop its components"},

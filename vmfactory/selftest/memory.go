@@ -2,12 +2,13 @@ package selftest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -70,14 +71,13 @@ func (m Memory) of(ctx context.Context, p vmfactory.Provider, pool core.Pool) (s
 	if err != nil {
 		return "", err
 	}
-	held := []string{}
+	state := sha256.New()
+	_, _ = state.Write(boot) // never fails
 	for _, l := range p.Limits() {
-		held = append(held, l.Name+" by "+l.HeldBy)
+		_, _ = fmt.Fprintf(state, "%s by %s\n", l.Name, l.HeldBy)
 	}
-	return strings.Join([]string{
-		"drover " + m.Version, "Linux " + unix.ByteSliceToString(kernel.Release[:]), "boot " + strings.TrimSpace(string(boot)),
-		p.Name() + " with " + image, strings.Join(held, ", "),
-	}, "; "), nil
+	return fmt.Sprintf("drover %s, Linux %s, %s with %s, state %x",
+		m.Version, unix.ByteSliceToString(kernel.Release[:]), p.Name(), image, state.Sum(nil)[:4]), nil
 }
 
 func recall(path string) (core.SelfTest, bool) {

@@ -145,7 +145,7 @@ func TestMemory(t *testing.T) {
 		return core.SelfTest{At: int64(made), Fault: fault, Attacks: make([]core.SelfCheck, len(attacks))}
 	}}
 	first := m.Trial(t.Context(), p, pool(), "trial")
-	assert.Contains(t, first.Of, "drover 1; Linux ")
+	assert.Contains(t, first.Of, "drover 1, Linux ")
 	assert.Equal(t, first, m.Trial(t.Context(), p, pool(), "trial"), "it is remembered")
 	assert.Equal(t, 1, made)
 	m.Version = "2"

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+func TestAHostIsShownWithWhatItProved(t *testing.T) {
+	h, up := newUpHerd(t)
+	_, errs, code := h.run("run", "--", "true") // so it has proved itself
+	require.Zero(t, code, errs)
+	text, errs, code := h.run("host", "show", "--json", "h1")
+	require.Zero(t, code, errs)
+	var v hostView
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	require.Equal(t, core.HostUp, v.State)
+	require.Len(t, v.OwnersOf, 3)
+	require.Contains(t, v.VMsOf, "default")
+	require.Len(t, v.Providers, 1)
+	require.NotEmpty(t, v.Providers[0].Limits)
+	require.NotEqual(t, core.VerdictFail, v.Providers[0].SelfTest.Verdict())
+	require.Len(t, v.Providers[0].SelfTest.Attacks, 5)
+	out, errs, code := h.run("host", "show", "h1")
+	require.Zero(t, code, errs)
+	for _, part := range []string{"vmfactory@h1#0: pid ", "VMs of default", "provider local", "can make VMs", "self-test", "fork bomb", "held", "drover "} {
+		require.Contains(t, out, part)
+	}
+	out, _, code = h.run("doctor")
+	require.Zero(t, code, out)
+	require.Contains(t, out, "passed the self-test of provider local")
+	up.stop()
+	h.requireNothingLeft()
+}
+
+func TestAHostThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
+	attacks := func(v core.Verdict) *core.SelfTest {
+		return &core.SelfTest{Attacks: []core.SelfCheck{{Name: "network", Verdict: core.VerdictHeld}, {Name: "memory hog", Verdict: v, Text: "had \x1b[31m64 MiB"}}}
+	}
+	limits := []core.LimitNote{{Name: "memory", HeldBy: "watchdog", Weak: true, Note: "run as root"}, {Name: "cpu"}}
+	for name, c := range map[string]struct {
+		note  core.ProviderNote
+		level string // of doctor's finding; "" for none
+		shown []string
+	}{
+		"failed":    {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictFail)}, findingFail, []string{"self-test", "failed", "memory hog", "64 MiB"}},
+		"weak":      {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictWeak)}, findingWarn, []string{"weak", "watchdog, which can be outrun for a moment; run as root"}},
+		"held":      {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictHeld)}, findingOK, []string{"held", "nothing holds it"}},
+		"untested":  {core.ProviderNote{Name: "local", Limits: limits}, findingWarn, []string{"none was made"}},
+		"not ready": {core.ProviderNote{Name: "local", Missing: "no user namespaces"}, "", []string{"no user namespaces"}},
+		"no end":    {core.ProviderNote{Name: "local", Limits: limits, SelfTest: &core.SelfTest{Fault: "it could not be made"}}, findingFail, []string{"it could not be made"}},
+	} {
+		var f findings
+		f.selfTest("host h1", c.note)
+		if c.level == "" {
+			require.Empty(t, f, name)
+		} else {
+			require.Len(t, f, 1, name)
+			require.Equal(t, c.level, f[0].Level, name)
+		}
+		var out bytes.Buffer
+		v := hostView{HostInfo: core.HostInfo{Name: "h1", State: core.HostUp, Providers: []core.ProviderNote{c.note}, Broken: map[string]string{"default": "it failed"}}}
+		require.NoError(t, v.print(&out))
+		for _, part := range append(c.shown, "broken pool default", "it failed") {
+			require.Contains(t, out.String(), part, name)
+		}
+		require.NotContains(t, out.String(), "\x1b", name)
+	}
+}
