@@ -78,7 +78,7 @@ func whenFull(t *testing.T, x *suite) {
 	ok("pool", x.Store.SetPool(ctx, core.DefaultPool("p1")))
 	ok("create", x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"v1"}))
 	ok("ready", x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"v1": true}))
-	ok("broken", x.Store.Broken(ctx, x.Factory, x.Made, "h1", map[string]string{"p1": "no image"}))
+	ok("note", x.Store.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{Broken: map[string]string{"p1": "no image"}}))
 	_, err = x.Store.Retire(ctx, x.Factory, x.Made, "h1", []string{"v1"})
 	ok("retire", err)
 	vms, err := x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 1)
