@@ -3,8 +3,12 @@ package lxc
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/attack"
+	"drover/vmfactory/selftest"
 )
 
 // TestConformance runs the suite on real containers.
@@ -17,4 +21,15 @@ func TestConformance(t *testing.T) {
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	attack.Run(t, newLXC, attack.LXC)
+}
+
+// TestSelfTest shows that a host with real containers proves itself, firmly.
+func TestSelfTest(t *testing.T) {
+	t.Parallel()
+	run := t.TempDir()
+	p := newLXC(t, run)
+	defer func() { require.NoError(t, p.Close()) }()
+	res := selftest.Run(t.Context(), p, run, core.DefaultPool("p"), "trial")
+	t.Logf("%d ms", res.TookMs)
+	require.Equal(t, core.VerdictHeld, res.Verdict(), "%+v", res)
 }
