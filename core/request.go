@@ -27,6 +27,7 @@ const (
 	MaxSpecBytes = 64 << 10 // encoded spec
 	MaxFiles     = 1000     // files of a submission, harness excluded
 	MaxArgs      = 256      // words of a command
+	MaxCollect   = 32       // paths to collect
 )
 
 // File is one file of a request, stored in the blob store by its content hash.
@@ -85,6 +86,7 @@ type Spec struct {
 	Files       []File          `json:"files,omitempty"`      // the submission, or a command's files
 	Harness     *File           `json:"harness,omitempty"`    // a tar of the harness folder
 	Input       json.RawMessage `json:"input,omitempty"`      // what the harness gets under raw_* and actions
+	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that are kept with the result; of a plain command
 	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
 	Idempotency string          `json:"idempotency,omitempty"`

@@ -108,7 +108,15 @@ type Result struct {
 	Image      string            `json:"image,omitempty"` // digest of the VM's image, or the provider's name for the host's own system
 	Times      Times             `json:"times"`
 	Usage      Usage             `json:"usage"`
-	HeldBy     map[string]string `json:"held_by,omitempty"` // limit → what held it: cgroup, rlimit, tmpfs, watchdog, agent
+	HeldBy     map[string]string `json:"held_by,omitempty"`  // limit → what held it: cgroup, rlimit, tmpfs, watchdog, agent
+	Files      []File            `json:"files,omitempty"`    // what Spec.Collect asked for, in the blob store
+	LeftOut    []LeftOut         `json:"left_out,omitempty"` // what lay there and was not collected
+}
+
+// LeftOut is something that was not collected.
+type LeftOut struct {
+	Path string `json:"path"` // made printable
+	Why  string `json:"why"`
 }
 
 // Key is the result's request key.

@@ -136,7 +136,8 @@ func (j *job) run() (core.Result, error) {
 		// The program saw its input end too early; what it made of that counts for nothing.
 		return core.Result{}, missing(&blobFault{err: j.stdin.fault(), missing: reasonNoSubmission})
 	}
-	return j.judge(exit), nil
+	res := j.judge(exit)
+	return res, j.collect(j.ctx, &res)
 }
 
 // progressPatience is how long the start of a run waits for Redis to hear of it.

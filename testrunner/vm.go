@@ -15,6 +15,7 @@ type VM interface {
 	Keep(ctx context.Context, name string) error
 	Reset(ctx context.Context, kept string) error
 	Run(ctx context.Context, run guest.Run, sink func(stream string, data []byte)) (guest.Exit, error)
+	Collect(ctx context.Context, place string, want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error)
 	Close()
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -52,6 +53,8 @@ type script struct {
 	stage  func(place string) error
 	reset  func(n int) error                                                                              // n counts dialled VMs from 1
 	run    func(ctx context.Context, n int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) // n counts dialled VMs from 1
+
+	collect func(want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error)
 }
 
 func newWorld(t *testing.T) *world {
@@ -279,6 +282,13 @@ func (v *vm) note(words ...string) {
 	v.did = append(v.did, strings.Join(words, " "))
 }
 
+func (v *vm) Collect(_ context.Context, _ string, want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error) {
+	if v.script.collect == nil {
+		return nil, errors.New("nobody asked for files")
+	}
+	return v.script.collect(want, take)
+}
+
 func (v *vm) Close() { v.closed = true }
 
 // untilKilled is a run that ends when it is killed.
@@ -362,6 +372,20 @@ func (b *blobs) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 		return io.NopCloser(io.MultiReader(bytes.NewReader(content[:1]), broken{})), nil
 	}
 	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+func (b *blobs) Put(_ context.Context, r io.Reader, limit int64) (string, int64, error) {
+	if b.down.Load() {
+		return "", 0, core.Errorf(core.CodeUnavailable, "", "no blob store")
+	}
+	if limit <= 0 {
+		return "", 0, core.Errorf(core.CodeInvalid, "", "limit %d must be above 0", limit)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil || int64(len(text)) > limit {
+		return "", 0, errors.Join(err, core.Errorf(core.CodeLimit, "", "too long"))
+	}
+	return b.put(fmt.Sprintf("of %q", text), string(text)).Digest, int64(len(text)), nil
 }
 
 func (b *blobs) Ping(context.Context) error {

@@ -35,6 +35,9 @@ func requestCommand() *cli.Command {
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends", DisableDefaultText: true},
 				rawFlag(),
 			}, requestOutput),
+			clientCommand("files", "list the files that were collected of a request, or fetch them", "ID", []cli.Flag{
+				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
+			}, requestFiles),
 			clientCommand("cancel", "stop a request wherever it is", "ID", nil, cancelRequest),
 			clientCommand("rerun", "run an ended request again", "ID", nil, rerunRequest),
 		},

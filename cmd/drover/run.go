@@ -20,6 +20,7 @@ const maxFileBytes = 64 << 20
 func runCommand() *cli.Command {
 	own := append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "file", Usage: "put the file `PATH` into the command's folder; repeatable"},
+		&cli.StringSliceFlag{Name: "collect", Usage: "keep the file or folder `PATH` of the command's folder with the result, see drover request files; repeatable"},
 		&cli.StringFlag{Name: "stdin", Usage: "give the command the file `PATH` as standard input, or - for drover's own"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set `NAME=VALUE` for the command; repeatable"},
 		rawFlag(), embeddedFlag(),
@@ -92,7 +93,7 @@ func runInHerd(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	spec.Command, spec.Env = c.Args().Slice(), c.StringSlice("env")
+	spec.Command, spec.Env, spec.Collect = c.Args().Slice(), c.StringSlice("env"), c.StringSlice("collect")
 	if spec.Files, err = putFiles(c.Context, h.blobs, c.StringSlice("file")); err != nil {
 		return err
 	}
@@ -118,10 +119,23 @@ func runInHerd(c *cli.Context, h *herd) error {
 		if err := errors.Join(err, printJSON(c.App.Writer, v)); err != nil {
 			return err
 		}
-	} else if result.Truncated {
-		say("the output went over its limit and was cut")
+	} else {
+		sayOfResult(result, say)
 	}
 	return endOfRun(result, say)
+}
+
+// sayOfResult says what of a result its output does not show.
+func sayOfResult(r *core.Result, say func(string)) {
+	if r.Truncated {
+		say("the output went over its limit and was cut")
+	}
+	if len(r.Files) > 0 {
+		say(fmt.Sprintf("kept %d of its files: drover request files --to FOLDER %s", len(r.Files), r.ID))
+	}
+	for _, one := range r.LeftOut {
+		say(fmt.Sprintf("%s was not kept: %s", clean(one.Path), clean(one.Why)))
+	}
 }
 
 // endOfRun makes an exit code of a result, and a sentence of what it alone does not say.

@@ -32,18 +32,20 @@ type (
 // The VM's agent is not trusted to keep to any of this. Returns what was left
 // out; BADVM if the VM does not answer well, INVALID or CONFLICT if it refuses.
 func (c *Client) Collect(ctx context.Context, place string, want Collection, take func(Taken, io.Reader) error) ([]Skipped, error) {
-	body, err := json.Marshal(want)
-	if err != nil {
+	var body bytes.Buffer
+	to := json.NewEncoder(&body)
+	to.SetEscapeHTML(false) // it is small, and shall stay so
+	if err := to.Encode(want); err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "collect files of VM %s", c.vm)
 	}
-	if len(body) > wire.MaxBody {
+	if body.Len() > wire.MaxBody {
 		return nil, core.Errorf(core.CodeLimit, c.vm, "the paths of a collection have more than %d bytes", wire.MaxBody)
 	}
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	silence := time.AfterFunc(c.silence, func() { give(errSilent) })
 	defer silence.Stop()
-	resp, err := c.send(call, http.MethodPost, wire.PathCollect+place, bytes.NewReader(body))
+	resp, err := c.send(call, http.MethodPost, wire.PathCollect+place, &body)
 	if err != nil {
 		return nil, err
 	}

@@ -126,6 +126,9 @@ func TestCollectBounds(t *testing.T) {
 	}
 	_, err := v.client.Collect(context.Background(), "elsewhere", guest.Collection{Paths: []string{"x"}}, nil)
 	assert.Equal(t, core.CodeInvalid, core.CodeOf(err))
+	longest := guest.Collection{Paths: []string{strings.Repeat(`"`, 255) + "/" + strings.Repeat("<", 255), strings.Repeat("&/", 30) + "x", strings.Repeat(`\`, 255)}}
+	_, skipped = collect(t, v, longest)
+	assert.Len(t, skipped, 3, "paths that JSON makes longer")
 	enough := errors.New("enough")
 	_, err = v.client.Collect(context.Background(), wire.Work, guest.Collection{Paths: []string{"sizes"}}, func(guest.Taken, io.Reader) error { return enough })
 	assert.ErrorIs(t, err, enough)

@@ -31,7 +31,7 @@ func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) 
 	spec.Generation = cmp.Or(spec.Generation, 1)
 	spec.Class = cmp.Or(spec.Class, core.ClassNormal)
 	spec.Submitted = in.now().UnixMilli()
-	for _, check := range []func(*core.Spec) error{checkNames, checkCommand, checkInput, checkFiles, checkLimits} {
+	for _, check := range []func(*core.Spec) error{checkNames, checkCommand, checkInput, checkFiles, checkCollect, checkLimits} {
 		if err := check(&spec); err != nil {
 			return core.Spec{}, err
 		}

@@ -72,6 +72,18 @@ func TestCheckRefuses(t *testing.T) {
 		{"a long path", func(s *core.Spec) { s.Files = []core.File{file(strings.Repeat("abc/", 2000) + "x")} }, core.CodeLimit, "8001 bytes"},
 		{"a file twice", func(s *core.Spec) { s.Files = []core.File{file("a"), file("a")} }, core.CodeInvalid, "twice"},
 		{"a file that is a folder", func(s *core.Spec) { s.Files = []core.File{file("a/b/c"), file("a-"), file("a")} }, core.CodeInvalid, "a folder"},
+		{"files of a harness", func(s *core.Spec) { harness(s); s.Collect = []string{"a"} }, core.CodeInvalid, "plain command"},
+		{"too much to collect", func(s *core.Spec) { s.Collect = make([]string, core.MaxCollect+1) }, core.CodeLimit, "33 paths"},
+		{"a path to collect that leaves", func(s *core.Spec) { s.Collect = []string{"../a"} }, core.CodeInvalid, ".."},
+		{"an absolute path to collect", func(s *core.Spec) { s.Collect = []string{"/etc/passwd"} }, core.CodeInvalid, "/etc/passwd"},
+		{"all to collect", func(s *core.Spec) { s.Collect = []string{"."} }, core.CodeInvalid, "clean"},
+		{"a long path to collect", func(s *core.Spec) { s.Collect = []string{strings.Repeat("abc/", 200) + "x"} }, core.CodeLimit, "801 bytes"},
+		{"a deep path to collect", func(s *core.Spec) { s.Collect = []string{strings.Repeat("a/", 32) + "x"} }, core.CodeLimit, "32 folders"},
+		{"long paths to collect", func(s *core.Spec) {
+			for i := range 4 {
+				s.Collect = append(s.Collect, strings.Repeat("\"", 250)+"/"+strings.Repeat(string(rune('a'+i)), 250))
+			}
+		}, core.CodeLimit, "2004 bytes"},
 		{"a bad digest", func(s *core.Spec) { s.Files = []core.File{{Path: "a", Digest: "md5:00"}} }, core.CodeInvalid, "sha256"},
 		{"a bad digest of stdin", func(s *core.Spec) { s.Stdin = &core.File{} }, core.CodeInvalid, "stdin"},
 		{"a bad digest of the harness", func(s *core.Spec) { s.Command, s.Harness = nil, &core.File{} }, core.CodeInvalid, "harness"},

@@ -20,6 +20,13 @@ const (
 	maxPart = 255
 )
 
+// Bounds of the paths to collect, which a VM's agent takes in one small message.
+const (
+	maxCollectBytes = 1536 // of all together
+	maxCollectPath  = 512
+	maxCollectDepth = 32
+)
+
 // blobsAtOnce is how many blobs are looked for at a time.
 const blobsAtOnce = 8
 
@@ -57,6 +64,31 @@ func checkFiles(s *core.Spec) error {
 	}
 	if s.Stdin != nil {
 		return checkContent(s, "stdin", s.Stdin)
+	}
+	return nil
+}
+
+// checkCollect checks what is to be brought back.
+func checkCollect(s *core.Spec) error {
+	if len(s.Collect) > 0 && s.Harness != nil {
+		return invalid(s, "a harness reports what it found: only files of a plain command are collected")
+	}
+	if len(s.Collect) > core.MaxCollect {
+		return core.Errorf(core.CodeLimit, s.ID, "the request collects %d paths, at most %d are allowed: put the files into a folder", len(s.Collect), core.MaxCollect)
+	}
+	total := 0
+	for _, p := range s.Collect {
+		if err := checkPath(s, p); err != nil {
+			return err
+		}
+		if len(p) > maxCollectPath || strings.Count(p, "/") >= maxCollectDepth {
+			return core.Errorf(core.CodeLimit, s.ID, "the path to collect %.40q… has %d bytes, at most %d and %d folders deep are allowed",
+				p, len(p), maxCollectPath, maxCollectDepth)
+		}
+		total += len(p)
+	}
+	if total > maxCollectBytes {
+		return core.Errorf(core.CodeLimit, s.ID, "the paths to collect have %d bytes together, at most %d are allowed", total, maxCollectBytes)
 	}
 	return nil
 }

@@ -3,11 +3,33 @@ package lxc
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
 	"drover/vmfactory/providertest"
+	"drover/vmfactory/providertest/attack"
+	"drover/vmfactory/selftest"
 )
 
 // TestConformance runs the suite on real containers.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, newLXC)
+}
+
+// TestAttacks puts real containers to all attacks.
+func TestAttacks(t *testing.T) {
+	t.Parallel()
+	attack.Run(t, newLXC, attack.LXC)
+}
+
+// TestSelfTest shows that a host with real containers proves itself, firmly.
+func TestSelfTest(t *testing.T) {
+	t.Parallel()
+	run := t.TempDir()
+	p := newLXC(t, run)
+	defer func() { require.NoError(t, p.Close()) }()
+	res := selftest.Run(t.Context(), p, run, core.DefaultPool("p"), "trial")
+	t.Logf("%d ms", res.TookMs)
+	require.Equal(t, core.VerdictHeld, res.Verdict(), "%+v", res)
 }

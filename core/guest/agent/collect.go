@@ -46,8 +46,7 @@ var errHostGone = errors.New("the host takes no more")
 
 // collect sends files of a place. An error means that nothing was answered yet.
 func (a *Agent) collect(name string, conn *os.File, req *request) error {
-	p := a.places[name]
-	if p == nil {
+	if !slices.Contains(wire.Places(), name) {
 		return core.Errorf(core.CodeInvalid, a.cfg.VM, "no place is called %q; there are %s", name, strings.Join(wire.Places(), ", "))
 	}
 	var want wire.Collection
@@ -64,7 +63,7 @@ func (a *Agent) collect(name string, conn *os.File, req *request) error {
 		out: newFrames(conn), files: want.Files, bytes: want.Bytes, looks: mostLooks, skipped: wire.MaxSkipped,
 		taken: map[string]bool{}, buf: make([]byte, roomAhead+readSize+chunkTail),
 	}
-	err := c.place(p, want.Paths)
+	err := c.place(a.places[name], want.Paths) // a reset makes them anew
 	a.end(nil)
 	switch {
 	case err == nil:

@@ -234,9 +234,41 @@ func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error
 			}
 		}
 		if len(page) < digestPage {
-			return nil
+			return s.collected(ctx, fn)
 		}
 		after = page[len(page)-1].ID
+	}
+}
+
+// collected calls fn with the digests of files that results name.
+func (s *Store) collected(ctx context.Context, fn func(digest string) error) error {
+	for after := int64(-1); ; {
+		rows, digests := 0, []string{}
+		err := s.rows(ctx, `SELECT seq, coalesce(CAST(result AS TEXT) ->> '$.files', '[]') FROM attempts WHERE seq > ? ORDER BY seq LIMIT ?`,
+			[]any{after, digestPage}, func(r *sql.Rows) error {
+				var text string
+				if err := r.Scan(&after, &text); err != nil {
+					return err
+				}
+				var files []core.File
+				err := json.Unmarshal([]byte(text), &files)
+				for _, f := range files {
+					digests = append(digests, f.Digest)
+				}
+				rows++
+				return core.Wrap(err, core.CodeInternal, "", "the files of a result cannot be read")
+			})
+		if err != nil {
+			return err
+		}
+		for _, digest := range digests {
+			if err := fn(digest); err != nil {
+				return err
+			}
+		}
+		if rows < digestPage {
+			return nil
+		}
 	}
 }
 

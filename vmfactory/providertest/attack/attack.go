@@ -44,7 +44,7 @@ type exception struct {
 }
 
 // Columns lists what the table has.
-func Columns() []Column { return []Column{LocalRoot, LocalLent, LocalUser} }
+func Columns() []Column { return []Column{LXC, LocalRoot, LocalLent, LocalUser} }
 
 // Run puts a provider to every attack and compares what becomes of it with what
 // the column says: a hole that it does not name fails, and so does one that is

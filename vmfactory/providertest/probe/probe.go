@@ -85,7 +85,7 @@ func register() {
 		"open-files": openFiles, "watchers": watchers, "orphans": orphans, "shared-memory": sharedMemory,
 		"memory-files": memoryFiles, "memory-file": memoryFile, "memory-system-v": memorySystemV, "memory-pipes": memoryPipes, "memory-tables": memoryTables,
 		"threads": threads, "deep": deep, "core-dumps": coreDumps, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
-		"locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
+		"litter": litter, "locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
 		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "traces": traces,
 	})
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+func requestFiles(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "request")
+	if err != nil {
+		return err
+	}
+	row, err := h.store.Get(c.Context, id)
+	if err != nil {
+		return err
+	}
+	if row.Result == nil {
+		return core.Errorf(core.CodeConflict, id, "request %s has not ended: its files are collected then", id)
+	}
+	if to := c.String("to"); to != "" {
+		if err := fetch(c.Context, h.blobs, row.Result.Files, to); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, map[string]any{"files": orEmpty(row.Result.Files), "left_out": orEmpty(row.Result.LeftOut)})
+	}
+	var rows []table.Row
+	for _, f := range row.Result.Files {
+		rows = append(rows, table.Row{clean(f.Path), size(f.Size), f.Digest})
+	}
+	for _, one := range row.Result.LeftOut {
+		rows = append(rows, table.Row{clean(one.Path), "", "not kept: " + clean(one.Why)})
+	}
+	return printTable(c.App.Writer, "no files: name some with drover run --collect", table.Row{"file", "size", "digest"}, rows)
+}
+
+// fetch writes files to a new folder. Their paths are from a VM: they are held
+// beneath it, and nothing that is there is written over.
+func fetch(ctx context.Context, blobs core.Blobs, files []core.File, to string) error {
+	if err := os.Mkdir(to, 0o750); err != nil {
+		return core.Wrap(err, core.CodeInvalid, to, "the folder %s cannot be made: name one that is not there yet", to)
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return core.Wrap(err, core.CodeInvalid, to, "the folder %s cannot be used", to)
+	}
+	defer root.Close() //nolint:errcheck // nothing was written through it itself
+	for _, f := range files {
+		if err := fetchFile(ctx, blobs, root, f); err != nil {
+			return core.Wrap(err, core.CodeOf(err), f.Path, "the file %s cannot be fetched to %s", clean(f.Path), filepath.Clean(to))
+		}
+	}
+	return nil
+}
+
+func fetchFile(ctx context.Context, blobs core.Blobs, root *os.Root, f core.File) error {
+	if !fs.ValidPath(f.Path) {
+		return fmt.Errorf("%q is no path within a folder", f.Path)
+	}
+	in, err := blobs.Open(ctx, f.Digest)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	if err := root.MkdirAll(path.Dir(f.Path), 0o750); err != nil {
+		return err
+	}
+	out, err := root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(f.Mode)&0o755|0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, f.Size))
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
