@@ -33,6 +33,7 @@ var (
 	benchRounds = flag.Int("rounds", 5, "turns, each of which has all variants; figures are medians over them")
 	benchEach   = flag.Int("each", 40, "VMs of a variant in a turn")
 	benchLive   = flag.String("live", "1,10,100,500", "how many VMs live meanwhile")
+	benchQuick  = flag.Bool("expedited", false, "without the kernel's waits for readers (/sys/kernel/rcu_expedited), as with favordynmods")
 	benchCycles = flag.Int("cycles", 1000, "VMs made and destroyed before the look for leaks")
 )
 
@@ -162,7 +163,7 @@ func (b *bench) floorSteps(id string) []enter.Step {
 func (b *bench) tools() {
 	id := b.id()
 	dir := filepath.Join(b.cfg.Run, ".tools")
-	at := filepath.Join(dir, "config")
+	at := filepath.Join(dir, id)                  // its own: some are made at once
 	require.NoError(b.t, os.MkdirAll(dir, 0o755)) //nolint:gosec // containers pass
 	var c config
 	c.set("rootfs.path", "dir:%s", b.cfg.Images.(oneImage).path)
@@ -234,6 +235,13 @@ func middle(all []float64) float64 {
 func TestBench(t *testing.T) {
 	if !*benchVM {
 		t.Skip("a measurement: make bench-vm")
+	}
+	if *benchQuick {
+		const setting = "/sys/kernel/rcu_expedited"
+		was, err := os.ReadFile(setting)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(setting, []byte("1"), 0))
+		t.Cleanup(func() { require.NoError(t, os.WriteFile(setting, was, 0)) })
 	}
 	b := &bench{Provider: provider(t, folder(t)), t: t}
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Join(b.cfg.Run, ".tools"))) })
