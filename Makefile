@@ -18,7 +18,7 @@ lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo -tags lxc)
 npm     := $(shell command -v npm)
 bullmq  := scripts/bench/peers/bullmq
 
-.PHONY: help build test lint fmt bench demo docs needs clean
+.PHONY: help build test lint fmt bench bench-vm demo docs needs clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -47,6 +47,10 @@ fmt: ## format the Go files
 bench: build ## measure the queue against its rivals, in turns on this machine (BullMQ where there is npm)
 	$(if $(npm),npm ci --silent --prefix $(bullmq),@echo 'no npm: BullMQ is left out' >&2)
 	go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
+
+bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (BENCH='-cycles 10000')
+	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))
+	go test $(lxc) -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
 
 demo: ## grade the examples on a herd of one process
 	go run ./cmd/drover demo

@@ -282,7 +282,7 @@ func TestNothingOnTheHost(t *testing.T) {
 	started(t, p, "vm", pool())
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	require.NoError(t, err)
-	for _, word := range []string{run, "drover-image-", "lxc"} {
+	for _, word := range []string{run, image(t), imageAt} {
 		assert.NotContains(t, string(mounts), word)
 	}
 }

@@ -16,7 +16,7 @@ const AgentName = "drover-guest"
 const (
 	ListenerFD = 3  // a listening unix socket, bound outside the VM
 	ConfigFD   = 4  // Config as JSON, read to its end
-	BadgeFD    = 64 // /proc/self/oom_score_adj, open for writing, if Config.Badge
+	BadgeFD    = 60 // /proc/self/oom_score_adj, open for writing, if Config.Badge
 	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
 	AnchorFD   = 6  // the socket's file in the VM's folder, only named (O_PATH), if Config.Anchor: the agent ends when it is removed
 )
