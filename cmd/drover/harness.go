@@ -80,7 +80,7 @@ func checkHarness(c *cli.Context) error {
 
 // look lists the tests, and what their author may have overlooked.
 func (f *checked) look(p *cases.Plan, pool core.Limits) {
-	longest := time.Duration(len(p.Build)) * p.BuildLimits.Wall
+	longest := time.Duration(len(p.Build)) * p.BuildLimits.Time
 	for _, t := range p.Tests() {
 		f.Tests = append(f.Tests, checkedTest{
 			Name: t.Title(), Hidden: t.Hidden, Points: t.Points, Compare: t.Compare.By, TimeMs: t.Limits.Time.Milliseconds(), WallMs: t.Limits.Wall.Milliseconds(),

@@ -23,11 +23,11 @@ func TestHarnessIsChecked(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "which folder?")
 
-	write(dir, "cases.yaml", "run: sh add.sh\ntests:\n  - {input: 1 2, ouput: 3}\n")
+	write(dir, "cases.yaml", "run: sh add.sh\ntests:\n  - {input: 1 2, expect: 3}\n")
 	for _, args := range [][]string{{"harness", "check", dir}, {"submit", "--embedded", "--harness", dir, "--submission", submission}} {
 		_, errs, code = h.run(args...)
 		require.Equal(t, exitUsage, code, errs)
-		require.Contains(t, errs, `cases.yaml, line 3: a test has no field "ouput"`)
+		require.Contains(t, errs, `cases.yaml, line 3: a test has no field "expect"`)
 	}
 
 	write(dir, "cases.yaml", "run: sh add.sh\ntests:\n  - {input: 1 2, output: 3}\n  - {input: 2 2, output: 5, points: 2}\n")

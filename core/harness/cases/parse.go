@@ -19,8 +19,8 @@ import (
 const (
 	defaultTime   = 2 * time.Second
 	defaultBuild  = 30 * time.Second
-	wallTimes     = 3 // the clock may show so many times the time of computing
-	wallMore      = 3 * time.Second
+	wallTimes     = 5 // the clock may show so many times the time of computing: hosts are busy
+	wallMore      = 10 * time.Second
 	defaultOutput = 1 << 20
 )
 

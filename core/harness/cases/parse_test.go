@@ -47,7 +47,7 @@ func TestParse_Defaults(t *testing.T) {
 	assert.Equal(t, cases.Test{
 		Name: "test 1", Run: cases.Command{"/bin/sh", "-c", "./prog"}, Input: cases.Content{Text: "1"}, Output: &cases.Content{Text: "2"},
 		Compare: cases.Compare{By: cases.Trimmed}, Exit: &zero, Points: 1,
-		Limits: cases.Limits{Time: 2 * time.Second, Wall: 9 * time.Second, Output: 1 << 20},
+		Limits: cases.Limits{Time: 2 * time.Second, Wall: 20 * time.Second, Output: 1 << 20},
 	}, got)
 	assert.Equal(t, "test 1", got.Title())
 	assert.Nil(t, p.Checker)
@@ -84,7 +84,7 @@ groups:
 	assert.Equal(t, 90*time.Second, p.Timeout)
 	assert.Equal(t, []string{"lib/sub/y.h", "lib/x.h", "check.py"}, p.Files)
 	assert.Equal(t, []cases.Command{{"/bin/sh", "-c", "make"}, {"cc", "-o", "p", "p.c"}}, p.Build)
-	assert.Equal(t, 18*time.Second, p.BuildLimits.Wall)
+	assert.Equal(t, 35*time.Second, p.BuildLimits.Wall)
 	assert.Equal(t, cases.Command{"python3", "check.py", "input", "output", "answer"}, p.Checker.Command())
 	all := p.Tests()
 	require.Len(t, all, 8)
