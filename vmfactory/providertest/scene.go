@@ -64,9 +64,16 @@ func (v VM) Destroy(t *testing.T) {
 // Do runs a command in the VM, under the pool's limits or these.
 func (v VM) Do(t *testing.T, limits core.Limits, stdin io.Reader, args ...string) Outcome {
 	t.Helper()
-	o, err := v.try(patient(t), limits, stdin, args...)
+	o, err := v.Try(t, limits, stdin, args...)
 	require.NoError(t, err)
-	return Outcome{o.Exit, o.stdout, o.stderr}
+	return o
+}
+
+// Try runs a command that the VM may not live through.
+func (v VM) Try(t *testing.T, limits core.Limits, stdin io.Reader, args ...string) (Outcome, error) {
+	t.Helper()
+	o, err := v.try(patient(t), limits, stdin, args...)
+	return Outcome{o.Exit, o.stdout, o.stderr}, err
 }
 
 // Probe runs a probe in the VM.
