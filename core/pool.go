@@ -65,6 +65,11 @@ func (p Pool) Check() error {
 	if err := CheckName("provider", p.Provider); err != nil {
 		return err
 	}
+	if p.Image != "" {
+		if _, _, err := ParseImageRef(p.Image); err != nil {
+			return err
+		}
+	}
 	l := p.Limits
 	switch {
 	case p.Name == AllPools:

@@ -86,6 +86,7 @@ func TestImageCommands(t *testing.T) {
 		{[]string{"image", "import", "x", "/no/such/file"}, exitNotFound, "/no/such/file"},
 		{[]string{"image", "import", "x", h.cfg.Data}, exitUsage, "OCI layout"},
 		{[]string{"image", "import", "x", systemTar(t, "../../etc/cron.d/x", "evil")}, exitUsage, "climbs out"},
+		{[]string{"pool", "set", "grading", "--image", "No Image"}, exitUsage, `"No Image"`},
 		{[]string{"image", "build", "x"}, exitUsage, "--suite bookworm"},
 		{[]string{"image", "build", "--suite", "--evil", "x"}, exitUsage, "--evil"},
 		{[]string{"image", "build", "X", "--suite", "bookworm"}, exitUsage, `"X"`},

@@ -1,0 +1,112 @@
+package lxc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/resultstore/sqlite"
+	"drover/core/rootfs"
+	"drover/core/rootfs/imagetest"
+	"drover/vmfactory"
+	"drover/vmfactory/images"
+	"drover/vmfactory/providertest"
+)
+
+// debian is an image of Debian packages, unpacked on this host.
+type debian struct{ *images.Store }
+
+// Rootfs implements Images.
+func (d debian) Rootfs(ctx context.Context, ref string) (digest, path string, err error) {
+	r, err := d.Get(ctx, ref)
+	return r.Digest, r.Path, err
+}
+
+// newDebian makes an image of packages and has it ready for VMs.
+func newDebian(t *testing.T, name string, packages ...string) (debian, core.Image) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "drover-images-") // t.TempDir's are closed to VMs' users
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o711))
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "drover.db"), sqlite.Options{})
+	require.NoError(t, err)
+	blobs, err := blobstore.Open(t.Context(), "file://"+filepath.Join(dir, "blobs"))
+	require.NoError(t, err)
+	host, err := images.Open(images.Config{Dir: filepath.Join(dir, "images"), Images: store, Blobs: blobs})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, errors.Join(host.Close(), store.Close(), blobs.Close(), os.RemoveAll(dir))) })
+	return debian{host}, imagetest.Debian(t, rootfs.Store{Images: store, Blobs: blobs}, name, packages...)
+}
+
+// What people write in the usual languages is compiled and runs in a container of
+// Debian packages, within the limits of an ordinary pool.
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	need(t, linked, "a build with -tags lxc, and lxc-dev")
+	need(t, os.Geteuid() == 0, "root")
+	from, image := newDebian(t, "languages", imagetest.Languages...)
+	program, err := guestFile()
+	require.NoError(t, err)
+	scene := providertest.NewScene(t, func(t *testing.T, run string) vmfactory.Provider {
+		t.Helper()
+		p, err := New(Config{Run: run, Images: from, Guest: program})
+		require.NoError(t, err)
+		if err := p.Ready(t.Context()); err != nil {
+			require.NoError(t, p.Close())
+			need(t, false, "a machine that can make containers: "+err.Error())
+		}
+		return p
+	})
+	pool := core.DefaultPool("grading")
+	pool.Provider, pool.Image = Name, "languages"
+	pool.Limits.Timeout, pool.Limits.Memory, pool.Limits.Disk = time.Minute, 512<<20, 256<<20
+	digest, err := scene.Provider.Image(t.Context(), pool)
+	require.NoError(t, err)
+	require.Equal(t, image.Digest, digest)
+
+	v := scene.Armed(t, pool)
+	for name, script := range map[string]string{
+		"c":      `printf '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }' >a.c && gcc -O2 -Wall -o a a.c && ./a`,
+		"c++":    `printf '#include <iostream>\nint main() { std::cout << "hello" << std::endl; }' >a.cc && g++ -O2 -o a a.cc && ./a`,
+		"go":     `printf 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello") }' >a.go && GOCACHE=/tmp/go go run a.go`,
+		"python": `printf 'print("hello")' >a.py && python3 a.py`,
+		"sh":     `echo hello`,
+	} {
+		o := v.Do(t, core.Limits{}, nil, "/bin/sh", "-c", "mkdir "+name+" && cd "+name+" && "+script)
+		assert.Equal(t, "hello\n", o.Stdout, "%s: %s", name, o.Stderr)
+		assert.Zero(t, o.Code, name)
+	}
+	o := v.Do(t, core.Limits{}, nil, "/bin/sh", "-c", "touch /usr/bin/new /etc/new")
+	assert.NotZero(t, o.Code)
+	assert.Contains(t, o.Stderr, "Read-only file system")
+}
+
+// A pool whose image is not there says so, and leaves nothing.
+func TestImageIsMissing(t *testing.T) {
+	t.Parallel()
+	need(t, linked, "a build with -tags lxc, and lxc-dev")
+	need(t, os.Geteuid() == 0, "root")
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
+	require.NoError(t, err)
+	host, err := images.Open(images.Config{Dir: t.TempDir(), Images: store})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, errors.Join(host.Close(), store.Close())) })
+	p, err := New(Config{Run: folder(t), Images: debian{host}, Guest: "/none"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	pool := core.DefaultPool("grading")
+	pool.Image = "nosuch"
+	err = p.Create(t.Context(), "vm", pool)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "there is no image nosuch")
+	_, err = p.Image(t.Context(), pool)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+}
