@@ -61,7 +61,7 @@ func (p *providers) addLXC(cfg *config.Config, h *herd, embedded bool) (err erro
 		}
 		from = hostImages{p.images}
 	}
-	p.lxc, err = lxc.New(lxc.Config{Run: cfg.Run, TieToProcess: embedded, Images: from, Guest: cfg.Guest})
+	p.lxc, err = lxc.New(lxc.Config{Run: cfg.Run, TieToProcess: embedded, Images: from, Guest: cfg.Guest, DNS: cfg.EgressDNS, Closed: cfg.EgressClosed})
 	if err == nil {
 		p.all = append(p.all, p.lxc)
 	}

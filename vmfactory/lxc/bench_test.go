@@ -163,8 +163,8 @@ func (b *bench) floorSteps(id string) []enter.Step {
 func (b *bench) tools() {
 	id := b.id()
 	dir := filepath.Join(b.cfg.Run, ".tools")
-	at := filepath.Join(dir, id)                  // its own: some are made at once
-	require.NoError(b.t, os.MkdirAll(dir, 0o755)) //nolint:gosec // containers pass
+	at := filepath.Join(dir, id) // its own: some are made at once
+	require.NoError(b.t, os.MkdirAll(dir, 0o755))
 	var c config
 	c.set("rootfs.path", "dir:%s", b.cfg.Images.(oneImage).path)
 	c.set("init.cmd", "/bin/sleep 1000")
@@ -183,7 +183,7 @@ func (b *bench) tools() {
 		{"lxc-attach", "-n", id, "-P", "/run", "-f", at, "--", "/bin/true"},
 		{"lxc-stop", "-n", id, "-P", "/run", "-k"},
 	} {
-		cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // see above
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = []string{"PATH=" + b.narrow()}
 		cmd.Path, _ = exec.LookPath(args[0])
 		out, err := cmd.CombinedOutput()
@@ -232,7 +232,7 @@ func middle(all []float64) float64 {
 }
 
 // TestBench prints the tables of docs/benchmarks.md.
-func TestBench(t *testing.T) {
+func TestBench(t *testing.T) { //nolint:paralleltest // it measures
 	if !*benchVM {
 		t.Skip("a measurement: make bench-vm")
 	}

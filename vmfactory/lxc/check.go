@@ -15,8 +15,14 @@ import (
 
 // Check asks the VM's agent whether it is ready and alone.
 func (p *Provider) Check(ctx context.Context, id string) error {
-	if _, err := p.traces.Read(id); err != nil {
+	r, err := p.traces.Read(id)
+	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s is not whole", id)
+	}
+	if egress(r.Pool) { // others may have flushed the host's rules
+		if err := p.firewall.stand(ctx); err != nil {
+			return core.Wrap(err, core.CodeBadVM, id, "the host's network cannot be closed to VM %s", id)
+		}
 	}
 	who, err := p.monitor(id)
 	if err != nil {

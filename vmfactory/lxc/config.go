@@ -62,6 +62,7 @@ type container struct {
 	limits  core.Limits
 	bounds  []bound
 	cgroups []string // folders on the host that the agent may read
+	network *link    // nil is none
 	v2      bool
 }
 
@@ -86,8 +87,7 @@ func (k container) text() string {
 	c.set("console.path", "none")
 	c.set("log.file", "/proc/self/fd/%d", logFD)
 	c.set("log.level", "ERROR")
-	c.set("net.0.type", "empty")
-	c.set("net.0.flags", "up") // the loopback
+	k.net(&c)
 	k.limit(&c)
 	k.places(&c)
 	return c.String()

@@ -93,7 +93,7 @@ var imageFolder = sync.OnceValues(func() (string, error) {
 
 var library = regexp.MustCompile(`(?m)(/\S+) \(0x`)
 
-// copyPrograms copies programs, the first of which stays where it is, with the
+// copyPrograms copies programs, the first of which is called dialer, with the
 // libraries that they load, by ldd's word.
 func copyPrograms(root string, all []string) error {
 	seen := map[string]bool{}
@@ -126,10 +126,11 @@ func copyPrograms(root string, all []string) error {
 				return err
 			}
 		}
+		name := filepath.Base(path)
 		if i == 0 {
-			continue
+			name = dialer
 		}
-		if err := copyOne(path, filepath.Join("/usr/bin", filepath.Base(path))); err != nil {
+		if err := copyOne(path, filepath.Join("/usr/bin", name)); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"drover/core/guest"
 	"drover/vmfactory/confine"
 	"drover/vmfactory/enter"
+	"drover/vmfactory/trace"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 const etcAt = "run/etc"
 
 // files are those files, by name.
-func files(image, vm string) (map[string]string, error) {
+func files(image, vm, resolvers string) (map[string]string, error) {
 	people, err := imageFile(image, "etc/passwd")
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func files(image, vm string) (map[string]string, error) {
 		"group":       account(groups, "root:x:0:", fmt.Sprintf("job:x:%d:", jobID)),
 		"hosts":       "127.0.0.1 localhost " + vm + "\n::1 localhost\n",
 		"hostname":    vm + "\n",
-		"resolv.conf": "",
+		"resolv.conf": resolvers,
 	}, nil
 }
 
@@ -82,8 +83,9 @@ func account(list, root, job string) string {
 }
 
 // plan tells the container's first process how to become the agent.
-func (p *Provider) plan(vm, image string) (enter.Plan, error) {
-	own, err := files(image, vm)
+func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
+	vm := r.VM
+	own, err := files(image, vm, p.resolvers(r.Pool))
 	if err != nil {
 		return enter.Plan{}, fmt.Errorf("read the image: %w", err)
 	}
@@ -91,6 +93,7 @@ func (p *Provider) plan(vm, image string) (enter.Plan, error) {
 	steps := []enter.Step{
 		{Do: enter.Fds, Num: []uint64{guest.AnchorFD + 1}},
 		{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE}, // liblxc shares them: each of the next would be there twice
+		{Do: enter.Loopback},
 		{Do: enter.Mkdir, Path: etcAt, Bits: 0o755},
 	}
 	for name, text := range own {

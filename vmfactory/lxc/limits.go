@@ -10,6 +10,7 @@ import (
 const (
 	heldByTmpfs     = "tmpfs"
 	heldByNamespace = "namespace"
+	heldByNftables  = "nftables"
 )
 
 // Limits says what holds which limit here. It is the same everywhere: a host that
@@ -24,7 +25,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		{Name: "open files", HeldBy: wire.HeldByRlimit},
 		{Name: "time", HeldBy: wire.HeldByAgent},
 		{Name: "output", HeldBy: wire.HeldByAgent},
-		{Name: "network", HeldBy: heldByNamespace},
+		{Name: "network", HeldBy: heldByNamespace, Note: "and by " + heldByNftables + " for pools with network " + core.NetworkEgress},
 		{Name: "processes left behind", HeldBy: heldByNamespace},
 	}
 }
@@ -32,8 +33,12 @@ func (p *Provider) Limits() []vmfactory.Limit {
 // heldBy is what the provider holds of a VM's limits, for the agent's reports.
 // Processes are not among them: their cgroup is a second wall, far enough behind
 // the agent's own that the agent never runs into it.
-func heldBy() map[string]string {
-	return map[string]string{
+func heldBy(pool core.Pool) map[string]string {
+	held := map[string]string{
 		core.LimitMemory: wire.HeldByCgroup, wire.LimitCPU: wire.HeldByCgroup, wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace,
 	}
+	if egress(pool) {
+		held[wire.LimitNetwork] = heldByNftables
+	}
+	return held
 }

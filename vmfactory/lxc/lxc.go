@@ -42,6 +42,9 @@ type Config struct {
 	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs
 	FirstID      int     // first of the host's users and groups that containers may have; 0 is DefaultFirstID
 	IDs          int     // how many; 0 is DefaultIDs
+
+	DNS    []string // servers of names, by address, for pools with egress; none is DefaultDNS
+	Closed []string // networks that they do not reach either, such as the public ones of the herd's own machines
 }
 
 // DefaultCPUs is what a VM may use if nothing is set.
@@ -60,6 +63,7 @@ type Provider struct {
 	anchor   time.Duration
 	starter  starter
 	guest    guestProgram
+	firewall firewall
 	step     func(string) // told how far a VM is; tests die there
 	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1
 
@@ -86,7 +90,7 @@ func New(cfg Config) (*Provider, error) {
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroupRoot, fsType),
-		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, lifeline: [2]int{-1, -1},
+		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 		places: map[int]string{}, step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
@@ -107,6 +111,12 @@ func (c Config) filled() (Config, error) {
 		return c, core.Errorf(core.CodeInvalid, "", "no run folder: name one")
 	}
 	c.Run = run
+	if len(c.DNS) == 0 {
+		c.DNS = DefaultDNS()
+	}
+	if err := c.checkNetworks(); err != nil {
+		return c, err
+	}
 	if c.CPUs == 0 {
 		c.CPUs = DefaultCPUs
 	}

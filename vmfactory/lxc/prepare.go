@@ -78,6 +78,11 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if status.State != wire.Ready {
 		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
 	}
+	if l := p.link(r); l != nil {
+		if err := l.isolate(ctx); err != nil {
+			return core.Wrap(err, core.CodeBadVM, id, "VM %s cannot be kept from others at the bridge", id)
+		}
+	}
 	p.step("ready")
 	if err := p.cgroups.verify(payload(p.tag, id), bounds); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s runs without its limits", id)
@@ -133,11 +138,16 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 	if err != nil {
 		return err
 	}
+	if egress(r.Pool) {
+		if err := p.firewall.stand(ctx); err != nil {
+			return fmt.Errorf("close the host's network to it: %w", err)
+		}
+	}
 	program, err := p.guest.open()
 	if err != nil {
 		return err
 	}
-	plan, err := p.plan(id, image)
+	plan, err := p.plan(r, image)
 	if err != nil {
 		return err
 	}
@@ -182,7 +192,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 func (p *Provider) container(r trace.Record, bounds []bound) container {
 	k := container{
 		vm: r.VM, payload: payload(p.tag, r.VM), monitor: monitor(p.tag, r.VM), firstID: p.firstID(r.Place),
-		limits: r.Pool.Limits, v2: p.cgroups.v2,
+		limits: r.Pool.Limits, network: p.link(r), v2: p.cgroups.v2,
 	}
 	for _, b := range bounds {
 		if p.cgroups.has(b) {
@@ -202,7 +212,7 @@ func (p *Provider) agent(r trace.Record) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(guest.Config{
-		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits, HeldBy: heldBy(),
+		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
 		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: p.cgroups.usage(),
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	})

@@ -1,0 +1,198 @@
+package lxc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/guest"
+)
+
+// The test binary under other names: in VMs, where it says what becomes of a
+// connection, and as the rest of the world, where it takes them.
+const (
+	dialer   = "drover-dial"
+	worldly  = "drover-world"
+	patience = 700 * time.Millisecond // with a dial that nobody answers
+)
+
+func init() {
+	switch filepath.Base(os.Args[0]) {
+	case dialer:
+		fmt.Print(dial(os.Args[1], os.Args[2]))
+		os.Exit(0)
+	case worldly:
+		l, err := net.Listen("tcp4", ":8080")
+		if err != nil {
+			os.Exit(1)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte("world"))
+				_ = c.Close()
+			}
+		}()
+		_, _ = io.Copy(io.Discard, os.Stdin) // as long as the test lives
+		os.Exit(0)
+	}
+}
+
+// dial says "connected", "refused" by who is there, or "nothing".
+func dial(network, address string) string {
+	c, err := net.DialTimeout(network, address, patience)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case err != nil:
+		return "nothing"
+	}
+	_ = c.Close()
+	return "connected"
+}
+
+// insideHost is set in the copy of the test that has network namespaces of its own.
+const insideHost = "DROVER_LXC_TEST_NETWORK"
+
+// TestEgress has a host, a world around it and VMs, in network namespaces.
+func TestEgress(t *testing.T) {
+	if os.Getenv(insideHost) != "" {
+		egressInside(t)
+		return
+	}
+	t.Parallel()
+	provider(t, folder(t)) // or skip
+	for _, tool := range []string{"ip", "nft", "nsenter", "unshare"} {
+		_, err := exec.LookPath(tool)
+		need(t, err == nil, tool)
+	}
+	// liblxc looks for the bridge in /sys, which shows the network that it was mounted in.
+	own := `mount --rbind /sys/fs/cgroup "$0" && mount -t sysfs sysfs /sys && mount --rbind "$0" /sys/fs/cgroup && umount -l "$0" && exec "$@"`
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "--mount", "sh", "-c", own, t.TempDir(), self, "-test.run=^TestEgress$", "-test.v")
+	cmd.Env = append(os.Environ(), insideHost+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestEgress", "it ran")
+}
+
+// world makes another machine that has all kinds of addresses, behind the host's
+// one cable.
+func world(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Args[0] = worldly
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() })
+	pid := strconv.Itoa(cmd.Process.Pid)
+	there := func(args ...string) { run(t, append([]string{"nsenter", "-t", pid, "-n", "ip"}, args...)...) }
+	run(t, "ip", "link", "set", "lo", "up")
+	run(t, "ip", "link", "add", "up0", "type", "veth", "peer", "name", "w0", "netns", pid)
+	run(t, "ip", "addr", "add", "5.5.0.1/24", "dev", "up0")
+	run(t, "ip", "link", "set", "up0", "up")
+	there("addr", "add", "5.5.0.2/24", "dev", "w0")
+	for _, address := range []string{"8.8.4.4", "6.6.6.6", "10.9.9.9", "172.16.3.4", "192.168.7.7", "169.254.169.254", "100.100.1.1"} {
+		there("addr", "add", address+"/32", "dev", "w0")
+	}
+	there("link", "set", "w0", "up")
+	there("link", "set", "lo", "up")
+	run(t, "ip", "route", "add", "default", "via", "5.5.0.2")
+	for _, address := range []string{"8.8.4.4:8080", "169.254.169.254:8080", "10.9.9.9:8080"} {
+		require.Eventually(t, func() bool { return dial("tcp4", address) == "connected" }, soon, 10*time.Millisecond, "the host itself reaches %s", address)
+	}
+}
+
+func run(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+	require.NoError(t, err, "%s: %s", args, out)
+}
+
+func egressInside(t *testing.T) {
+	t.Helper()
+	world(t)
+	listener, err := net.Listen("tcp4", ":8081") // of the host
+	require.NoError(t, err)
+	defer listener.Close()
+	p := provider(t, folder(t))
+	p.firewall.closed = []string{"6.6.6.0/24"}
+	open := pool()
+	open.Network = core.NetworkEgress
+	started(t, p, "a", open)
+	started(t, p, "b", open)
+	started(t, p, "shut", pool())
+	address := func(id string) string {
+		r, err := p.traces.Read(id)
+		require.NoError(t, err)
+		return p.link(r).address
+	}
+	try := func(from, network, to string) string {
+		c, err := guest.Dial(p.traces.Path(from))
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, c.Assign(context.Background(), "work"))
+		var said strings.Builder
+		_, err = c.Run(context.Background(), guest.Run{Args: []string{dialer, network, to}}, func(_ string, data []byte) { said.Write(data) })
+		require.NoError(t, err)
+		return said.String()
+	}
+	assert.Equal(t, "connected", try("a", "tcp4", "8.8.4.4:8080"), "the world is open")
+	assert.Equal(t, "connected", try("b", "tcp4", "8.8.4.4:8080"), "to all of them")
+	for _, to := range []string{
+		"10.9.9.9:8080", "172.16.3.4:8080", "192.168.7.7:8080", "169.254.169.254:8080", "100.100.1.1:8080", // private, metadata
+		"6.6.6.6:8080",                                    // closed by the settings
+		gateway + ":8081", "5.5.0.1:8081", gateway + ":1", // the host, by any of its addresses
+		address("b") + ":1", // another VM would refuse it
+	} {
+		assert.Equal(t, "nothing", try("a", "tcp4", to), to)
+	}
+	assert.Equal(t, "nothing", try("shut", "tcp4", "8.8.4.4:8080"), "none is the default")
+	assert.Equal(t, "refused", try("a", "tcp4", "127.0.0.1:1"), "its own loopback is up")
+	out, err := exec.CommandContext(t.Context(), "ip", "-d", "link", "show", "master", bridge).CombinedOutput()
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(out), "isolated on"), "%s", out)
+
+	run(t, "nft", "flush", "ruleset") // somebody restarts the host's own firewall
+	p.firewall.seen = time.Time{}
+	_ = p.Check(t.Context(), "a") // it was used, but its network is looked after first
+	assert.Equal(t, "nothing", try("a", "tcp4", "169.254.169.254:8080"))
+	assert.Equal(t, "connected", try("a", "tcp4", "8.8.4.4:8080"))
+
+	for _, id := range []string{"a", "b"} {
+		require.NoError(t, p.Destroy(t.Context(), id))
+	}
+	require.Eventually(t, func() bool {
+		out, err := exec.CommandContext(t.Context(), "ip", "link", "show", "master", bridge).Output()
+		return err == nil && len(out) == 0
+	}, soon, 10*time.Millisecond, "no interface is left")
+}
+
+func TestNetworkSettings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []Config{{DNS: []string{"example.org"}}, {DNS: []string{"::1"}}, {Closed: []string{"10.0.0.1"}}, {Closed: []string{"fd00::/8"}}} {
+		require.Error(t, c.checkNetworks())
+	}
+	require.NoError(t, Config{DNS: DefaultDNS(), Closed: []string{"203.0.113.0/24"}}.checkNetworks())
+}
