@@ -60,6 +60,9 @@ func TestImageCommands(t *testing.T) {
 	require.Equal(t, []core.Image{second, first}, all)
 	require.Contains(t, good("image", "list"), second.Digest[:19])
 
+	_, errs, code := h.run("pool", "set", "grading", "--image", "nosuch")
+	require.Zero(t, code)
+	require.Contains(t, errs, "pool grading can make no VMs yet: there is no image nosuch")
 	good("pool", "set", "grading", "--image", "debian")
 	var view imageView
 	require.NoError(t, json.Unmarshal([]byte(good("image", "show", "debian", "--json")), &view))
@@ -99,7 +102,7 @@ func TestImageCommands(t *testing.T) {
 	require.JSONEq(t, `{"image": "`+first.Ref()+`", "removed": true, "pools": []}`, good("image", "remove", first.Ref(), "--json"))
 	good("image", "remove", "--force", "debian")
 	require.Contains(t, good("pool", "show", "grading"), "there is no image debian")
-	out, _, code := h.run("doctor")
+	out, _, code = h.run("doctor")
 	require.Equal(t, exitFault, code)
 	require.Contains(t, out, "its image debian is not there")
 }

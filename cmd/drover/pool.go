@@ -66,6 +66,9 @@ func setPool(c *cli.Context, h *herd) error {
 	if err := h.intake.SetPool(c.Context, p); err != nil {
 		return err
 	}
+	if err := h.sayIfImageIsMissing(c, p); err != nil {
+		return err
+	}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, p)
 	}
@@ -255,4 +258,17 @@ func (h *herd) imageOf(ctx context.Context, p core.Pool) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s, %s, made %s", image.Name, shortDigest(image.Digest), since(image.Created)), nil
+}
+
+// sayIfImageIsMissing warns who sets a pool before its image is made.
+func (h *herd) sayIfImageIsMissing(c *cli.Context, p core.Pool) error {
+	if p.Image == "" {
+		return nil
+	}
+	_, err := h.store.GetImage(c.Context, p.Image)
+	if core.Is(err, core.CodeNotFound) {
+		fmt.Fprintf(c.App.ErrWriter, "drover: pool %s can make no VMs yet: %s\n", p.Name, clean(err.Error()))
+		return nil
+	}
+	return err
 }
