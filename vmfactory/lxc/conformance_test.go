@@ -14,12 +14,14 @@ import (
 // TestConformance runs the suite on real containers.
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	able(t)
 	providertest.Run(t, newLXC)
 }
 
 // TestAttacks puts real containers to all attacks.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
+	able(t)
 	attack.Run(t, newLXC, attack.LXC)
 }
 
@@ -32,4 +34,10 @@ func TestSelfTest(t *testing.T) {
 	res := selftest.Run(t.Context(), p, run, core.DefaultPool("p"), "trial")
 	t.Logf("%d ms", res.TookMs)
 	require.Equal(t, core.VerdictHeld, res.Verdict(), "%+v", res)
+}
+
+// able skips a test as a whole where no container can be made.
+func able(t *testing.T) {
+	t.Helper()
+	require.NoError(t, newLXC(t, folder(t)).Close())
 }

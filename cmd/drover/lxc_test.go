@@ -1,0 +1,96 @@
+//go:build lxc
+
+package main
+
+import (
+	"archive/tar"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest"
+	"drover/core/service"
+	"drover/vmfactory/lxc"
+)
+
+// withContainers builds drover with provider lxc, and what its VMs start.
+func withContainers(t *testing.T) (dir string) {
+	t.Helper()
+	scratch, err := service.NewScratch("drover-lxc-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
+	require.NoError(t, os.Chmod(scratch.Dir, 0o755))
+	for name, args := range map[string][]string{"drover": {"-tags", "lxc", "."}, lxc.GuestProgram: {"drover/cmd/drover-guest"}} {
+		cmd := exec.Command("go", append([]string{"build", "-o", filepath.Join(scratch.Dir, name)}, args...)...)
+		if name == lxc.GuestProgram {
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	return scratch.Dir
+}
+
+// TestContainers is the way of an operator: an image, a pool, a run, by programs
+// as they are installed.
+func TestContainers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		coretest.Missing(t, "root", nil)
+	}
+	h := newTestHerd(t)
+	dir := withContainers(t)
+	h.path = filepath.Join(dir, "drover")
+	h.env = append(h.env, "DROVER_PROVIDER=local,lxc")
+	up := h.up()
+
+	file := filepath.Join(dir, "image.tar")
+	program, err := os.ReadFile(filepath.Join(dir, lxc.GuestProgram))
+	require.NoError(t, err)
+	f, err := os.Create(file)
+	require.NoError(t, err)
+	w := tar.NewWriter(f)
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: "usr/bin/hello", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}))
+	_, err = w.Write(program)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+
+	for _, args := range [][]string{
+		{"image", "import", "tiny", file},
+		{"pool", "set", "grading", "--provider", "lxc", "--image", "tiny", "--cpu", "1", "--memory", "256M", "--disk", "512M", "--pids", "64", "--warm", "2", "--max", "4"},
+	} {
+		_, stderr, code := h.run(args...)
+		require.Zero(t, code, "%s: %s", args, stderr)
+	}
+	stdout, stderr, code := h.run("run", "--pool", "grading", "--", "hello")
+	require.Equal(t, 2, code, "%s%s", stdout, stderr)
+	require.Contains(t, stderr, "nothing to call here", "it is the image's only program")
+	stdout, stderr, code = h.run("pool", "show", "grading")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `cpu +1\b`, stdout)
+	stdout, _, _ = h.run("doctor")
+	require.Contains(t, stdout, "provider lxc")
+	_, stderr, code = h.run("pool", "set", "grading", "--cpu", "0.001")
+	require.Equal(t, 2, code, stderr)
+
+	_, stderr, code = h.run("pool", "set", "lost", "--provider", "lxc", "--image", "nowhere")
+	if code == 0 { // it may be refused at once
+		require.Eventually(t, func() bool {
+			stdout, _, _ := h.run("pool", "show", "lost")
+			return strings.Contains(stdout, "broken on")
+		}, patience, 100*time.Millisecond, stderr)
+	}
+	up.stop()
+	p, err := lxc.New(lxc.Config{Run: h.cfg.Run, Images: noImages{}})
+	require.NoError(t, err)
+	left, err := p.List(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NoError(t, p.Close())
+}

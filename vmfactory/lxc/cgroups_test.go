@@ -1,0 +1,197 @@
+package lxc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+)
+
+// machine makes a folder of cgroups as a kind of machine has it. Folders of
+// version 1 and 2 are those whose path the returned function knows.
+func machine(t *testing.T, kinds map[string]int64, files map[string]string) (root string, fsType func(string) int64) {
+	t.Helper()
+	root = t.TempDir()
+	known := map[string]int64{}
+	for name, kind := range kinds {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(path, 0o755))
+		known[path] = kind
+	}
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
+	}
+	return root, func(path string) int64 { return known[path] }
+}
+
+func TestFindCgroups(t *testing.T) {
+	t.Parallel()
+	const v1, v2 = unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC
+	for name, c := range map[string]struct {
+		kinds map[string]int64
+		files map[string]string
+		v2    bool
+		use   string
+		tops  int
+		why   string
+	}{
+		"version 1": {
+			kinds: map[string]int64{"memory": v1, "pids": v1, "cpu": v1, "freezer": v1, "systemd": v1}, use: "memory,pids,cpu", tops: 5,
+		},
+		"both, version 2 without controllers": {
+			kinds: map[string]int64{"memory": v1, "pids": v1, "cpu": v1, "unified": v2}, use: "memory,pids,cpu", tops: 4,
+		},
+		"version 2": {kinds: map[string]int64{"": v2}, files: map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n"}, v2: true, tops: 1},
+		// liblxc ignores limits there with a warning, or does not start.
+		"both, memory and pids in version 2": {kinds: map[string]int64{"cpu": v1, "unified": v2}, use: "cpu", tops: 2, why: "memory, pids"},
+		"version 2 without memory": {
+			kinds: map[string]int64{"": v2}, files: map[string]string{"cgroup.controllers": "cpu pids\n"}, v2: true, tops: 1, why: "controller memory here",
+		},
+		"nothing": {why: "memory, pids, cpu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, fsType := machine(t, c.kinds, c.files)
+			got := findCgroups(root, fsType)
+			assert.Equal(t, c.v2, got.v2)
+			assert.Equal(t, c.use, got.use())
+			assert.Len(t, got.tops, c.tops)
+			if c.why == "" {
+				assert.Empty(t, got.why)
+			} else {
+				assert.Contains(t, got.why, c.why)
+			}
+		})
+	}
+}
+
+// TestVerify reads limits of version 2, which this machine need not have, from
+// files as its kernel writes them.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	root, fsType := machine(t, map[string]int64{"": unix.CGROUP2_SUPER_MAGIC}, map[string]string{"cgroup.controllers": "cpu memory pids"})
+	c := findCgroups(root, fsType)
+	limits := core.Limits{Memory: 64<<20 + 1, Pids: 10}
+	good := map[string]string{"memory.max": "83886080", "memory.swap.max": "0", "pids.max": "74", "cpu.max": "50000 100000", "cgroup.procs": "4242\n"}
+	require.NoError(t, os.Mkdir(filepath.Join(root, "vm"), 0o755))
+	write := func(files map[string]string) {
+		for name, text := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(root, "vm", name), []byte(text+"\n"), 0o600))
+		}
+	}
+	bounds := c.bounds(limits, 0.5)
+	write(good)
+	require.NoError(t, c.verify("vm", bounds))
+	for file, bad := range map[string]string{
+		"memory.max": "max", "memory.swap.max": "max", "pids.max": "75", "cpu.max": "max 100000", "cgroup.procs": "",
+	} {
+		write(good)
+		write(map[string]string{file: bad})
+		require.Error(t, c.verify("vm", bounds), file)
+	}
+	write(good)
+	require.NoError(t, os.Remove(filepath.Join(root, "vm", "memory.max")))
+	require.ErrorIs(t, c.verify("vm", bounds), os.ErrNotExist)
+}
+
+// TestConfigText shows that each version's limits are told to liblxc by its own names.
+func TestConfigText(t *testing.T) {
+	t.Parallel()
+	l := core.Limits{Memory: 64 << 20, Pids: 10, Disk: 8 << 20}
+	for _, v2 := range []bool{false, true} {
+		c := cgroups{v2: v2}
+		text := container{vm: "vm", payload: "p", monitor: "m", firstID: 1000, limits: l, bounds: c.bounds(l, 1), v2: v2}.text()
+		mine, other := "lxc.cgroup.", "lxc.cgroup2."
+		if v2 {
+			mine, other = other, mine
+		}
+		assert.Contains(t, text, mine+"pids.max = 74\n")
+		assert.NotContains(t, strings.ReplaceAll(text, "lxc.cgroup.dir.", ""), other)
+		for _, line := range []string{
+			"lxc.idmap = u 0 1000 65536", "lxc.idmap = g 0 1000 65536", "lxc.net.0.type = empty", "lxc.no_new_privs = 1",
+			"lxc.cgroup.dir.container = p", "lxc.cgroup.dir.monitor = m",
+			"lxc.mount.entry = tmpfs tmp tmpfs size=8388608,nr_inodes=2048,mode=1777,uid=1000,gid=1000,nosuid,nodev 0 0",
+		} {
+			assert.Contains(t, text, line+"\n")
+		}
+	}
+}
+
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	const root, job = "root:x:0:0:root:/:/bin/sh", "job:x:1000:1000:job:/home/job:/bin/sh"
+	for list, want := range map[string]string{
+		"":                                   root + "\n" + job + "\n",
+		"root:x:0:0::/root:/bin/bash\n":      "root:x:0:0::/root:/bin/bash\n" + job + "\n",
+		root + "\njob:x:7:7::/:/bin/sh\n":    root + "\n" + job + "\n",
+		root + "\nubuntu:x:1000:1000::/:\n":  root + "\n" + job + "\n",
+		root + "\nno account\nbin:x:2:2::/:": root + "\nbin:x:2:2::/:\n" + job + "\n",
+	} {
+		assert.Equal(t, want, account(list, root, job))
+	}
+}
+
+// TestImageFile shows that a link in an image leads nowhere but into it.
+func TestImageFile(t *testing.T) {
+	t.Parallel()
+	image, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(image, "etc"), 0o755))
+	require.NoError(t, os.Symlink(secret, filepath.Join(image, "etc", "passwd")))
+	require.NoError(t, unix.Mkfifo(filepath.Join(image, "etc", "group"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(image, "etc", "hosts"), []byte("plain"), 0o600))
+	for name, want := range map[string]string{"etc/passwd": "", "etc/group": "", "etc/hosts": "plain", "etc/none": ""} {
+		text, err := imageFile(image, name)
+		require.NoError(t, err)
+		assert.Equal(t, want, text, name)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	images := oneImage{"/"}
+	for name, cfg := range map[string]Config{
+		"no run folder": {Images: images}, "no images": {Run: t.TempDir()}, "no processors": {Run: t.TempDir(), Images: images, CPUs: -1},
+		"too few users": {Run: t.TempDir(), Images: images, FirstID: 1, IDs: idsEach - 1}, "root's": {Run: t.TempDir(), Images: images, IDs: idsEach},
+		"too many users": {Run: t.TempDir(), Images: images, FirstID: 1 << 31, IDs: 1 << 32},
+	} {
+		_, err := New(cfg)
+		assert.True(t, core.Is(err, core.CodeInvalid), "%s: %v", name, err)
+	}
+	p, err := New(Config{Run: t.TempDir(), Images: images})
+	require.NoError(t, err)
+	_, err = p.Image(t.Context(), core.DefaultPool("p"))
+	assert.True(t, core.Is(err, core.CodeInvalid), "a pool without an image: %v", err)
+	require.NoError(t, p.Close())
+}
+
+// TestGuestProgram shows which programs containers cannot start.
+func TestGuestProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		from string
+		mode os.FileMode
+		why  string
+	}{
+		"dynamic": {"/bin/sh", 0o755, "needs libraries"}, "text": {"/etc/passwd", 0o755, "is no program"}, "private": {"/bin/sh", 0o700, "chmod a+rx"},
+	} {
+		text, err := os.ReadFile(c.from)
+		require.NoError(t, err)
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		require.NoError(t, os.Chmod(path, c.mode))
+		g := guestProgram{path: path}
+		_, err = g.open()
+		require.ErrorContains(t, err, c.why, name)
+	}
+	g := guestProgram{path: filepath.Join(dir, "none")}
+	_, err := g.open()
+	require.ErrorContains(t, err, "make build")
+}
