@@ -89,7 +89,10 @@ func (e *epoch) unmakeable(p core.Pool) string {
 	if err := e.absent[p.Provider]; err != nil {
 		return "provider " + p.Provider + " is not ready: " + err.Error()
 	}
-	return e.failed(p.Provider)
+	if why := e.failed(p.Provider); why != "" {
+		return why
+	}
+	return e.unproved(p)
 }
 
 // retire destroys clean VMs that are too many: at once where another pool's work

@@ -17,9 +17,10 @@ type Trial func(ctx context.Context, p Provider, pool core.Pool, vm string) core
 type trials map[string]*trial
 
 type trial struct {
-	vm     string         // of the test under way; "" if there is none
-	result *core.SelfTest // of the last one; nil if there was none
-	next   time.Time      // after a failure: not before
+	vm     string            // of the test under way; "" if there is none
+	result *core.SelfTest    // of the last one; nil if there was none
+	unmade map[string]string // pools that no VM could be made of for the first one, and why
+	next   time.Time         // not before
 }
 
 // tryProviders starts the self-tests that are due: of each provider that a pool
@@ -28,39 +29,57 @@ func (e *epoch) tryProviders(loads []core.PoolLoad) {
 	if e.trial == nil || e.draining || !e.surveyed {
 		return
 	}
+	needed := make(map[string][]core.Pool)
 	for _, l := range loads {
-		p := e.providers[l.Pool.Provider]
-		if p == nil || e.absent[l.Pool.Provider] != nil {
-			continue
+		if name := l.Pool.Provider; e.providers[name] != nil && e.absent[name] == nil {
+			needed[name] = append(needed[name], l.Pool)
 		}
-		t := e.trials[p.Name()]
+	}
+	for name, pools := range needed {
+		t := e.trials[name]
 		if t == nil {
 			t = &trial{}
-			e.trials[p.Name()] = t
+			e.trials[name] = t
 		}
 		passed := t.result != nil && t.result.Verdict() != core.VerdictFail
-		if t.vm != "" || passed || e.clock.Now().Before(t.next) {
-			continue
+		if t.vm == "" && !passed && !e.clock.Now().Before(t.next) {
+			e.startTrial(t, e.providers[name], pools)
 		}
-		e.startTrial(t, p, l.Pool)
 	}
 }
 
-func (e *epoch) startTrial(t *trial, p Provider, pool core.Pool) {
+// startTrial tests a provider with the first pool whose image is to be had.
+func (e *epoch) startTrial(t *trial, p Provider, pools []core.Pool) {
 	vm := "selftest-" + e.newID()
 	t.vm = vm
 	e.touch(vm, fate{inHand: true})
-	e.log.WithField("provider", p.Name()).Info("testing what VMs hold on this host")
 	e.wg.Go(func() {
-		res := e.trial(e.work, p, pool, vm)
-		e.post(func() { e.tried(t, p.Name(), res) })
+		unmade := make(map[string]string)
+		for _, pool := range pools {
+			err := e.calls.within(e.work, e.clock, e.cfg.CreateTimeout, "", func(ctx context.Context) error {
+				_, err := p.Image(ctx, pool)
+				return err
+			})
+			if err != nil {
+				unmade[pool.Name] = err.Error()
+				continue
+			}
+			e.log.WithField("provider", p.Name()).Info("testing what VMs hold on this host")
+			res := e.trial(e.work, p, pool, vm)
+			e.post(func() { e.tried(t, p.Name(), res) })
+			return
+		}
+		e.post(func() { t.vm, t.unmade, t.next = "", unmade, e.clock.Now().Add(imagePolls*e.cfg.Poll) })
 	})
 }
+
+// imagePolls is how many polls a provider without any image waits for one.
+const imagePolls = 5
 
 // tried takes the end of a self-test.
 func (e *epoch) tried(t *trial, provider string, res core.SelfTest) {
 	e.touch(t.vm, fate{inHand: true}) // a look that is under way may have seen it
-	t.vm, t.result = "", &res
+	t.vm, t.unmade, t.result = "", nil, &res
 	log := e.log.WithField("provider", provider).WithField("took_ms", res.TookMs)
 	switch res.Verdict() {
 	case core.VerdictHeld:
@@ -96,6 +115,15 @@ func (e *epoch) failed(provider string) string {
 		return ""
 	}
 	return "provider " + provider + " failed its self-test on this host, which is not used: " + t.result.Reason()
+}
+
+// unproved says why a provider cannot be tested for want of the pool's image, and
+// of all others; "" if that is not so.
+func (e *epoch) unproved(p core.Pool) string {
+	if t := e.trials[p.Provider]; t != nil && t.result == nil && !e.cfg.SelfTestWarns {
+		return t.unmade[p.Name]
+	}
+	return ""
 }
 
 // notes is what operators are to know of the providers.

@@ -170,3 +170,29 @@ func TestAProviderThatIsNotReadyIsNotTested(t *testing.T) {
 		r.whole()
 	})
 }
+
+// A pool whose image is not to be had breaks no other pool, and is tested with
+// another pool's.
+func TestAMissingImageIsNoFailedTest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		odd := pool("a", 1, 8)
+		odd.Image = fake.NoImage
+		r := newRig(t, odd)
+		var x tester
+		x.result.Store(core.VerdictHeld)
+		parts := r.parts()
+		parts.Trial = x.trial
+		r.cfg.Pools = []string{"a", "b"}
+		p := r.startWith(parts)
+		settle(20 * time.Second)
+		require.Zero(t, x.made.Load(), "there is nothing to test with")
+		require.Equal(t, "there is no image missing", r.herd.brokenPools()["a"])
+		r.herd.look(func(h *herd) { h.pools["b"] = pool("b", 1, 8) })
+		settle(20 * time.Second)
+		require.EqualValues(t, 1, x.made.Load())
+		require.Len(t, r.herd.cleanVMs("b"), 1)
+		p.end()
+		r.whole()
+	})
+}

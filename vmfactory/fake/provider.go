@@ -14,6 +14,9 @@ import (
 	"drover/vmfactory"
 )
 
+// NoImage is the name of an image that is nowhere.
+const NoImage = "missing"
+
 // Step is a method of the provider that can be broken.
 type Step string
 
@@ -85,6 +88,9 @@ func (p *Provider) Limits() []vmfactory.Limit {
 
 // Image implements vmfactory.Provider.
 func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
+	if pool.Image == NoImage {
+		return "", core.Errorf(core.CodeNotFound, pool.Image, "there is no image %s", pool.Image)
+	}
 	return "fake:" + pool.Image, nil
 }
 

@@ -41,7 +41,7 @@ func Run(ctx context.Context, p vmfactory.Provider, folder string, pool core.Poo
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	t := &trial{provider: p, vm: vm}
-	pool.Name, pool.Limits = "selftest", limits
+	pool.Name, pool.Limits, pool.Network = "selftest", limits, core.NetworkNone
 	err := t.attack(ctx, folder, pool, &res)
 	if gone := t.destroy(ctx); err == nil {
 		err = gone
