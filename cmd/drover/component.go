@@ -124,6 +124,11 @@ func destroyVMs(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	names, err := left(c.Context, cfg)
+	if err != nil {
+		return err
+	}
+	cfg.Provider = append(cfg.Provider, names...)
 	h, err := openHerd(c.Context, cfg)
 	if core.Is(err, core.CodeUnavailable) {
 		return destroyAlone(c, cfg)

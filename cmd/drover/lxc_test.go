@@ -87,6 +87,18 @@ func TestContainers(t *testing.T) {
 		}, patience, 100*time.Millisecond, stderr)
 	}
 	up.stop()
+
+	// The setting is changed while VMs are there: whoever destroys all finds them.
+	factory := h.start("vmfactory")
+	require.Eventually(t, func() bool {
+		stdout, _, _ := h.run("vm", "list")
+		return strings.Contains(stdout, "grading") && strings.Contains(stdout, "clean")
+	}, patience, 100*time.Millisecond)
+	factory.stop()
+	h.env = append(h.env, "DROVER_PROVIDER=local")
+	stdout, stderr, code = h.run("vmfactory", "--destroy-vms")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `destroyed [1-9]`, stdout)
 	p, err := lxc.New(lxc.Config{Run: h.cfg.Run, Images: noImages{}})
 	require.NoError(t, err)
 	left, err := p.List(context.Background())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -66,6 +67,30 @@ func (p *providers) addLXC(cfg *config.Config, h *herd, embedded bool) (err erro
 		p.all = append(p.all, p.lxc)
 	}
 	return err
+}
+
+// left names the providers that are not set up any more and have VMs on this host.
+func left(ctx context.Context, cfg *config.Config) ([]string, error) {
+	var names []string
+	for _, name := range []string{local.Name, lxc.Name} {
+		if slices.Contains(cfg.Provider, name) {
+			continue
+		}
+		other := *cfg
+		other.Provider = []string{name}
+		made, err := newProviders(&other, nil, false)
+		if err != nil {
+			return nil, err
+		}
+		vms, err := made.all[0].List(ctx)
+		if err := errors.Join(err, made.close()); err != nil {
+			return nil, err
+		}
+		if len(vms) > 0 {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // hostImages are the images of this host as provider lxc asks for them.

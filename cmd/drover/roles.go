@@ -137,6 +137,13 @@ func selfTest(s surroundings) vmfactory.Trial {
 
 func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
 	cfg := s.herd.cfg
+	names, err := left(ctx, cfg)
+	if err != nil {
+		return nil, role{}, err
+	}
+	if len(names) > 0 {
+		s.log.WithField("providers", names).Warn("providers that are not set up here any more have VMs here: destroy them with drover vmfactory --destroy-vms")
+	}
 	made, err := newProviders(cfg, s.herd, s.embedded)
 	if err != nil {
 		return nil, role{}, err

@@ -98,6 +98,42 @@ func TestStarterIsKilled(t *testing.T) {
 	started(t, p, "second", pool())
 }
 
+// TestStarterHangs shows that a starter which says nothing costs one VM.
+func TestStarterHangs(t *testing.T) {
+	t.Parallel()
+	p := provider(t, folder(t))
+	p.starter.silent = 100 * time.Millisecond
+	started(t, p, "first", pool())
+	require.NoError(t, p.starter.cmd.Process.Signal(syscall.SIGSTOP))
+	require.NoError(t, p.Create(t.Context(), "second", pool()))
+	err := p.Prepare(t.Context(), "second")
+	assert.True(t, core.Is(err, core.CodeBadVM), "%v", err)
+	require.NoError(t, p.Destroy(t.Context(), "second"))
+	require.NoError(t, p.Check(t.Context(), "first"))
+	p.starter.silent = 0
+	started(t, p, "third", pool())
+}
+
+// TestMonitorHangs stops a monitor in the midst of liblxc's work.
+func TestMonitorHangs(t *testing.T) {
+	t.Parallel()
+	p := provider(t, folder(t))
+	ctx, give := context.WithCancel(t.Context())
+	p.step = func(name string) {
+		if name != "noted" {
+			return
+		}
+		who, err := p.monitor("vm")
+		assert.NoError(t, err)
+		assert.NoError(t, syscall.Kill(who.PID, syscall.SIGSTOP))
+		give()
+	}
+	require.NoError(t, p.Create(t.Context(), "vm", pool()))
+	err := p.Prepare(ctx, "vm")
+	assert.True(t, core.Is(err, core.CodeBadVM), "%v", err)
+	require.NoError(t, p.Destroy(t.Context(), "vm"))
+}
+
 // The environment that makes a copy of the test one that dies at a step.
 const (
 	dieRun  = "DROVER_LXC_TEST_RUN"

@@ -1,6 +1,7 @@
 package lxc
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +28,11 @@ type starter struct {
 	socket int
 	cmd    *exec.Cmd
 	closed bool
+	silent time.Duration // after so long without an answer it is given up; 0 is the constant patient
 }
+
+// patient is how long the starter may take for an answer: it only forks.
+const patient = 10 * time.Second
 
 var errClosed = errors.New("the provider is closed")
 
@@ -69,6 +75,8 @@ func (s *starter) answer() (int, error) {
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
+		case errors.Is(err, unix.EAGAIN):
+			return 0, errors.New("it does not answer")
 		case err != nil:
 			return 0, err
 		case n != len(reply):
@@ -91,6 +99,12 @@ func (s *starter) open() error {
 		return err
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "starter")
+	limit := unix.NsecToTimeval(cmp.Or(s.silent, patient).Nanoseconds())
+	if err := errors.Join(unix.SetsockoptTimeval(pair[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
+		unix.SetsockoptTimeval(pair[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)); err != nil {
+		process.CloseFD(pair[0])
+		return errors.Join(err, theirs.Close())
+	}
 	cmd := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{starterName}, Dir: "/", Env: []string{},
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
@@ -104,13 +118,13 @@ func (s *starter) open() error {
 	return nil
 }
 
-// stop ends the starter; it ends when its socket is closed.
+// stop ends the starter. By itself it ends when its socket is closed, unless it hangs.
 func (s *starter) stop() {
 	if s.cmd == nil {
 		return
 	}
 	process.CloseFD(s.socket)
-	_ = s.cmd.Wait() // how it ended changes nothing
+	_, _ = s.cmd.Process.Kill(), s.cmd.Wait() // how it ended changes nothing
 	s.cmd = nil
 }
 

@@ -13,7 +13,9 @@ import (
 func (s suite) reset(t *testing.T) {
 	t.Parallel()
 	run := s.folder(t)
-	v := armed(t, s.provider(t, run), run, Pool())
+	roomy := Pool() // a kept state holds the probe, which is large with the race detector
+	roomy.Limits.Disk, roomy.Limits.FileSize, roomy.Limits.Memory = 160<<20, 160<<20, 256<<20
+	v := armed(t, s.provider(t, run), run, roomy)
 	o := v.shell(t, "echo built > built; mkdir sub; echo deep > sub/file")
 	require.Zero(t, o.Code, "%s", o)
 	require.NoError(t, v.Keep(patient(t), "built"))
