@@ -50,6 +50,14 @@ type Limits struct {
 	Output    int64         `json:"output,omitempty"`     // bytes kept of each of stdout and stderr; what follows is counted and thrown away
 }
 
+// Cores are the processors that a VM may use.
+func (l Limits) Cores(otherwise float64) float64 {
+	if l.CPU > 0 {
+		return float64(l.CPU) / 1000
+	}
+	return otherwise
+}
+
 // Or fills what l leaves open from d.
 func (l Limits) Or(d Limits) Limits {
 	pick := func(a, b int64) int64 {

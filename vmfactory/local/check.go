@@ -2,84 +2,20 @@ package local
 
 import (
 	"context"
-	"sync"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
 	"drover/vmfactory"
 )
-
-const stateReady = wire.Ready
 
 // Check asks the VM's agent whether it is ready and alone.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if _, err := p.traces.Read(id); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s is not whole", id)
 	}
-	who, err := p.init(id)
-	if err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "VM %s was never started", id)
-	}
-	alive, err := who.Alive()
-	if err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "the first process of VM %s cannot be looked at", id)
-	}
-	if !alive {
-		return core.Errorf(core.CodeBadVM, id, "VM %s is dead%s", id, p.lastWords(id))
-	}
-	status, err := p.status(ctx, id)
-	switch {
-	case err != nil:
-		return core.Wrap(err, core.CodeBadVM, id, "the agent of VM %s does not answer", id)
-	case status.State != stateReady:
-		return core.Errorf(core.CodeBadVM, id, "VM %s was used: it is %s", id, status.State)
-	case status.Processes > 0:
-		return core.Errorf(core.CodeBadVM, id, "VM %s has %d processes beside its agent", id, status.Processes)
-	}
-	return nil
-}
-
-func (p *Provider) status(ctx context.Context, id string) (guest.Status, error) {
-	c, err := guest.Dial(p.traces.Path(id))
-	if err != nil {
-		return guest.Status{}, err
-	}
-	defer c.Close()
-	return c.Status(ctx)
+	return p.traces.Unused(ctx, id, p.init)
 }
 
 // List looks at the folders and asks each VM's agent what became of it.
 func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
-	ids, err := p.traces.Found()
-	if err != nil {
-		return nil, err
-	}
-	const (
-		atOnce  = 16
-		patient = 2 * time.Second // with one agent
-	)
-	var mu sync.Mutex
-	all := make([]vmfactory.Instance, 0, len(ids))
-	var group errgroup.Group
-	group.SetLimit(atOnce)
-	for _, id := range ids {
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, patient)
-			defer cancel()
-			one := vmfactory.Instance{ID: id, Used: true}
-			if r, err := p.traces.Read(id); err == nil {
-				one.Pool, one.Used = r.Pool.Name, p.Check(ctx, id) != nil
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, one)
-			return nil
-		})
-	}
-	_ = group.Wait() // none returns an error
-	return all, ctx.Err()
+	return p.traces.Survey(ctx, p.Check)
 }

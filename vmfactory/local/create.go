@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"hash/fnv"
 	"time"
 
 	"drover/vmfactory/trace"
@@ -36,37 +35,19 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 	if core.Is(err, core.CodeConflict) {
 		return err
 	}
-	p.freePlace(id)
+	p.places.Free(id)
 	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
 }
 
-// takePlace finds users of the host that no other VM of the run folder has. It
-// begins where the names point, so that run folders of one host rarely meet.
+// takePlace finds users of the host that no other VM of the run folder has.
 func (p *Provider) takePlace(id string) (int, error) {
 	n := p.owners.places()
 	if p.owners.mode == singleMode {
 		return 0, nil
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(p.tag + id)) // never fails
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range n {
-		place := (int(h.Sum64()%uint64(n)) + i) % n //nolint:gosec // below n
-		if other, taken := p.places[place]; !taken || other == id {
-			p.places[place] = id
-			return place, nil
-		}
+	place, ok := p.places.Take(id, n, p.tag+id)
+	if !ok {
+		return 0, core.Errorf(core.CodeFull, id, "all %d users that VMs may have on this host are taken", n)
 	}
-	return 0, core.Errorf(core.CodeFull, id, "all %d users that VMs may have on this host are taken", n)
-}
-
-func (p *Provider) freePlace(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for place, vm := range p.places {
-		if vm == id {
-			delete(p.places, place)
-		}
-	}
+	return place, nil
 }

@@ -25,7 +25,7 @@ func (p *Provider) Destroy(ctx context.Context, id string) error {
 	if err := p.end(ctx, id); err != nil {
 		return core.Wrap(err, core.CodeUnavailable, id, "VM %s cannot be destroyed", id)
 	}
-	p.freePlace(id)
+	p.places.Free(id)
 	return nil
 }
 
@@ -55,11 +55,8 @@ func (p *Provider) endInit(ctx context.Context, id string) error {
 	return who.Kill(ctx)
 }
 
-// Files of a VM's folder, beside those that packages guest and trace name.
-const (
-	initFile = "init.json"
-	logFile  = "agent.log"
-)
+// initFile of a VM's folder says which process is its first.
+const initFile = "init.json"
 
 // init returns the VM's first process.
 func (p *Provider) init(id string) (process.Process, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/vmfactory/trace"
 )
 
 func TestUnusedRange(t *testing.T) {
@@ -61,7 +62,9 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &Provider{owners: o, places: map[int]string{}}
+			places, err := trace.Set{Run: t.TempDir(), Provider: Name}.Places()
+			require.NoError(t, err)
+			p := &Provider{owners: o, places: places}
 			users := map[int]string{}
 			for i := range 32 {
 				id := fmt.Sprint("vm-", i)
@@ -79,9 +82,9 @@ func TestPlaces(t *testing.T) {
 				assert.Less(t, group, o.gids.start+o.gids.count)
 				assert.NotEqual(t, uids[0].outside, job, "user code is not the agent")
 			}
-			_, err := p.takePlace("one-more")
+			_, err = p.takePlace("one-more")
 			assert.True(t, core.Is(err, core.CodeFull))
-			p.freePlace("vm-7")
+			p.places.Free("vm-7")
 			_, err = p.takePlace("one-more")
 			require.NoError(t, err)
 		})

@@ -54,8 +54,8 @@ type Provider struct {
 	spawn    spawner
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
-	mu     sync.Mutex
-	places map[int]string // host users → the VM that has them
+	mu     sync.Mutex    // guards the lifeline
+	places *trace.Places // host users → the VM that has them
 }
 
 var _ vmfactory.Provider = (*Provider)(nil)
@@ -81,7 +81,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	cfg.Run = run
 	sum := sha256.Sum256([]byte(run))
-	p := &Provider{cfg: cfg, traces: trace.Set{Run: run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery, places: map[int]string{}}
+	p := &Provider{cfg: cfg, traces: trace.Set{Run: run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery}
 	if p.owners, err = findOwners(); err != nil {
 		return nil, err
 	}
@@ -106,14 +106,9 @@ func (p *Provider) sweep() error {
 	if err := p.traces.Sweep(); err != nil {
 		return err
 	}
-	ids, err := p.traces.Found()
-	if err != nil {
+	var err error
+	if p.places, err = p.traces.Places(); err != nil {
 		return err
-	}
-	for _, id := range ids {
-		if r, err := p.traces.Read(id); err == nil {
-			p.places[r.Place] = id
-		}
 	}
 	return p.cgroups.sweep(ctx, p.tag, func(vm string) bool {
 		_, err := os.Lstat(p.traces.Path(vm))

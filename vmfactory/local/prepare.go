@@ -38,45 +38,9 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	if err := p.start(ctx, r); err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.lastWords(id))
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.traces.LastWords(id))
 	}
-	status, err := p.await(ctx, id)
-	if err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not become ready%s", id, p.lastWords(id))
-	}
-	if status.State != stateReady {
-		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
-	}
-	return nil
-}
-
-// await waits for the agent's first answer. The socket takes the call before the
-// agent is there. The client gives up a silent agent, which one that is still
-// starting on a busy machine is, so it gets a second chance.
-func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
-	status, err := p.status(ctx, id)
-	if err == nil || ctx.Err() != nil {
-		return status, err
-	}
-	who, lost := p.init(id)
-	if alive, unknown := who.Alive(); lost != nil || unknown != nil || !alive {
-		return status, err
-	}
-	return p.status(ctx, id)
-}
-
-// lastWords returns what the VM's first process said before it gave up, ready to
-// be added to a sentence.
-func (p *Provider) lastWords(id string) string {
-	f, err := os.Open(filepath.Join(p.traces.Path(id), logFile))
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	if words := trace.Hear(f); words != "" {
-		return " (" + words + ")"
-	}
-	return ""
+	return p.traces.Await(ctx, id, p.init)
 }
 
 // start brings the VM's first process on its way to being the agent. Until it
@@ -87,7 +51,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 	var g *group
 	var folders []string
 	if p.cgroups.any() {
-		if g, err = p.cgroups.make(p.cgroups.name(p.tag, id), r.Pool.Limits, cpus(r.Pool.Limits, p.cfg.CPUs)); err != nil {
+		if g, err = p.cgroups.make(p.cgroups.name(p.tag, id), r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs)); err != nil {
 			return fmt.Errorf("make its cgroup: %w", err)
 		}
 		folders = g.folders
@@ -100,11 +64,11 @@ func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := p.descriptors(id)
+	d, err := p.traces.Descriptors(id, p.lifeline[0])
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	pid, err := p.bear(ctx, d, g, r.Place)
 	if err != nil {
 		return err
@@ -116,19 +80,11 @@ func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), initFile), who); err != nil {
 		return fmt.Errorf("note its first process: %w", err)
 	}
-	return errors.Join(d.config.Send(config), d.plan.Send(plan.Encode()))
-}
-
-// cpus are the processors that a pool's VMs may use.
-func cpus(l core.Limits, otherwise float64) float64 {
-	if l.CPU > 0 {
-		return float64(l.CPU) / 1000
-	}
-	return otherwise
+	return errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode()))
 }
 
 // bear starts the first process, gives it its users and puts it into its cgroup.
-func (p *Provider) bear(ctx context.Context, d *descriptors, g *group, place int) (int, error) {
+func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g *group, place int) (int, error) {
 	born := -1
 	if g != nil {
 		var err error
@@ -137,7 +93,7 @@ func (p *Provider) bear(ctx context.Context, d *descriptors, g *group, place int
 		}
 		defer process.CloseFD(born)
 	}
-	pid, err := p.spawn.start(d.theirs(), born)
+	pid, err := p.spawn.start(d.Theirs(), born)
 	if err != nil {
 		return 0, fmt.Errorf("make its namespaces: %w", err)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"drover/core/guest"
 	"drover/vmfactory/enter"
+	"drover/vmfactory/process"
 )
 
 // make bench-vm runs TestBench with these; a plain test run leaves it out.
@@ -74,11 +75,11 @@ func (b *bench) floor() {
 	require.NoError(b.t, b.Create(ctx, id, pool()))
 	r, err := b.traces.Read(id)
 	require.NoError(b.t, err)
-	d, err := b.descriptors(id)
+	d, err := b.traces.Descriptors(id, b.lifeline[0])
 	require.NoError(b.t, err)
 	folders := b.floorCgroups(id)
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: b.firstID(r.Place), Size: idsEach}}
-	theirs := d.theirs(d.null)
+	theirs := d.Theirs()
 	file := func(i int) *os.File {
 		fd, err := unix.FcntlInt(uintptr(theirs[i]), unix.F_DUPFD_CLOEXEC, 0)
 		require.NoError(b.t, err)
@@ -107,11 +108,10 @@ func (b *bench) floor() {
 	agent, err = json.Marshal(told)
 	require.NoError(b.t, err)
 	plan := enter.Plan{Steps: b.floorSteps(id)}
-	require.NoError(b.t, errors.Join(d.config.Send(agent), d.plan.Send(plan.Encode())))
-	d.close()
-	status, err := b.status(ctx, id)
-	require.NoError(b.t, err, b.lastWords(id))
-	require.Equal(b.t, "ready", status.State)
+	require.NoError(b.t, errors.Join(d.Config.Send(agent), d.Plan.Send(plan.Encode())))
+	d.Close()
+	first := func(string) (process.Process, error) { return process.Identify(cmd.Process.Pid) }
+	require.NoError(b.t, b.traces.Await(ctx, id, first))
 	b.client(id)
 	require.NoError(b.t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
@@ -119,7 +119,7 @@ func (b *bench) floor() {
 		require.NoError(b.t, remove(ctx, folder))
 	}
 	require.NoError(b.t, os.RemoveAll(b.traces.Path(id)))
-	b.freePlace(id)
+	b.places.Free(id)
 }
 
 func (b *bench) floorCgroups(id string) []string {

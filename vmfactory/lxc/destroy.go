@@ -24,7 +24,7 @@ func (p *Provider) Destroy(ctx context.Context, id string) error {
 	if err := p.end(ctx, id); err != nil {
 		return core.Wrap(err, core.CodeUnavailable, id, "VM %s cannot be destroyed", id)
 	}
-	p.freePlace(id)
+	p.places.Free(id)
 	return nil
 }
 

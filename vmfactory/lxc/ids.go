@@ -1,10 +1,6 @@
 package lxc
 
-import (
-	"hash/fnv"
-
-	"drover/core"
-)
+import "drover/core"
 
 // Users inside a VM.
 const (
@@ -29,31 +25,12 @@ const (
 // firstID is the host's user that is root in the VM at a place.
 func (p *Provider) firstID(place int) int { return p.cfg.FirstID + place*idsEach }
 
-// takePlace finds users of the host that no other VM of the run folder has. It
-// begins where the run folder's name points, so that run folders of one host
-// rarely meet.
+// takePlace finds users of the host that no other VM of the run folder has.
 func (p *Provider) takePlace(id string) (int, error) {
 	n := p.cfg.IDs / idsEach
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(p.tag)) // never fails
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range n {
-		place := (int(h.Sum64()%uint64(n)) + i) % n //nolint:gosec // below n
-		if other, taken := p.places[place]; !taken || other == id {
-			p.places[place] = id
-			return place, nil
-		}
+	place, ok := p.places.Take(id, n, p.tag)
+	if !ok {
+		return 0, core.Errorf(core.CodeFull, id, "all %d ranges of users that VMs may have on this host are taken", n)
 	}
-	return 0, core.Errorf(core.CodeFull, id, "all %d ranges of users that VMs may have on this host are taken", n)
-}
-
-func (p *Provider) freePlace(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for place, vm := range p.places {
-		if vm == id {
-			delete(p.places, place)
-		}
-	}
+	return place, nil
 }

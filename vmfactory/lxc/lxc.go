@@ -67,8 +67,8 @@ type Provider struct {
 	step     func(string) // told how far a VM is; tests die there
 	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1
 
-	mu     sync.Mutex
-	places map[int]string // ranges of users → the VM that has them
+	mu     sync.Mutex    // guards the lifeline
+	places *trace.Places // ranges of users → the VM that has them
 }
 
 var _ vmfactory.Provider = (*Provider)(nil)
@@ -91,7 +91,7 @@ func New(cfg Config) (*Provider, error) {
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroupRoot, fsType),
 		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
-		places: map[int]string{}, step: func(string) {},
+		step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
@@ -150,14 +150,9 @@ func (p *Provider) sweep() error {
 	if err := p.traces.Sweep(); err != nil {
 		return err
 	}
-	ids, err := p.traces.Found()
-	if err != nil {
+	var err error
+	if p.places, err = p.traces.Places(); err != nil {
 		return err
-	}
-	for _, id := range ids {
-		if r, err := p.traces.Read(id); err == nil {
-			p.places[r.Place] = id
-		}
 	}
 	for _, id := range p.strays() {
 		if err := p.Destroy(ctx, id); err != nil {

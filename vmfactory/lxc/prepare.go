@@ -9,11 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"drover/core"
 	"drover/core/guest"
-	"drover/core/guest/wire"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 )
@@ -25,7 +22,6 @@ const startLimit = 30 * time.Second
 const (
 	monitorFile = "monitor.json"
 	configFile  = "lxc.conf"
-	logFile     = "agent.log"
 )
 
 // Create leaves the VM's folder with its record and secret. Returns CONFLICT if
@@ -50,7 +46,7 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 	if err == nil || core.Is(err, core.CodeConflict) {
 		return err
 	}
-	p.freePlace(id)
+	p.places.Free(id)
 	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
 }
 
@@ -67,16 +63,12 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	bounds := p.cgroups.bounds(r.Pool.Limits, p.cpus(r.Pool.Limits))
+	bounds := p.cgroups.bounds(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs))
 	if err := p.start(ctx, r, bounds); err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.lastWords(id))
+		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.traces.LastWords(id))
 	}
-	status, err := p.await(ctx, id)
-	if err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not become ready%s", id, p.lastWords(id))
-	}
-	if status.State != wire.Ready {
-		return core.Errorf(core.CodeBadVM, id, "VM %s is %s right after its start", id, status.State)
+	if err := p.traces.Await(ctx, id, p.monitor); err != nil {
+		return err
 	}
 	if l := p.link(r); l != nil {
 		if err := l.isolate(ctx); err != nil {
@@ -88,44 +80,6 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s runs without its limits", id)
 	}
 	return nil
-}
-
-// cpus are the processors that a pool's VMs may use.
-func (p *Provider) cpus(l core.Limits) float64 {
-	if l.CPU > 0 {
-		return float64(l.CPU) / 1000
-	}
-	return p.cfg.CPUs
-}
-
-// await waits for the agent's first answer. The socket takes the call before the
-// agent is there, and hangs up when the last who has it is dead. The client gives
-// up a silent agent, which one that is still starting on a busy machine is, so it
-// gets a second chance.
-func (p *Provider) await(ctx context.Context, id string) (guest.Status, error) {
-	status, err := p.status(ctx, id)
-	if err == nil || ctx.Err() != nil {
-		return status, err
-	}
-	who, lost := p.monitor(id)
-	if alive, unknown := who.Alive(); lost != nil || unknown != nil || !alive {
-		return status, err
-	}
-	return p.status(ctx, id)
-}
-
-// lastWords returns what was said of the VM's start before it failed, ready to be
-// added to a sentence.
-func (p *Provider) lastWords(id string) string {
-	f, err := os.Open(filepath.Join(p.traces.Path(id), logFile))
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	if words := trace.Hear(f); words != "" {
-		return " (" + words + ")"
-	}
-	return ""
 }
 
 // start brings the container on its way. Until its first process gets its plan it
@@ -160,15 +114,15 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 		return err
 	}
 	p.step("told")
-	d, err := p.descriptors(id)
+	d, err := p.traces.Descriptors(id, p.lifeline[0])
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), d.theirs(program))
+	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), d.Theirs(program))
 	if err != nil {
 		return err
 	}
@@ -181,11 +135,11 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 		return fmt.Errorf("note its monitor: %w", err)
 	}
 	p.step("noted")
-	if err := d.config.Send(agent); err != nil {
+	if err := d.Config.Send(agent); err != nil {
 		return err
 	}
 	p.step("half sent")
-	return d.plan.Send(plan.Encode())
+	return d.Plan.Send(plan.Encode())
 }
 
 // container is what liblxc is told of a VM.
@@ -240,66 +194,8 @@ func (c *cgroups) usage() guest.Cgroup {
 	}
 }
 
-// descriptors are those of a container's first process while it is made.
-type descriptors struct {
-	plan, config              process.Pipe
-	null, log, socket, anchor int
-	in                        int // the lifeline, or below 0; the provider's own
-}
-
 // Descriptors of the first process beside those that package guest names.
 const (
 	logFD   = 2
 	guestFD = guest.AnchorFD + 1 // the guest program
 )
-
-// descriptors opens them, the agent's listening socket among them: bound in the
-// VM's folder, which the VM never sees.
-func (p *Provider) descriptors(id string) (d *descriptors, err error) {
-	none := process.Pipe{Read: -1, Write: -1}
-	d = &descriptors{plan: none, config: none, null: -1, log: -1, socket: -1, anchor: -1, in: p.lifeline[0]}
-	defer func() {
-		if err != nil {
-			d.close()
-		}
-	}()
-	if d.plan, err = process.NewPipe(); err != nil {
-		return d, err
-	}
-	if d.config, err = process.NewPipe(); err != nil {
-		return d, err
-	}
-	if d.null, err = unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-		return d, fmt.Errorf("open /dev/null: %w", err)
-	}
-	log := filepath.Join(p.traces.Path(id), logFile)
-	if d.log, err = unix.Open(log, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o600); err != nil {
-		return d, fmt.Errorf("open its log: %w", err)
-	}
-	if d.socket, err = trace.Listen(p.traces.Path(id)); err != nil {
-		return d, err
-	}
-	// It leads nowhere: a file that is only named can be neither read nor left.
-	name := filepath.Join(p.traces.Path(id), guest.SocketFile)
-	if d.anchor, err = unix.Open(name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
-		return d, fmt.Errorf("name the agent's socket: %w", err)
-	}
-	return d, nil
-}
-
-// theirs lists them in the order that the first process and the agent expect.
-func (d *descriptors) theirs(program int) []int {
-	in := d.in
-	if in < 0 {
-		in = d.null // nobody reads it
-	}
-	return []int{d.plan.Read, d.null, d.log, d.socket, d.config.Read, in, d.anchor, program}
-}
-
-func (d *descriptors) close() {
-	d.plan.Close()
-	d.config.Close()
-	for _, fd := range []int{d.null, d.log, d.socket, d.anchor} {
-		process.CloseFD(fd)
-	}
-}

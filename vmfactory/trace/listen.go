@@ -9,9 +9,9 @@ import (
 	"drover/vmfactory/process"
 )
 
-// Listen binds the agent's socket in a VM's folder, by a short name: the path of
+// listen binds the agent's socket in a VM's folder, by a short name: the path of
 // a socket has room for 107 bytes.
-func Listen(folder string) (int, error) {
+func listen(folder string) (int, error) {
 	dir, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err

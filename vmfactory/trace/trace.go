@@ -1,6 +1,7 @@
-// Package trace keeps the folders that VMs have on their host: <run>/<vm>, with
-// who the VM is and its secret. A VM's folder is the first and the last thing
-// there is of it.
+// Package trace is what VMs of every provider have on their host: a folder
+// <run>/<vm> with who the VM is and its secret, the descriptors that its first
+// process gets, a place of its own, and an agent that can be asked. A VM's folder
+// is the first and the last thing there is of it.
 package trace
 
 import (
