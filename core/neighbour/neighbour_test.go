@@ -1,0 +1,228 @@
+package neighbour
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// child is another process, with a note.
+type child struct {
+	cmd  *exec.Cmd
+	note Note
+}
+
+func newChild(t *testing.T, dir string) *child {
+	t.Helper()
+	c := &child{cmd: exec.Command("cat")} // lives until its input ends
+	input, err := c.cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.cmd.Start())
+	t.Cleanup(func() {
+		_ = input.Close()
+		_ = c.cmd.Wait() // killed or not
+	})
+	c.note, err = mine("testrunner@h1#0", 7)
+	require.NoError(t, err)
+	c.note.PID = c.cmd.Process.Pid
+	c.note.Started, err = startOf(c.note.PID)
+	require.NoError(t, err)
+	require.NoError(t, c.note.write(dir))
+	return c
+}
+
+// burial is one call of Bury.
+type burial struct {
+	owner string
+	epoch int64
+}
+
+// watched runs a Watch whose burials end as the errors say, one after the other.
+func watched(t *testing.T, dir string, ends ...error) (buried chan burial, hook *logtest.Hook) {
+	t.Helper()
+	log, hook := logtest.NewNullLogger()
+	buried = make(chan burial, 16)
+	w := &Watch{Dir: dir, Every: time.Millisecond, Log: log, Bury: func(_ context.Context, owner string, epoch int64) error {
+		var err error
+		if len(ends) > 0 {
+			err, ends = ends[0], ends[1:]
+		}
+		buried <- burial{owner, epoch}
+		return err
+	}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return buried, hook
+}
+
+func requireNoNotes(t *testing.T, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		entries, err := os.ReadDir(dir)
+		return err == nil && len(entries) == 0
+	}, time.Minute, time.Millisecond)
+}
+
+func TestADeathIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := newChild(t, dir)
+	buried, _ := watched(t, dir)
+	require.NoError(t, c.cmd.Process.Kill())
+	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	requireNoNotes(t, dir)
+	require.Empty(t, buried)
+}
+
+func TestADeathBeforeTheFirstLook(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := newChild(t, dir)
+	require.NoError(t, c.cmd.Process.Kill())
+	require.Error(t, c.cmd.Wait())
+	buried, _ := watched(t, dir)
+	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	requireNoNotes(t, dir)
+}
+
+// Its number belongs to another process by now, which lives.
+func TestANumberThatWasGivenAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := newChild(t, dir)
+	c.note.Started--
+	require.NoError(t, c.note.write(dir))
+	buried, _ := watched(t, dir)
+	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+}
+
+func TestWhoSaysGoodByeIsNotBuried(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	leaves, dies := newChild(t, dir), newChild(t, t.TempDir())
+	dies.note.Owner = "vmfactory@h1#0"
+	require.NoError(t, dies.note.write(dir))
+	buried, _ := watched(t, dir)
+	leaves.note.remove(dir)
+	require.NoError(t, leaves.cmd.Process.Kill())
+	require.NoError(t, dies.cmd.Process.Kill())
+	require.Equal(t, burial{"vmfactory@h1#0", 7}, <-buried)
+	requireNoNotes(t, dir)
+	require.Empty(t, buried)
+}
+
+func TestNotesOfOtherNamespacesAndOursAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	far, dies := newChild(t, dir), newChild(t, t.TempDir())
+	far.note.remove(dir)
+	far.note.Space, far.note.PID = "pid:[1]", 1<<22
+	require.NoError(t, far.note.write(dir))
+	own, err := mine("taskrunner@h1#0", 3)
+	require.NoError(t, err)
+	require.NoError(t, own.write(dir))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "no-note"), []byte("{}"), 0o600))
+	dies.note.Owner = "vmfactory@h1#0"
+	require.NoError(t, dies.note.write(dir))
+	buried, _ := watched(t, dir)
+	require.NoError(t, dies.cmd.Process.Kill())
+	require.Equal(t, burial{"vmfactory@h1#0", 7}, <-buried)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(dies.note.path(dir))
+		return os.IsNotExist(err)
+	}, time.Minute, time.Millisecond)
+	require.Empty(t, buried)
+	for _, name := range []string{far.note.path(dir), own.path(dir), filepath.Join(dir, "no-note")} {
+		require.FileExists(t, name)
+	}
+}
+
+func TestABurialIsTriedUntilItIsDone(t *testing.T) {
+	t.Parallel()
+	away := core.Errorf(core.CodeUnavailable, "", "Redis is away")
+	for name, end := range map[string]error{
+		"done": nil, "a newer epoch": core.Errorf(core.CodeConflict, "", "newer"), "forgotten": core.Errorf(core.CodeNotFound, "", "none"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			c := newChild(t, dir)
+			buried, hook := watched(t, dir, away, away, end)
+			require.NoError(t, c.cmd.Process.Kill())
+			for range 3 {
+				<-buried
+			}
+			requireNoNotes(t, dir)
+			require.Empty(t, buried)
+			require.NotEmpty(t, hook.AllEntries())
+		})
+	}
+}
+
+// owners registers everybody under growing epochs.
+type owners struct {
+	core.Owners
+	epoch int64
+	end   error
+}
+
+func (o *owners) Register(context.Context, core.Registration) (core.Registered, error) {
+	o.epoch++
+	return core.Registered{Epoch: o.epoch}, o.end
+}
+
+func (o *owners) Deregister(context.Context, string, int64) error { return o.end }
+
+func TestOwnersLeaveNotes(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "owners")
+	inner := &owners{}
+	o := Owners{Owners: inner, Dir: dir, Log: logrus.New()}
+	reg := core.Registration{Owner: "testrunner@h1#0", Host: "h1"}
+	for range 2 { // the second epoch's note takes the place of the first's
+		_, err := o.Register(t.Context(), reg)
+		require.NoError(t, err)
+	}
+	notes, err := list(dir)
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	started, err := startOf(os.Getpid())
+	require.NoError(t, err)
+	require.Equal(t, Note{Owner: reg.Owner, Epoch: 2, PID: os.Getpid(), Started: started, Space: notes[0].Space}, notes[0])
+
+	inner.end = core.Errorf(core.CodeConflict, "", "it holds something")
+	require.Error(t, o.Deregister(t.Context(), reg.Owner, 2))
+	require.FileExists(t, notes[0].path(dir), "it is still there")
+	inner.end = nil
+	require.NoError(t, o.Deregister(t.Context(), reg.Owner, 2))
+	requireNoNotes(t, dir)
+}
+
+// Without notes an owner works all the same.
+func TestANoteThatCannotBeLeft(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	log, hook := logtest.NewNullLogger()
+	o := Owners{Owners: &owners{}, Dir: dir, Log: log}
+	_, err := o.Register(t.Context(), core.Registration{Owner: "testrunner@h1#0"})
+	require.NoError(t, err)
+	require.Len(t, hook.AllEntries(), 1)
+}

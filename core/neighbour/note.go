@@ -1,0 +1,114 @@
+package neighbour
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+
+	"drover/core"
+)
+
+// Note says which process an owner is.
+type Note struct {
+	Owner   string `json:"owner"`
+	Epoch   int64  `json:"epoch"`
+	PID     int    `json:"pid"`
+	Started uint64 `json:"started"` // when, in clock ticks since boot: no other process has both
+	Space   string `json:"space"`   // its pid namespace
+}
+
+// maxNote bounds what is read of a note.
+const maxNote = 4 << 10
+
+// path is the note's file. An epoch has its own, so that removing an old note
+// never takes a new one away.
+func (n Note) path(dir string) string {
+	return filepath.Join(dir, n.Owner+"."+strconv.FormatInt(n.Epoch, 10))
+}
+
+// mine makes the note of this process.
+func mine(owner string, epoch int64) (Note, error) {
+	started, err := startOf(os.Getpid())
+	if err != nil {
+		return Note{}, err
+	}
+	space, err := ownSpace()
+	return Note{Owner: owner, Epoch: epoch, PID: os.Getpid(), Started: started, Space: space}, err
+}
+
+// write leaves the note, whole or not at all, and removes those of the owner's former epochs.
+func (n Note) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, dir, "the folder %s for notes to neighbours cannot be made", dir)
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, n.Owner, "the note of %s cannot be written as JSON", n.Owner)
+	}
+	// A name that readers skip, and one per process and epoch.
+	part := filepath.Join(dir, "."+filepath.Base(n.path(dir)))
+	err = os.WriteFile(part, text, 0o600)
+	if err == nil {
+		err = os.Rename(part, n.path(dir))
+	}
+	if err != nil {
+		return core.Wrap(err, core.CodeUnavailable, dir, "the note of %s cannot be written to %s", n.Owner, dir)
+	}
+	notes, err := list(dir)
+	for _, old := range notes {
+		if old.Owner == n.Owner && old.Epoch < n.Epoch {
+			old.remove(dir)
+		}
+	}
+	return err
+}
+
+// remove takes the note away. One that is gone already is none.
+func (n Note) remove(dir string) {
+	_ = os.Remove(n.path(dir)) // what stays is looked at again
+}
+
+// list reads the notes in dir. What is none, or is being written, is left out.
+func list(dir string) ([]Note, error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the notes in %s cannot be listed", dir)
+	}
+	var notes []Note
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxNote || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		var n Note
+		if json.Unmarshal(text, &n) != nil || filepath.Base(n.path(dir)) != e.Name() || n.PID < 1 {
+			continue
+		}
+		notes = append(notes, n)
+	}
+	return notes, nil
+}
+
+// startOf returns when a process started, in clock ticks since boot.
+func startOf(pid int) (uint64, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	stat, err := p.Stat()
+	return stat.Starttime, err
+}
+
+// ownSpace names this process's pid namespace.
+func ownSpace() (string, error) { return os.Readlink("/proc/self/ns/pid") }

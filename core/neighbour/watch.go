@@ -1,0 +1,160 @@
+package neighbour
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// Watch looks after the other processes of a host.
+type Watch struct {
+	Dir   string                                                     // of the notes
+	Bury  func(ctx context.Context, owner string, epoch int64) error // ends the owner's epoch and settles what it held; may be called again
+	Every time.Duration                                              // between looks for new notes; default 250 ms
+	Clock clock.Clock                                                // nil: the machine's
+	Log   logrus.FieldLogger
+
+	space    string
+	mu       sync.Mutex
+	watching map[Note]bool
+	group    sync.WaitGroup
+}
+
+// Run watches until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	if w.Every == 0 {
+		w.Every = 250 * time.Millisecond
+	}
+	if w.Clock == nil {
+		w.Clock = clock.Real{}
+	}
+	w.watching = make(map[Note]bool)
+	defer w.group.Wait()
+	var err error
+	if w.space, err = ownSpace(); err != nil {
+		w.Log.WithError(err).Warn("the processes of this host cannot be watched: their deaths will be noticed by missing proofs of life")
+		return nil
+	}
+	unread := false
+	for ctx.Err() == nil {
+		err := w.look(ctx)
+		if err != nil && !unread {
+			w.Log.WithError(err).Warn("cannot see the other processes of this host; trying again")
+		}
+		unread = err != nil
+		if clock.Sleep(ctx, w.Clock, w.Every) != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// look begins to watch whom nobody here watches yet.
+func (w *Watch) look(ctx context.Context) error {
+	notes, err := list(w.Dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		if n.PID == os.Getpid() || n.Space != w.space || !w.begin(n) {
+			continue
+		}
+		w.group.Go(func() {
+			defer w.end(n)
+			w.follow(ctx, n)
+		})
+	}
+	return nil
+}
+
+func (w *Watch) begin(n Note) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watching[n] {
+		return false
+	}
+	w.watching[n] = true
+	return true
+}
+
+func (w *Watch) end(n Note) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.watching, n)
+}
+
+// follow waits for the death of the note's process and buries its owner. It
+// returns when ctx ends, too.
+func (w *Watch) follow(ctx context.Context, n Note) {
+	log := w.Log.WithFields(logrus.Fields{"owner": n.Owner, "pid": n.PID})
+	if err := gone(ctx, n); err != nil {
+		if ctx.Err() == nil {
+			log.WithError(err).Warn("cannot watch this process: its death will be noticed by missing proofs of life")
+			<-ctx.Done() // else the next look tries it again, and says so again
+		}
+		return
+	}
+	if _, err := os.Stat(n.path(w.Dir)); os.IsNotExist(err) {
+		return // it said good-bye, or another neighbour buried it
+	}
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 2*time.Second
+	for ctx.Err() == nil {
+		err := w.Bury(ctx, n.Owner, n.Epoch)
+		switch core.CodeOf(err) {
+		case "":
+			log.Warn("the process died: what it held was settled")
+			n.remove(w.Dir)
+			return
+		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
+			n.remove(w.Dir) // it has a new epoch, or somebody was faster
+			return
+		}
+		if ctx.Err() == nil {
+			log.WithError(err).Warn("the process died; what it held cannot be settled yet")
+		}
+		if clock.Sleep(ctx, w.Clock, pause.NextBackOff()) != nil {
+			return
+		}
+	}
+}
+
+// gone returns nil once the note's process is dead, and an error if ctx ends
+// before that or the kernel cannot tell.
+func gone(ctx context.Context, n Note) error {
+	fd, err := unix.PidfdOpen(n.PID, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return os.NewSyscallError("pidfd_open", err)
+	}
+	file := os.NewFile(uintptr(fd), "pidfd")
+	defer func() { _ = file.Close() }()
+	// Only now: from here on the number cannot pass to another process unnoticed.
+	if started, err := startOf(n.PID); err != nil || started != n.Started {
+		return nil // no such process any more
+	}
+	stop := context.AfterFunc(ctx, func() { _ = file.Close() })
+	defer stop()
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var polled error
+	err = conn.Read(func(fd uintptr) bool {
+		var ready int
+		ready, polled = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor is small
+		return ready > 0 || polled != nil && !errors.Is(polled, unix.EINTR)
+	})
+	return errors.Join(err, polled)
+}
