@@ -9,6 +9,7 @@ type Rule string
 const (
 	RuleKeys     Rule = "keys"     // every key in the namespace is one that drover makes, of its type
 	RuleRequests Rule = "requests" // every accepted, unfinished request is in exactly one queue or slot
+	RuleMoves    Rule = "moves"    // a request is where the record of its evacuation says
 	RuleTurns    Rule = "turns"    // a submitter is in turn exactly once if something of it waits
 	RuleOwners   Rule = "owners"   // nothing is held by an owner that is not there; its epochs agree
 	RuleTokens   Rule = "tokens"   // a slot's token is of an epoch that its owner had

@@ -68,8 +68,10 @@ type Claims interface {
 	// Exchange runs one call. Returns FENCED if the owner's epoch is over and
 	// STALE if the lane already went past Seq.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
-	// Progress notes that a claim entered a phase ("running"). Returns STALE if the token is not the slot's.
-	Progress(ctx context.Context, owner string, epoch int64, key, token, phase string) error
+	// Progress notes that a claim entered a phase ("running"), or goes on in it,
+	// and that it will end or be heard of again within limit (0: the phase's own):
+	// later than that its owner counts as hung. Returns STALE if the token is not the slot's.
+	Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, limit time.Duration) error
 	// Wait returns when the host's bell rings, when something is cancelled for
 	// owner, or after poll. It is a hint: the poll is the truth. With host "" no
 	// bell ends it: an owner that wants no work must not take a ring meant for others.
@@ -85,8 +87,10 @@ type Place struct {
 	VM       string       `json:"vm,omitempty"`
 	Token    string       `json:"token,omitempty"`
 	Since    int64        `json:"since_ms,omitempty"`
-	Ahead    int          `json:"ahead"`    // of the same submitter, pool and class
-	Attempts int          `json:"attempts"` // platform faults so far
+	Ahead    int          `json:"ahead"`            // of the same submitter, pool and class
+	Attempts int          `json:"attempts"`         // platform faults so far
+	Due      int64        `json:"due_ms,omitempty"` // of its next try, after a platform fault; ms, the server's clock
+	Aimed    string       `json:"aimed,omitempty"`  // the only host that takes it, for now
 }
 
 // CancelScope limits what a cancel may touch.
@@ -106,6 +110,12 @@ type Queue interface {
 	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
 	// Present says which of the keys Redis has anywhere.
 	Present(ctx context.Context, keys []string) ([]bool, error)
+	// Specs returns the specs of those of the keys that Redis has.
+	Specs(ctx context.Context, keys []string) ([]Spec, error)
+	// Promote lets retries go whose pause is over: to another host after the second
+	// fault, if one has a clean VM, else to the front of the queue. Every proof of
+	// life does the same. Returns how many went.
+	Promote(ctx context.Context) (int, error)
 	// Locate says where one request is.
 	Locate(ctx context.Context, key string) (Place, error)
 	// Cancel marks a request: a claim then does not run it, and its owner stops
@@ -114,7 +124,7 @@ type Queue interface {
 	// Withdraw removes a waiting or parked request whose end is recorded in the
 	// store. Returns false if it is not waiting.
 	Withdraw(ctx context.Context, key string) (bool, error)
-	// Waiting counts waiting requests per pool and class.
+	// Waiting counts waiting requests per pool and class, wherever they wait.
 	Waiting(ctx context.Context) ([]QueueInfo, error)
 	// ListDead lists keys of dead requests, newest first.
 	ListDead(ctx context.Context, limit int) ([]string, error)

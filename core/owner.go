@@ -43,6 +43,7 @@ type Registration struct {
 	Beat        time.Duration // its next proof of life is due within
 	CPU         int           // of the host
 	MemoryBytes int64         // of the host
+	DiskBytes   int64         // of the host, for its VMs; 0 is not known
 }
 
 // Registered is what an owner gets: its epoch, and what its predecessor held.
@@ -56,11 +57,14 @@ type Held struct {
 	Key       string // request key, VM id (vmfactory) or task id (taskrunner)
 	VM        string // of a request
 	Token     string
-	Phase     string // claimed, running; creating, destroying
-	Since     int64  // ms, the server's clock
-	Attempts  int    // platform faults so far
-	Cancelled string // who asked to stop it; "" if nobody
+	Phase     string        // claimed, running; creating, destroying
+	Since     int64         // when the phase began or was last heard of, ms, the server's clock
+	Limit     time.Duration // after Since, by which the phase ends or is heard of again; 0: the phase's own
+	Attempts  int           // platform faults so far
+	Deaths    []string      // the owners that died with the request in hand, oldest first
+	Cancelled string        // who asked to stop it; "" if nobody
 	Pool      string
+	Slot      string // as Redis has it, for Oust
 }
 
 // Beat is what an owner hears when it proves its life.
@@ -94,12 +98,18 @@ type HostInfo struct {
 	Deadline int64          `json:"deadline_ms"`
 	CPU      int            `json:"cpu"`
 	Memory   int64          `json:"memory_bytes"`
+	Disk     int64          `json:"disk_bytes,omitempty"`
 	Ready    bool           `json:"ready"` // its vmfactory has reconciled with this incarnation of Redis
 	VMs      map[string]int `json:"vms"`   // state → count
 	Owners   []string       `json:"owners"`
 
 	Providers []ProviderNote    `json:"providers,omitempty"`
 	Broken    map[string]string `json:"broken,omitempty"` // pool → why its VMs cannot be made there
+
+	DrainUntil int64       `json:"drain_until_ms,omitempty"` // until then what it has in hand may take; 0: as long as it takes
+	Failed     *HostReport `json:"failed,omitempty"`         // who says that it failed; nil: nobody
+	Probation  *Probation  `json:"probation,omitempty"`      // nil: it is trusted
+	Probations int         `json:"probations,omitempty"`     // so often it has been on probation
 }
 
 // Owners keeps who is alive and empties the slots of who is not.
@@ -112,8 +122,18 @@ type Owners interface {
 	// Held lists an owner's slots with what settling them needs.
 	Held(ctx context.Context, owner string) ([]Held, error)
 	// Settle empties slots of a fenced or restarted owner. Items with a token
-	// that is not in the slot any more are skipped. Returns how many moved.
-	Settle(ctx context.Context, owner string, epoch int64, items []Settlement) (int, error)
+	// that is not in the slot any more are skipped. A testrunner's retry counts as
+	// a death in whose hand the request was. If any item is aimed at a host, placed
+	// is the number that Rooms returned, or the last Settle of the round. Returns
+	// CONFLICT, with that chunk of items unmoved, if another has placed work since,
+	// or a host aimed at is not to be given any: ask for the Rooms again.
+	Settle(ctx context.Context, owner string, epoch int64, items []Settlement, placed int64) (Settled, error)
+	// Oust ends one slot of an owner, living or not, that reads as the Held says:
+	// its work is stuck, or must go elsewhere. It is a fault if it is a retry, but
+	// not a death; the VM becomes dirty and the owner is told to look. A slot that
+	// is empty by now is as good. Returns CONFLICT if it reads otherwise, or the
+	// host aimed at is not to be given work.
+	Oust(ctx context.Context, owner string, h Held, s Settlement, why string) error
 	// Deregister ends an owner that holds nothing. Returns CONFLICT if it holds something.
 	Deregister(ctx context.Context, owner string, epoch int64) error
 	// Late lists owners whose proof of life is late by the given time or more, and
@@ -125,6 +145,11 @@ type Owners interface {
 	// the epoch under which its slots are settled. Fencing a fenced owner returns
 	// the same epoch. Returns CONFLICT if its proof of life arrived meanwhile.
 	Fence(ctx context.Context, owner string, by time.Duration) (int64, error)
+	// Bury ends the given epoch of an owner whose process is known to be gone, late
+	// or not, and returns the epoch under which its slots are settled. Burying a
+	// fenced owner returns the same epoch. Returns CONFLICT if a newer process has
+	// the name, NOTFOUND.
+	Bury(ctx context.Context, owner string, epoch int64) (int64, error)
 	// Forget removes a fenced owner that holds nothing any more.
 	Forget(ctx context.Context, owner string, epoch int64) error
 	// ListOwners lists all owners by name.
@@ -138,7 +163,7 @@ type Outcome string
 const (
 	OutcomeDone    Outcome = "done"    // its terminal result is in the store; or the VM operation is complete
 	OutcomeRelease Outcome = "release" // given back: queued again at the front, no attempt used
-	OutcomeRetry   Outcome = "retry"   // platform fault: queued again at the front, one attempt used
+	OutcomeRetry   Outcome = "retry"   // platform fault, one attempt used: queued again, after a pause unless its owner died
 	OutcomeDead    Outcome = "dead"    // its terminal result "dead" is in the store
 )
 
@@ -147,4 +172,11 @@ type Settlement struct {
 	Key     string
 	Token   string
 	Outcome Outcome
+	To      string // of a release or retry: "" its queue, Parked, or the host it is aimed at
+}
+
+// Settled is what a Settle did.
+type Settled struct {
+	Moved  int   // slots that it emptied
+	Placed int64 // the number that the next Settle of the round names
 }

@@ -98,6 +98,7 @@ type Spec struct {
 	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
 	Idempotency string          `json:"idempotency,omitempty"`
+	OnHostLoss  string          `json:"on_host_loss,omitempty"` // OnHostLossRequeue or OnHostLossFail; "" is the pool's
 	Limits      Limits          `json:"limits"`
 	Submitted   int64           `json:"submitted"` // ms since 1970, the submitting program's clock
 }

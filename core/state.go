@@ -6,7 +6,7 @@ type RequestState string
 
 // The request states.
 const (
-	RequestQueued     RequestState = "queued"     // in its submitter's queue
+	RequestQueued     RequestState = "queued"     // in its submitter's queue, aimed at a host, or pausing before its next try
 	RequestParked     RequestState = "parked"     // nothing alive can run it now
 	RequestClaimed    RequestState = "claimed"    // in a slot, being staged
 	RequestRunning    RequestState = "running"    // in a slot, its command runs

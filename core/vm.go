@@ -83,8 +83,18 @@ type Reconciled struct {
 type Hosts interface {
 	// ListHosts lists all hosts by name.
 	ListHosts(ctx context.Context) ([]HostInfo, error)
-	// Drain sets or clears the drain flag. Returns NOTFOUND for an unknown host.
-	Drain(ctx context.Context, host string, on bool) error
+	// Drain sets or clears the drain flag. What the host has in hand at the
+	// deadline, counted from now, is to go elsewhere; 0: it may take as long as it
+	// takes. What is aimed at it goes back to its queue. Returns NOTFOUND for an unknown host.
+	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
+	// Report acts on a watchdog's word: a host that failed is down at once, stays so
+	// and claims nothing until it is reported recovered. Returns NOTFOUND.
+	Report(ctx context.Context, r HostReport) error
+	// Probation puts a host on probation: it gets nothing for the delay, then one
+	// request at a time until so many in a row went well; a fault doubles the delay
+	// and uses none of the request's attempts. An empty reason ends it. One on
+	// probation for the same reason stays as it is. Returns NOTFOUND.
+	Probation(ctx context.Context, host, reason string, delay time.Duration, needed int) error
 	// Judge moves hosts between up and suspect by their owners' proofs of life
 	// and returns those that are late by down or more, with the same care for
 	// Redis' own start and mass lateness as Owners.Late.

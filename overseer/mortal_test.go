@@ -53,9 +53,9 @@ func (o mortalOwners) Held(ctx context.Context, owner string) (held []core.Held,
 	return held, err
 }
 
-func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (n int, err error) {
-	err = o.m.call(func() (err error) { n, err = o.Owners.Settle(ctx, owner, epoch, items); return err })
-	return n, err
+func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement, placed int64) (out core.Settled, err error) {
+	err = o.m.call(func() (err error) { out, err = o.Owners.Settle(ctx, owner, epoch, items, placed); return err })
+	return out, err
 }
 
 func (o mortalOwners) Forget(ctx context.Context, owner string, epoch int64) error {

@@ -124,15 +124,15 @@ func (h *herd) held() (held []core.Held) {
 	return held
 }
 
-func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.Settlement) (n int, err error) {
+func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
 	err = h.do(ctx, "settle", epoch, func() {
 		for _, it := range items {
 			if h.finish(core.TaskFinish{ID: it.Key, Token: it.Token, Outcome: it.Outcome}) {
-				n++
+				out.Moved++
 			}
 		}
 	})
-	return n, err
+	return out, err
 }
 
 func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {

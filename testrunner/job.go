@@ -148,7 +148,7 @@ const progressPatience = 2 * time.Second
 func (j *job) progress() error {
 	ctx, cancel := context.WithTimeout(j.ctx, progressPatience)
 	defer cancel()
-	err := j.desk.Progress(ctx, j.w, string(core.RequestRunning))
+	err := j.desk.Progress(ctx, j.w, string(core.RequestRunning), 0)
 	if core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale) {
 		return err
 	}

@@ -196,17 +196,17 @@ func (h *herd) Held(ctx context.Context, owner string) (held []core.Held, err er
 }
 
 // Settle implements core.Owners.
-func (h *herd) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (n int, err error) {
+func (h *herd) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
 	err = h.do(ctx, "settle", owner, epoch, func() {
 		for _, it := range items {
 			if s, ok := h.slots[owner][it.Key]; ok && s.Token == it.Token {
 				delete(h.slots[owner], it.Key)
 				h.dirty = append(h.dirty, it.Key)
-				n++
+				out.Moved++
 			}
 		}
 	})
-	return n, err
+	return out, err
 }
 
 // Deregister implements core.Owners.
@@ -223,11 +223,15 @@ func (h *herd) Deregister(ctx context.Context, owner string, epoch int64) error 
 	return err
 }
 
-// Late, Fence, Forget and ListOwners implement core.Owners; a vmfactory does not call them.
+// Late, Fence, Bury, Oust, Forget and ListOwners implement core.Owners; a vmfactory does not call them.
 func (h *herd) Late(context.Context, time.Duration) ([]string, error)       { panic("not called") }
 func (h *herd) Fence(context.Context, string, time.Duration) (int64, error) { panic("not called") }
-func (h *herd) Forget(context.Context, string, int64) error                 { panic("not called") }
-func (h *herd) ListOwners(context.Context) ([]core.OwnerInfo, error)        { panic("not called") }
+func (h *herd) Bury(context.Context, string, int64) (int64, error)          { panic("not called") }
+func (h *herd) Oust(context.Context, string, core.Held, core.Settlement, string) error {
+	panic("not called")
+}
+func (h *herd) Forget(context.Context, string, int64) error          { panic("not called") }
+func (h *herd) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not called") }
 
 // Load implements core.VMs.
 func (h *herd) Load(ctx context.Context, _ string, pools []string) (loads []core.PoolLoad, err error) {

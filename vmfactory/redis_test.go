@@ -56,7 +56,7 @@ func (r *redisRig) begin() {
 	require.NoError(r.t, err)
 	r.epoch, r.seq, r.done = reg.Epoch, 0, nil
 	if len(reg.Left) > 0 {
-		_, err := r.store.Settle(context.Background(), runner, reg.Epoch, release(reg.Left))
+		_, err := r.store.Settle(context.Background(), runner, reg.Epoch, release(reg.Left), 0)
 		require.NoError(r.t, err)
 	}
 }

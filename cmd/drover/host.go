@@ -85,7 +85,7 @@ func drainHost(on bool) func(*cli.Context, *herd) error {
 		if err != nil {
 			return err
 		}
-		if err := aboutHost(h.redis.Drain(c.Context, host, on), host); err != nil {
+		if err := aboutHost(h.redis.Drain(c.Context, host, on, 0), host); err != nil {
 			return err
 		}
 		if c.Bool("json") {

@@ -18,7 +18,9 @@ func (endless) Register(context.Context, core.Registration) (core.Registered, er
 	return core.Registered{Epoch: 1}, nil
 }
 func (endless) Deregister(context.Context, string, int64) error                       { return nil }
-func (endless) Progress(context.Context, string, int64, string, string, string) error { return nil }
+func (endless) Progress(context.Context, string, int64, string, string, string, time.Duration) error {
+	return nil
+}
 
 func (endless) Beat(context.Context, string, int64, time.Duration) (core.Beat, error) {
 	return core.Beat{Ready: true}, nil

@@ -206,11 +206,13 @@ func (d *Desk) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (n
 	return next, moved, nil
 }
 
-// Progress notes that a piece of work entered a phase ("running"). It tries once:
-// a phase is for people to see. Returns STALE if Redis does not have the slot
-// under this token any more, FENCED once this epoch is over.
-func (d *Desk) Progress(ctx context.Context, w *Work, phase string) error {
-	err := d.claims.Progress(ctx, d.Owner(), d.Epoch(), w.Key, w.Token, phase)
+// Progress notes that a piece of work entered a phase ("running"), or goes on in
+// it, and ends or is heard of again within limit (0: the phase's own time): what
+// is not is taken away as hung. It tries once: until Redis hears of it, the limits
+// of the phase before count. Returns STALE if Redis does not have the slot under
+// this token any more, FENCED once this epoch is over.
+func (d *Desk) Progress(ctx context.Context, w *Work, phase string, limit time.Duration) error {
+	err := d.claims.Progress(ctx, d.Owner(), d.Epoch(), w.Key, w.Token, phase, limit)
 	d.presence.Fenced(err)
 	return err
 }

@@ -198,7 +198,7 @@ func (f *fakeRedis) settle(o *fakeOwner, key string, outcome core.Outcome) {
 	f.ended[key] = append(f.ended[key], outcome)
 }
 
-func (f *fakeRedis) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string) error {
+func (f *fakeRedis) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, _ time.Duration) error {
 	return f.call(ctx, "progress", func() error {
 		o, err := f.owner(owner, epoch)
 		if err != nil {
@@ -300,7 +300,7 @@ func (f *fakeRedis) Deregister(ctx context.Context, owner string, epoch int64) e
 
 // The rest of core.Owners is the overseer's side.
 
-func (f *fakeRedis) Settle(context.Context, string, int64, []core.Settlement) (int, error) {
+func (f *fakeRedis) Settle(context.Context, string, int64, []core.Settlement, int64) (core.Settled, error) {
 	panic("not the desk's")
 }
 
@@ -309,6 +309,12 @@ func (f *fakeRedis) Late(context.Context, time.Duration) ([]string, error) { pan
 func (f *fakeRedis) Fence(context.Context, string, time.Duration) (int64, error) {
 	panic("not the desk's")
 }
+
+func (f *fakeRedis) Oust(context.Context, string, core.Held, core.Settlement, string) error {
+	panic("not the desk's")
+}
+
+func (f *fakeRedis) Bury(context.Context, string, int64) (int64, error) { panic("not the desk's") }
 
 func (f *fakeRedis) Forget(context.Context, string, int64) error { panic("not the desk's") }
 

@@ -46,7 +46,7 @@ func TestFencedWhileWorkRuns(t *testing.T) {
 		fenced(err)
 		_, _, err = d.FinishNext(t.Context(), a, core.OutcomeDone)
 		fenced(err)
-		fenced(d.Progress(t.Context(), a, "running"))
+		fenced(d.Progress(t.Context(), a, "running", 0))
 		f.calm()
 		before := f.count("exchange") + f.count("beat") + f.count("wait")
 		time.Sleep(time.Minute)

@@ -75,12 +75,12 @@ func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, own
 		if len(items) == 0 {
 			continue
 		}
-		moved, err := owners.Settle(ctx, owner, epoch, items)
+		settled, err := owners.Settle(ctx, owner, epoch, items, 0)
 		if core.Is(err, core.CodeFenced) {
 			return total, err
 		}
 		troubles = append(troubles, err)
-		j.report.Items, j.report.Moved = items, moved
+		j.report.Items, j.report.Moved = items, settled.Moved
 		total.add(j.report)
 	}
 	total.Owners = []string{owner}

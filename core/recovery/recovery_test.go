@@ -228,7 +228,7 @@ func TestLostHostMayFailItsWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.hold("a", 0)
-	require.NoError(t, w.herd.Store.Progress(t.Context(), w.herd.Runner, w.herd.Epoch, "a-1", w.slots["a"].Token, "running"))
+	require.NoError(t, w.herd.Store.Progress(t.Context(), w.herd.Runner, w.herd.Epoch, "a-1", w.slots["a"].Token, "running", 0))
 	w.late(w.herd.Runner)
 	report, err := recovery.Reap(t.Context(), w.herd.Store, w.store, by, recovery.Options{
 		Fail: func(h core.Held) bool { return h.Pool == "p1" },

@@ -188,18 +188,18 @@ func (o mortalOwners) Fence(ctx context.Context, owner string, by time.Duration)
 	return epoch, err
 }
 
-func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (n int, err error) {
+func (o mortalOwners) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement, placed int64) (out core.Settled, err error) {
 	for _, it := range items { // one by one, so that it can die between two
 		err = o.m.Step("settle "+it.Key, func() error {
-			one, err := o.Owners.Settle(ctx, owner, epoch, []core.Settlement{it})
-			n += one
+			one, err := o.Owners.Settle(ctx, owner, epoch, []core.Settlement{it}, placed)
+			out.Moved += one.Moved
 			return err
 		})
 		if err != nil {
-			return n, err
+			return out, err
 		}
 	}
-	return n, nil
+	return out, nil
 }
 
 func (o mortalOwners) Forget(ctx context.Context, owner string, epoch int64) error {

@@ -32,7 +32,7 @@ func (a *audit) report(rule core.Rule, id, format string, args ...any) {
 func (a *audit) slotted(fn func(owner, key string, slot core.Held)) {
 	for _, v := range a.reading["slots"] {
 		for _, key := range slices.Sorted(maps.Keys(v.hash)) {
-			held := toHeld([]any{key, v.hash[key], "0", "", ""})
+			held := toHeld([]any{key, v.hash[key], "0", "", "", ""})
 			if len(held) == 0 {
 				held = []core.Held{{Key: key}}
 			}

@@ -22,7 +22,7 @@ func busy(t *testing.T, x *suite) {
 	got := k.run(t, 1, 2).Claims
 	k.run(t, 2, 0, ended(got[0], core.OutcomeRetry, time.Hour))
 	running := x.claim(t, 1, "running")
-	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, running.Key, running.Token, "running"))
+	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, running.Key, running.Token, "running", 0))
 	_, err := x.Store.Cancel(ctx, running.Key, "bob", core.CancelAny)
 	require.NoError(t, err)
 	retried, done := x.claim(t, 2, "retried"), x.claim(t, 3, "done")

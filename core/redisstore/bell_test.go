@@ -45,7 +45,7 @@ func TestWhatMakesAPairPossibleRings(t *testing.T) {
 		require.True(t, x.rung(t, "bell", "h1"), "a request is to be retried")
 		require.Len(t, x.Exchange(t, 9, 1).Claims, 1)
 		x.hush(t)
-		require.NoError(t, x.Store.Drain(ctx, "h1", false))
+		require.NoError(t, x.Store.Drain(ctx, "h1", false, 0))
 		require.True(t, x.rung(t, "bell", "h1"), "a drain ended")
 		require.NoError(t, x.Store.SetPool(ctx, core.DefaultPool("p1")))
 		require.True(t, x.rung(t, "bell", "h1"), "a pool changed, it may have been paused")
@@ -69,9 +69,9 @@ func TestSettlingRings(t *testing.T) {
 		require.Empty(t, got.Claims)
 		x.hush(t)
 		epoch := x.Register(t, x.Runner).Epoch
-		n, err := x.Store.Settle(t.Context(), x.Runner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}})
+		n, err := x.Store.Settle(t.Context(), x.Runner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}}, 0)
 		require.NoError(t, err)
-		require.Equal(t, !x.twice, n == 1)
+		require.Equal(t, !x.twice, n.Moved == 1)
 		require.True(t, x.rung(t, "bell", "h1"))
 		require.True(t, x.rung(t, "factory_bell", "h1"), "and its VM is to be destroyed")
 	})
@@ -138,7 +138,7 @@ func TestTheRingGoesToWhoCanUseIt(t *testing.T) {
 		herds := x.herds(t, 5, 1)
 		late, drained, empty, busy, able := herds[0], herds[1], herds[2], herds[3], herds[4]
 		x.due(t, -time.Second, late.Runner)
-		require.NoError(t, x.Store.Drain(ctx, drained.Host, true))
+		require.NoError(t, x.Store.Drain(ctx, drained.Host, true, 0))
 		x.rung(t, "bell", drained.Host)
 		_, err := x.Store.Retire(ctx, empty.Factory, empty.Made, empty.Host, []string{"vm-x2-1"})
 		require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestWaitReturnsWhenItRings(t *testing.T) {
 		}{
 			"submit": {
 				func(ctx context.Context) error { return x.Store.Wait(ctx, x.Runner, "h1", forever) },
-				func() error { return x.Store.Drain(ctx, "h1", false) },
+				func() error { return x.Store.Drain(ctx, "h1", false, 0) },
 			},
 			"cancel": {
 				func(ctx context.Context) error { return x.Store.Wait(ctx, x.Runner, "", forever) },
@@ -253,7 +253,7 @@ func TestWaitEndsWithThePoll(t *testing.T) {
 func TestWaitForWorkIgnoresTheBellOfOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
-		require.NoError(t, x.Store.Drain(t.Context(), "h1", false))
+		require.NoError(t, x.Store.Drain(t.Context(), "h1", false, 0))
 		require.NoError(t, x.Store.Wait(t.Context(), x.Runner, "", time.Millisecond))
 		require.True(t, x.rung(t, "bell", "h1"), "who wants no work leaves the ring to others")
 	})

@@ -102,8 +102,8 @@ func verdicts(word string, n int) []bool {
 }
 
 // Progress implements core.Claims.
-func (s *Store) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string) error {
-	_, err := s.run(ctx, "progress", key, owner, epoch, key, token, phase)
+func (s *Store) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, limit time.Duration) error {
+	_, err := s.run(ctx, "progress", key, owner, epoch, key, token, phase, limit.Milliseconds())
 	return err
 }
 

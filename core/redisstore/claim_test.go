@@ -115,9 +115,9 @@ func TestFencedOwnerWritesNothing(t *testing.T) {
 			refused(t, err, core.CodeFenced)
 			_, err = x.Store.Beat(ctx, x.Runner, x.Epoch, time.Hour)
 			refused(t, err, core.CodeFenced)
-			refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running"), core.CodeFenced)
+			refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running", 0), core.CodeFenced)
 			refused(t, x.Store.Deregister(ctx, x.Runner, x.Epoch), core.CodeFenced)
-			_, err = x.Store.Settle(ctx, x.Runner, x.Epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone}})
+			_, err = x.Store.Settle(ctx, x.Runner, x.Epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone}}, 0)
 			refused(t, err, core.CodeFenced)
 		}
 		x.changed(t, before)
@@ -209,14 +209,14 @@ func TestProgress(t *testing.T) {
 		ctx := t.Context()
 		c := x.claim(t, 1, "a")
 		before := x.picture(t)
-		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running"))
+		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running", 0))
 		diff := slices.DeleteFunc(before.To(x.picture(t)), func(line string) bool { return strings.HasPrefix(line, "+ events:") })
 		require.Equal(t, []string{
 			"- slots:testrunner@h1#0 a-1: vm-h1-1|E.1000|TIME|claimed", "+ slots:testrunner@h1#0 a-1: vm-h1-1|E.1000|TIME|running",
 		}, diff)
-		refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, "1.1", "running"), core.CodeStale)
-		refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, "nobody-1", c.Token, "running"), core.CodeStale)
-		refused(t, x.Store.Progress(ctx, "testrunner@h1#9", 1, c.Key, c.Token, "running"), core.CodeFenced)
+		refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, "1.1", "running", 0), core.CodeStale)
+		refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, "nobody-1", c.Token, "running", 0), core.CodeStale)
+		refused(t, x.Store.Progress(ctx, "testrunner@h1#9", 1, c.Key, c.Token, "running", 0), core.CodeFenced)
 	})
 }
 
@@ -263,7 +263,7 @@ func TestDrainAndPauseStopClaims(t *testing.T) {
 		c := x.claim(t, 1, "a")
 		x.AddVMs(t, 3)
 		x.Submit(t, specs("b", 3, "ann")...)
-		require.NoError(t, x.Store.Drain(ctx, "h1", true))
+		require.NoError(t, x.Store.Drain(ctx, "h1", true, 0))
 		got := x.Exchange(t, 2, 1, end(c, core.OutcomeDone))
 		require.True(t, got.Draining)
 		require.Equal(t, []bool{true}, got.Finished)
@@ -271,7 +271,7 @@ func TestDrainAndPauseStopClaims(t *testing.T) {
 		beat, err := x.Store.Beat(ctx, x.Runner, x.Epoch, time.Minute)
 		require.NoError(t, err)
 		require.True(t, beat.Draining)
-		require.NoError(t, x.Store.Drain(ctx, "h1", false))
+		require.NoError(t, x.Store.Drain(ctx, "h1", false, 0))
 		pool, err := x.Store.GetPool(ctx, "p1")
 		require.NoError(t, err)
 		pool.Paused = true

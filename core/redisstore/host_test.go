@@ -111,7 +111,7 @@ func TestDownFencesAllOfTheHost(t *testing.T) {
 		c := x.claim(t, 1, "a")
 		x.AddVMs(t, 2)
 		require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"vm-late"}))
-		require.NoError(t, x.Store.Drain(ctx, "h1", true))
+		require.NoError(t, x.Store.Drain(ctx, "h1", true, 0))
 		x.fell(t, x.Runner, x.Factory)
 		coretest.RequireSound(t, x.Store)
 		_, err := x.Store.Beat(ctx, x.Runner, x.Epoch, time.Hour)
@@ -129,7 +129,7 @@ func TestDownFencesAllOfTheHost(t *testing.T) {
 			held, err := x.Store.Held(ctx, owner)
 			require.NoError(t, err)
 			for _, h := range held {
-				_, err := x.Store.Settle(ctx, owner, epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}})
+				_, err := x.Store.Settle(ctx, owner, epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}}, 0)
 				require.NoError(t, err)
 			}
 			require.NoError(t, x.Store.Forget(ctx, owner, epoch))
@@ -147,7 +147,7 @@ func TestDownFencesAllOfTheHost(t *testing.T) {
 		got := x.Exchange(t, 3, 1)
 		require.True(t, got.Draining)
 		require.Empty(t, got.Claims)
-		require.NoError(t, x.Store.Drain(ctx, "h1", false))
+		require.NoError(t, x.Store.Drain(ctx, "h1", false, 0))
 		require.Equal(t, "vm-h1-2", x.Exchange(t, 4, 1).Claims[0].VM)
 	})
 }
@@ -167,7 +167,7 @@ func TestSettlingAfterTheHostIsBack(t *testing.T) {
 		epoch := x.Register(t, x.Runner).Epoch
 		_, err = x.Store.Settle(ctx, x.Runner, epoch, []core.Settlement{
 			{Key: found.Key, Token: found.Token, Outcome: core.OutcomeRetry}, {Key: gone.Key, Token: gone.Token, Outcome: core.OutcomeRetry},
-		})
+		}, 0)
 		require.NoError(t, err)
 		dirty, err := x.b.Admin.LRange(ctx, x.key("dirty", "h1"), 0, -1).Result()
 		require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestForgetHost(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, x.Store.Forget(ctx, owner, epoch))
 		}
-		require.NoError(t, x.Store.Drain(ctx, "h1", true)) // rings
+		require.NoError(t, x.Store.Drain(ctx, "h1", true, 0)) // rings
 		err := x.Store.ForgetHost(ctx, "h1")
 		if x.twice {
 			refused(t, err, core.CodeNotFound)
@@ -238,7 +238,7 @@ func TestDrainRefuses(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		before := x.picture(t)
-		refused(t, x.Store.Drain(t.Context(), "nohost", true), core.CodeNotFound)
+		refused(t, x.Store.Drain(t.Context(), "nohost", true, 0), core.CodeNotFound)
 		refused(t, x.Store.Down(t.Context(), "nohost", 0), core.CodeNotFound)
 		refused(t, x.Store.Down(t.Context(), "h1", 0), core.CodeConflict)
 		x.changed(t, before)

@@ -347,7 +347,7 @@ func (m *model) takeDown(lost []string) {
 }
 
 func (m *model) drainHost() {
-	m.may(m.s.Drain(m.ctx, pick(m, "host", []string{"h1", "h2"}), m.chance("drain", 3)), core.CodeNotFound)
+	m.may(m.s.Drain(m.ctx, pick(m, "host", []string{"h1", "h2"}), m.chance("drain", 3), 0), core.CodeNotFound)
 }
 
 func (m *model) pause() {

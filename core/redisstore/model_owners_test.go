@@ -316,7 +316,7 @@ func (r *runner) progress() {
 	}
 	w := r.held[pick(r.model, "work", ids)]
 	// A call that is on its way may have ended it.
-	if err := r.s.Progress(r.ctx, r.name, r.epoch, w.Key, w.Token, "running"); !r.may(err, core.CodeFenced, core.CodeStale) && core.Is(err, core.CodeFenced) {
+	if err := r.s.Progress(r.ctx, r.name, r.epoch, w.Key, w.Token, "running", 0); !r.may(err, core.CodeFenced, core.CodeStale) && core.Is(err, core.CodeFenced) {
 		r.lost()
 	}
 }
@@ -355,7 +355,7 @@ func (r *runner) tidy() {
 
 // settle settles, sometimes twice.
 func (m *model) settle(name string, epoch int64, items []core.Settlement, fenced func()) bool {
-	do := func() error { _, err := m.s.Settle(m.ctx, name, epoch, items); return err }
+	do := func() error { _, err := m.s.Settle(m.ctx, name, epoch, items, 0); return err }
 	if m.chance("settling comes twice", 4) {
 		m.copyOf(func() { _ = do() })
 	}

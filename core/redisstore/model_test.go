@@ -332,7 +332,7 @@ func (m *model) round() []string {
 			r = m.newRunner(r.name)
 		}
 		m.runners = append(m.runners, r)
-		_ = m.may(m.s.Drain(m.ctx, r.host, false))
+		_ = m.may(m.s.Drain(m.ctx, r.host, false, 0))
 		r.recoverAll()
 		r.work()
 	}

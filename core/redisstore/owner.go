@@ -22,7 +22,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 		return core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong to host %s", r.Owner, r.Host)
 	}
 	reply, err := s.run(ctx, "register", r.Owner, r.Owner, string(role), r.Host, r.Machine, r.PID, r.Version,
-		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes)
+		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes)
 	if err != nil {
 		return core.Registered{}, err
 	}
@@ -34,15 +34,19 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 }
 
 func toHeld(f []any) []core.Held {
-	out := make([]core.Held, 0, len(f)/5)
-	for i := 0; i+4 < len(f); i += 5 {
-		parts := strings.SplitN(str(f[i+1]), "|", 4)
-		if len(parts) != 4 {
+	const width = 6
+	out := make([]core.Held, 0, len(f)/width)
+	for i := 0; i+width <= len(f); i += width {
+		parts := strings.Split(str(f[i+1]), "|")
+		if len(parts) < 4 {
 			continue
 		}
 		h := core.Held{
-			Key: str(f[i]), VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3],
-			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]),
+			Key: str(f[i]), VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3], Slot: str(f[i+1]),
+			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]), Deaths: strings.Fields(str(f[i+5])),
+		}
+		if len(parts) > 4 {
+			h.Limit = time.Duration(num(parts[4])) * time.Millisecond
 		}
 		if h.Phase == string(core.VMCreating) || h.Phase == string(core.VMDestroying) {
 			h.Pool, h.VM = h.VM, h.Key
@@ -76,23 +80,82 @@ func (s *Store) Held(ctx context.Context, owner string) ([]core.Held, error) {
 }
 
 // Settle implements core.Owners.
-func (s *Store) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement) (int, error) {
+func (s *Store) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement, placed int64) (core.Settled, error) {
+	out := core.Settled{Placed: placed}
 	_, host, err := core.ParseOwner(owner)
 	if err != nil {
-		return 0, err
+		return out, err
 	}
-	moved := 0
 	for chunk := range slices.Chunk(items, maxBatch) {
-		args := appendEndings([]any{owner, epoch, host, len(chunk)}, len(chunk), func(i int) ending {
-			return ending{chunk[i].Key, chunk[i].Token, string(chunk[i].Outcome)}
+		words := make([]string, len(chunk))
+		for i, it := range chunk {
+			if words[i], err = outcomeWord(it); err != nil {
+				return out, err
+			}
+		}
+		args := appendEndings([]any{owner, epoch, host, out.Placed, len(chunk)}, len(chunk), func(i int) ending {
+			return ending{chunk[i].Key, chunk[i].Token, words[i]}
 		})
 		reply, err := s.run(ctx, "settle", owner, args...)
 		if err != nil {
-			return moved, err
+			return out, err
 		}
-		moved += int(num(reply))
+		f := list(reply)
+		if len(f) != 2 {
+			return out, core.Errorf(core.CodeInternal, owner, "the settle script answered %d parts", len(f))
+		}
+		out.Moved += int(num(f[0]))
+		if num(f[1]) > 0 {
+			out.Placed = num(f[1])
+		}
 	}
-	return moved, nil
+	return out, nil
+}
+
+// outcomeWord is a settlement's outcome as scripts read it: retry>h2 aims at h2,
+// release>- parks.
+func outcomeWord(s core.Settlement) (string, error) {
+	switch {
+	case s.To == "":
+		return string(s.Outcome), nil
+	case s.Outcome != core.OutcomeRetry && s.Outcome != core.OutcomeRelease:
+		return "", core.Errorf(core.CodeInvalid, s.Key, "%s ends by %s and goes nowhere, not to %s", s.Key, s.Outcome, s.To)
+	case s.To != core.Parked && !core.ValidName(s.To):
+		return "", core.CheckName("host", s.To)
+	}
+	return string(s.Outcome) + ">" + s.To, nil
+}
+
+// Oust implements core.Owners.
+func (s *Store) Oust(ctx context.Context, owner string, h core.Held, it core.Settlement, why string) error {
+	_, host, err := core.ParseOwner(owner)
+	if err != nil {
+		return err
+	}
+	word, err := outcomeWord(it)
+	if err != nil {
+		return err
+	}
+	_, err = s.run(ctx, "oust", owner, owner, host, h.Key, h.Slot, word, oneLine(why))
+	return err
+}
+
+// maxWhy bounds what is written down of a reason, in bytes.
+const maxWhy = 500
+
+// oneLine makes a reason fit for a record that people read.
+func oneLine(why string) string {
+	why = strings.Join(strings.Fields(why), " ")
+	if len(why) > maxWhy {
+		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
+	}
+	return why
+}
+
+// Bury implements core.Owners.
+func (s *Store) Bury(ctx context.Context, owner string, epoch int64) (int64, error) {
+	reply, err := s.run(ctx, "bury", owner, owner, epoch)
+	return num(reply), err
 }
 
 // Deregister implements core.Owners.

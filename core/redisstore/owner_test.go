@@ -44,7 +44,7 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		c, d := x.claim(t, 1, "a"), x.claim(t, 2, "b")
-		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, d.Key, d.Token, "running"))
+		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, d.Key, d.Token, "running", 0))
 		_, err := x.Store.Cancel(ctx, d.Key, "bob", core.CancelAny)
 		require.NoError(t, err)
 		require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"vm-new"}))
@@ -134,7 +134,7 @@ func TestAnotherMachineTakesTheNameOfALostOne(t *testing.T) {
 		refused(t, err, core.CodeFenced)
 		epoch, err := x.Store.Fence(ctx, x.Runner, 0)
 		require.NoError(t, err)
-		_, err = x.Store.Settle(ctx, x.Runner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}})
+		_, err = x.Store.Settle(ctx, x.Runner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}}, 0)
 		require.NoError(t, err)
 		vms, err := x.Store.ListVMs(ctx, "h1")
 		require.NoError(t, err)
@@ -166,9 +166,9 @@ func TestAFencedOwnerCannotBeatBack(t *testing.T) {
 		refused(t, err, core.CodeFenced)
 		x.changed(t, before)
 		refused(t, x.Store.Forget(ctx, x.Runner, epoch), core.CodeConflict)
-		n, err := x.Store.Settle(ctx, x.Runner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}})
+		n, err := x.Store.Settle(ctx, x.Runner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}}, 0)
 		require.NoError(t, err)
-		require.Equal(t, !x.twice, n == 1)
+		require.Equal(t, !x.twice, n.Moved == 1)
 		require.NoError(t, x.Store.Forget(ctx, x.Runner, epoch))
 		_, err = x.Store.Beat(ctx, x.Runner, x.Epoch, time.Hour)
 		refused(t, err, core.CodeFenced)
@@ -210,17 +210,17 @@ func TestSettle(t *testing.T) {
 			{Key: cs[3].Key, Token: cs[3].Token, Outcome: core.OutcomeDone},
 			{Key: "nobody-1", Token: cs[0].Token, Outcome: core.OutcomeDone},
 		}
-		_, err := x.Store.Settle(ctx, x.Runner, x.Epoch, items)
+		_, err := x.Store.Settle(ctx, x.Runner, x.Epoch, items, 0)
 		refused(t, err, core.CodeFenced)
-		moved, err := x.Store.Settle(ctx, x.Runner, epoch, items)
+		moved, err := x.Store.Settle(ctx, x.Runner, epoch, items, 0)
 		require.NoError(t, err)
 		if !x.twice {
-			require.Equal(t, 4, moved)
+			require.Equal(t, 4, moved.Moved)
 		}
 		before := x.picture(t)
-		moved, err = x.Store.Settle(ctx, x.Runner, epoch, items)
+		moved, err = x.Store.Settle(ctx, x.Runner, epoch, items, 0)
 		require.NoError(t, err)
-		require.Zero(t, moved)
+		require.Zero(t, moved.Moved)
 		x.changed(t, before)
 		queue, err := x.b.Admin.LRange(ctx, x.key("queue", "p1", "normal", "ann"), 0, -1).Result()
 		require.NoError(t, err)
@@ -242,9 +242,9 @@ func TestSettleMoreThanOneCallTakes(t *testing.T) {
 			}
 		}
 		epoch := x.Register(t, x.Runner).Epoch
-		moved, err := x.Store.Settle(t.Context(), x.Runner, epoch, items)
+		moved, err := x.Store.Settle(t.Context(), x.Runner, epoch, items, 0)
 		require.NoError(t, err)
-		require.Equal(t, !x.twice, moved == 3*n)
+		require.Equal(t, !x.twice, moved.Moved == 3*n)
 	})
 }
 

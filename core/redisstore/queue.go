@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"drover/core"
@@ -115,6 +116,30 @@ func (s *Store) fieldsExist(ctx context.Context, key string, fields []string) ([
 	return out, nil
 }
 
+// Specs implements core.Queue.
+func (s *Store) Specs(ctx context.Context, keys []string) ([]core.Spec, error) {
+	specs := make([]core.Spec, 0, len(keys))
+	for chunk := range slices.Chunk(keys, maxBatch) {
+		texts, err := s.db.HMGet(ctx, s.space.Key("specs"), chunk...).Result()
+		if err != nil {
+			return nil, fault(ctx, err, "")
+		}
+		for i, text := range texts {
+			if text != nil {
+				c := core.Claim{Key: chunk[i], Text: str(text)}
+				specs = append(specs, c.ReadSpec())
+			}
+		}
+	}
+	return specs, nil
+}
+
+// Promote implements core.Queue.
+func (s *Store) Promote(ctx context.Context) (int, error) {
+	reply, err := s.run(ctx, "promote", "")
+	return int(num(reply)), err
+}
+
 // Locate implements core.Queue.
 func (s *Store) Locate(ctx context.Context, key string) (core.Place, error) {
 	reply, err := s.run(ctx, "locate", key, key)
@@ -142,8 +167,11 @@ func toPlace(reply any) core.Place {
 		State: core.RequestState(str(f[0])), Pool: str(f[1]), Class: core.Class(str(f[2])),
 		Owner: str(f[3]), VM: str(f[4]), Token: str(f[5]), Since: num(f[6]), Ahead: int(num(f[7])),
 	}
-	if len(f) > 9 {
-		p.Attempts = int(num(f[9]))
+	if len(f) > 10 {
+		p.Due, p.Aimed = num(f[9]), str(f[10])
+	}
+	if len(f) > 11 {
+		p.Attempts = int(num(f[11]))
 	}
 	return p
 }

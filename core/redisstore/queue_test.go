@@ -214,7 +214,7 @@ func TestLocate(t *testing.T) {
 		c := x.Exchange(t, 1, 1).Claims[0]
 		want := core.Place{State: core.RequestClaimed, Pool: "p1", Class: core.ClassNormal, Owner: x.Runner, VM: vm, Token: c.Token, Since: c.Since}
 		require.Equal(t, want, locate("a0-1"))
-		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running"))
+		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running", 0))
 		got := locate("a0-1")
 		require.Equal(t, core.RequestRunning, got.State)
 		require.GreaterOrEqual(t, got.Since, c.Since)

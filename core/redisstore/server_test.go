@@ -52,7 +52,7 @@ func whenFull(t *testing.T, x *suite) {
 
 	_, err = x.Store.Beat(ctx, x.Runner, x.Epoch, time.Minute)
 	ok("beat", err)
-	ok("progress", x.Store.Progress(ctx, x.Runner, x.Epoch, cs[0].Key, cs[0].Token, "running"))
+	ok("progress", x.Store.Progress(ctx, x.Runner, x.Epoch, cs[0].Key, cs[0].Token, "running", 0))
 	_, err = x.Store.Cancel(ctx, cs[1].Key, "bob", core.CancelAny)
 	ok("cancel", err)
 	require.Len(t, x.Exchange(t, 2, 1, end(cs[0], core.OutcomeDone), end(cs[1], core.OutcomeRetry)).Claims, 1)
@@ -74,7 +74,7 @@ func whenFull(t *testing.T, x *suite) {
 	ok("fence", err)
 	require.Contains(t, x.judge(t), "o0")
 	ok("down", x.Store.Down(ctx, "o0", downAfter))
-	ok("drain", x.Store.Drain(ctx, "h1", false))
+	ok("drain", x.Store.Drain(ctx, "h1", false, 0))
 	ok("pool", x.Store.SetPool(ctx, core.DefaultPool("p1")))
 	ok("create", x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"v1"}))
 	ok("ready", x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"v1": true}))
@@ -88,7 +88,7 @@ func whenFull(t *testing.T, x *suite) {
 	ok("reconcile", err)
 	r := x.Register(t, x.Runner)
 	for _, h := range r.Left {
-		_, err = x.Store.Settle(ctx, x.Runner, r.Epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}})
+		_, err = x.Store.Settle(ctx, x.Runner, r.Epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}}, 0)
 		ok("settle", err)
 	}
 	ok("deregister", x.Store.Deregister(ctx, x.Runner, r.Epoch))

@@ -23,7 +23,7 @@ import (
 // Schema is the version of keys and scripts. Programs of different schemas do
 // not work on one namespace. It grows whenever what programs share there changes:
 // a key, its type, what stands in it.
-const Schema = 2
+const Schema = 3
 
 // Options are a Store's settings.
 type Options struct {
@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output, Tasks and Audit, and is safe for concurrent use.
+// Pools, Output, Tasks, Evacuations, Reports and Audit, and is safe for concurrent use.
 type Store struct {
 	db    *redis.Client // repeats calls by itself
 	once  *redis.Client // for calls that must not be repeated, or that block
@@ -68,6 +68,9 @@ var (
 	_ core.Output = (*Store)(nil)
 	_ core.Tasks  = (*Store)(nil)
 	_ core.Audit  = (*Store)(nil)
+
+	_ core.Evacuations = (*Store)(nil)
+	_ core.Reports     = (*Store)(nil)
 )
 
 // Open makes a Store and checks that the server answers and has this schema.

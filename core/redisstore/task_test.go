@@ -135,9 +135,9 @@ func TestADrainedHostTakesNoTasks(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		k := newTasker(t, x)
 		k.add(t, "t1")
-		require.NoError(t, k.Store.Drain(t.Context(), "h1", true))
+		require.NoError(t, k.Store.Drain(t.Context(), "h1", true, 0))
 		require.Empty(t, k.run(t, 1, 1).Claims)
-		require.NoError(t, k.Store.Drain(t.Context(), "h1", false))
+		require.NoError(t, k.Store.Drain(t.Context(), "h1", false, 0))
 		require.Len(t, k.run(t, 2, 1).Claims, 1)
 	})
 }
@@ -161,7 +161,7 @@ func TestWhatADeadTaskrunnerLeft(t *testing.T) {
 			{Key: "t2", Token: old[1].Token, Outcome: core.OutcomeDone},
 			{Key: "t3", Token: old[2].Token, Outcome: core.OutcomeDead},
 		}
-		_, err = k.Store.Settle(ctx, k.owner, epoch, items)
+		_, err = k.Store.Settle(ctx, k.owner, epoch, items, 0)
 		require.NoError(t, err)
 		_, err = k.Store.ExchangeTasks(ctx, k.call(2, 0, ended(old[0], core.OutcomeDone, 0)))
 		refused(t, err, core.CodeFenced)

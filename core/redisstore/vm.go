@@ -220,7 +220,10 @@ func (s *Store) hostVMs(ctx context.Context, host string, owners []string) ([]co
 	}
 	for o, cmd := range slots {
 		for key, slot := range cmd.Val() {
-			what, phase := key, slot[strings.LastIndexByte(slot, '|')+1:]
+			what, phase := key, ""
+			if parts := strings.SplitN(slot, "|", 5); len(parts) > 3 {
+				phase = parts[3]
+			}
 			if phase != string(core.VMCreating) && phase != string(core.VMDestroying) {
 				what, _, _ = strings.Cut(slot, "|")
 				phase = string(core.VMClaimed)

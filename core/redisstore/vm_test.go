@@ -128,7 +128,7 @@ func TestWhatADeadVMFactoryLeft(t *testing.T) {
 		for _, h := range r.Left {
 			require.Equal(t, "p1", h.Pool)
 			require.Equal(t, h.Key, h.VM)
-			_, err := x.Store.Settle(ctx, x.Factory, r.Epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRelease}})
+			_, err := x.Store.Settle(ctx, x.Factory, r.Epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRelease}}, 0)
 			require.NoError(t, err)
 		}
 		vms, err := x.Store.Destroy(ctx, x.Factory, r.Epoch, "h1", 9)
