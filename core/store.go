@@ -76,11 +76,15 @@ type ResultStore interface {
 	// EndTask records a task's end once; a later call returns false. Returns
 	// NOTFOUND for an unknown id.
 	EndTask(ctx context.Context, id string, state TaskState, note string) (bool, error)
-	// UnfinishedTasks lists tasks without an end, oldest first.
-	UnfinishedTasks(ctx context.Context, limit int) ([]Task, error)
+	// UnfinishedTasks lists tasks without an end and with ids after the given one,
+	// in order of id: the sweeper's cursor.
+	UnfinishedTasks(ctx context.Context, after string, limit int) ([]Task, error)
 	// ListTasks lists tasks, newest first.
 	ListTasks(ctx context.Context, limit int) ([]Task, error)
 
+	// ID names this store, as CheckName allows. It was made with the store and is kept
+	// in it, so it goes with the store wherever that is moved; no other one has it.
+	ID(ctx context.Context) (string, error)
 	// Ping returns UNAVAILABLE if the store cannot write.
 	Ping(ctx context.Context) error
 	Close() error

@@ -62,7 +62,7 @@ func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, su
 		log.WithField("address", ops.Addr()).Info("answering /healthz and /metrics")
 		services = append(services, ops.Service())
 	}
-	log.WithField("host", h.cfg.Host).Info(r.service.Name + " is up")
+	log.WithField("host", h.cfg.Host).Info(r.service.Name + " is starting") // it says itself when it is registered
 	err = service.RunUntilSignal(c.Context, h.cfg.Drain, func(text string) { log.Info(text) }, services...)
 	log.Info(r.service.Name + " has stopped")
 	return errors.Join(err, r.end())

@@ -19,6 +19,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest/wire"
+	"drover/core/service"
 	"drover/vmfactory"
 )
 
@@ -104,6 +105,19 @@ func TestComponentMakesItsDataFolder(t *testing.T) {
 		return err == nil && strings.Contains(p.said(), "registered")
 	}, patience, 10*time.Millisecond)
 	p.stop()
+}
+
+func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
+	h := newTestHerd(t)
+	lock, err := service.TakeLock(h.cfg.Run, "vmfactory")
+	require.NoError(t, err)
+	defer lock.Release()
+	out, errs, code := h.run("vmfactory")
+	require.Equal(t, exitRefused, code, errs)
+	require.Empty(t, out)
+	require.Contains(t, errs, "another vmfactory works on this host")
+	require.NotContains(t, errs, "is up")
+	require.NotContains(t, errs, "registered")
 }
 
 func TestItIsSaidWhyARequestWaits(t *testing.T) {

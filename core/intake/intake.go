@@ -27,6 +27,7 @@ type Intake struct {
 	mu      sync.Mutex // guards what follows
 	swept   string     // the id that Sweep goes on after
 	expired string     // the id that Expire goes on after
+	tasks   string     // the id of a task that Sweep goes on after
 	full    map[room]refusal
 }
 

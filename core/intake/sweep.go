@@ -13,16 +13,16 @@ import (
 // processes may sweep at once. One request that cannot be queued does not hold
 // back the others; the error tells of all that could not.
 func (in *Intake) Sweep(ctx context.Context) (int, error) {
-	n, err := in.round(ctx, &in.swept, in.sweepPage)
-	tasks, taskErr := in.sweepTasks(ctx)
+	n, err := in.round(ctx, &in.swept, in.requests(in.sweepPage))
+	tasks, taskErr := in.round(ctx, &in.tasks, in.sweepTasks)
 	return n + tasks, gather("the sweep met trouble", err, taskErr)
 }
 
 // SweepAll sweeps the whole store once: at the start of an embedded herd, or for
 // a one-shot overseer.
 func (in *Intake) SweepAll(ctx context.Context) (int, error) {
-	n, err := in.all(ctx, in.sweepPage)
-	tasks, taskErr := in.sweepTasks(ctx)
+	n, err := in.all(ctx, in.requests(in.sweepPage))
+	tasks, taskErr := in.all(ctx, in.sweepTasks)
 	return n + tasks, gather("the sweep met trouble", err, taskErr)
 }
 
@@ -35,21 +35,26 @@ func gather(text string, troubles ...error) error {
 // Expire ends requests that waited longer than their pool allows, as timed_out.
 // One call is one bounded round, as with Sweep; it returns how many it ended.
 func (in *Intake) Expire(ctx context.Context) (int, error) {
-	return in.round(ctx, &in.expired, in.expirePage)
+	return in.round(ctx, &in.expired, in.requests(in.expirePage))
 }
 
 // ExpireAll expires over the whole store once.
-func (in *Intake) ExpireAll(ctx context.Context) (int, error) { return in.all(ctx, in.expirePage) }
+func (in *Intake) ExpireAll(ctx context.Context) (int, error) {
+	return in.all(ctx, in.requests(in.expirePage))
+}
 
-// page handles a page of unfinished requests and returns how many it changed.
-type page func(ctx context.Context, specs []core.Spec) (int, error)
+// page handles what is unfinished after a cursor. It returns where the next page
+// begins, "" after the last one, and how many it changed. Where the page cannot be
+// read the next begins at the same place; otherwise the next one has its turn,
+// whatever became of this.
+type page func(ctx context.Context, after string) (next string, n int, err error)
 
 // round handles the page after the cursor and moves that on.
 func (in *Intake) round(ctx context.Context, cursor *string, handle page) (int, error) {
 	in.mu.Lock()
 	after := *cursor
 	in.mu.Unlock()
-	next, n, err := in.step(ctx, after, handle)
+	next, n, err := handle(ctx, after)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	*cursor = next
@@ -61,7 +66,7 @@ func (in *Intake) all(ctx context.Context, handle page) (int, error) {
 	total, after := 0, ""
 	var troubles []error
 	for {
-		next, n, err := in.step(ctx, after, handle)
+		next, n, err := handle(ctx, after)
 		total += n
 		troubles = append(troubles, err)
 		if next == "" || next == after || ctx.Err() != nil {
@@ -71,21 +76,21 @@ func (in *Intake) all(ctx context.Context, handle page) (int, error) {
 	}
 }
 
-// step handles one page and returns where the next begins, "" after the last one.
-// Where the page cannot be read the next begins at the same place; otherwise the
-// next one has its turn, whatever became of this.
-func (in *Intake) step(ctx context.Context, after string, handle page) (next string, n int, err error) {
-	specs, err := in.Store.Unfinished(ctx, after, in.batch())
-	if err != nil {
-		return after, 0, err
+// requests makes pages of unfinished requests.
+func (in *Intake) requests(handle func(ctx context.Context, specs []core.Spec) (int, error)) page {
+	return func(ctx context.Context, after string) (next string, n int, err error) {
+		specs, err := in.Store.Unfinished(ctx, after, in.batch())
+		if err != nil {
+			return after, 0, err
+		}
+		if len(specs) == in.batch() {
+			next = specs[len(specs)-1].ID
+		}
+		if len(specs) > 0 {
+			n, err = handle(ctx, specs)
+		}
+		return next, n, err
 	}
-	if len(specs) == in.batch() {
-		next = specs[len(specs)-1].ID
-	}
-	if len(specs) > 0 {
-		n, err = handle(ctx, specs)
-	}
-	return next, n, err
 }
 
 func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error) {
@@ -162,17 +167,30 @@ func pick[T any](all []T, want func(i int) bool) []T {
 	return out
 }
 
-// sweepTasks queues unfinished tasks that Redis does not have: the oldest ones,
-// because the store lists those and there are few.
-func (in *Intake) sweepTasks(ctx context.Context) (int, error) {
-	lost, err := in.absentTasks(ctx)
+// sweepTasks queues a page of unfinished tasks that Redis does not have.
+func (in *Intake) sweepTasks(ctx context.Context, after string) (next string, n int, err error) {
+	tasks, err := in.Store.UnfinishedTasks(ctx, after, in.batch())
+	if err != nil {
+		return after, 0, err
+	}
+	if len(tasks) == in.batch() {
+		next = tasks[len(tasks)-1].ID
+	}
+	lost, err := in.absentTasks(ctx, tasks)
 	if err != nil || len(lost) == 0 {
-		return 0, err
+		return next, 0, err
 	}
-	if lost, err = in.absentTasks(ctx); err != nil {
-		return 0, err
+	// The same again: what was only on its way is there now, or has ended.
+	if tasks, err = in.Store.UnfinishedTasks(ctx, after, in.batch()); err != nil {
+		return next, 0, err
 	}
-	n := 0
+	open := make(map[string]bool, len(tasks))
+	for _, t := range tasks {
+		open[t.ID] = true
+	}
+	if lost, err = in.absentTasks(ctx, pick(lost, func(i int) bool { return open[lost[i].ID] })); err != nil {
+		return next, 0, err
+	}
 	var troubles []error
 	for _, t := range lost {
 		if err := in.Tasks.EnqueueTask(ctx, t); err != nil {
@@ -181,13 +199,13 @@ func (in *Intake) sweepTasks(ctx context.Context) (int, error) {
 		}
 		n++
 	}
-	return n, errors.Join(troubles...)
+	return next, n, errors.Join(troubles...)
 }
 
-func (in *Intake) absentTasks(ctx context.Context) ([]core.Task, error) {
-	tasks, err := in.Store.UnfinishedTasks(ctx, in.batch())
-	if err != nil || len(tasks) == 0 {
-		return nil, err
+// absentTasks returns the tasks that Redis has nowhere.
+func (in *Intake) absentTasks(ctx context.Context, tasks []core.Task) ([]core.Task, error) {
+	if len(tasks) == 0 {
+		return nil, nil
 	}
 	ids := make([]string, len(tasks))
 	for i := range tasks {

@@ -46,6 +46,27 @@ func TestSweepGoesRoundInBoundedRounds(t *testing.T) {
 	require.Equal(t, 9, n)
 }
 
+// Tasks that stay unfinished do not hide those behind them.
+func TestSweepReachesEveryTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.in.Batch = 4
+	ids := make([]string, 10)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("t%d", i)
+		_, err := w.store.CreateTask(t.Context(), core.Task{ID: ids[i], Kind: "k", State: core.TaskQueued})
+		require.NoError(t, err)
+	}
+	for round, want := range []int{4, 4, 2, 0, 0, 0} {
+		n, err := w.in.Sweep(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, n, "round %d", round)
+	}
+	present, err := w.herd.Store.PresentTasks(t.Context(), ids)
+	require.NoError(t, err)
+	require.NotContains(t, present, false)
+}
+
 func TestSweepersAtOnce(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

@@ -66,9 +66,11 @@ var keyPatterns = func() map[string]*regexp.Regexp {
 	return m
 }()
 
-// readAll reads the namespace in steps of some hundred keys.
+// step is how much one call of a reading asks for: keys, fields or members.
+const step = 500
+
+// readAll reads the namespace bit by bit, of the tombstones only those of the living.
 func (s *Store) readAll(ctx context.Context) (reading, error) {
-	const step = 500
 	r := make(reading)
 	seen := make(map[string]bool)
 	prefix := string(s.space) + ":"
@@ -87,7 +89,7 @@ func (s *Store) readAll(ctx context.Context) (reading, error) {
 			}
 		}
 		if cursor = next; cursor == 0 {
-			return r, nil
+			return r, s.readTombstones(ctx, r)
 		}
 	}
 }
@@ -118,10 +120,13 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 				}
 				continue
 			}
-			if def.Name == "specs" {
-				continue // apart: it may be large
+			switch def.Name { // apart: they may be large
+			case "specs":
+			case "tombstones", "tombstones_old":
+				r[def.Name] = []value{v}
+			default:
+				fetched = append(fetched, fetch(ctx, p, r, k, def, v))
 			}
-			fetched = append(fetched, fetch(ctx, p, r, k, def, v))
 		}
 		return nil
 	})
@@ -180,7 +185,6 @@ var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","c
 
 // readSpecs reads the specs bit by bit and keeps of each only its queue's key.
 func (s *Store) readSpecs(ctx context.Context, r reading) error {
-	const step = 500
 	v := value{key: "specs", hash: make(map[string]string)}
 	for cursor := uint64(0); ; {
 		some, next, err := s.db.HScan(ctx, s.space.Key("specs"), cursor, "", step).Result()
@@ -198,4 +202,31 @@ func (s *Store) readSpecs(ctx context.Context, r reading) error {
 			return nil
 		}
 	}
+}
+
+// readTombstones finds which of the living have one: there are far more of the ended.
+func (s *Store) readTombstones(ctx context.Context, r reading) error {
+	var living []any
+	for _, name := range []string{"specs", "tasks"} {
+		for id := range r.one(name).hash {
+			living = append(living, id)
+		}
+	}
+	for _, name := range []string{"tombstones", "tombstones_old"} {
+		if len(r[name]) == 0 {
+			continue
+		}
+		for ids := range slices.Chunk(living, step) {
+			has, err := s.db.SMIsMember(ctx, s.space.Key(name), ids...).Result()
+			if err != nil {
+				return err
+			}
+			for i, id := range ids {
+				if has[i] {
+					r[name][0].list = append(r[name][0].list, str(id))
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -204,6 +204,69 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 	}
 }
 
+// asked notes the commands that name one key.
+type asked struct {
+	key string
+
+	mu       sync.Mutex
+	commands [][]any
+}
+
+func (a *asked) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a *asked) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		a.note(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			a.note(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (a *asked) note(cmd redis.Cmder) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if args := cmd.Args(); len(args) > 1 && args[1] == a.key {
+		a.commands = append(a.commands, args)
+	}
+}
+
+// The dead are many more than the living: the audit does not read them.
+func TestAuditAsksOnlyAboutTheLiving(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	const living, most = 1300, 502 // a command, its key and 500 members
+	x.Submit(t, specs("w", living, "ann")...)
+	for _, name := range []string{"tombstones", "tombstones_old"} {
+		require.NoError(t, x.b.Admin.SAdd(t.Context(), x.key(name), "gone-1", "gone-2").Err())
+		a := &asked{key: x.key(name)}
+		x.Store.Client().AddHook(a)
+		coretest.RequireSound(t, x.Store)
+		members := 0
+		for _, args := range a.commands {
+			if args[0] == "type" {
+				continue
+			}
+			require.Equal(t, "smismember", args[0])
+			require.LessOrEqual(t, len(args), most)
+			members += len(args) - 2
+		}
+		require.Equal(t, living, members)
+	}
+	require.NoError(t, x.b.Admin.SAdd(t.Context(), x.key("tombstones"), "w1299-1").Err())
+	found, err := x.Store.Audit(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "w1299-1", found[0].ID)
+}
+
 // What moves while the audit reads is not wrong.
 func TestAuditOfABusyHerd(t *testing.T) {
 	t.Parallel()

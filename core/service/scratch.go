@@ -27,7 +27,7 @@ type Scratch struct {
 // UNAVAILABLE if none can be made.
 func NewScratch(prefix string) (*Scratch, error) {
 	top := os.TempDir()
-	sweepScratch(top, prefix)
+	SweepScratch(prefix, nil)
 	// Until it is locked it has a name that nobody sweeps.
 	made, err := os.MkdirTemp(top, "."+prefix)
 	if err != nil {
@@ -51,10 +51,13 @@ func (s *Scratch) Remove() error {
 	return core.Wrap(os.RemoveAll(s.Dir), core.CodeUnavailable, s.Dir, "the temporary folder %s cannot be removed", s.Dir)
 }
 
-// sweepScratch removes folders that were left by the dead, as far as it can: one
-// that stays harms nobody. It works only where no other user can put something
-// else into a folder's place, and touches only what this user made.
-func sweepScratch(top, prefix string) {
+// SweepScratch removes folders with the prefix that were left by the dead, as far
+// as it can: one that stays harms nobody. First end, if it is not nil, ends what
+// still lives in one; a folder where that fails stays. It works only where no other
+// user can put something else into a folder's place, and touches only what this
+// user made.
+func SweepScratch(prefix string, end func(dir string) error) {
+	top := os.TempDir()
 	if info, err := os.Stat(top); err != nil || !mine(info) && !owned(info, 0) ||
 		info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		return
@@ -70,7 +73,7 @@ func sweepScratch(top, prefix string) {
 			continue
 		}
 		if !half || time.Since(info.ModTime()) > halfMade {
-			removeAbandoned(filepath.Join(top, e.Name()))
+			removeAbandoned(filepath.Join(top, e.Name()), end)
 		}
 	}
 }
@@ -79,13 +82,15 @@ func sweepScratch(top, prefix string) {
 const halfMade = time.Hour
 
 // removeAbandoned removes a folder if its lock is free.
-func removeAbandoned(dir string) {
+func removeAbandoned(dir string, end func(dir string) error) {
 	lock, err := TakeLock(dir, scratchLock)
 	if err != nil {
 		return // its process lives, or somebody else is removing it
 	}
 	defer lock.Release()
-	_ = os.RemoveAll(dir)
+	if end == nil || end(dir) == nil {
+		_ = os.RemoveAll(dir)
+	}
 }
 
 func mine(info fs.FileInfo) bool { return owned(info, os.Geteuid()) }

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -103,6 +104,29 @@ func TestScratchIsNotSweptWhereOthersCanSwapIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Remove())
 	require.NoDirExists(t, dead)
+}
+
+// What lives in a folder is ended before it goes; where that fails, the folder stays.
+func TestSweepScratchEndsWhatLivesThere(t *testing.T) {
+	top := t.TempDir()
+	t.Setenv("TMPDIR", top)
+	dead, kill := makerOf(t, top)
+	living, _ := makerOf(t, top)
+	kill()
+	for _, fails := range []error{errors.New("it does not end"), nil} {
+		var ended []string
+		service.SweepScratch(scratchPrefix, func(dir string) error {
+			require.FileExists(t, filepath.Join(dir, "file"))
+			ended = append(ended, dir)
+			return fails
+		})
+		require.Equal(t, []string{dead}, ended)
+		if fails != nil {
+			require.FileExists(t, filepath.Join(dead, "file"))
+		}
+	}
+	require.NoDirExists(t, dead)
+	require.DirExists(t, living)
 }
 
 func TestScratchSaysWhereItCannotBeMade(t *testing.T) {

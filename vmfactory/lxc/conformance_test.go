@@ -1,12 +1,12 @@
 package lxc
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/service"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/attack"
 	"drover/vmfactory/selftest"
@@ -41,8 +41,8 @@ func TestSelfTest(t *testing.T) {
 // to the test's end, which a process that the suite kills does not come to.
 func able(t *testing.T) {
 	t.Helper()
-	run, err := os.MkdirTemp("", "drover-run-")
+	scratch, err := service.NewScratch("drover-able-")
 	require.NoError(t, err)
-	defer func() { require.NoError(t, os.RemoveAll(run)) }()
-	require.NoError(t, newLXC(t, run).Close())
+	defer func() { require.NoError(t, scratch.Remove()) }()
+	require.NoError(t, newLXC(t, scratch.Dir).Close())
 }

@@ -20,6 +20,7 @@ import (
 	"drover/core"
 	"drover/core/guest"
 	"drover/vmfactory/process"
+	"drover/vmfactory/providertest"
 )
 
 // soon bounds what must happen and needs a moment.
@@ -28,13 +29,11 @@ const soon = 20 * time.Second
 // folder returns a run folder that is empty when the test ends.
 func folder(t *testing.T) string {
 	t.Helper()
-	run, err := os.MkdirTemp("", "drover-run-")
-	require.NoError(t, err)
+	run := providertest.Folder(t, newLXC)
 	t.Cleanup(func() {
 		left, err := os.ReadDir(run)
 		require.NoError(t, err)
 		assert.Empty(t, left)
-		require.NoError(t, os.RemoveAll(run))
 	})
 	return run
 }

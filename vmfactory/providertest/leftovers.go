@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,4 +87,17 @@ func (s suite) leftovers(t *testing.T) {
 	entries, err := os.ReadDir(run)
 	require.NoError(t, err)
 	assert.Empty(t, entries, fmt.Sprint(entries))
+}
+
+// abandoned shows that the folder of a suite that was killed goes with its VMs.
+func (s suite) abandoned(t *testing.T) {
+	id := name()
+	run := s.killMaker(t, ownFolder, id)
+	require.NotEmpty(t, traces(run, id))
+	s.folder(t) // it sweeps, unless another test does at this moment
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Dir(run))
+		return errors.Is(err, fs.ErrNotExist)
+	}, patience, 10*time.Millisecond)
+	assert.Empty(t, traces(run, id))
 }

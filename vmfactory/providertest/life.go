@@ -215,29 +215,37 @@ func (s suite) adopt(t *testing.T, run, clean, used string) {
 const (
 	childRun = "DROVER_PROVIDERTEST_RUN"
 	childIDs = "DROVER_PROVIDERTEST_VMS"
+
+	ownFolder = "own" // as childRun: the child makes a folder of its own
+	madeIn    = "made in "
 )
 
 func (s suite) isChild() bool { return os.Getenv(childRun) != "" }
 
-// child makes VMs, says so, and waits to be killed.
+// child makes VMs, says in which folder, and waits to be killed.
 func (s suite) child(t *testing.T) {
 	t.Helper()
-	p := s.make(t, os.Getenv(childRun))
+	run := os.Getenv(childRun)
+	if run == ownFolder {
+		run = s.folder(t)
+	}
+	p := s.make(t, run)
 	for id := range strings.FieldsSeq(os.Getenv(childIDs)) {
 		require.NoError(t, p.Create(patient(t), id, Pool()))
 		require.NoError(t, p.Prepare(patient(t), id))
 	}
-	_, err := os.Stdout.WriteString("\nmade\n")
+	_, err := os.Stdout.WriteString("\n" + madeIn + run + "\n")
 	require.NoError(t, err)
 	select {}
 }
 
-func (s suite) makerKilled(t *testing.T) {
-	t.Parallel()
-	run, clean, used := s.folder(t), name(), name()
+// killMaker has another process make VMs in a run folder, kills it, and returns
+// the folder.
+func (s suite) killMaker(t *testing.T, run string, ids ...string) string {
+	t.Helper()
 	maker := exec.CommandContext(patient(t), "/proc/self/exe", "-test.run=^"+s.top+"$", "-test.v")
 	maker.Args[0] = os.Args[0]
-	maker.Env = append(os.Environ(), childRun+"="+run, childIDs+"="+clean+" "+used)
+	maker.Env = append(os.Environ(), childRun+"="+run, childIDs+"="+strings.Join(ids, " "))
 	maker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := maker.StdoutPipe()
 	require.NoError(t, err)
@@ -245,12 +253,19 @@ func (s suite) makerKilled(t *testing.T) {
 	said, made := []string{}, false
 	for lines := bufio.NewScanner(out); !made && lines.Scan(); {
 		said = append(said, lines.Text())
-		made = lines.Text() == "made"
+		run, made = strings.CutPrefix(lines.Text(), madeIn)
 	}
 	// All of its process group, so that no helper of the provider tells the tale.
 	require.NoError(t, syscall.Kill(-maker.Process.Pid, syscall.SIGKILL))
 	_ = maker.Wait() // killed
 	require.True(t, made, "the maker said: %s", strings.Join(said, "\n"))
+	return run
+}
+
+func (s suite) makerKilled(t *testing.T) {
+	t.Parallel()
+	run, clean, used := s.folder(t), name(), name()
+	s.killMaker(t, run, clean, used)
 	assign(t, run, used)
 	s.adopt(t, run, clean, used)
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"debug/elf"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/core/service"
 	"drover/vmfactory"
 	"drover/vmfactory/providertest/probe"
 )
@@ -38,11 +40,12 @@ const patience = time.Minute
 // Run runs the suite. It must be called by a top-level test, whose name it runs
 // again in processes of its own.
 func Run(t *testing.T, make New) {
-	s := suite{make: make, top: t.Name()}
+	s := newSuite(t, make)
 	if s.isChild() {
 		s.child(t)
 		return
 	}
+	t.Run("abandoned", s.abandoned)
 	t.Run("life", s.life)
 	t.Run("isolation", s.isolation)
 	t.Run("limits", s.limits)
@@ -51,8 +54,19 @@ func Run(t *testing.T, make New) {
 }
 
 type suite struct {
-	make New
-	top  string
+	make   New
+	top    string
+	prefix string // of the provider's run folders: only it can end what lives in them
+}
+
+func newSuite(t *testing.T, make New) suite {
+	t.Helper()
+	scratch, err := service.NewScratch("drover-provider-") // t.TempDir's stay if the process is killed
+	require.NoError(t, err)
+	defer func() { require.NoError(t, scratch.Remove()) }()
+	p := make(t, scratch.Dir)
+	require.NoError(t, p.Close())
+	return suite{make, t.Name(), "drover-run-" + p.Name() + "-"}
 }
 
 // Pool is what the suite's VMs are made of: small, so that attacks soon meet a limit.
@@ -78,34 +92,54 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-// folder returns a run folder that VMs' users could reach if nothing held them:
+// Folder returns a run folder that VMs' users could reach if nothing held them:
 // what is below it is guarded by the VM, not by the mode of some folder above.
-// VMs that a failed test leaves in it are destroyed with the test.
-func (s suite) folder(t *testing.T) string {
+// VMs that a failed test leaves in it are destroyed with the test, and those of a
+// test whose process was killed by the next that asks for a folder.
+func Folder(t *testing.T, make New) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "drover-run-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() {
-		if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
-			s.clear(t, dir)
-		}
-		require.NoError(t, os.RemoveAll(dir))
-	})
-	return dir
+	return newSuite(t, make).folder(t)
 }
 
-func (s suite) clear(t *testing.T, run string) {
+func (s suite) folder(t *testing.T) string {
+	t.Helper()
+	service.SweepScratch(s.prefix, func(dir string) error {
+		err := s.clear(t, filepath.Join(dir, runName))
+		if err != nil {
+			t.Logf("%s, which a killed test left, stays: %v", dir, err)
+		}
+		return err
+	})
+	scratch, err := service.NewScratch(s.prefix)
+	require.NoError(t, err)
+	run := filepath.Join(scratch.Dir, runName)
+	require.NoError(t, os.Mkdir(run, 0o700))
+	for _, dir := range []string{scratch.Dir, run} {
+		require.NoError(t, os.Chmod(dir, 0o711))
+	}
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(run); err == nil && len(left) > 0 {
+			assert.NoError(t, s.clear(t, run))
+		}
+		require.NoError(t, scratch.Remove())
+	})
+	return run
+}
+
+// runName is the run folder in its scratch folder, which has a lock beside it.
+const runName = "run"
+
+// clear destroys the VMs of a run folder.
+func (s suite) clear(t *testing.T, run string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := s.make(t, run)
 	all, err := p.List(ctx)
-	assert.NoError(t, err)
 	for _, one := range all {
-		assert.NoError(t, p.Destroy(ctx, one.ID))
+		err = errors.Join(err, p.Destroy(ctx, one.ID))
 	}
-	assert.NoError(t, p.Close())
+	return errors.Join(err, p.Close())
 }
 
 // provider makes a provider that is closed with the test.

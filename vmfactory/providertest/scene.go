@@ -21,7 +21,7 @@ type Scene struct {
 // NewScene makes one that is cleared with the test.
 func NewScene(t *testing.T, make New) Scene {
 	t.Helper()
-	s := suite{make: make, top: t.Name()}
+	s := newSuite(t, make)
 	run := s.folder(t)
 	return Scene{Run: run, Provider: s.provider(t, run)}
 }

@@ -50,9 +50,13 @@ func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultSto
 			_, err := s.EndTask(ctx, "t", core.TaskDone, "")
 			return err
 		},
-		"UnfinishedTasks": func(ctx context.Context, s core.ResultStore) error { _, err := s.UnfinishedTasks(ctx, 1); return err },
-		"ListTasks":       func(ctx context.Context, s core.ResultStore) error { _, err := s.ListTasks(ctx, 1); return err },
-		"Ping":            func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
+		"UnfinishedTasks": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.UnfinishedTasks(ctx, "", 1)
+			return err
+		},
+		"ListTasks": func(ctx context.Context, s core.ResultStore) error { _, err := s.ListTasks(ctx, 1); return err },
+		"ID":        func(ctx context.Context, s core.ResultStore) error { _, err := s.ID(ctx); return err },
+		"Ping":      func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
 	}
 }
 

@@ -127,7 +127,7 @@ func raceTasks(t *testing.T, s core.ResultStore) {
 		return err
 	})
 	require.EqualValues(t, 1, made.Load())
-	open, err := s.UnfinishedTasks(t.Context(), 10)
+	open, err := s.UnfinishedTasks(t.Context(), "", 10)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
 	race(t, func(i int) error {

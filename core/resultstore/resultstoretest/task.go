@@ -46,9 +46,9 @@ func tasks(t *testing.T, s core.ResultStore) {
 		require.True(t, is)
 		made = append(made, task)
 	}
-	open, err := s.UnfinishedTasks(t.Context(), 2)
+	open, err := s.UnfinishedTasks(t.Context(), "", 2)
 	require.NoError(t, err)
-	require.Equal(t, made[:2], open, "oldest first")
+	require.Equal(t, []core.Task{made[2], made[1]}, open, "in order of id")
 	all, err := s.ListTasks(t.Context(), 10)
 	require.NoError(t, err)
 	require.Equal(t, []core.Task{made[2], made[1], made[0]}, all, "newest first")
@@ -59,14 +59,47 @@ func tasks(t *testing.T, s core.ResultStore) {
 	is, err = s.EndTask(t.Context(), made[1].ID, core.TaskDone, "late")
 	require.NoError(t, err)
 	require.False(t, is)
-	open, err = s.UnfinishedTasks(t.Context(), 10)
+	open, err = s.UnfinishedTasks(t.Context(), "", 10)
 	require.NoError(t, err)
-	require.Equal(t, []core.Task{made[0], made[2]}, open)
+	require.Equal(t, []core.Task{made[2], made[0]}, open)
 	all, err = s.ListTasks(t.Context(), 2)
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), time.UnixMilli(all[1].Ended), time.Hour)
 	made[1].State, made[1].Note, made[1].Ended = core.TaskDead, "no luck", all[1].Ended
 	require.Equal(t, []core.Task{made[2], made[1]}, all)
+}
+
+// tasksPages reads unfinished tasks page by page while some of them end.
+func tasksPages(t *testing.T, s core.ResultStore) {
+	var want []string
+	for i := range 25 {
+		id := fmt.Sprintf("t%02d", i)
+		// The cursor is the id; when they were made says nothing about their order.
+		is, err := s.CreateTask(t.Context(), core.Task{ID: id, Kind: "k", Created: int64(1000 - i%2), State: core.TaskQueued})
+		require.NoError(t, err)
+		require.True(t, is)
+		if i%3 == 0 {
+			_, err := s.EndTask(t.Context(), id, core.TaskDone, "")
+			require.NoError(t, err)
+			continue
+		}
+		want = append(want, id)
+	}
+	var got []string
+	for after := ""; ; {
+		page, err := s.UnfinishedTasks(t.Context(), after, 7)
+		require.NoError(t, err)
+		for _, task := range page {
+			got = append(got, task.ID)
+		}
+		if len(page) < 7 {
+			break
+		}
+		after = page[6].ID
+		_, err = s.EndTask(t.Context(), after, core.TaskDone, "") // what was read is not in the way of what was not
+		require.NoError(t, err)
+	}
+	require.Equal(t, want, got)
 }
 
 func tasksUnique(t *testing.T, s core.ResultStore) {
@@ -115,6 +148,8 @@ func tasksRefuse(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeLimit, err)
 	_, err = s.ListTasks(t.Context(), 0)
 	requireCode(t, core.CodeInvalid, err)
-	_, err = s.UnfinishedTasks(t.Context(), 10_001)
-	requireCode(t, core.CodeInvalid, err)
+	for _, limit := range []int{0, -1, 10_001} {
+		_, err = s.UnfinishedTasks(t.Context(), "", limit)
+		requireCode(t, core.CodeInvalid, err)
+	}
 }

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes
 // version 1 of an empty file. Released ones never change.
-var migrations = []string{tables + indexes, images}
+var migrations = []string{tables + indexes, images, identity + taskPages}
 
 // tables of the ledger. Times are ms since 1970, 0 until it happened.
 const tables = `
@@ -79,4 +79,19 @@ CREATE TABLE images (
 ) STRICT;
 CREATE UNIQUE INDEX images_digest ON images (name, digest);
 CREATE INDEX images_newest ON images (name, seq DESC);
+`
+
+// identity came with version 3.
+const identity = `
+CREATE TABLE store (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	id  TEXT NOT NULL
+) STRICT;
+INSERT INTO store (one, id) VALUES (1, lower(hex(randomblob(16))));
+`
+
+// taskPages came with version 3: unfinished tasks are read in order of id.
+const taskPages = `
+DROP INDEX tasks_queued;
+CREATE INDEX tasks_queued ON tasks (id) WHERE state = 'queued';
 `

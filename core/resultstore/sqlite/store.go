@@ -88,6 +88,13 @@ func (s *Store) Close() error {
 	return fault(err, s.path)
 }
 
+// ID names the store, see core.ResultStore.
+func (s *Store) ID(ctx context.Context) (string, error) {
+	var id string
+	err := s.rows(ctx, "SELECT id FROM store WHERE one = 1", nil, func(rows *sql.Rows) error { return rows.Scan(&id) })
+	return id, err
+}
+
 // Ping writes and commits something small. Returns UNAVAILABLE if that fails.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := commit(ctx, s.committer, s.path, 0, func(t *tx) (int, error) {

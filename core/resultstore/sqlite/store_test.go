@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -25,4 +26,12 @@ func open(t *testing.T, path string) *sqlite.Store {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	resultstoretest.Run(t, func(t *testing.T) core.ResultStore { return open(t, filepath.Join(t.TempDir(), "drover.db")) })
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	resultstoretest.Identity(t, func(n int) (core.ResultStore, error) {
+		return sqlite.Open(t.Context(), filepath.Join(dir, fmt.Sprintf("%d.db", n)), sqlite.Options{})
+	})
 }

@@ -56,27 +56,27 @@ func (s *Store) EndTask(ctx context.Context, id string, state core.TaskState, no
 
 const selectTasks = "SELECT id, kind, args, unique_key, created, state, ended, note FROM tasks "
 
-// UnfinishedTasks lists tasks without an end, oldest first.
-func (s *Store) UnfinishedTasks(ctx context.Context, limit int) ([]core.Task, error) {
-	return s.tasks(ctx, selectTasks+"WHERE state = 'queued' ORDER BY created, id LIMIT ?", limit)
+// UnfinishedTasks lists tasks without an end, see core.ResultStore.
+func (s *Store) UnfinishedTasks(ctx context.Context, after string, limit int) ([]core.Task, error) {
+	return s.tasks(ctx, selectTasks+"WHERE state = 'queued' AND id > ? ORDER BY id LIMIT ?", limit, after, limit)
 }
 
 // ListTasks lists tasks, newest first.
 func (s *Store) ListTasks(ctx context.Context, limit int) ([]core.Task, error) {
-	return s.tasks(ctx, selectTasks+"ORDER BY created DESC, id DESC LIMIT ?", limit)
+	return s.tasks(ctx, selectTasks+"ORDER BY created DESC, id DESC LIMIT ?", limit, limit)
 }
 
-func (s *Store) tasks(ctx context.Context, query string, limit int) ([]core.Task, error) {
+func (s *Store) tasks(ctx context.Context, query string, limit int, args ...any) ([]core.Task, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err
 	}
 	var all []core.Task
-	err := s.rows(ctx, query, []any{limit}, func(rows *sql.Rows) error {
+	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var t core.Task
-		var args []byte
-		err := rows.Scan(&t.ID, &t.Kind, &args, &t.Unique, &t.Created, &t.State, &t.Ended, &t.Note)
-		if len(args) > 0 {
-			t.Args = args
+		var doc []byte
+		err := rows.Scan(&t.ID, &t.Kind, &doc, &t.Unique, &t.Created, &t.State, &t.Ended, &t.Note)
+		if len(doc) > 0 {
+			t.Args = doc
 		}
 		all = append(all, t)
 		return err

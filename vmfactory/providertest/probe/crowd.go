@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -33,13 +34,9 @@ func threads(t Target) error {
 func zombies(t Target) error {
 	var left []int
 	for range t.Most {
-		out, err := exec.Command("/bin/sh", "-c", "(exit 0) & echo $!").Output()
+		pid, err := orphan()
 		if err != nil {
 			return fmt.Errorf("after %d dead nothing can be started: %w", len(left), err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-		if err != nil {
-			return err
 		}
 		left = append(left, pid)
 	}
@@ -52,6 +49,23 @@ func zombies(t Target) error {
 		time.Sleep(pause)
 	}
 	return fmt.Errorf("%d dead processes are not buried", len(left))
+}
+
+// orphan returns a child of nobody that is about to end. It ends after its parent,
+// which might bury it otherwise.
+func orphan() (int, error) {
+	wait, end, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _, _ = wait.Close(), end.Close() }() // nothing was written
+	cmd := exec.Command("/bin/sh", "-c", "(read x) <&3 >&- 2>&- & echo $!")
+	cmd.ExtraFiles = []*os.File{wait}
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
 // spin keeps Most processors busy for as long as it may.
