@@ -53,7 +53,7 @@ func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, su
 	if err != nil {
 		return err
 	}
-	services := r.services()
+	services := append(r.services(), h.neighbours(log))
 	if h.cfg.Listen != "" {
 		ops, err := service.NewOps(h.cfg.Listen, r.checks, registry)
 		if err != nil {

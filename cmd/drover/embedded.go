@@ -179,6 +179,9 @@ func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
 	for _, r := range e.roles {
 		e.services = append(e.services, r.services()...)
 	}
+	if !s.embedded { // else it has none
+		e.services = append(e.services, e.herd.neighbours(s.log))
+	}
 	return nil
 }
 

@@ -97,7 +97,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: filepath.Join(cfg.Data, "spool"),
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
 	}, testrunner.Parts{
-		Owners: s.herd.redis, Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
+		Owners: s.owners(), Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
 		Blobs: s.herd.blobs, Harnesses: cached{s.herd.blobs, cache}, Log: s.log, Collect: s.metrics,
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	}
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.herd.redis, Providers: made.all, Log: s.log, Trial: selfTest(s),
+		VMs: s.herd.redis, Owners: s.owners(), Providers: made.all, Log: s.log, Trial: selfTest(s),
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())
@@ -192,7 +192,7 @@ func newTaskrunner(s surroundings) (role, error) {
 	t, err := taskrunner.New(taskrunner.Config{
 		Registration: reg, Slots: cfg.Slots, Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
 	}, taskrunner.Parts{
-		Owners: s.herd.redis, Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Log: s.log,
+		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Log: s.log,
 	})
 	if err == nil {
 		err = s.metrics.Register(t.Collector())

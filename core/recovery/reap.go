@@ -32,11 +32,28 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, "", "not all late owners could be reaped")
 }
 
+// Bury settles what an owner held whose process is known to be gone, without
+// waiting until its proof of life is late, and forgets it. The epoch is that of
+// the process. Returns CONFLICT if a newer process has the name, NOTFOUND if
+// Redis knows no such owner, FENCED if it came back meanwhile.
+func Bury(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
+	epoch, err := owners.Bury(ctx, owner, epoch)
+	if err != nil {
+		return Report{}, err
+	}
+	return settleAll(ctx, owners, store, owner, epoch, opts)
+}
+
 func reapOne(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, by time.Duration, opts Options) (Report, error) {
 	epoch, err := owners.Fence(ctx, owner, by)
 	if err != nil {
 		return Report{}, err
 	}
+	return settleAll(ctx, owners, store, owner, epoch, opts)
+}
+
+// settleAll empties and forgets a fenced owner.
+func settleAll(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
 	held, err := owners.Held(ctx, owner)
 	if err != nil {
 		return Report{}, err

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/config"
+	"drover/core/neighbour"
+	"drover/core/recovery"
+	"drover/core/service"
+)
+
+// notes is the folder in which the owners of a host say which processes they are.
+func notes(cfg *config.Config) string { return filepath.Join(cfg.Run, "owners") }
+
+// owners is where a role registers: its neighbours then know of its death at once.
+func (s surroundings) owners() core.Owners {
+	return neighbour.Owners{Owners: s.herd.redis, Dir: notes(s.herd.cfg), Log: s.log}
+}
+
+// neighbours looks after the other processes of this host.
+func (h *herd) neighbours(log logrus.FieldLogger) service.Service {
+	watch := neighbour.Watch{Dir: notes(h.cfg), Log: log, Bury: func(ctx context.Context, owner string, epoch int64) error {
+		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts})
+		return err
+	}}
+	return service.Service{Name: "neighbours", Run: watch.Run}
+}
