@@ -16,10 +16,10 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	h.pool()
 	factory := h.start("vmfactory")
 	runners := []*process{h.start("testrunner"), h.start("testrunner")}
-	ids := h.submit(1, "sleep", "3600")
+	id := h.submit(1, "sleep", "3600")[0]
 	// The runner that runs it, and its process id.
 	running := func() (string, int) {
-		place, err := h.herd.redis.Locate(t.Context(), core.Key(ids[0], 1))
+		place, err := h.herd.redis.Locate(t.Context(), core.Key(id, 1))
 		require.NoError(t, err)
 		owners, err := h.herd.redis.ListOwners(t.Context())
 		require.NoError(t, err)
@@ -30,37 +30,44 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 		}
 		return "", 0
 	}
-	require.Eventually(t, func() bool {
-		_, pid := running()
-		return pid != 0
-	}, patience, 10*time.Millisecond)
+	runsIn := func(good func(pid int) bool) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			_, pid := running()
+			return good(pid)
+		}, patience, 10*time.Millisecond)
+	}
+	somewhere := func(pid int) bool { return pid != 0 }
+	in := func(p *process) func(int) bool { return func(pid int) bool { return pid == p.cmd.Process.Pid } }
+	runsIn(somewhere)
 	was, pid := running()
 	killed, other := runners[0], runners[1]
 	if pid != killed.cmd.Process.Pid {
 		killed, other = other, killed
 	}
 	killed.kill()
-	require.Eventually(t, func() bool {
-		_, pid := running()
-		return pid == other.cmd.Process.Pid
-	}, patience, 10*time.Millisecond)
+	runsIn(in(other))
 	owners, err := h.herd.redis.ListOwners(t.Context())
 	require.NoError(t, err)
 	for _, o := range owners {
 		require.NotEqual(t, was, o.Name, "it is forgotten")
 	}
 
+	cancel := func() {
+		_, errs, code := h.run("request", "cancel", id)
+		require.Zero(t, code, errs)
+		h.awaitLeft(0)
+	}
+	cancel()
+
 	// The last ones of a host have no neighbours: whoever starts next finds their notes.
+	id = h.submit(1, "sleep", "3600")[0]
+	runsIn(somewhere)
 	factory.kill()
 	other.kill()
 	factory, next := h.start("vmfactory"), h.start("testrunner")
-	require.Eventually(t, func() bool {
-		_, pid := running()
-		return pid == next.cmd.Process.Pid
-	}, patience, 10*time.Millisecond)
-	_, errs, code := h.run("request", "cancel", ids[0])
-	require.Zero(t, code, errs)
-	h.awaitLeft(0)
+	runsIn(in(next))
+	cancel()
 	next.stop()
 	factory.stop()
 	h.requireNothingLeft()
