@@ -22,6 +22,7 @@ func benchCommand() *cli.Command {
 				&cli.IntFlag{Name: "slots", Usage: "workers of the one process", Value: 100},
 				&cli.IntFlag{Name: "jobs", Usage: "requests", Value: 50_000},
 				&cli.IntFlag{Name: "submitters", Usage: "submitters who take turns", Value: 1},
+				&cli.IntFlag{Name: "owners", Usage: "other owners, ten a host, that prove their lives every second; an overseer judges them"},
 				&cli.IntFlag{Name: "idle-samples", Usage: "requests submitted one by one to idle slots; 0 for none", Value: 500},
 				&cli.StringFlag{Name: "aof", Usage: "the server's append-only file: `MODE` off, everysec or always", Value: "off"},
 				jsonFlag(),
@@ -36,7 +37,8 @@ func benchQueueAction(c *cli.Context) error {
 		return err
 	}
 	b := queueBench{
-		Slots: c.Int("slots"), Jobs: c.Int("jobs"), Submitters: c.Int("submitters"), IdleSamples: c.Int("idle-samples"), AOF: c.String("aof"),
+		Slots: c.Int("slots"), Jobs: c.Int("jobs"), Submitters: c.Int("submitters"), Owners: c.Int("owners"),
+		IdleSamples: c.Int("idle-samples"), AOF: c.String("aof"),
 	}
 	if err := b.check(); err != nil {
 		return err
@@ -58,6 +60,9 @@ func (b queueBench) check() error {
 			return core.Errorf(core.CodeInvalid, name, "--%s %d must be between 1 and %d", name, n, most)
 		}
 	}
+	if b.Owners < 0 || b.Owners > 10_000 {
+		return core.Errorf(core.CodeInvalid, "owners", "--owners %d must be between 0 and 10000", b.Owners)
+	}
 	if b.IdleSamples < 0 || b.IdleSamples > most {
 		return core.Errorf(core.CodeInvalid, "idle-samples", "--idle-samples %d must be between 0 and %d", b.IdleSamples, most)
 	}
@@ -78,5 +83,6 @@ func (r queueReport) print(w io.Writer) error {
 		{"finish and next claim, p99", r.P99Micros, "µs"},
 		{"idle: submit to claimed, p50", r.IdleP50Micros, "µs"},
 		{"idle: submit to claimed, p99", r.IdleP99Micros, "µs"},
+		{"other owners taken for dead", r.FalseDeaths, ""},
 	})
 }

@@ -24,6 +24,7 @@ type queueBench struct {
 	Slots       int    `json:"slots"`
 	Jobs        int    `json:"jobs"`
 	Submitters  int    `json:"submitters"`
+	Owners      int    `json:"owners"` // that prove their lives beside it
 	IdleSamples int    `json:"idle_samples"`
 	AOF         string `json:"aof"`
 }
@@ -40,6 +41,7 @@ type queueReport struct {
 	P99Micros         int64   `json:"p99_us"`
 	IdleP50Micros     int64   `json:"idle_submit_to_claimed_p50_us"`
 	IdleP99Micros     int64   `json:"idle_submit_to_claimed_p99_us"`
+	FalseDeaths       int     `json:"false_deaths"` // of the owners beside it: taken for dead though they lived
 }
 
 const (
@@ -79,6 +81,14 @@ func (b queueBench) run(ctx context.Context) (r queueReport, err error) {
 	}
 	r.SubmittedPerS = float64(b.Jobs) / between.at.Sub(before.at).Seconds()
 	r.RedisSubmitMicros = (between.micros - before.micros) / float64(b.Jobs)
+	beside, err := crowd(ctx, server.URL(), b.Owners)
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		died, worse := beside.leave()
+		r.FalseDeaths, err = died, errors.Join(err, worse)
+	}()
 	desk, _, err := claims.Open(ctx, s, s, claims.Config{
 		Registration: core.Registration{Owner: core.OwnerName(core.RoleTestrunner, benchHost, 0), Host: benchHost, Machine: benchHost, Beat: time.Second},
 		Pools:        []string{benchPool}, Slots: b.Slots,

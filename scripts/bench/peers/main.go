@@ -44,6 +44,7 @@ func main() {
 func systems(drover string, jobs int, bullmq string) []system {
 	all := []system{
 		{"drover, 100 slots", droverBench(drover, "--slots", "100", "--jobs", fmt.Sprint(jobs))},
+		{"drover, 100 slots, 500 owners beside", droverBench(drover, "--slots", "100", "--jobs", fmt.Sprint(jobs), "--owners", "500")},
 		{"drover, 100 slots, 10,000 submitters", droverBench(drover, "--slots", "100", "--jobs", fmt.Sprint(jobs), "--submitters", "10000")},
 		{"drover, 1,000 slots", droverBench(drover, "--slots", "1000", "--jobs", fmt.Sprint(jobs))},
 		{"drover, 10 slots", droverBench(drover, "--slots", "10", "--jobs", fmt.Sprint(jobs))},
