@@ -17,7 +17,7 @@ type endless struct{ core.Owners }
 func (endless) Register(context.Context, core.Registration) (core.Registered, error) {
 	return core.Registered{Epoch: 1}, nil
 }
-func (endless) Deregister(context.Context, string, int64) error                       { return nil }
+func (endless) Deregister(context.Context, string, int64) error { return nil }
 func (endless) Progress(context.Context, string, int64, string, string, string, time.Duration) error {
 	return nil
 }

@@ -18,7 +18,7 @@ type audit struct {
 
 func (a *audit) check() {
 	for _, check := range []func(*audit){
-		checkKeys, checkHosts, checkOwners, checkRequests, checkTurns, checkVMs, checkTasks, checkLeft,
+		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkLeft,
 	} {
 		check(a)
 	}
@@ -79,7 +79,8 @@ func checkHosts(a *audit) {
 	}
 	for _, name := range []string{"vms", "clean", "dirty", "aside"} {
 		for _, v := range a.reading[name] {
-			if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) {
+			// One that is reported failed may be back, and say what it has.
+			if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) && h["failed"] == "" {
 				a.report(core.RuleHosts, v.args[0], "it is not there, but it has VMs in %s", v.key)
 			}
 		}
@@ -159,6 +160,20 @@ func checkRequests(a *audit) {
 				a.report(core.RuleRequests, key, "it is in %s, but by its spec it belongs into %q", v.key, its)
 			}
 		}
+	}
+	for _, name := range []string{"aimed", "parked"} {
+		for _, v := range a.reading[name] {
+			pool := v.args[len(v.args)-1]
+			for _, key := range v.list {
+				where.put(key, v.key)
+				if its, ok := specs[key]; ok && !strings.HasPrefix(its, "queue:"+pool+":") {
+					a.report(core.RuleRequests, key, "it is in %s, but by its spec it belongs into %q", v.key, its)
+				}
+			}
+		}
+	}
+	for key := range a.one("later").scores {
+		where.put(key, "later")
 	}
 	a.slotted(func(owner, key string, _ core.Held) {
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
@@ -260,6 +275,13 @@ func checkLeft(a *audit) {
 	for _, name := range []string{"attempts", "cancels"} {
 		for _, id := range slices.Sorted(maps.Keys(a.one(name).hash)) {
 			if !live(id) {
+				a.report(core.RuleLeft, id, "%s has it, but it is not there any more", name)
+			}
+		}
+	}
+	for _, name := range []string{"deaths", "shun", "evacuations"} {
+		for _, id := range slices.Sorted(maps.Keys(a.one(name).hash)) {
+			if _, request := specs[id]; !request {
 				a.report(core.RuleLeft, id, "%s has it, but it is not there any more", name)
 			}
 		}

@@ -73,6 +73,13 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	for _, v := range r["queue"] {
 		place("request ", "queued", v.list)
 	}
+	for _, v := range r["aimed"] {
+		place("request ", "queued", v.list)
+	}
+	for _, v := range r["parked"] {
+		place("request ", "parked", v.list)
+	}
+	place("request ", "queued", slices.Collect(maps.Keys(r.one("later").scores)))
 	for _, v := range r["clean"] {
 		place("vm ", "clean", v.list)
 	}

@@ -140,7 +140,7 @@ func (m *model) check(c *call) {
 
 // same says whether everything is where it was.
 func same(c *call) bool {
-	return maps.Equal(c.before.States, c.after.States) && maps.Equal(c.before.Slots, c.after.Slots) &&
+	return maps.Equal(c.before.States, c.after.States) && maps.EqualFunc(c.before.Slots, c.after.Slots, func(a, b core.Held) bool { return a.Slot == b.Slot }) &&
 		maps.Equal(c.before.Hash("attempts"), c.after.Hash("attempts")) && maps.Equal(c.before.Hash("cancels"), c.after.Hash("cancels")) &&
 		maps.Equal(c.before.Hash("epochs"), c.after.Hash("epochs"))
 }

@@ -165,6 +165,12 @@ func (m *model) pass(d time.Duration) {
 	if m.b.Mini != nil {
 		m.at = m.at.Add(d)
 		m.b.Mini.SetTime(m.at)
+		return
+	}
+	later := m.s.Namespace().Key("later")
+	for key := range m.look().Scores("later") {
+		m.must(m.b.Admin.ZIncrBy(m.ctx, later, -float64(d.Milliseconds()), key).Err())
+		m.seen = nil
 	}
 }
 

@@ -15,8 +15,9 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
-	"now", "int", "fail", "held", "ring", "event", "bury", "buried", "endings", "pass_when_full", "next_epoch", "end_epoch", "lose", "spec_head",
-	"wake", "not_idle", "enqueue", "dequeue", "again_requests", "again_tasks", "settle", "cancelled", "place",
+	"now", "int", "fail", "held", "ring", "event", "entomb", "entombed", "endings", "pass_when_full", "next_epoch", "end_epoch",
+	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "aim", "unaim", "lose", "dequeue",
+	"promote", "died", "forget", "trial", "judge_canary", "again_requests", "again_tasks", "settle", "cancelled", "place",
 	"left", "overdue",
 }
 

@@ -1,4 +1,5 @@
--- Prove an owner's life. A fenced owner cannot: its epoch is over.
+-- Prove an owner's life, and let retries go whose pause is over. A fenced owner cannot: its
+-- epoch is over.
 -- ARGV    1 owner, 2 epoch, 3 ms until the next proof of life, 4 host,
 --         5 incarnation of Redis
 -- RETURN  {slots held, draining, {cancelled key, who, ...}, ready}
@@ -11,8 +12,12 @@ if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
 end
 local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
 pass_when_full()
-local due = now() + tonumber(ARGV[3])
-redis.call('ZADD', K.owners, 'XX', due, owner)
-redis.call('ZADD', K.hosts, 'XX', 'GT', due, host)
-return { redis.call('HLEN', K.slots(owner)), its[1] == '1' and 1 or 0, cancelled(owner),
-  its[2] == ARGV[5] and 1 or 0 }
+local clock = now()
+redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[3]), owner)
+redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[3]), host)
+local stop = {}
+if redis.call('EXISTS', K.cancels, K.later) > 0 then
+  promote(clock)
+  stop = cancelled(owner)
+end
+return { redis.call('HLEN', K.slots(owner)), its[1] == '1' and 1 or 0, stop, its[2] == ARGV[5] and 1 or 0 }

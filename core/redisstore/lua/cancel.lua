@@ -1,13 +1,14 @@
 -- Mark a request as not wanted any more: a claim then does not run it, its owner stops it.
 -- ARGV    1 key, 2 who asks, 3 scope: any or waiting
--- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter} as it was; nil if
---         Redis does not have it or the scope forbids
+-- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, when its next try is
+--         due, the host it is aimed at} as it was; nil if Redis does not have it or the scope
+--         forbids
 -- REFUSE  -
 -- MOVES   request claimed→cancelling, running→cancelling
 -- REPEAT  the first to ask stays noted
 local key = ARGV[1]
 local found = place(key)
-if not found or (ARGV[3] == 'waiting' and found[1] ~= 'queued') then
+if not found or (ARGV[3] == 'waiting' and found[4] ~= '') then
   return nil
 end
 pass_when_full()

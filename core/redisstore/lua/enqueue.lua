@@ -11,7 +11,7 @@ for i = 0, n - 1 do
   keys[i + 1] = ARGV[4 + 5 * i]
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
-local ended = buried(keys)
+local ended = entombed(keys)
 local total = redis.call('HLEN', K.specs)
 -- Measuring costs, so only once there is something to measure.
 local heavy = total > 1000 and redis.call('MEMORY', 'USAGE', K.specs) > most_bytes

@@ -1,4 +1,5 @@
--- Finish n claims, prove the owner's life, and claim up to k pairs of request and VM.
+-- Finish n claims, prove the owner's life, and claim up to k pairs of request and VM. A proof of
+-- life lets retries go whose pause is over. A host on probation has one request at a time.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next proof of life, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
@@ -10,7 +11,8 @@
 --         who cancelled them}; no spec: it is gone again; slots -1 and no cancelled keys
 --         where the call is no proof of life
 -- REFUSE  FENCED STALE
--- MOVES   request queued→claimed, queued→cancelling, claimed→queued, running→queued,
+-- MOVES   request queued→claimed, queued→cancelling, parked→claimed, parked→cancelling,
+--         claimed→queued, running→queued,
 --         cancelling→queued, claimed→completed, running→completed, cancelling→completed,
 --         claimed→failed, running→failed, cancelling→failed, running→timed_out,
 --         cancelling→timed_out, cancelling→cancelled, claimed→dead, running→dead;
@@ -26,7 +28,7 @@ local mine = redis.call('HMGET', me, 'epoch', lane, 'idle')
 if mine[1] ~= epoch then
   return fail('FENCED', owner)
 end
-local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
+local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation', 'probation', 'canary')
 local verdicts, claimed, vms, clock = '', {}, {}, now()
 local stamp = int(clock)
 local last = tonumber(string.match(mine[2] or '0', '^%d+'))
@@ -35,6 +37,7 @@ if seq < last then
 end
 local again, since = seq == last, stamp
 local draining, ready = its[1] == '1', its[2] == ARGV[9]
+local noted = beat > 0 and redis.call('EXISTS', K.cancels, K.later) or 0
 if again then
   pass_when_full()
   local names
@@ -45,12 +48,19 @@ if again then
 else
   local moved = ''
   if nfinish > 0 then
-    verdicts, moved = settle(owner, host, endings(12 + npools, nfinish), clock)
+    verdicts, moved = settle(owner, host, endings(12 + npools, nfinish), clock,
+      { probation = its[3], canary = its[4] })
   end
   if moved == '' then
     pass_when_full()
   end
-  local idle = mine[3] or '0'
+  if noted > 0 then
+    promote(clock)
+  end
+  local idle, on_trial = mine[3] or '0', false
+  if its[3] then
+    want, on_trial = trial(host, want, clock)
+  end
   if (want > 0 or passes_on) and ready and not draining then
     for p = 1, want > 0 and npools or 0 do
       local pool = ARGV[11 + p]
@@ -58,7 +68,7 @@ else
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
       local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets')
       if its_pool and its_pool[1] ~= '1' then
-        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0))
+        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), host, clock)
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
           local tail = '|' .. token .. '|' .. stamp .. '|claimed'
@@ -69,8 +79,11 @@ else
           redis.call('HSET', slots, unpack(fields))
           redis.call('HINCRBY', K.pool(pool), 'tickets', int(#keys))
           want = want - #keys
+          if on_trial then
+            redis.call('HSET', K.host(host), 'canary', keys[1] .. '|' .. owner)
+          end
         end
-        if #keys < able then
+        if #keys < able and not on_trial then
           -- VMs are ready and nothing waits: whoever submits next wakes this host.
           redis.call('SADD', K.idle(pool), host)
         end
@@ -99,7 +112,7 @@ local held_now, stop = -1, {}
 if beat > 0 then
   redis.call('ZADD', K.owners, 'XX', clock + beat, owner)
   redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
-  held_now, stop = redis.call('HLEN', slots), cancelled(owner)
+  held_now, stop = redis.call('HLEN', slots), noted > 0 and cancelled(owner) or {}
 end
 local n, some = #claimed, 0
 local row = { verdicts, held_now, draining and 1 or 0, ready and 1 or 0, since, n, #stop, some, '', '' }

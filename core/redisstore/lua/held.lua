@@ -1,6 +1,6 @@
 -- Tell what an owner holds.
 -- ARGV    1 owner
--- RETURN  key, slot, attempts, who cancelled, pool, ...
+-- RETURN  key, slot, attempts, who cancelled, pool, owners that died with it, ...
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only

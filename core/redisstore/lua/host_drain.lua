@@ -1,18 +1,24 @@
--- Set or clear a host's drain flag. Every claim reads it; it outlives the host's death.
--- ARGV    1 host, 2 the flag: 1 or 0
+-- Set or clear a host's drain flag. Every claim reads it; it outlives the host's death. What is
+-- aimed at a drained host waits as before.
+-- ARGV    1 host, 2 the flag: 1 or 0, 3 ms until what it has in hand must go elsewhere; 0: never
 -- RETURN  1
 -- REFUSE  NOTFOUND
 -- MOVES   -
--- REPEAT  sets the same
+-- REPEAT  sets the same, the time anew
 local host = ARGV[1]
 if redis.call('EXISTS', K.host(host)) == 0 then
   return fail('NOTFOUND', host)
 end
 pass_when_full()
-redis.call('HSET', K.host(host), 'drain', ARGV[2])
+local clock, within = now(), tonumber(ARGV[3])
+local drained = ARGV[2] == '1'
+redis.call('HSET', K.host(host), 'drain', ARGV[2], 'drain_until', drained and within > 0 and int(clock + within) or '0')
 for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
   redis.call('SREM', K.idle(pool), host)
 end
-event(ARGV[2] == '1' and 'drain' or 'undrain', '-', host)
+if drained then
+  unaim(host, clock, clock, host .. ' is drained')
+end
+event(drained and 'drain' or 'undrain', '-', host)
 ring(K.bell(host))
 return 1

@@ -1,11 +1,12 @@
 -- Say where a request is. Looks through the owners: for people's calls.
 -- ARGV    1 key
--- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, attempts}, or nil
+-- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, when its next try is
+--         due, the host it is aimed at, attempts}, or nil
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 local found = place(ARGV[1])
 if found then
-  found[10] = redis.call('HGET', K.attempts, ARGV[1]) or '0'
+  found[12] = redis.call('HGET', K.attempts, ARGV[1]) or '0'
 end
 return found

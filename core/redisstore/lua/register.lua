@@ -1,7 +1,7 @@
 -- Start a new epoch of an owner, which fences the one before, and tell what that one held.
 -- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next proof of
---         life, 8 schema, 9 cpus, 10 memory bytes
--- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, ...}}
+--         life, 8 schema, 9 cpus, 10 memory bytes, 11 disk bytes
+-- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, owners that died with it, ...}}
 -- REFUSE  VERSION BUSY
 -- MOVES   host →up, down→up
 -- REPEAT  starts one more epoch; only the last one counts
@@ -11,7 +11,7 @@ if schema and schema ~= ARGV[8] then
   return fail('VERSION', schema)
 end
 local clock = now()
-local its = redis.call('HMGET', K.host(host), 'machine', 'state')
+local its = redis.call('HMGET', K.host(host), 'machine', 'state', 'failed')
 local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)
 if its[1] and its[1] ~= machine and due >= clock then
   return fail('BUSY', host)
@@ -23,11 +23,12 @@ if other then
   -- Another machine under the name of one that is gone: nothing of that one is here.
   lose(host, clock)
 end
-if other or not its[2] or its[2] == 'down' then
+-- One that is reported failed stays down until it is reported recovered.
+if not its[3] and (other or not its[2] or its[2] == 'down') then
   redis.call('HSET', K.host(host), 'state', 'up', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
   event('host up', owner, host)
 end
-redis.call('HSET', K.host(host), 'machine', machine, 'cpu', ARGV[9], 'memory', ARGV[10])
+redis.call('HSET', K.host(host), 'machine', machine, 'cpu', ARGV[9], 'memory', ARGV[10], 'disk', ARGV[11])
 local epoch = next_epoch(owner, clock)
 redis.call('DEL', K.owner(owner))
 redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', host, 'pid', ARGV[5], 'version', ARGV[6],

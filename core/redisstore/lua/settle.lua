@@ -1,20 +1,44 @@
 -- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
--- ARGV    1 owner, 2 epoch, 3 host, 4 number of items, then they in runs: token, outcome,
---         count, key, ...
--- RETURN  how many moved
--- REFUSE  FENCED
--- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→completed,
---         running→completed, cancelling→completed, claimed→failed, running→failed,
---         cancelling→failed, running→timed_out, cancelling→timed_out, cancelling→cancelled,
---         claimed→dead, running→dead; vm claimed→dirty, creating→dirty, destroying→dirty,
---         claimed→lost, creating→lost, destroying→lost
+-- A testrunner's retry is a death. Requests may go to hosts: by the number of the state of
+-- things that their room was seen in.
+-- ARGV    1 owner, 2 epoch, 3 host, 4 that number, 5 number of items, then they in runs: token,
+--         outcome, count, key, ...; outcome: done, dead, release, retry; retry>host, release>host
+--         aim, retry>-, release>- park
+-- RETURN  {how many moved, the number now; 0 if it is as it was}
+-- REFUSE  FENCED CONFLICT
+-- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked,
+--         running→parked, cancelling→parked, claimed→completed, running→completed,
+--         cancelling→completed, claimed→failed, running→failed, cancelling→failed,
+--         running→timed_out, cancelling→timed_out, cancelling→cancelled, claimed→dead,
+--         running→dead; vm claimed→dirty, creating→dirty, destroying→dirty, claimed→lost,
+--         creating→lost, destroying→lost
 -- REPEAT  what moved is not in its slot any more and is skipped
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
 end
-local verdicts, moved = settle(owner, host, endings(5, tonumber(ARGV[4])), now(), true)
+local ends, aims, can = endings(6, tonumber(ARGV[5])), false, {}
+local slots = redis.call('HMGET', K.slots(owner), unpack(ends.keys))
+for i = 1, #ends.keys do
+  local to = string.match(ends.outcomes[i], '>(%w.*)$')
+  if to and slots[i] and string.find(slots[i], '|' .. ends.tokens[i] .. '|', 1, true) then
+    aims = true
+    if can[to] == nil then
+      can[to] = able(to)
+    end
+    if not can[to] then
+      return fail('CONFLICT', to)
+    end
+  end
+end
+local placed = redis.call('HGET', K.meta, 'placed') or '0'
+if aims and placed ~= ARGV[4] then
+  return fail('CONFLICT', owner)
+end
+local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
+local how = { late = true, death = true, why = 'its owner died', probation = its[1], canary = its[2] }
+local verdicts, moved = settle(owner, host, ends, now(), how)
 if moved ~= '' then
   event('settle', owner, moved)
 end
-return select(2, string.gsub(verdicts, '1', ''))
+return { select(2, string.gsub(verdicts, '1', '')), aims and redis.call('HINCRBY', K.meta, 'placed', 1) or 0 }

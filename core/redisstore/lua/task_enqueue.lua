@@ -4,7 +4,7 @@
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  the second run answers have
-if buried({ ARGV[1] })[1] == 1 then
+if entombed({ ARGV[1] })[1] == 1 then
   return 'ended'
 end
 if redis.call('HSETNX', K.tasks, ARGV[1], ARGV[2]) == 0 then

@@ -28,7 +28,7 @@ if seq == last then
 else
   local moved = ''
   if tonumber(ARGV[9]) > 0 then
-    verdicts, moved = settle(owner, host, endings(10, tonumber(ARGV[9])), clock)
+    verdicts, moved = settle(owner, host, endings(10, tonumber(ARGV[9])), clock, {})
   end
   local due = redis.call('ZRANGEBYSCORE', K.tasks_later, 0, clock, 'LIMIT', 0, 64)
   if #due > 0 then

@@ -1,7 +1,7 @@
 -- Count the named pools on a host.
 -- ARGV    1 host, 2 the host's vmfactory, then the pools
 -- RETURN  per known pool: settings, clean, creating, dirty or destroying, aside, all VMs,
---         waiting requests up to its max
+--         waiting requests that the host may take, up to its max
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
@@ -30,7 +30,8 @@ for i = 3, #ARGV do
   local pool = ARGV[i]
   local its = redis.call('HMGET', K.pool(pool), 'settings', 'max')
   if its[1] then
-    local most, waiting = tonumber(its[2]), 0
+    local most = tonumber(its[2])
+    local waiting = redis.call('LLEN', K.aimed(host, pool)) + redis.call('LLEN', K.parked(pool))
     for _, class in ipairs({ 'high', 'normal', 'low' }) do
       for _, submitter in ipairs(redis.call('LRANGE', K.turns(pool, class), 0, most - 1)) do
         if waiting < most then

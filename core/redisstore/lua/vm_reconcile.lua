@@ -1,4 +1,5 @@
--- Make the host's VMs agree with what is really there, and let the host claim.
+-- Make the host's VMs agree with what is really there, and let the host claim, unless it is
+-- reported failed.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 incarnation of Redis, 5 number of VMs found,
 --         then per VM: itself, pool, 1 if it is healthy and unused
 -- RETURN  {adopted, dirtied, removed}
@@ -71,7 +72,9 @@ for _, vm in ipairs(known) do
     removed = removed + redis.call('HDEL', vms, vm)
   end
 end
-redis.call('HSET', K.host(host), 'incarnation', ARGV[4])
+if redis.call('HEXISTS', K.host(host), 'failed') == 0 then
+  redis.call('HSET', K.host(host), 'incarnation', ARGV[4])
+end
 if adopted + dirtied + removed > 0 then
   event('reconcile', owner, adopted .. ' ' .. dirtied .. ' ' .. removed)
 end

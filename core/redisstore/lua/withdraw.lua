@@ -2,7 +2,7 @@
 -- ARGV    1 key
 -- RETURN  1, or 0 if it does not wait
 -- REFUSE  -
--- MOVES   request queued→cancelled, queued→timed_out
+-- MOVES   request queued→cancelled, queued→timed_out, parked→cancelled, parked→timed_out
 -- REPEAT  the second run answers 0
 local key = ARGV[1]
 local pool, class, submitter = spec_head(key)
@@ -10,15 +10,19 @@ if not pool then
   return 0
 end
 local queue = K.queue(pool, class, submitter)
-if redis.call('LREM', queue, 1, key) == 0 then
-  return 0
-end
-if redis.call('EXISTS', queue) == 0 then
-  redis.call('LREM', K.turns(pool, class), 0, submitter)
+if redis.call('LREM', queue, 1, key) == 1 then
+  if redis.call('EXISTS', queue) == 0 then
+    redis.call('LREM', K.turns(pool, class), 0, submitter)
+  end
+elseif redis.call('ZREM', K.later, key) == 0 then
+  local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
+  local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.aimed(to, pool)
+  if not list or redis.call('LREM', list, 1, key) == 0 then
+    return 0
+  end
 end
 redis.call('HDEL', K.specs, key)
-redis.call('HDEL', K.cancels, key)
-redis.call('HDEL', K.attempts, key)
-bury({ key })
+forget({ key }, 'failed', now(), 'it was withdrawn')
+entomb({ key })
 event('withdraw', '-', key)
 return 1

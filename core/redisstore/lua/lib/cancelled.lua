@@ -1,9 +1,6 @@
 -- What an owner holds that somebody asked to stop, each with who asked.
 local function cancelled(owner)
   local out = {}
-  if redis.call('EXISTS', K.cancels) == 0 then
-    return out
-  end
   local keys = redis.call('HKEYS', K.slots(owner))
   for first = 1, #keys, 1000 do
     local marks = redis.call('HMGET', K.cancels, unpack(keys, first, math.min(first + 999, #keys)))

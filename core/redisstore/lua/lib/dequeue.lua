@@ -1,4 +1,5 @@
--- The one way out of a pool's queues towards a claim. Submitters take turns within a
+-- The one way out of what waits towards a claim: first what is aimed at the host, then what
+-- is parked, then the queues of the pool. There submitters take turns within a
 -- class. Of every ten tickets six go to high, three to normal and one to low, and what a
 -- class does not use goes to the others, the heavier first. tickets counts what was ever
 -- taken from the pool, so that the shares hold across calls of any size and caller.
@@ -44,8 +45,35 @@ local function take(pool, class, want, out)
   end
   return want
 end
-local function dequeue(pool, want, tickets)
+local function ahead(pool, want, host, clock)
+  local out = redis.call('LPOP', K.aimed(host, pool), int(want)) or {}
+  if #out < want then
+    for _, key in ipairs(redis.call('LPOP', K.parked(pool), int(want - #out)) or {}) do
+      out[#out + 1] = key
+    end
+  end
+  if #out == 0 then
+    return out
+  end
+  local accepted = {}
+  for i, record in ipairs(redis.call('HMGET', K.evacuations, unpack(out))) do
+    local from, scheduled, why = string.match(record or '', '^.-|(.-)|.-|(.-)|.-|(.*)$')
+    if from then
+      accepted[#accepted + 1] = out[i]
+      accepted[#accepted + 1] = table.concat({ 'accepted', from, host, scheduled, int(clock), why }, '|')
+    end
+  end
+  if #accepted > 0 then
+    redis.call('HSET', K.evacuations, unpack(accepted))
+  end
+  return out
+end
+local function dequeue(pool, want, tickets, host, clock)
   local out = {}
+  if redis.call('EXISTS', K.aimed(host, pool), K.parked(pool)) > 0 then
+    out = ahead(pool, want, host, clock)
+    want = want - #out
+  end
   local cycles = math.floor(want / 10)
   local quota = { high = 6 * cycles, normal = 3 * cycles, low = cycles }
   local cycle = { 'high', 'normal', 'high', 'high', 'normal', 'high', 'low', 'high', 'normal', 'high' }

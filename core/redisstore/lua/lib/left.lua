@@ -1,4 +1,5 @@
--- What an owner holds, with what settling it needs: key, slot, attempts, who cancelled, pool.
+-- What an owner holds, with what settling it needs: key, slot, attempts, who cancelled, pool,
+-- owners that died with it in hand.
 local function left(owner)
   local all = redis.call('HGETALL', K.slots(owner))
   local out = {}
@@ -9,6 +10,7 @@ local function left(owner)
     out[#out + 1] = redis.call('HGET', K.attempts, key) or '0'
     out[#out + 1] = redis.call('HGET', K.cancels, key) or ''
     out[#out + 1] = spec_head(key) or ''
+    out[#out + 1] = redis.call('HGET', K.deaths, key) or ''
   end
   return out
 end

@@ -1,5 +1,5 @@
--- Lose what a host had: its owners are fenced, its lists of VMs are emptied. What is real
--- there, its vmfactory says when it is back.
+-- Lose what a host had: its owners are fenced, its lists of VMs are emptied, what was aimed
+-- at it waits as before. What is real there, its vmfactory says when it is back.
 local function lose(host, clock)
   local owners = redis.call('ZRANGE', K.owners, 0, -1, 'WITHSCORES')
   for i = 1, #owners, 2 do
@@ -12,5 +12,6 @@ local function lose(host, clock)
     redis.call('SREM', K.idle(pool), host)
   end
   redis.call('DEL', K.dirty(host), K.aside(host), K.vms(host), K.bell(host), K.factory_bell(host))
-  redis.call('HDEL', K.host(host), 'incarnation')
+  redis.call('HDEL', K.host(host), 'incarnation', 'canary')
+  unaim(host, clock, clock, 'its host was lost too')
 end

@@ -1,5 +1,6 @@
--- Where a request is, as {state, pool, class, owner, vm, token, since, ahead}; nil if
--- Redis does not have it. Looks through the owners, so it is for people's calls.
+-- Where a request is, as {state, pool, class, owner, vm, token, since, ahead, submitter, when
+-- its next try is due, the host it is aimed at}; nil if Redis does not have it. Looks through
+-- the owners, so it is for people's calls.
 local function place(key)
   local pool, class, submitter = spec_head(key)
   if not pool then
@@ -12,12 +13,21 @@ local function place(key)
       if redis.call('HEXISTS', K.cancels, key) == 1 then
         phase = 'cancelling'
       end
-      return { phase, pool, class, owner, vm, token, since, 0, submitter }
+      return { phase, pool, class, owner, vm, token, since, 0, submitter, '0', '' }
     end
   end
   local ahead = redis.call('LPOS', K.queue(pool, class, submitter), key)
   if ahead then
-    return { 'queued', pool, class, '', '', '', '0', ahead, submitter }
+    return { 'queued', pool, class, '', '', '', '0', ahead, submitter, '0', '' }
+  end
+  local due = redis.call('ZSCORE', K.later, key)
+  local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
+  if due or state == 'scheduled' then
+    return { 'queued', pool, class, '', '', '', '0', 0, submitter,
+      due and int(tonumber(due)) or '0', due and '' or to }
+  end
+  if state == 'parked' then
+    return { 'parked', pool, class, '', '', '', '0', 0, submitter, '0', '' }
   end
   return nil
 end

@@ -1,10 +1,14 @@
 -- The one end of claims, whoever ends them: the owner itself, its restarted self, or the
 -- overseer. The answer has '1' or '0' per ending (0: the slot is not that token's, nothing
 -- moved) and what moved, for the event. A task's retry may carry its delay in ms, as in
--- retry5000. late: the host may have been lost since the claim, and VMs that it does not
--- have any more are not listed.
-local function settle(owner, host, ends, clock, late)
+-- retry5000, a request's retry or release where it goes, as in retry>h2. how says late: the
+-- host may have been lost since the claim, and VMs that it does not have any more are not
+-- listed; death: a retry is one; why: for the records; probation and canary: the host's.
+local function settle(owner, host, ends, clock, how)
   local slots, role = K.slots(owner), string.match(owner, '^%a+')
+  local tried, by = string.match(how.canary or '', '^(.-)|(.*)$')
+  local tried_end
+  how.tried = by == owner and tried or nil
   local keys = ends.keys
   local found = redis.call('HMGET', slots, unpack(keys))
   local verdict, seen = {}, {}
@@ -23,6 +27,9 @@ local function settle(owner, host, ends, clock, late)
       verdict[i] = '0'
     else
       verdict[i], seen[key] = '1', true
+      if key == how.tried then
+        tried_end = outcome
+      end
       n = n + 1
       gone[n] = key
       dirty[n] = role == 'vmfactory' and key or string.sub(found[i], 1, at - 1)
@@ -43,11 +50,8 @@ local function settle(owner, host, ends, clock, late)
   redis.call('HDEL', slots, unpack(gone))
   if ndone > 0 then
     redis.call('HDEL', role == 'taskrunner' and K.tasks or K.specs, unpack(done))
-    if redis.call('EXISTS', K.attempts, K.cancels) > 0 then
-      redis.call('HDEL', K.attempts, unpack(done))
-      redis.call('HDEL', K.cancels, unpack(done))
-    end
-    bury(done)
+    forget(done, 'finished', clock)
+    entomb(done)
   end
   if #dead > 0 and role ~= 'taskrunner' then
     redis.call('ZADD', K.dead, unpack(dead))
@@ -56,9 +60,9 @@ local function settle(owner, host, ends, clock, late)
     again_tasks(other, clock)
   else
     if role ~= 'vmfactory' then
-      again_requests(other, clock)
+      again_requests(other, clock, owner, host, how)
     end
-    if late then
+    if how.late then
       local known, its = {}, redis.call('HMGET', K.vms(host), unpack(dirty))
       for i = 1, #dirty do
         if its[i] then
@@ -71,6 +75,9 @@ local function settle(owner, host, ends, clock, late)
       redis.call('RPUSH', K.dirty(host), unpack(dirty))
       ring(K.factory_bell(host))
     end
+  end
+  if tried_end then
+    judge_canary(host, how.probation, tried_end, clock)
   end
   local moved = { table.concat(done, ' ') }
   for i = 1, #other do

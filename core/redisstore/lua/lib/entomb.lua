@@ -1,4 +1,4 @@
 -- Remember what ended, so that an enqueue on its way does not bring it back.
-local function bury(keys)
+local function entomb(keys)
   redis.call('SADD', K.tombstones, unpack(keys))
 end

@@ -1,0 +1,34 @@
+-- Act on a watchdog's word on a host. One that failed is down at once, its owners are fenced,
+-- and it claims nothing until it recovered.
+-- ARGV    1 host, 2 failed or recovered, 3 who says so, 4 why
+-- RETURN  1
+-- REFUSE  NOTFOUND
+-- MOVES   host up→down, suspect→down, down→up; vm clean→lost, dirty→lost, aside→lost
+-- REPEAT  the first word stands; nothing is lost twice
+local host, clock = ARGV[1], now()
+local its = redis.call('HMGET', K.host(host), 'state', 'failed')
+if not its[1] then
+  return fail('NOTFOUND', host)
+end
+local failed = ARGV[2] == 'failed'
+if failed == (its[2] and true or false) then
+  return 1
+end
+pass_when_full()
+if failed then
+  redis.call('HSET', K.host(host), 'failed', int(clock) .. '|' .. ARGV[3] .. '|' .. ARGV[4])
+  if its[1] ~= 'down' then
+    redis.call('HSET', K.host(host), 'state', 'down', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
+    lose(host, clock)
+  end
+else
+  redis.call('HDEL', K.host(host), 'failed')
+  local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)
+  if its[1] == 'down' and due >= clock then
+    -- Its owners came back while it was not trusted: they go on.
+    redis.call('HSET', K.host(host), 'state', 'up', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
+  end
+  ring(K.factory_bell(host))
+end
+event('host ' .. ARGV[2], ARGV[3], host, { 'why', ARGV[4] })
+return 1

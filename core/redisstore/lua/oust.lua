@@ -1,0 +1,34 @@
+-- End one slot of an owner, living or not, that still reads as it was read: its work is stuck,
+-- or must go elsewhere. A retry is a fault, and not a death. The owner is told to look.
+-- ARGV    1 owner, 2 host, 3 key, 4 the slot as it was read, 5 outcome, as settle has them, 6 why
+-- RETURN  1, or 0 if the slot is empty by now
+-- REFUSE  CONFLICT
+-- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked,
+--         running→parked, cancelling→parked, claimed→completed, running→completed,
+--         cancelling→completed, claimed→failed, running→failed, cancelling→failed,
+--         running→timed_out, cancelling→timed_out, cancelling→cancelled, claimed→dead,
+--         running→dead; vm claimed→dirty, creating→dirty, destroying→dirty, claimed→lost,
+--         creating→lost, destroying→lost
+-- REPEAT  the slot is empty, the answer 0
+local owner, host, key, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
+local slot = redis.call('HGET', K.slots(owner), key)
+if not slot then
+  return 0
+end
+if slot ~= ARGV[4] then
+  return fail('CONFLICT', key)
+end
+local to = string.match(outcome, '>(%w.*)$')
+if to and not able(to) then
+  return fail('CONFLICT', to)
+end
+local _, token = held(slot)
+local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
+local _, moved = settle(owner, host, { keys = { key }, tokens = { token }, outcomes = { outcome } }, now(),
+  { late = true, why = ARGV[6], probation = its[1], canary = its[2] })
+if to then
+  redis.call('HINCRBY', K.meta, 'placed', 1)
+end
+ring(K.notice(owner))
+event('oust', owner, moved, { 'why', ARGV[6] })
+return 1
