@@ -5,13 +5,16 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -439,6 +442,45 @@ func TestDecompress(t *testing.T) {
 	r, err := rootfs.Decompress(strings.NewReader(""))
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
+}
+
+// A few bytes can ask for gigabytes of memory.
+func TestDecompressBomb(t *testing.T) { //nolint:paralleltest // it looks at the process's memory
+	var small bytes.Buffer
+	w, err := xz.NewWriter(&small)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, "text")
+	require.NoError(t, errors.Join(err, w.Close()))
+	for name, bomb := range map[string][]byte{
+		"xz":                     greedy(t, small.Bytes()),
+		"xz, a stream after one": append(bytes.Clone(small.Bytes()), greedy(t, small.Bytes())...),
+		"zstd":                   {0x28, 0xb5, 0x2f, 0xfd, 0, 0xa8, 0x21, 0, 0, 'x', 'y', 'z', 'a'},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := rootfs.Decompress(bytes.NewReader(bomb))
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+			require.NoError(t, r.Close())
+		}
+		require.Equal(t, core.CodeLimit, core.CodeOf(err), "%s: %v", name, err)
+		require.ErrorContains(t, err, "128 MiB", name)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<30), name)
+	}
+}
+
+// greedy makes the first block of a small xz stream ask for the largest dictionary.
+func greedy(t *testing.T, stream []byte) []byte {
+	t.Helper()
+	const block = 12 // a stream's header
+	bomb := bytes.Clone(stream)
+	size := (int(bomb[block]) + 1) * 4
+	at := bytes.Index(bomb[block:block+size], []byte{0x21, 1}) // LZMA2, with one property
+	require.Positive(t, at)
+	bomb[block+at+2] = 40 // 4 GiB less one byte
+	binary.LittleEndian.PutUint32(bomb[block+size-4:], crc32.ChecksumIEEE(bomb[block:block+size-4]))
+	return bomb
 }
 
 // Whatever Read takes, Unpack takes too, and all of it lies in its folder.

@@ -45,7 +45,7 @@ func (p *Provider) takePlace(id string) (int, error) {
 	if p.owners.mode == singleMode {
 		return 0, nil
 	}
-	place, ok := p.places.Take(id, n, p.tag+id)
+	place, ok := p.places.Take(id, n, p.tag+id, nil)
 	if !ok {
 		return 0, core.Errorf(core.CodeFull, id, "all %d users that VMs may have on this host are taken", n)
 	}

@@ -7,7 +7,8 @@ import (
 	"drover/vmfactory"
 )
 
-// Check asks the VM's agent whether it is ready and alone.
+// Check asks the VM's agent whether it is ready and alone, and sees that its
+// limits are in force.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	r, err := p.traces.Read(id)
 	if err != nil {
@@ -18,7 +19,10 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 			return core.Wrap(err, core.CodeBadVM, id, "the host's network cannot be closed to VM %s", id)
 		}
 	}
-	return p.traces.Unused(ctx, id, p.monitor)
+	if err := p.traces.Unused(ctx, id, p.monitor); err != nil {
+		return err
+	}
+	return p.limited(r)
 }
 
 // List looks at the folders and asks each VM's agent what became of it. VMs that

@@ -44,6 +44,11 @@ func (p *Provider) end(ctx context.Context, id string) error {
 	if err := p.cgroups.end(ctx, p.tag, id); err != nil {
 		return err
 	}
+	if r, err := p.traces.Read(id); err == nil && egress(r.Pool) {
+		if err := p.link(r).forget(); err != nil {
+			return err
+		}
+	}
 	p.step("ended")
 	return os.RemoveAll(p.traces.Path(id))
 }

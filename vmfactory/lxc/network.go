@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -15,34 +14,44 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
 	"drover/core"
 	"drover/vmfactory/trace"
 )
 
-// VMs of a pool with egress are at a bridge of the host, in a network that is
-// reserved for tests of networks (RFC 2544), so that it meets nobody's own.
+// A VM of a pool with egress has a cable of its own to the host, with one address
+// at its end, from a network that is reserved for tests of networks (RFC 2544), so
+// that it meets nobody's own. VMs share no bridge: none can take another's address,
+// or hear what is sent to it.
 const (
-	bridge   = "drover0"
-	network  = "198.18.0.0/16"
-	gateway  = "198.18.0.1"
-	plainLen = 16 // of the network's prefix
-	firstVM  = 16 // the last two bytes of the first VM's address
+	cables  = "drover" // how the names of the host's ends begin
+	network = "198.18.0.0/16"
+	gateway = "198.18.0.1"
+	firstVM = 16 // the last two bytes of the first VM's address
 )
 
 // closed are the networks that VMs never reach: whatever is not a public address
-// of somebody else. The host's own addresses are closed by another rule.
+// of somebody else, and one that is: a cloud's service for its machines, which
+// hands out their secrets. The host's own addresses are closed by another rule.
 var closed = []string{
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
 	"192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	"168.63.129.16/32",
 }
+
+// mostFlows is how many connections, of whatever protocol, the host keeps in mind
+// for a VM; it has room for so many of all its programs together.
+const mostFlows = 1024
 
 // DefaultDNS are servers of names that everybody can reach. Those of the host are
 // mostly at addresses that are closed.
 func DefaultDNS() []string { return []string{"9.9.9.9", "1.1.1.1"} }
 
-// link is a VM's way to the bridge.
+// link is a VM's cable.
 type link struct {
-	pair    string // the host's end
+	end     string // the host's end
 	address string
 }
 
@@ -58,7 +67,7 @@ func (p *Provider) link(r trace.Record) *link {
 	at := netip.MustParsePrefix(network).Addr().As4()
 	n := firstVM + r.Place
 	at[2], at[3] = byte(n>>8), byte(n) //nolint:gosec // the two bytes
-	return &link{pair: "dv" + hex.EncodeToString(sum[:6]), address: netip.AddrFrom4(at).String()}
+	return &link{end: cables + hex.EncodeToString(sum[:4]), address: netip.AddrFrom4(at).String()}
 }
 
 // net gives the container a network namespace of its own.
@@ -69,49 +78,54 @@ func (k container) net(c *config) {
 	}
 	for _, s := range [][2]string{
 		{"type", "veth"},
-		{"veth.pair", k.network.pair},
-		{"link", bridge},
+		{"veth.mode", "router"},
+		{"veth.pair", k.network.end},
 		{"flags", "up"},
 		{"name", "eth0"},
-		{"ipv4.address", fmt.Sprintf("%s/%d", k.network.address, plainLen)},
+		{"ipv4.address", k.network.address + "/32"},
 		{"ipv4.gateway", gateway},
 	} {
 		c.set("net.0."+s[0], "%s", s[1])
 	}
 }
 
-// rules is the host's firewall for the bridge. It replaces what is there in one
-// step, so that there is no moment without. Other tables of the host may forbid
-// more; what this one drops none of them can allow.
+// rules is the host's firewall for the cables. They replace what is there in one
+// step, so that there is no moment without, and what is counted stays. Other tables
+// of the host may forbid more; what this one drops none of them can allow.
 func rules(more []string) string {
 	var also strings.Builder // on their own: in one set they might overlap
 	for _, n := range more {
-		fmt.Fprintf(&also, "\n\t\tiifname %q ip daddr %s drop", bridge, n)
+		fmt.Fprintf(&also, "\n\t\tiifname %q ip daddr %s drop", cables+"*", n)
 	}
-	return fmt.Sprintf(`table inet drover
-delete table inet drover
+	return fmt.Sprintf(`table inet drover {
+	set flows { type ipv4_addr; size 65535; flags dynamic; }
+	chain input { type filter hook input priority -10; policy accept; }
+	chain forward { type filter hook forward priority -10; policy accept; }
+	chain postrouting { type nat hook postrouting priority 100; policy accept; }
+}
+flush table inet drover
 table inet drover {
 	chain input {
-		type filter hook input priority -10; policy accept;
 		iifname %[1]q drop
 	}
 	chain forward {
-		type filter hook forward priority -10; policy accept;
 		iifname %[1]q oifname %[1]q drop
 		iifname %[1]q meta nfproto != ipv4 drop
+		iifname %[1]q ct state invalid drop
 		iifname %[1]q ip saddr != %[2]s drop
+		iifname %[1]q fib saddr . iif oif missing drop
 		iifname %[1]q ip daddr { %[3]s } drop%[4]s
+		iifname %[1]q ct state new add @flows { ip saddr ct count over %[5]d } drop
 		oifname %[1]q ct state != { established, related } drop
 	}
 	chain postrouting {
-		type nat hook postrouting priority 100; policy accept;
 		ip saddr %[2]s oifname != %[1]q masquerade
 	}
 }
-`, bridge, network, strings.Join(closed, ", "), also.String())
+`, cables+"*", network, strings.Join(closed, ", "), also.String(), mostFlows)
 }
 
-// firewall keeps the bridge and its rules in place.
+// firewall keeps the rules in place.
 type firewall struct {
 	closed []string // networks beside those that are always closed
 
@@ -122,36 +136,15 @@ type firewall struct {
 // fresh is how long the rules are believed to stand, which others may flush.
 const fresh = 10 * time.Second
 
-// stand makes the bridge and the rules, or makes them anew. Without them no VM
-// gets to the bridge.
+// stand puts the rules in place, or again. Without them no VM gets a cable.
 func (f *firewall) stand(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if time.Since(f.seen) < fresh {
-		if _, err := net.InterfaceByName(bridge); err == nil {
-			return nil
-		}
+		return nil
 	}
 	if err := command(ctx, rules(f.closed), "nft", "-f", "-"); err != nil {
 		return err
-	}
-	if _, err := net.InterfaceByName(bridge); err != nil {
-		if err := command(ctx, "", "ip", "link", "add", bridge, "type", "bridge"); err != nil {
-			return err
-		}
-	}
-	// Nothing that VMs need, and rules by addresses would be needed twice.
-	err := os.WriteFile("/proc/sys/net/ipv6/conf/"+bridge+"/disable_ipv6", []byte("1"), 0)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, args := range [][]string{
-		{"addr", "replace", fmt.Sprintf("%s/%d", gateway, plainLen), "dev", bridge},
-		{"link", "set", bridge, "up"},
-	} {
-		if err := command(ctx, "", "ip", args...); err != nil {
-			return err
-		}
 	}
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
 		return err
@@ -160,9 +153,24 @@ func (f *firewall) stand(ctx context.Context) error {
 	return nil
 }
 
-// isolate keeps a VM from others at the bridge, by whatever protocol.
-func (l *link) isolate(ctx context.Context) error {
-	return command(ctx, "", "ip", "link", "set", "dev", l.pair, "type", "bridge_slave", "isolated", "on")
+// hasten has the host answer at once who asks for the gateway, and not after most
+// of a second as it would on a network of many.
+func (l *link) hasten() error {
+	return os.WriteFile("/proc/sys/net/ipv4/neigh/"+l.end+"/proxy_delay", []byte("0"), 0)
+}
+
+// forget ends the connections of a VM that is no more. Who is at their other end
+// could reach the next VM of that address through them.
+func (l *link) forget() error {
+	var of netlink.ConntrackFilter
+	err := of.AddIP(netlink.ConntrackOrigSrcIP, net.ParseIP(l.address))
+	if err == nil {
+		_, err = netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, &of)
+	}
+	if errors.Is(err, unix.ENOENT) { // it ended by itself meanwhile
+		return nil
+	}
+	return core.Wrap(err, core.CodeUnavailable, l.address, "the connections of %s cannot be ended", l.address)
 }
 
 // command runs a tool of the host.
@@ -172,7 +180,7 @@ func command(ctx context.Context, input, name string, args ...string) error {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("there is no program %s, which pools with network %s need: install nftables and iproute2", name, core.NetworkEgress)
+		return fmt.Errorf("there is no program %s, which pools with network %s need: install nftables", name, core.NetworkEgress)
 	case err != nil:
 		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, first)

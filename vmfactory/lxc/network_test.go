@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,6 +29,8 @@ import (
 const (
 	dialer   = "drover-dial"
 	worldly  = "drover-world"
+	flooder  = "drover-flood"
+	knocker  = "drover-knock"
 	patience = 700 * time.Millisecond // with a dial that nobody answers
 )
 
@@ -36,7 +39,14 @@ func init() {
 	case dialer:
 		fmt.Print(dial(os.Args[1], os.Args[2]))
 		os.Exit(0)
+	case flooder:
+		flood()
+		os.Exit(0)
+	case knocker:
+		knock()
+		os.Exit(0)
 	case worldly:
+		go pester()
 		l, err := net.Listen("tcp4", ":8080")
 		if err != nil {
 			os.Exit(1)
@@ -67,6 +77,60 @@ func dial(network, address string) string {
 	}
 	_ = c.Close()
 	return "connected"
+}
+
+// flood begins more connections than a host has room for from one VM.
+func flood() {
+	c, err := net.ListenPacket("udp4", ":0")
+	if err != nil {
+		os.Exit(1)
+	}
+	for port := range 5 * mostFlows {
+		_, _ = c.WriteTo([]byte("x"), &net.UDPAddr{IP: net.IPv4(8, 8, 4, 4), Port: 10_000 + port}) // what is dropped is refused
+	}
+}
+
+// door is where pester calls back.
+const door = ":5000"
+
+// pester sends to whoever has sent to it, without end.
+func pester() {
+	c, err := net.ListenPacket("udp4", ":9000")
+	if err != nil {
+		os.Exit(1)
+	}
+	for {
+		var one [1]byte
+		_, from, err := c.ReadFrom(one[:])
+		if err != nil {
+			os.Exit(1)
+		}
+		go func() {
+			for range time.Tick(10 * time.Millisecond) {
+				_, _ = c.WriteTo([]byte("x"), from)
+			}
+		}()
+	}
+}
+
+// knock has the world call back, if it is told whom to send to, and says whether
+// somebody does.
+func knock() {
+	c, err := net.ListenPacket("udp4", door)
+	if err != nil {
+		os.Exit(1)
+	}
+	if len(os.Args) > 1 {
+		to, _ := net.ResolveUDPAddr("udp4", os.Args[1])
+		_, _ = c.WriteTo([]byte("x"), to)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	var one [1]byte
+	if _, _, err := c.ReadFrom(one[:]); err != nil {
+		fmt.Print("nothing")
+		return
+	}
+	fmt.Print("somebody")
 }
 
 // insideHost is set in the copy of the test that has network namespaces of its own.
@@ -113,7 +177,7 @@ func world(t *testing.T) {
 	run(t, "ip", "addr", "add", "5.5.0.1/24", "dev", "up0")
 	run(t, "ip", "link", "set", "up0", "up")
 	there("addr", "add", "5.5.0.2/24", "dev", "w0")
-	for _, address := range []string{"8.8.4.4", "6.6.6.6", "10.9.9.9", "172.16.3.4", "192.168.7.7", "169.254.169.254", "100.100.1.1"} {
+	for _, address := range []string{"8.8.4.4", "6.6.6.6", "10.9.9.9", "172.16.3.4", "192.168.7.7", "169.254.169.254", "100.100.1.1", "168.63.129.16"} {
 		there("addr", "add", address+"/32", "dev", "w0")
 	}
 	there("link", "set", "w0", "up")
@@ -148,20 +212,21 @@ func egressInside(t *testing.T) {
 		require.NoError(t, err)
 		return p.link(r).address
 	}
-	try := func(from, network, to string) string {
+	in := func(from string, args ...string) string {
 		c, err := guest.Dial(p.traces.Path(from))
 		require.NoError(t, err)
 		defer c.Close()
 		require.NoError(t, c.Assign(context.Background(), "work"))
 		var said strings.Builder
-		_, err = c.Run(context.Background(), guest.Run{Args: []string{dialer, network, to}}, func(_ string, data []byte) { said.Write(data) })
+		_, err = c.Run(context.Background(), guest.Run{Args: args}, func(_ string, data []byte) { said.Write(data) })
 		require.NoError(t, err)
 		return said.String()
 	}
+	try := func(from, network, to string) string { return in(from, dialer, network, to) }
 	assert.Equal(t, "connected", try("a", "tcp4", "8.8.4.4:8080"), "the world is open")
 	assert.Equal(t, "connected", try("b", "tcp4", "8.8.4.4:8080"), "to all of them")
 	for _, to := range []string{
-		"10.9.9.9:8080", "172.16.3.4:8080", "192.168.7.7:8080", "169.254.169.254:8080", "100.100.1.1:8080", // private, metadata
+		"10.9.9.9:8080", "172.16.3.4:8080", "192.168.7.7:8080", "169.254.169.254:8080", "100.100.1.1:8080", "168.63.129.16:8080", // private, metadata
 		"6.6.6.6:8080",                                    // closed by the settings
 		gateway + ":8081", "5.5.0.1:8081", gateway + ":1", // the host, by any of its addresses
 		address("b") + ":1", // another VM would refuse it
@@ -170,9 +235,19 @@ func egressInside(t *testing.T) {
 	}
 	assert.Equal(t, "nothing", try("shut", "tcp4", "8.8.4.4:8080"), "none is the default")
 	assert.Equal(t, "refused", try("a", "tcp4", "127.0.0.1:1"), "its own loopback is up")
-	out, err := exec.CommandContext(t.Context(), "ip", "-d", "link", "show", "master", bridge).CombinedOutput()
+	claim(t, p, address("b"))
+	assert.Equal(t, "nothing", in("b", knocker), "nobody opens a door for another")
+	assert.Equal(t, "connected", try("b", "tcp4", "8.8.4.4:8080"), "whoever else claims its address")
+
+	in("a", flooder)
+	p.firewall.seen = time.Time{}
+	_ = p.Check(t.Context(), "a") // which puts the rules in place again
+	in("a", flooder)
+	text, err := os.ReadFile("/proc/sys/net/netfilter/nf_conntrack_count")
 	require.NoError(t, err)
-	assert.Equal(t, 2, strings.Count(string(out), "isolated on"), "%s", out)
+	flows, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	assert.Less(t, flows, mostFlows+100, "the host has room for its own connections")
 
 	run(t, "nft", "flush", "ruleset") // somebody restarts the host's own firewall
 	p.firewall.seen = time.Time{}
@@ -180,13 +255,39 @@ func egressInside(t *testing.T) {
 	assert.Equal(t, "nothing", try("a", "tcp4", "169.254.169.254:8080"))
 	assert.Equal(t, "connected", try("a", "tcp4", "8.8.4.4:8080"))
 
-	for _, id := range []string{"a", "b"} {
+	old := address("b")
+	assert.Equal(t, "somebody", in("b", knocker, "5.5.0.2:9000"), "an answer finds its way")
+	require.NoError(t, p.Destroy(t.Context(), "b"))
+	started(t, p, "c", open)
+	require.Equal(t, old, address("c"))
+	assert.Equal(t, "nothing", in("c", knocker), "but not to who has the address next")
+
+	for _, id := range []string{"a", "c"} {
 		require.NoError(t, p.Destroy(t.Context(), id))
 	}
 	require.Eventually(t, func() bool {
-		out, err := exec.CommandContext(t.Context(), "ip", "link", "show", "master", bridge).Output()
-		return err == nil && len(out) == 0
+		all, err := net.Interfaces()
+		return err == nil && !slices.ContainsFunc(all, func(i net.Interface) bool { return strings.HasPrefix(i.Name, cables) })
 	}, soon, 10*time.Millisecond, "no interface is left")
+}
+
+// claim has VM a use an address that is not its own, as its root could if he had
+// all his capabilities.
+func claim(t *testing.T, p *Provider, address string) {
+	t.Helper()
+	pid := strconv.Itoa(inside(t, p, "a"))
+	there := func(args ...string) { run(t, append([]string{"nsenter", "-t", pid, "-n"}, args...)...) }
+	there("ip", "addr", "add", address+"/32", "dev", "eth0")
+	there("ip", "route", "replace", "default", "via", gateway, "dev", "eth0", "src", address)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), knocker)
+	require.NoError(t, os.Symlink(self, program))
+	out, err := exec.CommandContext(t.Context(), "nsenter", "-t", pid, "-n", program, "5.5.0.2:9000").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "nothing", string(out))
+	there("ip", "addr", "del", address+"/32", "dev", "eth0")
+	there("ip", "route", "replace", "default", "via", gateway, "dev", "eth0")
 }
 
 func TestNetworkSettings(t *testing.T) {

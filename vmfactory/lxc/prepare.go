@@ -63,29 +63,39 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	bounds := p.cgroups.bounds(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs))
-	if err := p.start(ctx, r, bounds); err != nil {
+	if err := p.start(ctx, r); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.traces.LastWords(id))
 	}
 	if err := p.traces.Await(ctx, id, p.monitor); err != nil {
 		return err
 	}
 	if l := p.link(r); l != nil {
-		if err := l.isolate(ctx); err != nil {
-			return core.Wrap(err, core.CodeBadVM, id, "VM %s cannot be kept from others at the bridge", id)
+		if err := l.hasten(); err != nil {
+			return core.Wrap(err, core.CodeBadVM, id, "VM %s has no network", id)
 		}
 	}
 	p.step("ready")
-	if err := p.cgroups.verify(payload(p.tag, id), bounds); err != nil {
-		return core.Wrap(err, core.CodeBadVM, id, "VM %s runs without its limits", id)
+	if p.others()[r.Place] { // who looked for a place at the same moment
+		return core.Errorf(core.CodeBadVM, id, "VM %s has users of the host that a VM of another run folder has", id)
 	}
-	return nil
+	return p.limited(r)
+}
+
+// bounds are the limits of a VM.
+func (p *Provider) bounds(r trace.Record) []bound {
+	return p.cgroups.bounds(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs))
+}
+
+// limited returns BADVM for a VM whose limits are not in force. A vmfactory that
+// was killed may have left one that nobody has looked at.
+func (p *Provider) limited(r trace.Record) error {
+	return core.Wrap(p.cgroups.verify(payload(p.tag, r.VM), p.bounds(r)), core.CodeBadVM, r.VM, "VM %s runs without its limits", r.VM)
 }
 
 // start brings the container on its way. Until its first process gets its plan it
 // waits, and if this process dies it ends, and its monitor with it: that one is
 // noted before.
-func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) error {
+func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	id := r.VM
 	name, _, _ := strings.Cut(r.Pool.Image, "@")
 	_, image, err := p.cfg.Images.Rootfs(ctx, name+"@"+r.Image) // what it was when the VM was created
@@ -110,7 +120,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 		return err
 	}
 	at := filepath.Join(p.traces.Path(id), configFile)
-	if err := os.WriteFile(at, []byte(p.container(r, bounds).text()), 0o600); err != nil {
+	if err := os.WriteFile(at, []byte(p.container(r).text()), 0o600); err != nil {
 		return err
 	}
 	p.step("told")
@@ -143,12 +153,12 @@ func (p *Provider) start(ctx context.Context, r trace.Record, bounds []bound) er
 }
 
 // container is what liblxc is told of a VM.
-func (p *Provider) container(r trace.Record, bounds []bound) container {
+func (p *Provider) container(r trace.Record) container {
 	k := container{
 		vm: r.VM, payload: payload(p.tag, r.VM), monitor: monitor(p.tag, r.VM), firstID: p.firstID(r.Place),
 		limits: r.Pool.Limits, network: p.link(r), v2: p.cgroups.v2,
 	}
-	for _, b := range bounds {
+	for _, b := range p.bounds(r) {
 		if p.cgroups.has(b) {
 			k.bounds = append(k.bounds, b)
 		}

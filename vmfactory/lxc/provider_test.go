@@ -278,6 +278,23 @@ func TestLimitsAreReadBack(t *testing.T) {
 	require.Error(t, p.cgroups.verify(payload(p.tag, "nobody"), bounds))
 }
 
+// TestLimitsAreLookedAfter shows that a VM whose limits are not in force is never
+// given out, whoever started it.
+func TestLimitsAreLookedAfter(t *testing.T) {
+	t.Parallel()
+	run := folder(t)
+	p, next := provider(t, run), provider(t, run)
+	started(t, p, "vm", pool())
+	require.NoError(t, next.Check(t.Context(), "vm"))
+	at := filepath.Join(p.cgroups.at["pids"], payload(p.tag, "vm"), "pids.max")
+	require.NoError(t, os.WriteFile(at, []byte("max"), 0))
+	assert.True(t, core.Is(next.Check(t.Context(), "vm"), core.CodeBadVM))
+	all, err := next.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.True(t, all[0].Used)
+}
+
 // TestImageStaysClosed tries, as root of the container with all its capabilities
 // and without its filters, to write to the image.
 func TestImageStaysClosed(t *testing.T) {
@@ -367,4 +384,26 @@ func TestIDsOfVMsDiffer(t *testing.T) {
 	}
 	err = p.Create(t.Context(), "more", pool())
 	assert.True(t, core.Is(err, core.CodeFull), "%v", err)
+}
+
+// TestIDsOfRunFoldersDiffer has two vmfactories of one host that know nothing of
+// one another.
+func TestIDsOfRunFoldersDiffer(t *testing.T) {
+	t.Parallel()
+	provider(t, folder(t)) // or skip
+	program, err := guestFile()
+	require.NoError(t, err)
+	const first = DefaultFirstID + DefaultIDs - 4*idsEach // where no other test looks first
+	next := func(from, ids int) *Provider {
+		p, err := New(Config{Run: folder(t), Images: oneImage{image(t)}, Guest: program, FirstID: from, IDs: ids})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		return p
+	}
+	started(t, next(first, idsEach), "vm", pool())
+	for _, from := range []int{first, first - 5, first + 5} {
+		err = next(from, idsEach).Create(t.Context(), "vm", pool())
+		assert.True(t, core.Is(err, core.CodeFull), "%d: %v", from, err)
+	}
+	started(t, next(first, 2*idsEach), "vm", pool())
 }

@@ -28,16 +28,16 @@ func (s Set) Places() (*Places, error) {
 }
 
 // Take gives a VM one of n places that no other has; false if all are held. It
-// begins to look where the seed points, so that run folders of one host, which do
-// not know of one another, rarely meet.
-func (p *Places) Take(id string, n int, seed string) (int, bool) {
+// begins to look where the seed points, so that run folders of one host rarely
+// meet; elsewhere, if there is one, tells which places VMs of others have.
+func (p *Places) Take(id string, n int, seed string, elsewhere func(place int) bool) (int, bool) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(seed)) // never fails
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range n {
 		place := (int(h.Sum64()%uint64(n)) + i) % n //nolint:gosec // below n
-		if other, taken := p.held[place]; !taken || other == id {
+		if other, taken := p.held[place]; (!taken || other == id) && (elsewhere == nil || !elsewhere(place)) {
 			p.held[place] = id
 			return place, true
 		}

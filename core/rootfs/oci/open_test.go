@@ -195,6 +195,33 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// swapped puts other layers into what docker save wrote.
+func swapped(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var to bytes.Buffer
+	w := tar.NewWriter(&to)
+	for from := tar.NewReader(bytes.NewReader(content)); ; {
+		h, err := from.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		text, err := io.ReadAll(from)
+		require.NoError(t, err)
+		if strings.HasSuffix(h.Name, ".tar.gz") {
+			text = compressed(t, archive(t, "opt/", "opt/kept=evil"))
+			h.Size = int64(len(text))
+		}
+		require.NoError(t, w.WriteHeader(h))
+		_, err = w.Write(text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return written(t, to.Bytes())
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	good := image(t, archive(t, "opt/", "opt/kept=1"))
@@ -239,6 +266,8 @@ func TestOpenRefuses(t *testing.T) {
 		return err
 	}))
 	climbing := image(t, archive(t, "../../opt/x=1"))
+	linked := image(t, archive(t, "opt/", "opt/out→../../etc/passwd"), archive(t, "opt/x=1"))
+	windows := image(t, archive(t, "opt/", `opt/out→c:x`))
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, os.Symlink("/dev/null", pipe))
 
@@ -256,17 +285,28 @@ func TestOpenRefuses(t *testing.T) {
 		"links for files":      {secret, core.CodeInvalid},
 		"a layer that climbs":  {layoutOf(t, climbing), core.CodeInvalid},
 		"a saved one as well":  {saved(t, climbing), core.CodeInvalid},
+		"a link that climbs":   {layoutOf(t, linked), core.CodeInvalid},
+		"saved, it as well":    {saved(t, linked), core.CodeInvalid},
+		"a link that may":      {saved(t, windows), core.CodeInvalid},
+		"another layer, saved": {swapped(t, saved(t, good)), core.CodeInvalid},
 		"a climbing tar":       {written(t, archive(t, "opt/", "../x=1")), core.CodeInvalid},
 		"an empty saved image": {written(t, archive(t, "manifest.json=[]")), core.CodeInvalid},
 		"a layout of nothing":  {written(t, archive(t, "oci-layout={}", "index.json={}")), core.CodeInvalid},
 	} {
 		_, _, err := read(t, c.file)
 		require.Equal(t, c.want, core.CodeOf(err), "%s: %v", name, err)
+		if strings.Contains(name, "link that") {
+			require.ErrorContains(t, err, `the link "opt/out"`, name)
+		}
 	}
 
 	limits := rootfs.Defaults()
 	limits.Packed = 10
 	_, _, err := oci.Open(t.Context(), packed(t, layoutOf(t, good)), t.TempDir(), limits)
+	require.Equal(t, core.CodeLimit, core.CodeOf(err))
+	limits = rootfs.Defaults()
+	limits.Entries = 1 // what a later layer hides counts as well
+	_, _, err = oci.Open(t.Context(), saved(t, good), t.TempDir(), limits)
 	require.Equal(t, core.CodeLimit, core.CodeOf(err))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
