@@ -118,7 +118,7 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 			return e, err
 		}
 	}
-	if e.herd, err = openHerd(ctx, cfg); err != nil {
+	if e.herd, err = joinHerd(ctx, cfg); err != nil {
 		return e, err
 	}
 	if err := e.refill(ctx); err != nil {
@@ -179,6 +179,7 @@ func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
 	for _, r := range e.roles {
 		e.services = append(e.services, r.services()...)
 	}
+	e.services = append(e.services, e.herd.ledger())
 	return nil
 }
 
