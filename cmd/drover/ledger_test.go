@@ -46,11 +46,11 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 	require.Empty(t, rows)
 	require.NoError(t, s.Close())
 
-	out, _, code := h.run("doctor", "--store", other)
+	out, _, code := h.run("doctor", "--json", "--store", other)
 	require.Equal(t, exitFault, code)
 	require.Contains(t, out, "is not the result store of the herd")
 	require.Contains(t, out, "--adopt-store")
-	out, _, _ = h.run("doctor")
+	out, _, _ = h.run("doctor", "--json")
 	require.Contains(t, out, "its id is "+h.herd.storeID)
 	p.stop()
 }
