@@ -101,7 +101,7 @@ func (f *Factory) endTrials() {
 
 // untried reports whether the provider must first pass its test.
 func (e *epoch) untried(provider string) bool {
-	if e.trial == nil || e.cfg.SelfTestWarns {
+	if e.trial == nil || e.cfg.SelfTestWarns || e.cfg.SelfTestBeside {
 		return false
 	}
 	t := e.trials[provider]
@@ -120,7 +120,7 @@ func (e *epoch) failed(provider string) string {
 // unproved says why a provider cannot be tested for want of the pool's image, and
 // of all others; "" if that is not so.
 func (e *epoch) unproved(p core.Pool) string {
-	if t := e.trials[p.Provider]; t != nil && t.result == nil && !e.cfg.SelfTestWarns {
+	if t := e.trials[p.Provider]; t != nil && t.result == nil && !e.cfg.SelfTestWarns && !e.cfg.SelfTestBeside {
 		return t.unmade[p.Name]
 	}
 	return ""

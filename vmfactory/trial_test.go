@@ -47,18 +47,21 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		verdict core.Verdict
 		warns   bool
+		beside  bool
 		used    bool
 	}{
-		"all is held":        {core.VerdictHeld, false, true},
-		"not firmly":         {core.VerdictWeak, false, true},
-		"not held":           {core.VerdictFail, false, false},
-		"not held, but used": {core.VerdictFail, true, true},
+		"all is held":          {core.VerdictHeld, false, false, true},
+		"not firmly":           {core.VerdictWeak, false, false, true},
+		"not held":             {core.VerdictFail, false, false, false},
+		"not held, but used":   {core.VerdictFail, true, false, true},
+		"held, and used early": {core.VerdictHeld, false, true, true},
+		"used until it failed": {core.VerdictFail, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, pool("a", 2, 8))
-				r.cfg.SelfTestWarns = c.warns
+				r.cfg.SelfTestWarns, r.cfg.SelfTestBeside = c.warns, c.beside
 				var x tester
 				x.result.Store(c.verdict)
 				parts := r.parts()
@@ -66,7 +69,7 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 				p := r.startWith(parts)
 				settle(500 * time.Millisecond)
 				require.EqualValues(t, 1, x.made.Load())
-				require.Equal(t, c.warns, len(r.herd.cleanVMs("a")) > 0, "nothing is made before it has proved itself")
+				require.Equal(t, c.warns || c.beside, len(r.herd.cleanVMs("a")) > 0, "nothing is made before it has proved itself")
 				settle(5 * time.Second)
 				r.herd.look(func(h *herd) {
 					require.Len(t, h.notes, 1)

@@ -153,7 +153,11 @@ func (e *embeddedHerd) refill(ctx context.Context) error {
 }
 
 func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
-	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) { conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true })
+	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
+		conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true
+		// Who starts a herd at a desk wants to see it work; whoever asks for the test waits for it.
+		conf.SelfTestBeside = s.herd.cfg.Source("self_test") == config.Default
+	})
 	if err != nil {
 		return err
 	}
