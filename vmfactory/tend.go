@@ -75,7 +75,7 @@ func (e *epoch) report(ctx context.Context, s Status) error {
 
 // most says how many creations of a pool may begin now.
 func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
-	if e.draining || e.untried(l.Pool.Provider) || e.unmakeable(l.Pool) != "" {
+	if e.draining || e.untried(l.Pool.Provider) || len(e.withheld) > 0 || e.unmakeable(l.Pool) != "" {
 		return 0
 	}
 	return ps.most(e.clock.Now(), e.creating(ps.name))

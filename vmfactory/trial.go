@@ -80,6 +80,9 @@ const imagePolls = 5
 func (e *epoch) tried(t *trial, provider string, res core.SelfTest) {
 	e.touch(t.vm, fate{inHand: true}) // a look that is under way may have seen it
 	t.vm, t.unmade, t.result = "", nil, &res
+	if len(e.withheld) > 0 {
+		e.nextLook = e.clock.Now()
+	}
 	log := e.log.WithField("provider", provider).WithField("took_ms", res.TookMs)
 	switch res.Verdict() {
 	case core.VerdictHeld:
