@@ -99,7 +99,8 @@ type HostInfo struct {
 	Owners   []string       `json:"owners"`
 
 	Providers []ProviderNote    `json:"providers,omitempty"`
-	Broken    map[string]string `json:"broken,omitempty"` // pool → why its VMs cannot be made there
+	Broken    map[string]string `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
+	Fetching  map[string]string `json:"fetching,omitempty"` // pool → what is on its way there, before which none can
 }
 
 // Owners keeps who is alive and empties the slots of who is not.

@@ -266,6 +266,12 @@ func (e *epoch) created(j *job, err error, took time.Duration) {
 		}
 		return
 	}
+	if errors.Is(err, ErrFetching) {
+		if ps.waits(e.clock.Now(), err, e.cfg.CreateBackoff) {
+			log.WithError(err).Info("the pool's VMs wait for their image")
+		}
+		return
+	}
 	e.metrics.failures.WithLabelValues(j.pool).Inc()
 	if ps.failed(e.clock.Now(), j.round, err, e.cfg.BrokenRetry) {
 		log.WithError(err).Errorf("the pool is broken on this host; trying again every %s", e.cfg.BrokenRetry)

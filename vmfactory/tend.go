@@ -57,9 +57,12 @@ func cut(reason string) string {
 
 // report lets operators see in Redis how the host fares, when that changes.
 func (e *epoch) report(ctx context.Context, s Status) error {
-	notes := core.HostNotes{Broken: make(map[string]string), Providers: e.notes()}
+	notes := core.HostNotes{Broken: make(map[string]string), Fetching: make(map[string]string), Providers: e.notes()}
 	for name, p := range s.Pools {
-		if p.Broken {
+		switch {
+		case p.Fetching:
+			notes.Fetching[name] = cut(p.Reason)
+		case p.Broken:
 			notes.Broken[name] = cut(p.Reason)
 		}
 	}
@@ -75,7 +78,7 @@ func (e *epoch) report(ctx context.Context, s Status) error {
 
 // most says how many creations of a pool may begin now.
 func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
-	if e.draining || e.untried(l.Pool.Provider) || e.unmakeable(l.Pool) != "" {
+	if e.draining || e.untried(l.Pool.Provider) || len(e.withheld) > 0 || e.unmakeable(l.Pool) != "" {
 		return 0
 	}
 	return ps.most(e.clock.Now(), e.creating(ps.name))
@@ -92,7 +95,10 @@ func (e *epoch) unmakeable(p core.Pool) string {
 	if why := e.failed(p.Provider); why != "" {
 		return why
 	}
-	return e.unproved(p)
+	if err := e.unproved(p); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // retire destroys clean VMs that are too many: at once where another pool's work

@@ -99,6 +99,36 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 	}
 }
 
+// VMs that an earlier vmfactory left wait until the host has passed, those that are
+// at work go on, and none is made in their place.
+func TestAdoptedVMsWaitForTheSelfTest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 8))
+		p := r.start()
+		settle(time.Second)
+		p.end()
+		require.Len(t, r.herd.cleanVMs("a"), 3)
+		busy := r.herd.claim("a")
+		was := r.herd.cleanVMs("a")
+		var x tester
+		x.result.Store(core.VerdictHeld)
+		parts := r.parts()
+		parts.Trial = x.trial
+		p = r.startWith(parts)
+		settle(500 * time.Millisecond)
+		require.Empty(t, r.herd.cleanVMs("a"), "the host has yet to prove itself")
+		settle(5 * time.Second)
+		require.Subset(t, r.herd.cleanVMs("a"), was)
+		require.Len(t, r.prov.VMs(), 4, "three to claim, and the one at work")
+		require.Contains(t, r.prov.VMs(), busy)
+		require.Zero(t, value(t, p.Collector(), "drover_vm_leaks"))
+		r.herd.finish(busy)
+		p.end()
+		r.whole()
+	})
+}
+
 // VMs that an earlier vmfactory left are not used any more once the host has failed.
 func TestAFailedHostGivesUpWhatItAdopted(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,11 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the broken pools of host %s is not readable", h.Name)
 			}
 		}
+		if text := f["fetching"]; text != "" && h.State != core.HostDown {
+			if err := json.Unmarshal([]byte(text), &h.Fetching); err != nil {
+				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of what host %s fetches is not readable", h.Name)
+			}
+		}
 		if text := f["providers"]; text != "" {
 			if err := json.Unmarshal([]byte(text), &h.Providers); err != nil {
 				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the providers of host %s is not readable", h.Name)

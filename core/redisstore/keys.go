@@ -24,7 +24,7 @@ func Keys() []KeyDef {
 		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; idle: its last call wanted more than there was; per lane the last call and its answer"},
 		{"slots", "slots:<owner>", "hash", "request, task or VM → vm or pool | token | since | phase: what this owner holds"},
 		{"hosts", "hosts", "zset", "host → when the next proof of life of any of its owners is due, ms"},
-		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory; incarnation of Redis it reconciled with; broken: pools whose VMs cannot be made there, and why; providers: what holds which limit there, and their self-tests"},
+		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory; incarnation of Redis it reconciled with; broken: pools whose VMs cannot be made there, and why; fetching: pools whose images are on their way there; providers: what holds which limit there, and their self-tests"},
 		{"pools", "pools", "set", "names of pools"},
 		{"pool", "pool:<pool>", "hash", "settings as JSON, and apart those that scripts read: paused, max_waiting, max; tickets: claims so far, whose classes take turns"},
 		{"turns", "turns:<pool>:<class>", "list", "submitters with waiting requests, whose turn is next first"},

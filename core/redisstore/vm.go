@@ -140,11 +140,15 @@ func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, host, "the broken pools of host %s cannot be written down", host)
 	}
+	fetching, err := noteText(notes.Fetching, len(notes.Fetching))
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, host, "what host %s fetches cannot be written down", host)
+	}
 	providers, err := noteText(notes.Providers, len(notes.Providers))
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, host, "the providers of host %s cannot be written down", host)
 	}
-	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers)
+	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers, fetching)
 	return err
 }
 

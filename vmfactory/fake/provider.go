@@ -23,6 +23,7 @@ type Step string
 // The steps.
 const (
 	Ready   Step = "ready"
+	Image   Step = "image"
 	Create  Step = "create"
 	Prepare Step = "prepare"
 	Check   Step = "check"
@@ -87,11 +88,13 @@ func (p *Provider) Limits() []vmfactory.Limit {
 }
 
 // Image implements vmfactory.Provider.
-func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
-	if pool.Image == NoImage {
-		return "", core.Errorf(core.CodeNotFound, pool.Image, "there is no image %s", pool.Image)
-	}
-	return "fake:" + pool.Image, nil
+func (p *Provider) Image(ctx context.Context, pool core.Pool) (string, error) {
+	return "fake:" + pool.Image, p.step(ctx, Image, "", func() error {
+		if pool.Image == NoImage {
+			return core.Errorf(core.CodeNotFound, pool.Image, "there is no image %s", pool.Image)
+		}
+		return nil
+	})
 }
 
 // Create implements vmfactory.Provider.

@@ -25,6 +25,7 @@ import (
 	"drover/core/clock"
 	"drover/core/resultstore/sqlite"
 	"drover/core/rootfs"
+	"drover/vmfactory"
 	"drover/vmfactory/images"
 )
 
@@ -329,7 +330,13 @@ func TestGetGoesOnWithoutItsCaller(t *testing.T) {
 	cancel()
 	err := <-done
 	requireCode(t, core.CodeUnavailable, err)
-	require.ErrorContains(t, err, "still being fetched")
+	require.ErrorContains(t, err, "downloading image")
+	require.NotErrorIs(t, err, vmfactory.ErrFetching, "nobody waits any more")
+	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer stop()
+	_, err = store.Get(late, "debian")
+	requireCode(t, core.CodeUnavailable, err)
+	require.ErrorIs(t, err, vmfactory.ErrFetching)
 	close(proceed)
 	_, err = store.Get(t.Context(), "debian")
 	require.NoError(t, err)
