@@ -20,6 +20,8 @@ type poolState struct {
 	broken    bool
 	reason    string // why nothing, or little, can be made; "" if all is well
 
+	kind core.VMKind // what its VMs are made with
+
 	turn         int64     // when it last got a VM
 	surplusSince time.Time // zero while there is none
 }
@@ -60,6 +62,14 @@ func (p *poolState) failed(now time.Time, round int, err error, retry time.Durat
 	}
 	p.notBefore = now.Add(delay)
 	return p.broken && !was
+}
+
+// sets notes what the pool's VMs are made with. Other settings than before may have
+// mended what was broken: they are tried at once.
+func (p *poolState) sets(kind core.VMKind) {
+	if kind != p.kind {
+		p.kind, p.notBefore = kind, time.Time{}
+	}
 }
 
 // made notes a creation that went well. Returns true if the pool was broken.
