@@ -121,6 +121,28 @@ func TestAPoolWaitsForItsImage(t *testing.T) {
 	}
 }
 
+// Whoever mends a pool's settings need not wait for the next try of a broken pool.
+func TestABrokenPoolIsTriedWithNewSettingsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8))
+		r.prov.Break(fake.Create, fake.Fault{Err: core.Errorf(core.CodeNotFound, "", "there is no image jammy")})
+		p := r.start()
+		defer p.end()
+		settle(5 * time.Second)
+		require.True(t, p.Status().Pools["a"].Broken)
+		r.prov.Mend(fake.Create)
+		r.herd.look(func(h *herd) {
+			a := h.pools["a"]
+			a.Image = "noble"
+			h.pools["a"] = a
+		})
+		settle(2 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.False(t, p.Status().Pools["a"].Broken)
+	})
+}
+
 func TestASingleFailureOnlyCostsATry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

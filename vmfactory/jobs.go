@@ -226,7 +226,7 @@ func (e *epoch) startCreate(ctx context.Context, pool core.Pool, n int) error {
 	for _, vm := range vms {
 		e.turn++
 		ps.turn = e.turn
-		e.homes.set(vm, p.Name())
+		e.homes.set(vm, home{p.Name(), pool.Name, pool.Kind()})
 		j := &job{vm: vm, pool: pool.Name, creating: true, running: true, round: ps.round}
 		e.jobs[vm] = j
 		e.wg.Go(func() {

@@ -21,6 +21,8 @@ type poolState struct {
 	fetching  bool   // it waits for its image
 	reason    string // why nothing, or little, can be made; "" if all is well
 
+	kind core.VMKind // what its VMs are made with
+
 	turn         int64     // when it last got a VM
 	surplusSince time.Time // zero while there is none
 }
@@ -70,6 +72,14 @@ func (p *poolState) waits(now time.Time, err error, pause time.Duration) bool {
 	p.fails, p.broken, p.fetching, p.reason, p.notBefore = 0, false, true, err.Error(), now.Add(pause)
 	p.wait.Reset()
 	return !was
+}
+
+// sets notes what the pool's VMs are made with. Other settings than before may have
+// mended what was broken: they are tried at once.
+func (p *poolState) sets(kind core.VMKind) {
+	if kind != p.kind {
+		p.kind, p.notBefore = kind, time.Time{}
+	}
 }
 
 // made notes a creation that went well. Returns true if the pool was broken.

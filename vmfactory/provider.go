@@ -11,7 +11,8 @@ import (
 type Instance struct {
 	ID   string
 	Pool string
-	Used bool // it was assigned work once, or nobody can tell: never clean again
+	Kind core.VMKind // what it was made with; zero if nobody can tell
+	Used bool        // it was assigned work once, or nobody can tell: never clean again
 }
 
 // Limit says what holds one limit on this host, for doctor and for results.

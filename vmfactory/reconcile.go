@@ -82,9 +82,9 @@ func (e *epoch) looked(s *survey, err error) {
 		}
 	}
 	e.absent, e.limits = s.absent, s.limits
-	for vm, home := range s.homes {
+	for vm, provider := range s.homes {
 		if f, touched := e.touched[vm]; !touched || f.inHand || f.known {
-			e.homes.set(vm, home)
+			e.homes.set(vm, home{provider, s.found[vm].Pool, s.found[vm].Kind})
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (e *epoch) keepAbsent(s *survey, found map[string]core.Found) {
 		if _, there := found[vm]; there || (s.full && k.State == core.VMClean) {
 			continue
 		}
-		if home := e.homes.get(vm); home == "" || s.absent[home] != nil {
+		if at := e.homes.get(vm); at == "" || s.absent[at] != nil {
 			found[vm] = core.Found{Pool: k.Pool, Usable: k.State == core.VMClean}
 		}
 	}

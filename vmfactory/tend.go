@@ -33,6 +33,9 @@ func (e *epoch) create(ctx context.Context) error {
 	}
 	e.tryProviders(loads)
 	for i, m := range moves {
+		if err := e.retireOutdated(ctx, loads[i].Pool); err != nil {
+			return err
+		}
 		if e.failed(loads[i].Pool.Provider) != "" {
 			m.retire = loads[i].Clean // made by an earlier vmfactory
 		}
@@ -130,6 +133,24 @@ func (e *epoch) retire(ctx context.Context, m move) error {
 	if len(taken) > 0 {
 		e.again()
 	}
+	return nil
+}
+
+// retireOutdated destroys clean VMs that were made with earlier settings of the
+// pool: what is judged by the new ones must not run under the old. A newer image
+// of the same name is no other setting.
+func (e *epoch) retireOutdated(ctx context.Context, p core.Pool) error {
+	e.pools[p.Name].sets(p.Kind())
+	outdated := e.homes.outdated(p)
+	if len(outdated) == 0 {
+		return nil
+	}
+	taken, err := e.vms.Retire(ctx, e.owner(), e.n, e.host(), outdated)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	e.log.WithField("pool", p.Name).WithField("vms", len(taken)).Info("destroying clean VMs that were made with earlier settings of the pool")
+	e.again()
 	return nil
 }
 

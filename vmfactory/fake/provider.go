@@ -43,7 +43,7 @@ type Fault struct {
 }
 
 type vm struct {
-	pool           string
+	pool           core.Pool
 	prepared, used bool
 }
 
@@ -103,7 +103,7 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 		if p.vms[id] != nil {
 			return core.Errorf(core.CodeConflict, id, "VM %s is there already", id)
 		}
-		p.vms[id] = &vm{pool: pool.Name}
+		p.vms[id] = &vm{pool: pool}
 		p.ever++
 		return nil
 	})
@@ -144,7 +144,7 @@ func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
 	var found []vmfactory.Instance
 	err := p.step(ctx, List, "", func() error {
 		for id, v := range p.vms {
-			found = append(found, vmfactory.Instance{ID: id, Pool: v.pool, Used: v.used || !v.prepared})
+			found = append(found, vmfactory.Instance{ID: id, Pool: v.pool.Name, Kind: v.pool.Kind(), Used: v.used || !v.prepared})
 		}
 		return nil
 	})
