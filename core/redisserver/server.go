@@ -78,7 +78,7 @@ func start(ctx context.Context, file string, settings ...string) (*Server, error
 		args = append(args, "--save", "")
 	}
 	s.guard = exec.Command("/bin/sh", append(append([]string{"-c", guardScript, path, dir}, args...), settings...)...) //nolint:noctx // it outlives ctx
-	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                                           // who kills our group leaves it to clean up
+	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                                          // who kills our group leaves it to clean up
 	s.orders, err = s.guard.StdinPipe()
 	if err == nil {
 		var out io.Reader
