@@ -83,10 +83,12 @@ func (s *Store) clients(l link) (db, once redis.UniversalClient) {
 	case l.sentinel != nil:
 		conf := *l.sentinel
 		conf.ContextTimeoutEnabled, conf.DisableIdentity = true, true
+		conf.MinIdleConns = 0 // no connection before the next lines
 		single := conf
-		conf.OnConnect = s.noteLife
 		single.MaxRetries, single.ReadTimeout = never, never
-		return s.watched(redis.NewFailoverClient(&conf)), redis.NewFailoverClient(&single)
+		c := redis.NewFailoverClient(&conf)
+		c.Options().OnConnect = s.noteLife // set before, it would ask the Sentinels too
+		return s.watched(c), redis.NewFailoverClient(&single)
 	case l.cluster != nil:
 		conf := *l.cluster
 		conf.ContextTimeoutEnabled, conf.DisableIdentity, conf.MaintNotificationsConfig = true, true, disabled()

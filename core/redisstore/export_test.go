@@ -21,6 +21,7 @@ var (
 	LuaKey      = luaKey
 	Fault       = fault
 	Text        = str
+	InfoField   = infoField
 )
 
 // Born is when the life of the server began that the store is connected to, ms.

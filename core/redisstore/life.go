@@ -175,6 +175,7 @@ func (w wary) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if name := cmd.Name(); name == "evalsha" || name == "eval" {
 			if err := w.sure(ctx); err != nil {
+				w.doubt()
 				cmd.SetErr(err)
 				return err
 			}
