@@ -82,7 +82,7 @@ func flag(on bool) int {
 
 // Judge implements core.Hosts.
 func (s *Store) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
-	reply, err := s.run(ctx, "host_judge", "", suspect.Milliseconds(), down.Milliseconds(), s.born())
+	reply, err := s.run(ctx, "host_judge", "", suspect.Milliseconds(), down.Milliseconds(), served{s: s, since: true})
 	return strs(reply), err
 }
 

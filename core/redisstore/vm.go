@@ -114,6 +114,7 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	if len(found) > most {
 		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
 	}
+	// Of the life in which it was looked at: if that is over, the host is not ready in the next.
 	args := []any{owner, epoch, host, s.incarnation(), len(found)}
 	for _, vm := range slices.Sorted(maps.Keys(found)) {
 		f := found[vm]

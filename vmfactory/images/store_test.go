@@ -208,8 +208,11 @@ func TestGetWhatIsMissing(t *testing.T) {
 	require.ErrorContains(t, err, "drover image build")
 	_, err = store.Get(t.Context(), "../debian")
 	requireCode(t, core.CodeInvalid, err)
-	made := s.image(t, "debian", "hello")
-	require.NoError(t, s.Delete(t.Context(), made.Digest))
+	s.image(t, "debian", "hello")
+	for i := range 2 { // set aside, then deleted
+		_, err = s.Purge(t.Context(), time.Now().Add(time.Duration(i+1)*time.Hour), time.Minute, func(string) bool { return false })
+		require.NoError(t, err)
+	}
 	_, err = store.Get(t.Context(), "debian")
 	requireCode(t, core.CodeNotFound, err)
 	require.ErrorContains(t, err, "build or import it again")

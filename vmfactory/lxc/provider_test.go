@@ -21,8 +21,8 @@ import (
 	"drover/core"
 	"drover/core/guest"
 	"drover/vmfactory/process"
-	"drover/vmfactory/trace"
 	"drover/vmfactory/providertest"
+	"drover/vmfactory/trace"
 )
 
 // soon bounds what must happen and needs a moment.
