@@ -3,7 +3,15 @@ package core
 import (
 	"context"
 	"io"
+	"time"
 )
+
+// Purged is what a purge did.
+type Purged struct {
+	Aside int   // files set aside
+	Files int   // deleted
+	Bytes int64 // of those
+}
 
 // Blobs keeps files by content hash. Implementations verify what they return.
 type Blobs interface {
@@ -14,8 +22,12 @@ type Blobs interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 	// Open returns the stream of a digest, or NOTFOUND. Reading fails if the content does not match.
 	Open(ctx context.Context, digest string) (io.ReadCloser, error)
-	// Delete removes a digest; a missing one is fine.
-	Delete(ctx context.Context, digest string) error
+	// Purge deletes what nobody keeps, in two steps: what was stored longer than the
+	// grace ago is set aside and can still be opened; what was set aside longer than
+	// the grace ago is deleted, unless keep wants it by now: then it is back. What is
+	// put meanwhile stays, and so does what is named within the grace after its Put.
+	// Any number may run at once, and each may be cut short anywhere.
+	Purge(ctx context.Context, now time.Time, grace time.Duration, keep func(digest string) bool) (Purged, error)
 	// Each calls fn with every stored digest, its size and when it was stored (ms since 1970).
 	Each(ctx context.Context, fn func(digest string, size, stored int64) error) error
 	// Ping returns UNAVAILABLE if the store cannot write.

@@ -3,6 +3,7 @@ package core
 // HostNotes is what a vmfactory lets operators know of its host, beside counts.
 type HostNotes struct {
 	Broken    map[string]string // pool → why its VMs cannot be made there
+	Fetching  map[string]string // pool → what is on its way there, before which none can
 	Providers []ProviderNote    // in the order of their names
 }
 

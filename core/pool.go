@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Pool is a named kind of VM: what it is made of, how large it is, how many
 // stand ready on each host, and what its requests may do.
@@ -48,9 +51,24 @@ func DefaultPool(name string) Pool {
 	}
 }
 
+// VMKind is what a VM is made with: two VMs of one kind are alike.
+type VMKind struct {
+	Provider, Image, Network string
+
+	Limits Limits // without those that each run has for itself
+}
+
+// Kind is that of the pool's VMs.
+func (p Pool) Kind() VMKind {
+	k := VMKind{Provider: p.Provider, Image: p.Image, Network: cmp.Or(p.Network, NetworkNone), Limits: p.Limits}
+	k.Limits.Timeout, k.Limits.Output = 0, 0
+	return k
+}
+
 // Upper bounds of a pool's settings.
 const (
 	MaxPoolVMs     = 10_000
+	MaxPids        = 1_000_000
 	MaxTimeout     = 24 * time.Hour
 	MaxOutputBytes = 16 << 20
 	MinCPU         = 10 // thousandths of a processor: the kernel's least quota
@@ -76,18 +94,18 @@ func (p Pool) Check() error {
 		return Errorf(CodeInvalid, p.Name, "no pool can be named %s: it stands for all of them", AllPools)
 	case p.Network != "" && p.Network != NetworkNone && p.Network != NetworkEgress:
 		return Errorf(CodeInvalid, p.Name, "pool %s: network %q must be %s or %s", p.Name, p.Network, NetworkNone, NetworkEgress)
-	case p.Warm < 0 || p.Warm > p.Max:
-		return Errorf(CodeInvalid, p.Name, "pool %s: warm %d must be between 0 and max %d", p.Name, p.Warm, p.Max)
 	case p.Max < 1 || p.Max > MaxPoolVMs:
 		return Errorf(CodeInvalid, p.Name, "pool %s: max %d must be between 1 and %d", p.Name, p.Max, MaxPoolVMs)
+	case p.Warm < 0 || p.Warm > p.Max:
+		return Errorf(CodeInvalid, p.Name, "pool %s: warm %d must be between 0 and max %d", p.Name, p.Warm, p.Max)
 	case l.Timeout <= 0 || l.Timeout > MaxTimeout:
 		return Errorf(CodeInvalid, p.Name, "pool %s: timeout %s must be above 0 and at most %s", p.Name, l.Timeout, MaxTimeout)
 	case l.Memory < 4<<20:
 		return Errorf(CodeInvalid, p.Name, "pool %s: memory %d must be at least 4 MiB", p.Name, l.Memory)
 	case l.Disk < 1<<20 || l.FileSize < 1<<10:
 		return Errorf(CodeInvalid, p.Name, "pool %s: disk must be at least 1 MiB and file size at least 1 KiB", p.Name)
-	case l.Pids < 1 || l.OpenFiles < 16:
-		return Errorf(CodeInvalid, p.Name, "pool %s: pids must be at least 1 and open files at least 16", p.Name)
+	case l.Pids < 1 || l.Pids > MaxPids || l.OpenFiles < 16:
+		return Errorf(CodeInvalid, p.Name, "pool %s: pids must be between 1 and %d, and open files at least 16", p.Name, MaxPids)
 	case l.CPU < 0 || l.CPU > 0 && (l.CPU < MinCPU || l.CPU > MaxCPU):
 		return Errorf(CodeInvalid, p.Name, "pool %s: cpu %d must be between %d and %d thousandths of a processor, or 0 for the provider's own", p.Name, l.CPU, MinCPU, MaxCPU)
 	case l.Output < 1 || l.Output > MaxOutputBytes:

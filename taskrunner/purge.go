@@ -24,13 +24,13 @@ const purgeBatch = 1000
 // named that is not, never the reverse. A file kept by such a mistake goes next
 // time, because each purge mixes anew.
 //
-// A file that arrives while a purge runs is younger than Grace, also if the same
-// content was stored long ago: Blobs.Put renews it.
+// Files go in two steps, a Grace apart, so that one which is put again in the very
+// moment of its deletion is not lost: see core/blobstore.
 type Purge struct {
 	Store core.ResultStore
 	Blobs core.Blobs
 	Keep  time.Duration // how long finished work stays, if the arguments do not say
-	Grace time.Duration // how old a file that nothing names must be
+	Grace time.Duration // how old a file that nothing names must be to be set aside, and then to go
 	Clock clock.Clock
 
 	bits int // of the filter; 0 is filterBits
@@ -51,8 +51,8 @@ func (p *Purge) Handle(ctx context.Context, args json.RawMessage) (string, error
 	if err != nil {
 		return "", err
 	}
-	files, bytes, err := p.files(ctx)
-	return fmt.Sprintf("deleted %d rows and %d files (%s)", rows, files, units.BytesSize(float64(bytes))), err
+	files, err := p.files(ctx)
+	return fmt.Sprintf("deleted %d rows and %d files (%s); set aside %d files", rows, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside), err
 }
 
 // rows deletes what finished before the time.
@@ -70,26 +70,15 @@ func (p *Purge) rows(ctx context.Context, before time.Time) (int, error) {
 	}
 }
 
-// files deletes what no row names and what is older than the grace period.
-func (p *Purge) files(ctx context.Context) (n int, bytes int64, err error) {
-	before := p.Clock.Now().Add(-p.Grace).UnixMilli()
+// files purges what no row names.
+func (p *Purge) files(ctx context.Context) (core.Purged, error) {
+	now := p.Clock.Now() // before the rows are read: what is put from here on is younger
 	named := newFilter(p.bits)
 	if err := p.Store.Digests(ctx, func(digest string) error {
 		named.add(digest)
 		return ctx.Err()
 	}); err != nil {
-		return 0, 0, err
+		return core.Purged{}, err
 	}
-	err = p.Blobs.Each(ctx, func(digest string, size, stored int64) error {
-		if stored >= before || named.has(digest) {
-			return ctx.Err()
-		}
-		if err := p.Blobs.Delete(ctx, digest); err != nil {
-			return err
-		}
-		n++
-		bytes += size
-		return ctx.Err()
-	})
-	return n, bytes, err
+	return p.Blobs.Purge(ctx, now, p.Grace, named.has)
 }

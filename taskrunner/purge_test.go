@@ -29,7 +29,6 @@ type shelf struct {
 	blobs   map[string]int64 // digest → stored, ms
 	batches []int
 	fail    map[string]error
-	onEach  func()
 }
 
 func (s *shelf) Purge(_ context.Context, _ time.Time, limit int) (int, error) {
@@ -58,24 +57,19 @@ func (s files) Close() error { return nil }
 
 func (s files) Ping(context.Context) error { return nil }
 
-func (s files) Each(_ context.Context, fn func(string, int64, int64) error) error {
-	if s.onEach != nil {
-		s.onEach()
-	}
+// Purge deletes at once, unlike a real one.
+func (s files) Purge(_ context.Context, now time.Time, grace time.Duration, keep func(string) bool) (p core.Purged, err error) {
 	for d, stored := range s.blobs {
-		if err := fn(d, 10, stored); err != nil {
-			return err
+		if stored >= now.Add(-grace).UnixMilli() || keep(d) {
+			continue
 		}
+		if err := s.fail["delete"]; err != nil {
+			return p, err
+		}
+		delete(s.blobs, d)
+		p.Files, p.Bytes = p.Files+1, p.Bytes+10
 	}
-	return s.fail["each"]
-}
-
-func (s files) Delete(_ context.Context, digest string) error {
-	if err := s.fail["delete"]; err != nil {
-		return err
-	}
-	delete(s.blobs, digest)
-	return nil
+	return p, s.fail["files"]
 }
 
 func digest(n int) string {
@@ -97,7 +91,7 @@ func TestPurgeDeletesRowsInBatches(t *testing.T) {
 	note, err := newPurge(s).Handle(context.Background(), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{1000, 1000, 500}, s.batches)
-	require.Equal(t, "deleted 2500 rows and 0 files (0B)", note)
+	require.Equal(t, "deleted 2500 rows and 0 files (0B); set aside 0 files", note)
 }
 
 func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
@@ -112,7 +106,7 @@ func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 	}}
 	note, err := newPurge(s).Handle(context.Background(), nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows and 2 files (20B)", note)
+	require.Equal(t, "deleted 0 rows and 2 files (20B); set aside 0 files", note)
 	require.Contains(t, s.blobs, digest(1))
 	require.Contains(t, s.blobs, digest(3))
 	require.Contains(t, s.blobs, digest(5))
@@ -147,6 +141,50 @@ func TestPurgeNeverDeletesWhatIsNamed(t *testing.T) {
 				t.Fatalf("%d files are left for ever", len(s.blobs)-named)
 			}
 		}
+	})
+}
+
+// A file that is put again in the moment of its deletion is not lost: the request
+// that names it is durable before it could go.
+func TestAFileThatIsPutWhileItIsPurged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	put := func() string {
+		d, _, err := blobs.Put(ctx, strings.NewReader("content"), 100)
+		require.NoError(t, err)
+		return d
+	}
+	s := &shelf{}
+	d := put()
+	p := newPurge(s)
+	p.Clock, p.Blobs = clock.NewManual(time.Now().Add(3*day)), putting{blobs, func() { put() }}
+	_, err = p.Handle(ctx, nil)
+	require.NoError(t, err)
+	s.named, p.Blobs = []string{d}, blobs // its request
+	for days := 3; days < 9; days++ {
+		r, err := blobs.Open(ctx, d)
+		require.NoError(t, err, "%d days", days)
+		require.NoError(t, r.Close())
+		p.Clock = clock.NewManual(time.Now().Add(time.Duration(days) * day))
+		_, err = p.Handle(ctx, nil)
+		require.NoError(t, err)
+	}
+}
+
+// putting puts something between each decision of a purge and what follows of it.
+type putting struct {
+	core.Blobs
+	put func()
+}
+
+func (b putting) Purge(ctx context.Context, now time.Time, grace time.Duration, keep func(string) bool) (core.Purged, error) {
+	return b.Blobs.Purge(ctx, now, grace, func(digest string) bool {
+		kept := keep(digest)
+		b.put()
+		return kept
 	})
 }
 
@@ -188,7 +226,7 @@ func TestPurgeArguments(t *testing.T) {
 func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	for _, step := range []string{"purge", "digests", "each", "delete"} {
+	for _, step := range []string{"purge", "digests", "delete", "files"} {
 		s := &shelf{rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom}}
 		p := newPurge(s)
 		_, err := p.Handle(context.Background(), nil)
@@ -200,10 +238,8 @@ func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 		require.Empty(t, s.blobs)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &shelf{rows: 1500, named: []string{digest(1)}, blobs: map[string]int64{digest(1): 0, digest(2): 0}, onEach: cancel}
-	_, err := newPurge(s).Handle(ctx, nil)
-	require.ErrorIs(t, err, context.Canceled)
-	_, err = newPurge(&shelf{rows: 1500}).Handle(ctx, nil)
+	cancel()
+	_, err := newPurge(&shelf{rows: 1500}).Handle(ctx, nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -240,12 +276,16 @@ func TestPurgeOnRealStores(t *testing.T) {
 	p := &Purge{Store: store, Blobs: blobs, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.Now()), bits: 1 << 20}
 	note, err := p.Handle(ctx, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows and 0 files (0B)", note)
+	require.Equal(t, "deleted 0 rows and 0 files (0B); set aside 0 files", note)
 
 	p.Clock = clock.NewManual(time.Now().Add(31 * day))
 	note, err = p.Handle(ctx, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 1 rows and 2 files (13B)", note)
+	require.Equal(t, "deleted 1 rows and 0 files (0B); set aside 2 files", note)
+	p.Clock = clock.NewManual(time.Now().Add(33 * day))
+	note, err = p.Handle(ctx, nil)
+	require.NoError(t, err)
+	require.Equal(t, "deleted 0 rows and 2 files (13B); set aside 0 files", note)
 	for d, there := range map[string]bool{finished: false, stray: false, shared: true, waiting: true} {
 		r, err := blobs.Open(ctx, d)
 		require.Equal(t, there, err == nil)

@@ -37,6 +37,7 @@ type Config struct {
 	ForceUnregister bool // evict another vmfactory of this host
 	DestroyOnStop   bool // leave no VM behind, for an embedded herd
 	SelfTestWarns   bool // a provider that fails its self-test is used all the same
+	SelfTestBeside  bool // a provider is used while its first self-test goes on, until it fails
 }
 
 // Defaults returns the settings that a config may leave open.

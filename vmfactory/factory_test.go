@@ -147,6 +147,56 @@ func TestAUsedVMIsReplacedAndWaitingWorkRaisesTheTarget(t *testing.T) {
 	})
 }
 
+// Work that is judged by a pool's settings does not run in VMs of earlier ones.
+func TestVMsOfEarlierSettingsAreReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 8), pool("b", 2, 8))
+		p := r.start()
+		settle(time.Second)
+		used, others, before := r.herd.claim("a"), r.herd.cleanVMs("b"), r.herd.cleanVMs("a")
+		set := func(change func(p *core.Pool)) {
+			r.herd.look(func(h *herd) {
+				a := h.pools["a"]
+				change(&a)
+				h.pools["a"] = a
+			})
+			settle(100 * time.Millisecond)
+		}
+		set(func(p *core.Pool) { p.Limits.Timeout, p.Warm = time.Minute, 2 })
+		require.Subset(t, r.herd.cleanVMs("a"), before, "a run's own limits are no matter of its VM")
+
+		for _, change := range []func(p *core.Pool){
+			func(p *core.Pool) { p.Limits.Memory *= 2 },
+			func(p *core.Pool) { p.Network = core.NetworkEgress },
+			func(p *core.Pool) { p.Image = "other" },
+		} {
+			before := r.herd.cleanVMs("a")
+			set(change)
+			now := r.herd.cleanVMs("a")
+			require.Len(t, now, 2)
+			require.Empty(t, intersection(now, before))
+		}
+		require.Equal(t, others, r.herd.cleanVMs("b"))
+		require.Contains(t, r.prov.VMs(), used, "what runs goes on")
+		p.end()
+
+		before = r.herd.cleanVMs("a")
+		set(func(p *core.Pool) { p.Limits.Pids++ })
+		p = r.start()
+		settle(time.Second)
+		require.Empty(t, intersection(r.herd.cleanVMs("a"), before), "what changed while no vmfactory ran counts as well")
+		r.herd.finish(used)
+		settle(time.Second)
+		p.end()
+		r.whole()
+	})
+}
+
+func intersection(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(vm string) bool { return !slices.Contains(b, vm) })
+}
+
 func TestDirtyGoesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

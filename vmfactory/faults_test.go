@@ -85,6 +85,64 @@ func TestAPoolThatCannotBeMadeIsAStateNotASpin(t *testing.T) {
 	}
 }
 
+// An image that takes longer than a creation may is no fault of the pool.
+func TestAPoolWaitsForItsImage(t *testing.T) {
+	t.Parallel()
+	for name, tested := range map[string]bool{"a host that has proved itself": false, "one that has yet to": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, pool("a", 3, 8))
+				var x tester
+				x.result.Store(core.VerdictHeld)
+				parts := r.parts()
+				if tested {
+					parts.Trial = x.trial
+				}
+				step := map[bool]fake.Step{false: fake.Create, true: fake.Image}[tested]
+				r.prov.Break(step, fake.Fault{Slow: 29 * time.Second, Err: core.Wrap(vmfactory.ErrFetching, core.CodeUnavailable, "", "downloading image big")})
+				p := r.startWith(parts)
+				settle(10 * time.Minute)
+				require.Empty(t, r.herd.brokenPools())
+				require.False(t, p.Status().Pools["a"].Broken)
+				require.True(t, p.Status().Pools["a"].Fetching)
+				r.herd.look(func(h *herd) { require.Contains(t, h.fetching["a"], "downloading image big") })
+				require.LessOrEqual(t, r.prov.Calls(step), 23, "three at first, then one at a time")
+				require.Empty(t, r.herd.cleanVMs("a"))
+				r.prov.Mend(step)
+				settle(time.Minute)
+				require.Len(t, r.herd.cleanVMs("a"), 3)
+				require.False(t, p.Status().Pools["a"].Fetching)
+				r.herd.look(func(h *herd) { require.Empty(t, h.fetching) })
+				p.end()
+				r.whole()
+			})
+		})
+	}
+}
+
+// Whoever mends a pool's settings need not wait for the next try of a broken pool.
+func TestABrokenPoolIsTriedWithNewSettingsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8))
+		r.prov.Break(fake.Create, fake.Fault{Err: core.Errorf(core.CodeNotFound, "", "there is no image jammy")})
+		p := r.start()
+		defer p.end()
+		settle(5 * time.Second)
+		require.True(t, p.Status().Pools["a"].Broken)
+		r.prov.Mend(fake.Create)
+		r.herd.look(func(h *herd) {
+			a := h.pools["a"]
+			a.Image = "noble"
+			h.pools["a"] = a
+		})
+		settle(2 * time.Second)
+		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.False(t, p.Status().Pools["a"].Broken)
+	})
+}
+
 func TestASingleFailureOnlyCostsATry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -29,6 +29,7 @@ type herd struct {
 	dirty    []string
 	aside    map[string]string
 	broken   map[string]string
+	fetching map[string]string
 	notes    []core.ProviderNote
 	ready    bool
 	draining bool
@@ -347,7 +348,7 @@ func (h *herd) Retire(ctx context.Context, owner string, epoch int64, _ string, 
 
 // Note implements core.VMs.
 func (h *herd) Note(ctx context.Context, owner string, epoch int64, _ string, notes core.HostNotes) error {
-	return h.do(ctx, "note", owner, epoch, func() { h.broken, h.notes = notes.Broken, notes.Providers })
+	return h.do(ctx, "note", owner, epoch, func() { h.broken, h.fetching, h.notes = notes.Broken, notes.Fetching, notes.Providers })
 }
 
 // Reconcile implements core.VMs.

@@ -1,27 +1,53 @@
 package vmfactory
 
-import "sync"
+import (
+	"slices"
+	"sync"
 
-// homes remembers which provider has which VM. What it does not know is asked of
-// every provider.
+	"drover/core"
+)
+
+// homes remembers which provider has which VM, and what it was made with. What it
+// does not know is asked of every provider.
 type homes struct {
 	mu sync.Mutex
-	of map[string]string
+	of map[string]home
 }
 
-func (h *homes) set(vm, provider string) {
+// home is where a VM is.
+type home struct {
+	provider, pool string
+	kind           core.VMKind
+}
+
+func (h *homes) set(vm string, at home) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.of == nil {
-		h.of = make(map[string]string)
+		h.of = make(map[string]home)
 	}
-	h.of[vm] = provider
+	h.of[vm] = at
 }
 
+// get returns the VM's provider; "" if it is not known.
 func (h *homes) get(vm string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.of[vm]
+	return h.of[vm].provider
+}
+
+// outdated lists the VMs of a pool that were made with other settings than it has.
+func (h *homes) outdated(p core.Pool) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var vms []string
+	for vm, at := range h.of {
+		if at.pool == p.Name && at.kind != p.Kind() {
+			vms = append(vms, vm)
+		}
+	}
+	slices.Sort(vms)
+	return vms
 }
 
 func (h *homes) forget(vm string) {

@@ -226,7 +226,7 @@ func (e *epoch) startCreate(ctx context.Context, pool core.Pool, n int) error {
 	for _, vm := range vms {
 		e.turn++
 		ps.turn = e.turn
-		e.homes.set(vm, p.Name())
+		e.homes.set(vm, home{p.Name(), pool.Name, pool.Kind()})
 		j := &job{vm: vm, pool: pool.Name, creating: true, running: true, round: ps.round}
 		e.jobs[vm] = j
 		e.wg.Go(func() {
@@ -263,6 +263,12 @@ func (e *epoch) created(j *job, err error, took time.Duration) {
 		log.WithField("took", took).Debug("created")
 		if ps.made() {
 			log.Info("the pool's VMs can be made again")
+		}
+		return
+	}
+	if errors.Is(err, ErrFetching) {
+		if ps.waits(e.clock.Now(), err, e.cfg.CreateBackoff) {
+			log.WithError(err).Info("the pool's VMs wait for their image")
 		}
 		return
 	}

@@ -18,7 +18,10 @@ type poolState struct {
 	round     int       // grows with each counted failure: what began before is of an older round
 	notBefore time.Time // of the next try
 	broken    bool
+	fetching  bool   // it waits for its image
 	reason    string // why nothing, or little, can be made; "" if all is well
+
+	kind core.VMKind // what its VMs are made with
 
 	turn         int64     // when it last got a VM
 	surplusSince time.Time // zero while there is none
@@ -35,7 +38,7 @@ func newPoolState(name string, cfg Config) *poolState {
 // none while it waits after a failure, or one on trial.
 func (p *poolState) most(now time.Time, creating int) int {
 	switch {
-	case p.fails == 0:
+	case p.fails == 0 && !p.fetching:
 		return unbounded
 	case now.Before(p.notBefore) || creating > 0:
 		return 0
@@ -47,7 +50,7 @@ func (p *poolState) most(now time.Time, creating int) int {
 // the same mishap and do not count again. A final failure breaks the pool at
 // once. Returns true if the pool is newly broken.
 func (p *poolState) failed(now time.Time, round int, err error, retry time.Duration) bool {
-	p.reason = err.Error()
+	p.reason, p.fetching = err.Error(), false
 	if round < p.round {
 		return false
 	}
@@ -62,10 +65,27 @@ func (p *poolState) failed(now time.Time, round int, err error, retry time.Durat
 	return p.broken && !was
 }
 
+// waits notes a creation that ended before the image was there. That is no failure:
+// one at a time goes on asking. Returns true if it is the first.
+func (p *poolState) waits(now time.Time, err error, pause time.Duration) bool {
+	was := p.fetching
+	p.fails, p.broken, p.fetching, p.reason, p.notBefore = 0, false, true, err.Error(), now.Add(pause)
+	p.wait.Reset()
+	return !was
+}
+
+// sets notes what the pool's VMs are made with. Other settings than before may have
+// mended what was broken: they are tried at once.
+func (p *poolState) sets(kind core.VMKind) {
+	if kind != p.kind {
+		p.kind, p.notBefore = kind, time.Time{}
+	}
+}
+
 // made notes a creation that went well. Returns true if the pool was broken.
 func (p *poolState) made() bool {
 	was := p.broken
-	p.fails, p.broken, p.reason, p.notBefore = 0, false, "", time.Time{}
+	p.fails, p.broken, p.fetching, p.reason, p.notBefore = 0, false, false, "", time.Time{}
 	p.wait.Reset()
 	return was
 }

@@ -2,6 +2,7 @@ package vmfactory
 
 import (
 	"context"
+	"errors"
 
 	"drover/core"
 )
@@ -10,7 +11,8 @@ import (
 type Instance struct {
 	ID   string
 	Pool string
-	Used bool // it was assigned work once, or nobody can tell: never clean again
+	Kind core.VMKind // what it was made with; zero if nobody can tell
+	Used bool        // it was assigned work once, or nobody can tell: never clean again
 }
 
 // Limit says what holds one limit on this host, for doctor and for results.
@@ -20,6 +22,10 @@ type Limit struct {
 	Note   string // what is missing and how to mend it
 	Weak   bool   // HeldBy looks now and then: a program that means to can have more for a moment, so not for hostile code
 }
+
+// ErrFetching is in the error of a call that ended before a pool's image was there.
+// It is on its way, and another call finds it or waits on.
+var ErrFetching = errors.New("it takes longer than one try to make a VM")
 
 // Provider makes VMs on this host. A VM has a folder <run>/<vm> on the host with
 // the bootstrapper's socket and secret (see core/guest); the testrunner finds it

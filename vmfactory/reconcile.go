@@ -21,6 +21,7 @@ type view struct {
 	touched  map[string]fate
 	absent   map[string]error // providers that are not ready
 	limits   map[string][]Limit
+	withheld map[string]bool // unused VMs that Redis is not told of until their provider passed its self-test
 }
 
 // fate is what the loop did to a VM since the look began: the look may have come
@@ -81,9 +82,9 @@ func (e *epoch) looked(s *survey, err error) {
 		}
 	}
 	e.absent, e.limits = s.absent, s.limits
-	for vm, home := range s.homes {
+	for vm, provider := range s.homes {
 		if f, touched := e.touched[vm]; !touched || f.inHand || f.known {
-			e.homes.set(vm, home)
+			e.homes.set(vm, home{provider, s.found[vm].Pool, s.found[vm].Kind})
 		}
 	}
 }
@@ -117,20 +118,37 @@ func (e *epoch) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// usable reports whether a VM may be claimed: made for a pool of this host, never
-// used and, as far as it was checked, healthy.
+// usable reports whether a VM may be claimed: made for a pool of this host by a
+// provider that has not failed here, never used and, as far as it was checked, healthy.
 func (e *epoch) usable(s *survey, inst Instance) bool {
-	return !inst.Used && s.sick[inst.ID] == nil && e.pools[inst.Pool] != nil
+	return !inst.Used && s.sick[inst.ID] == nil && e.pools[inst.Pool] != nil && e.failed(s.homes[inst.ID]) == ""
+}
+
+// withhold reports whether nobody may claim a VM yet that could be claimed
+// otherwise: an earlier vmfactory made it, and this host has yet to prove itself.
+// One that somebody has in hand is nobody else's business.
+func (e *epoch) withhold(s *survey, inst Instance) bool {
+	k, known := s.known[inst.ID]
+	return e.untried(s.homes[inst.ID]) && e.usable(s, inst) && (!known || k.State == core.VMClean)
 }
 
 // reality is the host as Redis should see it now: what the look found, corrected
 // by what the loop did since it began. It also counts the VMs that nobody knew.
 func (e *epoch) reality(s *survey) (found map[string]core.Found, leaks int) {
 	found = make(map[string]core.Found, len(s.found))
+	held := e.withheld
+	e.withheld = nil
 	for vm, inst := range s.found {
+		if e.withhold(s, inst) {
+			if e.withheld == nil {
+				e.withheld = make(map[string]bool)
+			}
+			e.withheld[vm] = true
+			continue
+		}
 		found[vm] = core.Found{Pool: poolOf(inst), Usable: e.usable(s, inst)}
 		_, known := s.known[vm]
-		if _, touched := e.touched[vm]; !known && !touched {
+		if _, touched := e.touched[vm]; !known && !touched && !held[vm] {
 			leaks++
 		}
 	}
@@ -167,7 +185,7 @@ func (e *epoch) keepAbsent(s *survey, found map[string]core.Found) {
 		if _, there := found[vm]; there || (s.full && k.State == core.VMClean) {
 			continue
 		}
-		if home := e.homes.get(vm); home == "" || s.absent[home] != nil {
+		if at := e.homes.get(vm); at == "" || s.absent[at] != nil {
 			found[vm] = core.Found{Pool: k.Pool, Usable: k.State == core.VMClean}
 		}
 	}

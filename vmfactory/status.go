@@ -1,6 +1,7 @@
 package vmfactory
 
 import (
+	"errors"
 	"maps"
 	"sync"
 
@@ -25,6 +26,7 @@ type PoolStatus struct {
 	Dirty    int    `json:"dirty"`
 	Aside    int    `json:"aside"`
 	Broken   bool   `json:"broken"`           // no VM can be made
+	Fetching bool   `json:"fetching"`         // nor yet, for its image is on the way
 	Reason   string `json:"reason,omitempty"` // why not, or what last went wrong
 }
 
@@ -69,10 +71,11 @@ func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 		ps := e.pools[l.Pool.Name]
 		p := PoolStatus{
 			Target: moves[i].target, Clean: l.Clean, Creating: l.Creating, InUse: l.InUse, Dirty: l.Dirty, Aside: l.Aside,
-			Broken: ps.broken, Reason: ps.reason,
+			Broken: ps.broken, Fetching: ps.fetching, Reason: ps.reason,
 		}
 		if why := e.unmakeable(l.Pool); why != "" {
-			p.Broken, p.Reason = true, why
+			p.Fetching = errors.Is(e.unproved(l.Pool), ErrFetching)
+			p.Broken, p.Reason = !p.Fetching, why
 		}
 		s.Pools[l.Pool.Name] = p
 	}

@@ -33,6 +33,9 @@ func (e *epoch) create(ctx context.Context) error {
 	}
 	e.tryProviders(loads)
 	for i, m := range moves {
+		if err := e.retireOutdated(ctx, loads[i].Pool); err != nil {
+			return err
+		}
 		if e.failed(loads[i].Pool.Provider) != "" {
 			m.retire = loads[i].Clean // made by an earlier vmfactory
 		}
@@ -57,9 +60,12 @@ func cut(reason string) string {
 
 // report lets operators see in Redis how the host fares, when that changes.
 func (e *epoch) report(ctx context.Context, s Status) error {
-	notes := core.HostNotes{Broken: make(map[string]string), Providers: e.notes()}
+	notes := core.HostNotes{Broken: make(map[string]string), Fetching: make(map[string]string), Providers: e.notes()}
 	for name, p := range s.Pools {
-		if p.Broken {
+		switch {
+		case p.Fetching:
+			notes.Fetching[name] = cut(p.Reason)
+		case p.Broken:
 			notes.Broken[name] = cut(p.Reason)
 		}
 	}
@@ -75,7 +81,7 @@ func (e *epoch) report(ctx context.Context, s Status) error {
 
 // most says how many creations of a pool may begin now.
 func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
-	if e.draining || e.untried(l.Pool.Provider) || e.unmakeable(l.Pool) != "" {
+	if e.draining || e.untried(l.Pool.Provider) || len(e.withheld) > 0 || e.unmakeable(l.Pool) != "" {
 		return 0
 	}
 	return ps.most(e.clock.Now(), e.creating(ps.name))
@@ -92,7 +98,10 @@ func (e *epoch) unmakeable(p core.Pool) string {
 	if why := e.failed(p.Provider); why != "" {
 		return why
 	}
-	return e.unproved(p)
+	if err := e.unproved(p); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // retire destroys clean VMs that are too many: at once where another pool's work
@@ -124,6 +133,24 @@ func (e *epoch) retire(ctx context.Context, m move) error {
 	if len(taken) > 0 {
 		e.again()
 	}
+	return nil
+}
+
+// retireOutdated destroys clean VMs that were made with earlier settings of the
+// pool: what is judged by the new ones must not run under the old. A newer image
+// of the same name is no other setting.
+func (e *epoch) retireOutdated(ctx context.Context, p core.Pool) error {
+	e.pools[p.Name].sets(p.Kind())
+	outdated := e.homes.outdated(p)
+	if len(outdated) == 0 {
+		return nil
+	}
+	taken, err := e.vms.Retire(ctx, e.owner(), e.n, e.host(), outdated)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	e.log.WithField("pool", p.Name).WithField("vms", len(taken)).Info("destroying clean VMs that were made with earlier settings of the pool")
+	e.again()
 	return nil
 }
 

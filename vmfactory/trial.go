@@ -17,10 +17,10 @@ type Trial func(ctx context.Context, p Provider, pool core.Pool, vm string) core
 type trials map[string]*trial
 
 type trial struct {
-	vm     string            // of the test under way; "" if there is none
-	result *core.SelfTest    // of the last one; nil if there was none
-	unmade map[string]string // pools that no VM could be made of for the first one, and why
-	next   time.Time         // not before
+	vm     string           // of the test under way; "" if there is none
+	result *core.SelfTest   // of the last one; nil if there was none
+	unmade map[string]error // pools that no VM could be made of for the first one, and why
+	next   time.Time        // not before
 }
 
 // tryProviders starts the self-tests that are due: of each provider that a pool
@@ -54,14 +54,14 @@ func (e *epoch) startTrial(t *trial, p Provider, pools []core.Pool) {
 	t.vm = vm
 	e.touch(vm, fate{inHand: true})
 	e.wg.Go(func() {
-		unmade := make(map[string]string)
+		unmade := make(map[string]error)
 		for _, pool := range pools {
 			err := e.calls.within(e.work, e.clock, e.cfg.CreateTimeout, "", func(ctx context.Context) error {
 				_, err := p.Image(ctx, pool)
 				return err
 			})
 			if err != nil {
-				unmade[pool.Name] = err.Error()
+				unmade[pool.Name] = err
 				continue
 			}
 			e.log.WithField("provider", p.Name()).Info("testing what VMs hold on this host")
@@ -80,6 +80,9 @@ const imagePolls = 5
 func (e *epoch) tried(t *trial, provider string, res core.SelfTest) {
 	e.touch(t.vm, fate{inHand: true}) // a look that is under way may have seen it
 	t.vm, t.unmade, t.result = "", nil, &res
+	if len(e.withheld) > 0 {
+		e.nextLook = e.clock.Now()
+	}
 	log := e.log.WithField("provider", provider).WithField("took_ms", res.TookMs)
 	switch res.Verdict() {
 	case core.VerdictHeld:
@@ -101,7 +104,7 @@ func (f *Factory) endTrials() {
 
 // untried reports whether the provider must first pass its test.
 func (e *epoch) untried(provider string) bool {
-	if e.trial == nil || e.cfg.SelfTestWarns {
+	if e.trial == nil || e.cfg.SelfTestWarns || e.cfg.SelfTestBeside {
 		return false
 	}
 	t := e.trials[provider]
@@ -118,12 +121,12 @@ func (e *epoch) failed(provider string) string {
 }
 
 // unproved says why a provider cannot be tested for want of the pool's image, and
-// of all others; "" if that is not so.
-func (e *epoch) unproved(p core.Pool) string {
-	if t := e.trials[p.Provider]; t != nil && t.result == nil && !e.cfg.SelfTestWarns {
+// of all others; nil if that is not so.
+func (e *epoch) unproved(p core.Pool) error {
+	if t := e.trials[p.Provider]; t != nil && t.result == nil && !e.cfg.SelfTestWarns && !e.cfg.SelfTestBeside {
 		return t.unmade[p.Name]
 	}
-	return ""
+	return nil
 }
 
 // notes is what operators are to know of the providers.

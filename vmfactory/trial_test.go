@@ -47,18 +47,21 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		verdict core.Verdict
 		warns   bool
+		beside  bool
 		used    bool
 	}{
-		"all is held":        {core.VerdictHeld, false, true},
-		"not firmly":         {core.VerdictWeak, false, true},
-		"not held":           {core.VerdictFail, false, false},
-		"not held, but used": {core.VerdictFail, true, true},
+		"all is held":          {core.VerdictHeld, false, false, true},
+		"not firmly":           {core.VerdictWeak, false, false, true},
+		"not held":             {core.VerdictFail, false, false, false},
+		"not held, but used":   {core.VerdictFail, true, false, true},
+		"held, and used early": {core.VerdictHeld, false, true, true},
+		"used until it failed": {core.VerdictFail, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, pool("a", 2, 8))
-				r.cfg.SelfTestWarns = c.warns
+				r.cfg.SelfTestWarns, r.cfg.SelfTestBeside = c.warns, c.beside
 				var x tester
 				x.result.Store(c.verdict)
 				parts := r.parts()
@@ -66,7 +69,7 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 				p := r.startWith(parts)
 				settle(500 * time.Millisecond)
 				require.EqualValues(t, 1, x.made.Load())
-				require.Equal(t, c.warns, len(r.herd.cleanVMs("a")) > 0, "nothing is made before it has proved itself")
+				require.Equal(t, c.warns || c.beside, len(r.herd.cleanVMs("a")) > 0, "nothing is made before it has proved itself")
 				settle(5 * time.Second)
 				r.herd.look(func(h *herd) {
 					require.Len(t, h.notes, 1)
@@ -94,6 +97,36 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 			})
 		})
 	}
+}
+
+// VMs that an earlier vmfactory left wait until the host has passed, those that are
+// at work go on, and none is made in their place.
+func TestAdoptedVMsWaitForTheSelfTest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 8))
+		p := r.start()
+		settle(time.Second)
+		p.end()
+		require.Len(t, r.herd.cleanVMs("a"), 3)
+		busy := r.herd.claim("a")
+		was := r.herd.cleanVMs("a")
+		var x tester
+		x.result.Store(core.VerdictHeld)
+		parts := r.parts()
+		parts.Trial = x.trial
+		p = r.startWith(parts)
+		settle(500 * time.Millisecond)
+		require.Empty(t, r.herd.cleanVMs("a"), "the host has yet to prove itself")
+		settle(5 * time.Second)
+		require.Subset(t, r.herd.cleanVMs("a"), was)
+		require.Len(t, r.prov.VMs(), 4, "three to claim, and the one at work")
+		require.Contains(t, r.prov.VMs(), busy)
+		require.Zero(t, value(t, p.Collector(), "drover_vm_leaks"))
+		r.herd.finish(busy)
+		p.end()
+		r.whole()
+	})
 }
 
 // VMs that an earlier vmfactory left are not used any more once the host has failed.

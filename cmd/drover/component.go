@@ -29,7 +29,7 @@ func component(build func(context.Context, *cli.Context, surroundings) (role, er
 		if err := makeData(cfg); err != nil {
 			return err
 		}
-		h, err := openHerd(c.Context, cfg)
+		h, err := joinHerd(c.Context, cfg)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, su
 	if err != nil {
 		return err
 	}
-	services := append(r.services(), h.neighbours(log))
+	services := append(r.services(), h.ledger(), h.neighbours(log))
 	if h.cfg.Listen != "" {
 		ops, err := service.NewOps(h.cfg.Listen, r.checks, registry)
 		if err != nil {
@@ -219,6 +219,9 @@ func overseeOnce(c *cli.Context, h *herd) error {
 	}
 	log, err := newLog(h.cfg, c.App.ErrWriter)
 	if err != nil {
+		return err
+	}
+	if err := h.join(c.Context); err != nil {
 		return err
 	}
 	o, _, err := newOverseer(surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()})

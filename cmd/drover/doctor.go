@@ -50,7 +50,10 @@ func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "say what is wrong with this machine and the herd, and how to mend it", OnUsageError: usageError,
 		Description: "Exits with 0 if nothing failed; warnings do not count.",
-		Flags:       withSettings([]cli.Flag{jsonFlag()}, "vmfactory"),
+		Flags: withSettings([]cli.Flag{
+			jsonFlag(),
+			&cli.BoolFlag{Name: "adopt-store", Usage: "first make the result store that --store names the herd's, whose components must not run", DisableDefaultText: true},
+		}, "vmfactory"),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
@@ -58,6 +61,11 @@ func doctorCommand() *cli.Command {
 			cfg, err := load(c)
 			if err != nil {
 				return err
+			}
+			if c.Bool("adopt-store") {
+				if err := adoptStore(c.Context, cfg); err != nil {
+					return err
+				}
 			}
 			found, err := examine(c.Context, cfg)
 			if err != nil {
@@ -101,7 +109,7 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 	}
 	f.ping(ctx, "store", h.cfg.Store.String(), h.store.Ping)
 	f.ping(ctx, "blobs", h.cfg.Blobs.String(), h.blobs.Ping)
-	for _, look := range []func(context.Context, *herd) error{f.owners, f.hosts, f.pools} {
+	for _, look := range []func(context.Context, *herd) error{f.ledger, f.owners, f.hosts, f.pools} {
 		if err := look(ctx, h); err != nil {
 			return err
 		}

@@ -43,6 +43,9 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 	}
 	for _, host := range hosts {
 		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
+		for _, pool := range slices.Sorted(maps.Keys(host.Fetching)) {
+			f.warn(about, "wait until it is there", "makes no VMs of pool %s yet: %s", pool, host.Fetching[pool])
+		}
 		for _, pool := range slices.Sorted(maps.Keys(host.Broken)) {
 			f.fail(about, "mend that; its vmfactory tries again by itself, and its log says more", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
 		}

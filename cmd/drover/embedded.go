@@ -118,7 +118,7 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 			return e, err
 		}
 	}
-	if e.herd, err = openHerd(ctx, cfg); err != nil {
+	if e.herd, err = joinHerd(ctx, cfg); err != nil {
 		return e, err
 	}
 	if err := e.refill(ctx); err != nil {
@@ -153,7 +153,11 @@ func (e *embeddedHerd) refill(ctx context.Context) error {
 }
 
 func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
-	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) { conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true })
+	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
+		conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true
+		// Who starts a herd at a desk wants to see it work; whoever asks for the test waits for it.
+		conf.SelfTestBeside = s.herd.cfg.Source("self_test") == config.Default
+	})
 	if err != nil {
 		return err
 	}
@@ -179,6 +183,7 @@ func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
 	for _, r := range e.roles {
 		e.services = append(e.services, r.services()...)
 	}
+	e.services = append(e.services, e.herd.ledger())
 	if !s.embedded { // else it has none
 		e.services = append(e.services, e.herd.neighbours(s.log))
 	}

@@ -66,14 +66,15 @@ func startEmbeddedRedis(dir string) (*embeddedRedis, error) {
 	return e, nil
 }
 
-// infoServer answers INFO server, which miniredis does not know, as Redis would.
+// infoServer answers INFO of server and replication, which miniredis does not know, as Redis would.
 func infoServer(runID string, born time.Time) server.Hook {
 	return func(c *server.Peer, cmd string, args ...string) bool {
-		if !strings.EqualFold(cmd, "INFO") || len(args) != 1 || !strings.EqualFold(args[0], "server") {
+		if !strings.EqualFold(cmd, "INFO") || len(args) == 0 || !strings.EqualFold(args[0], "server") {
 			return false
 		}
-		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nredis_mode:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
-			embeddedMode, runID, int(time.Since(born).Seconds())))
+		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nredis_mode:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n"+
+			"# Replication\r\nrole:master\r\nmaster_replid:%s\r\n",
+			embeddedMode, runID, int(time.Since(born).Seconds()), runID))
 		return true
 	}
 }

@@ -20,17 +20,45 @@ type herd struct {
 	blobs  core.Blobs
 	intake *intake.Intake
 
-	throwaway bool // it ends with the command
+	storeID   string // of store
+	throwaway bool   // it ends with the command
 }
 
-// openHerd connects to the herd that the settings name.
+// openHerd connects to the herd that the settings name, and refuses one whose
+// result store is another than they name.
 func openHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
+	h, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.sameLedger(ctx); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+// joinHerd connects a component.
+func joinHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
+	h, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.join(ctx); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	h := &herd{cfg: cfg}
 	var err error
 	if h.redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
 		return nil, noHerd(err, cfg)
 	}
 	if h.store, err = resultstore.Open(ctx, cfg.Store.Reveal()); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	if h.storeID, err = h.store.ID(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	if h.blobs, err = blobstore.Open(ctx, cfg.Blobs.Reveal()); err != nil {

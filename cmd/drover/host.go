@@ -55,6 +55,9 @@ func hostState(h core.HostInfo) string {
 	if !h.Ready {
 		state += ", not reconciled yet"
 	}
+	if len(h.Fetching) > 0 {
+		state += ", downloading for " + strings.Join(slices.Sorted(maps.Keys(h.Fetching)), " ")
+	}
 	if len(h.Broken) > 0 {
 		state += ", cannot make VMs of " + strings.Join(slices.Sorted(maps.Keys(h.Broken)), " ")
 	}

@@ -92,6 +92,9 @@ func (v hostView) print(w io.Writer) error {
 	for _, p := range v.Providers {
 		rows = append(rows, providerRows(p)...)
 	}
+	for _, pool := range slices.Sorted(maps.Keys(v.Fetching)) {
+		rows = append(rows, table.Row{"downloading for pool " + pool, clean(v.Fetching[pool])})
+	}
 	for _, pool := range slices.Sorted(maps.Keys(v.Broken)) {
 		rows = append(rows, table.Row{"broken pool " + pool, clean(v.Broken[pool])})
 	}

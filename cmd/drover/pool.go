@@ -238,6 +238,9 @@ func showPool(c *cli.Context, h *herd) error {
 		{"on host loss", p.OnHostLoss},
 	}
 	for _, host := range hosts {
+		if what := host.Fetching[p.Name]; what != "" {
+			rows = append(rows, table.Row{"downloading on " + host.Name, clean(what)})
+		}
 		if why := host.Broken[p.Name]; why != "" {
 			rows = append(rows, table.Row{"broken on " + host.Name, clean(why)})
 		}

@@ -216,6 +216,7 @@ func printView(w io.Writer, v view, history []core.Attempt) error {
 	add("signal", v.Signal)
 	add("score", score(v))
 	add("host, VM", strings.Trim(v.Host+", "+v.VM, ", "))
+	add("image", v.Image)
 	add("submitted", since(v.Times.Submitted))
 	add("waited", millis(v.Times.Claimed))
 	add("staged", millis(span(v.Times.Claimed, v.Times.Started)))

@@ -28,6 +28,9 @@ func (h *herd) whyWaiting(ctx context.Context, spec core.Spec) string {
 	}
 	hosts, err := h.redis.ListHosts(ctx)
 	for _, host := range hosts {
+		if what := host.Fetching[spec.Pool]; err == nil && what != "" {
+			return fmt.Sprintf("still waiting: host %s is not ready to make VMs of pool %s: %s", host.Name, spec.Pool, what)
+		}
 		if why := host.Broken[spec.Pool]; err == nil && why != "" {
 			return fmt.Sprintf("still waiting: host %s cannot make VMs of pool %s: %s", host.Name, spec.Pool, why)
 		}

@@ -2,6 +2,7 @@ package blobstore
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -53,6 +54,20 @@ func (d *disk) named(key string) error {
 			return nil
 		}
 	}
+}
+
+// rename gives a key's file another key, at once and durably. A missing one is fine.
+func (d *disk) rename(from, to string) error {
+	old, path := filepath.Join(d.root, filepath.FromSlash(from)), filepath.Join(d.root, filepath.FromSlash(to))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	err := os.Rename(old, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	// First where it is, then where it is no more.
+	return errors.Join(err, d.named(to), syncDir(filepath.Dir(old)))
 }
 
 // syncDir makes the names in a folder durable.

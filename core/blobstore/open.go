@@ -3,8 +3,35 @@
 //
 // A file lies under "sha256/ab/cd/<64 hex digits>", so that no folder gets large.
 // It appears there whole or not at all. The same content put again is written
-// again, which mends a damaged copy and makes its age new: whoever deletes old
-// files that nothing names spares what somebody is just about to name.
+// again, which mends a damaged copy and makes its age new.
+//
+// # Purging
+//
+// A purge decides by what it has read: files that are old and that no row names.
+// Between reading and deleting, somebody may put such a file again, and no service
+// deletes a file only if it is still the one that was read. So a purge never deletes
+// content from where Put writes it. It moves it to "leaving/ab/<digits>.<when>.<once>":
+// by one rename in a folder, elsewhere by a copy and then a deletion. At every moment
+// the content is in one place or the other, and Open looks at both. A later purge looks
+// at what was moved. What a row names by now is moved back; what was moved longer than
+// the grace ago and is named by nothing is deleted. Why that loses nothing:
+//
+//   - A Put at any moment of the first step leaves the content in its place, in the
+//     copy, or in both. Its request is durable long before the copy is old, so each
+//     purge that may delete the copy has read the request's row, and moves it back.
+//   - A Put after the first step writes the original, which the second step never
+//     touches.
+//   - Every move has a name of its own. A purge deletes only what it has itself seen to
+//     be old, so one that slept for days before its next call takes nothing that
+//     another has moved since.
+//   - One that slept between copy and deletion does not delete any more: it has half
+//     the grace for both, and the copy is safe for the whole of it.
+//   - Killed between the two, the content is there twice. The next purge takes the copy
+//     for what it is: superfluous if the file is in its place, else what it has to
+//     decide about. Half a copy has no name, as half a Put has none.
+//
+// So the grace must be at least twice the longest time from a Put to its request's row,
+// and a file goes two graces after it was last stored.
 //
 // Cache keeps the files of a store that a host needs often on its own disk. The
 // folder pack makes one deterministic file of a folder.

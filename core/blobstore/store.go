@@ -3,7 +3,6 @@ package blobstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -84,48 +82,40 @@ func (s *Store) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 		return nil, err
 	}
 	r, err := s.bucket.NewReader(ctx, keyOf(digits), nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		r, err = s.openLeaving(ctx, digits)
+	}
 	if err != nil {
 		return nil, fault(err, digest)
 	}
 	return verify(r, digits, r.Size()), nil
 }
 
-// Delete removes a file, see core.Blobs.
-func (s *Store) Delete(ctx context.Context, digest string) error {
-	digits, err := hexOf(digest)
+// openLeaving opens a file that a purge has set aside, or that one has brought back
+// meanwhile.
+func (s *Store) openLeaving(ctx context.Context, digits string) (*blob.Reader, error) {
+	objects, err := s.list(ctx, leavingPrefix(digits))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = s.bucket.Delete(ctx, keyOf(digits))
-	if gcerrors.Code(err) == gcerrors.NotFound {
-		return nil
+	for _, o := range objects {
+		r, err := s.bucket.NewReader(ctx, o.Key, nil)
+		if gcerrors.Code(err) != gcerrors.NotFound {
+			return r, err
+		}
 	}
-	return fault(err, digest)
+	return s.bucket.NewReader(ctx, keyOf(digits), nil)
 }
 
-// Each calls fn with every file, see core.Blobs. On its way it removes what
-// writers that died have left.
+// Each calls fn with every file, see core.Blobs.
 func (s *Store) Each(ctx context.Context, fn func(digest string, size, stored int64) error) error {
-	for part := range 256 {
-		objects, err := s.list(ctx, fmt.Sprintf("%s%02x/", folder, part))
-		if err != nil {
-			return fault(err, "")
+	return fault(s.parts(ctx, folder, func(o *blob.ListObject) error {
+		digits := o.Key[strings.LastIndexByte(o.Key, '/')+1:]
+		if !hexPattern.MatchString(digits) || o.Key != keyOf(digits) {
+			return nil
 		}
-		for _, o := range objects {
-			digits := o.Key[strings.LastIndexByte(o.Key, '/')+1:]
-			switch {
-			case hexPattern.MatchString(digits) && o.Key == keyOf(digits):
-				if err := fn(scheme+digits, o.Size, o.ModTime.UnixMilli()); err != nil {
-					return err
-				}
-			case strings.HasSuffix(o.Key, ".tmp") && clock.Real{}.Now().Sub(o.ModTime) > stranded:
-				if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-					return fault(err, "")
-				}
-			}
-		}
-	}
-	return nil
+		return fn(scheme+digits, o.Size, o.ModTime.UnixMilli())
+	}), "")
 }
 
 // listTries is how often a listing is begun anew because a file went away under it.

@@ -23,14 +23,15 @@ import (
 //	for      the commands that read it; none means all of them
 //	usage    what it means, for help and documents
 type Config struct {
-	Redis             URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the herd's Redis: redis://HOST:PORT/DB, rediss://… or unix:///PATH"`
-	RedisPasswordFile string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
-	Store             URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH"`
-	Blobs             URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, s3://…, gs://…, azblob://…"`
-	Namespace         string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
-	Host              string `koanf:"host" shown:"the machine's name" usage:"name of this host in the herd"`
-	Data              string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
-	Run               string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
+	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the herd's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
+	RedisPasswordFile    string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
+	SentinelPasswordFile string `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
+	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH"`
+	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, s3://…, gs://…, azblob://…"`
+	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
+	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the herd"`
+	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
+	Run                  string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
 
 	LogLevel  string `koanf:"log_level" default:"info" usage:"least severe messages to log: debug, info, warn or error"`
 	LogFormat string `koanf:"log_format" default:"text" usage:"text for people, json for programs"`
@@ -99,10 +100,10 @@ func (c *Config) File() string { return c.file }
 func (c *Config) In(dir string) *Config {
 	in := *c
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
-	for _, name := range []string{"data", "run", "redis", "redis_password_file", "store", "blobs"} {
+	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "blobs"} {
 		delete(in.sources, name)
 	}
-	in.Data, in.Run, in.RedisPasswordFile = dir, filepath.Join(dir, "run", c.Host), ""
+	in.Data, in.Run, in.RedisPasswordFile, in.SentinelPasswordFile = dir, filepath.Join(dir, "run", c.Host), "", ""
 	in.Redis, in.Store, in.Blobs = "", "", ""
 	in.fillURLs()
 	return &in

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,7 +43,7 @@ func load(m machine, flags map[string]string, environ []string) (*Config, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.fill(m), c.readPassword()); err != nil {
+	if err := errors.Join(c.fill(m), c.readPasswords()); err != nil {
 		return nil, err
 	}
 	return c, c.Validate()
@@ -161,28 +159,6 @@ func suggest(name string) string {
 
 func known(name string) bool {
 	return slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Name == name })
-}
-
-// readPassword puts the password of redis_password_file into the Redis URL.
-func (c *Config) readPassword() error {
-	const name = "redis_password_file"
-	if c.RedisPasswordFile == "" {
-		return nil
-	}
-	text, err := os.ReadFile(filepath.Clean(c.RedisPasswordFile))
-	if err != nil {
-		return c.problem(name, "%w: name a file that this user may read", err)
-	}
-	password := strings.TrimRight(string(text), "\r\n")
-	if password == "" {
-		return c.problem(name, "%s is empty: write the password into it", c.RedisPasswordFile)
-	}
-	redis, ok := c.Redis.withPassword(password)
-	if !ok {
-		return c.problem(name, "the Redis URL (from %s) has a password too, or cannot be read: keep one of the two", c.Source("redis"))
-	}
-	c.Redis = redis
-	return nil
 }
 
 // problem is an INVALID error about one setting.

@@ -30,10 +30,9 @@ func (c *Config) Validate() error {
 
 func (c *Config) checkURLs() error {
 	return errors.Join(
-		c.checkURL("redis", c.Redis, "redis", "rediss", "unix"),
+		c.checkRedis(),
 		c.checkURL("store", c.Store),
 		c.checkURL("blobs", c.Blobs),
-		c.checkSocket(),
 		c.checkListen(),
 	)
 }
@@ -47,14 +46,6 @@ func (c *Config) checkURL(name string, u URL, schemes ...string) error {
 	}
 	if len(schemes) > 0 && !slices.Contains(schemes, parsed.Scheme) {
 		return c.problem(name, "it begins with %s:, not with one of %s: %s", parsed.Scheme, strings.Join(schemes, ", "), usageOf(name))
-	}
-	return nil
-}
-
-func (c *Config) checkSocket() error {
-	parsed, err := url.Parse(string(c.Redis))
-	if err == nil && parsed.Scheme == "unix" && len(parsed.Path) > maxSocketPath {
-		return c.problem("redis", "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
 	}
 	return nil
 }

@@ -54,19 +54,6 @@ func secretWord(key string) bool {
 	return false
 }
 
-// withPassword puts a password into a URL that has none.
-func (u URL) withPassword(password string) (URL, bool) {
-	parsed, err := url.Parse(string(u))
-	if err != nil {
-		return u, false
-	}
-	if _, has := parsed.User.Password(); has {
-		return u, false
-	}
-	parsed.User = url.UserPassword(parsed.User.Username(), password)
-	return URL(parsed.String()), true
-}
-
 // Value is one setting as doctor and the log may show it.
 type Value struct {
 	Name   string `json:"name"`

@@ -20,10 +20,10 @@ import (
 
 // Backend is one Redis that a test runs on.
 type Backend struct {
-	Name      string // mini or real
-	URL       string // as the restricted user
-	Namespace string // the test's own
-	Admin     *redis.Client
+	Name      string               // mini, real or cluster
+	URL       string               // as the restricted user
+	Namespace string               // the test's own
+	Admin     *redis.Client        // on a Cluster: of the node that has the namespace
 	Mini      *miniredis.Miniredis // nil on the real one
 }
 
@@ -83,15 +83,47 @@ func on(t testing.TB, s *redisserver.Server) *Backend {
 	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
 	ns, password := newNamespace(), rand.Text()
-	require.NoError(t, admin.Do(ctx, "ACL", "SETUSER", ns, "on", ">"+password,
-		"~"+ns+":*", "resetchannels", "+@all", "-@dangerous", "-@admin", "+info").Err())
-	t.Cleanup(func() {
-		require.NoError(t, admin.Do(ctx, "ACL", "DELUSER", ns).Err())
-	})
+	addUser(ctx, t, admin, ns, password, ns)
 	return &Backend{
 		Name: "real", Namespace: ns, Admin: admin,
 		URL: fmt.Sprintf("unix://%s:%s@%s", ns, password, s.Socket),
 	}
+}
+
+// addUser makes a user that may do what drover needs, in one namespace.
+func addUser(ctx context.Context, t testing.TB, admin *redis.Client, name, password, namespace string) {
+	t.Helper()
+	require.NoError(t, admin.Do(ctx, "ACL", "SETUSER", name, "on", ">"+password,
+		"~"+namespace+":*", "resetchannels", "+@all", "-@dangerous", "-@admin", "+info").Err())
+	t.Cleanup(func() {
+		require.NoError(t, admin.Do(ctx, "ACL", "DELUSER", name).Err())
+	})
+}
+
+// OnCluster gives the test a namespace and a user of its own on a Redis Cluster of three
+// nodes that the tests of the package share.
+func OnCluster(t testing.TB) *Backend {
+	t.Helper()
+	ctx := context.Background()
+	c, err := sharedCluster()
+	if err != nil {
+		Missing(t, "redis-server", err)
+	}
+	name, password := newNamespace(), rand.Text()
+	b := &Backend{
+		Name: "cluster", Namespace: "{" + name + "}",
+		URL: strings.Replace(c.URL(), "://", "://"+name+":"+password+"@", 1),
+	}
+	for _, s := range c.Nodes {
+		node := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
+		t.Cleanup(func() { require.NoError(t, node.Close()) })
+		addUser(ctx, t, node, name, password, b.Namespace)
+		if _, elsewhere := redis.IsMovedError(node.Exists(ctx, b.Namespace+":meta").Err()); !elsewhere {
+			b.Admin = node
+		}
+	}
+	require.NotNil(t, b.Admin)
+	return b
 }
 
 // Open opens a Store on the backend, closed at the end of the test.
@@ -127,4 +159,9 @@ func newNamespace() string { return "t-" + strings.ToLower(rand.Text()[:12]) }
 // sharedServer is the one redis-server of the test binary; it ends with it.
 var sharedServer = sync.OnceValues(func() (*redisserver.Server, error) {
 	return redisserver.Start(context.Background(), "--appendonly", "no")
+})
+
+// sharedCluster is the one Cluster of the test binary; it ends with it.
+var sharedCluster = sync.OnceValues(func() (*redisserver.Cluster, error) {
+	return redisserver.StartCluster(context.Background(), 3, 0, "--appendonly", "no")
 })

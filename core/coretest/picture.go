@@ -34,7 +34,9 @@ func (b *Backend) Picture(t testing.TB, words ...string) Picture {
 		require.NoError(t, err)
 		name := strings.TrimPrefix(key, b.Namespace+":")
 		for _, line := range contents(t, b.Admin, key, kind) {
-			lines = append(lines, name+line)
+			if line = name + line; !strings.HasPrefix(line, "meta life:") {
+				lines = append(lines, line)
+			}
 		}
 	}
 	words = append(words, b.Namespace+":", "")

@@ -74,8 +74,12 @@ func (s *Store) readAll(ctx context.Context) (reading, error) {
 	r := make(reading)
 	seen := make(map[string]bool)
 	prefix := string(s.space) + ":"
+	home, err := s.home(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for cursor := uint64(0); ; {
-		keys, next, err := s.db.Scan(ctx, cursor, globQuote(prefix)+"*", step).Result()
+		keys, next, err := home.Scan(ctx, cursor, globQuote(prefix)+"*", step).Result()
 		if err != nil {
 			return nil, err
 		}

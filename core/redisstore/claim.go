@@ -19,7 +19,7 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	}
 	args := make([]any, 0, 16+len(x.Pools)+len(x.Finish))
 	args = append(args, x.Owner, x.Host, x.Epoch, x.Lane, x.Seq, x.TokenBase, x.Want,
-		x.Beat.Milliseconds(), s.incarnation(), len(x.Pools), len(x.Finish))
+		x.Beat.Milliseconds(), served{s: s}, len(x.Pools), len(x.Finish))
 	for _, p := range x.Pools {
 		args = append(args, p)
 	}
@@ -30,7 +30,11 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	if err != nil {
 		return core.Exchanged{}, err
 	}
-	return toExchanged(x, list(reply))
+	got, err := toExchanged(x, list(reply))
+	if err == nil && !got.Ready {
+		s.doubt()
+	}
+	return got, err
 }
 
 // exchangeHead is how many single values the exchange script answers before its row.
@@ -155,7 +159,9 @@ func (s *Store) pop(ctx context.Context, poll time.Duration, lists ...string) (s
 	// Redis counts a time-out of 0 as for ever. The client's own call rounds to seconds.
 	poll = max(poll, time.Millisecond)
 	args = append(args, strconv.FormatFloat(poll.Seconds(), 'f', 3, 64))
-	got, err := s.once.WithTimeout(poll+slack).Do(ctx, args...).StringSlice()
+	ctx, cancel := context.WithTimeout(ctx, poll+slack)
+	defer cancel()
+	got, err := s.once.Do(ctx, args...).StringSlice()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}

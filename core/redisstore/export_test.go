@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"drover/core"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // What the tests of the scripts themselves look at.
@@ -19,6 +21,7 @@ var (
 	LuaKey      = luaKey
 	Fault       = fault
 	Text        = str
+	InfoField   = infoField
 )
 
 // Born is when the life of the server began that the store is connected to, ms.
@@ -105,3 +108,12 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	})
 	return l, nil
 }
+
+// ParseSentinel reads a URL of Sentinels.
+func ParseSentinel(url string) (*redis.FailoverOptions, error) {
+	l, err := parseURL(url)
+	return l.sentinel, err
+}
+
+// Incarnation is the life of the server as scripts are told it.
+func (s *Store) Incarnation() string { return s.incarnation() }

@@ -41,6 +41,11 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the broken pools of host %s is not readable", h.Name)
 			}
 		}
+		if text := f["fetching"]; text != "" && h.State != core.HostDown {
+			if err := json.Unmarshal([]byte(text), &h.Fetching); err != nil {
+				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of what host %s fetches is not readable", h.Name)
+			}
+		}
 		if text := f["providers"]; text != "" {
 			if err := json.Unmarshal([]byte(text), &h.Providers); err != nil {
 				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the providers of host %s is not readable", h.Name)
@@ -101,7 +106,7 @@ func flag(on bool) int {
 
 // Judge implements core.Hosts.
 func (s *Store) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
-	reply, err := s.run(ctx, "host_judge", "", suspect.Milliseconds(), down.Milliseconds(), s.born())
+	reply, err := s.run(ctx, "host_judge", "", suspect.Milliseconds(), down.Milliseconds(), served{s: s, since: true})
 	return strs(reply), err
 }
 

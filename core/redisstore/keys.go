@@ -19,12 +19,12 @@ type KeyDef struct {
 // Keys returns every key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{
-		{"meta", "meta", "hash", "schema version; placed: how often work was placed on hosts; mass_late_<ms>: since when most owners are late by so much; tombstones_since: when the younger tombstones began"},
+		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; life: which life of Redis this is | since when it is seen to serve, ms; placed: how often work was placed on hosts; mass_late_<ms>: since when most owners are late by so much; tombstones_since: when the younger tombstones began"},
 		{"owners", "owners", "zset", "owner → when its next proof of life is due, ms; 0 once fenced"},
 		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; idle: its last call wanted more than there was; per lane the last call and its answer"},
 		{"slots", "slots:<owner>", "hash", "request, task or VM → vm or pool | token | since | phase, and perhaps | ms after since in which the phase ends or is heard of again: what this owner holds"},
 		{"hosts", "hosts", "zset", "host → when the next proof of life of any of its owners is due, ms"},
-		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory disk; drain_until: ms, or 0; failed: when | by whom | why it was reported failed; probation: ms before which it gets nothing | canaries in a row that went well | how many end it | its present delay in ms | why; canary: the request that it was given on trial | its owner; probations: how many there were; incarnation of Redis it reconciled with; broken: pools whose VMs cannot be made there, and why; providers: what holds which limit there, and their self-tests"},
+		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory disk; drain_until: ms, or 0; failed: when | by whom | why it was reported failed; probation: ms before which it gets nothing | canaries in a row that went well | how many end it | its present delay in ms | why; canary: the request that it was given on trial | its owner; probations: how many there were; incarnation of Redis it reconciled with; broken: pools whose VMs cannot be made there, and why; fetching: pools whose images are on their way there; providers: what holds which limit there, and their self-tests"},
 		{"pools", "pools", "set", "names of pools"},
 		{"pool", "pool:<pool>", "hash", "settings as JSON, and apart those that scripts read: paused, max_waiting, max; tickets: claims so far, whose classes take turns"},
 		{"turns", "turns:<pool>:<class>", "list", "submitters with waiting requests, whose turn is next first"},

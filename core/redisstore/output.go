@@ -20,13 +20,15 @@ const (
 // that no text is shown twice.
 func (s *Store) Append(ctx context.Context, key, token string, chunks []core.OutputChunk) error {
 	stream := s.space.Key("output", key, token)
-	_, err := s.once.Pipelined(ctx, func(p redis.Pipeliner) error {
+	live, cancel := context.WithTimeout(ctx, slack)
+	defer cancel()
+	_, err := s.once.Pipelined(live, func(p redis.Pipeliner) error {
 		for _, c := range chunks {
-			p.XAdd(ctx, &redis.XAddArgs{
+			p.XAdd(live, &redis.XAddArgs{
 				Stream: stream, MaxLen: outputEntries, Approx: true, Values: []any{"s", c.Stream, "d", c.Data},
 			})
 		}
-		p.PExpire(ctx, stream, outputKeep)
+		p.PExpire(live, stream, outputKeep)
 		return nil
 	})
 	return fault(ctx, err, key)
@@ -37,7 +39,9 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	if after == "" {
 		after = "0"
 	}
-	streams, err := s.once.XRead(ctx, &redis.XReadArgs{
+	live, cancel := context.WithTimeout(ctx, wait+slack)
+	defer cancel()
+	streams, err := s.once.XRead(live, &redis.XReadArgs{
 		Streams: []string{s.space.Key("output", key, token), after}, Count: outputEntries, Block: max(wait, time.Millisecond),
 	}).Result()
 	if errors.Is(err, redis.Nil) {

@@ -58,11 +58,14 @@ func toHeld(f []any) []core.Held {
 
 // Beat implements core.Owners.
 func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (core.Beat, error) {
-	_, host, err := core.ParseOwner(owner)
+	role, host, err := core.ParseOwner(owner)
 	if err != nil {
 		return core.Beat{}, err
 	}
-	reply, err := s.run(ctx, "beat", owner, owner, epoch, next.Milliseconds(), host, s.incarnation())
+	if role == core.RoleVMFactory {
+		s.doubt() // one of each host asks, whatever the connection says
+	}
+	reply, err := s.run(ctx, "beat", owner, owner, epoch, next.Milliseconds(), host, served{s: s})
 	if err != nil {
 		return core.Beat{}, err
 	}
@@ -70,7 +73,11 @@ func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.D
 	if len(f) != 4 {
 		return core.Beat{}, core.Errorf(core.CodeInternal, owner, "the beat script answered %d parts", len(f))
 	}
-	return core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: byWhom(f[2]), Ready: num(f[3]) == 1}, nil
+	b := core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: byWhom(f[2]), Ready: num(f[3]) == 1}
+	if !b.Ready {
+		s.doubt()
+	}
+	return b, nil
 }
 
 // Held implements core.Owners.
@@ -171,11 +178,9 @@ func (s *Store) Forget(ctx context.Context, owner string, epoch int64) error {
 
 // Late implements core.Owners.
 func (s *Store) Late(ctx context.Context, by time.Duration) ([]string, error) {
-	reply, err := s.run(ctx, "late", "", by.Milliseconds(), s.born())
+	reply, err := s.run(ctx, "late", "", by.Milliseconds(), served{s: s, since: true})
 	return strs(reply), err
 }
-
-func (s *Store) born() int64 { return s.life.Load().start }
 
 // Fence implements core.Owners.
 func (s *Store) Fence(ctx context.Context, owner string, by time.Duration) (int64, error) {
@@ -189,7 +194,11 @@ func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
-	now, err := s.db.Time(ctx).Result()
+	home, err := s.home(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := home.Time(ctx).Result()
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}

@@ -4,14 +4,33 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// Server returns what the server says of itself, for doctor: the fields of INFO's
-// sections server, memory and persistence, as far as the user may ask.
+// home is a client of the server that has our keys, for calls that name none of them.
+func (s *Store) home(ctx context.Context) (redis.Cmdable, error) {
+	nodes, ok := s.db.(*redis.ClusterClient)
+	if !ok {
+		return s.db, nil
+	}
+	c, err := nodes.MasterForKey(ctx, s.space.Key("meta"))
+	if err != nil {
+		return nil, fault(ctx, err, "")
+	}
+	return c, nil
+}
+
+// Server returns what the server that has our keys says of itself, for doctor: the fields of
+// INFO's sections server, memory, persistence and replication, as far as the user may ask.
 func (s *Store) Server(ctx context.Context) (map[string]string, error) {
+	home, err := s.home(ctx)
+	if err != nil {
+		return nil, err
+	}
 	facts := make(map[string]string)
-	for _, section := range []string{"server", "memory", "persistence"} {
-		text, err := s.db.Info(ctx, section).Result()
+	for _, section := range []string{"server", "memory", "persistence", "replication"} {
+		text, err := home.Info(ctx, section).Result()
 		if err != nil && section != "server" {
 			continue // an embedded one has no such section
 		}
@@ -30,8 +49,12 @@ func (s *Store) Server(ctx context.Context) (map[string]string, error) {
 // Skew returns how far this machine's clock is ahead of the server's, give or
 // take the way there and back.
 func (s *Store) Skew(ctx context.Context) (time.Duration, error) {
+	home, err := s.home(ctx)
+	if err != nil {
+		return 0, err
+	}
 	before := time.Now()
-	there, err := s.db.Time(ctx).Result()
+	there, err := home.Time(ctx).Result()
 	if err != nil {
 		return 0, fault(ctx, err, "")
 	}

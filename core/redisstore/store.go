@@ -11,13 +11,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"drover/core"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Schema is the version of keys and scripts. Programs of different schemas do
@@ -27,34 +25,28 @@ const Schema = 3
 
 // Options are a Store's settings.
 type Options struct {
-	URL       string // redis://, rediss:// or unix:// as go-redis reads them
-	Namespace string // default "drover"
+	URL       string // redis://, rediss:// or unix:// as go-redis reads them, redis+sentinel://, redis+cluster://
+	Namespace string // default "drover"; on a Cluster in braces, so that all keys are on one shard
 
 	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
 	MaxSpecBytes int64 // memory that their specs may take; default 1 GiB
 
 	// Incarnation names this life of a server that does not say it itself (an
-	// embedded one). Empty: the server's own run id.
+	// embedded one). Empty: the server's own run id and replication id.
 	Incarnation string
-	// Born is when that life began; zero: the server's own uptime.
+	// Born is when that life began; it goes with Incarnation.
 	Born time.Time
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
 // Pools, Output, Tasks, Evacuations, Reports and Audit, and is safe for concurrent use.
 type Store struct {
-	db    *redis.Client // repeats calls by itself
-	once  *redis.Client // for calls that must not be repeated, or that block
+	db    redis.UniversalClient // repeats calls by itself
+	once  redis.UniversalClient // for calls that must not be repeated, or that block
+	link  link
 	space Space
 	opts  Options
-
-	life atomic.Pointer[life]
-}
-
-// life is one life of the server: it ends with a restart or a change of role.
-type life struct {
-	incarnation string
-	start       int64 // ms
+	lives lives
 }
 
 // The interfaces that a Store is.
@@ -89,19 +81,17 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := core.CheckName("namespace", bare); err != nil {
 		return nil, err
 	}
-	conf, err := redis.ParseURL(opts.URL)
+	l, err := parseURL(opts.URL)
 	if err != nil {
-		// The cause may quote the URL, and that may hold a password.
-		return nil, core.Errorf(core.CodeInvalid, "", "the Redis URL cannot be read: write redis://host:port, rediss://… or unix:///path/to/socket")
+		// Not wrapped: a cause could quote the URL, and that may hold a password.
+		return nil, core.Errorf(core.CodeInvalid, "", "the Redis URL cannot be read: %s", err.Error())
 	}
-	conf.ContextTimeoutEnabled = true
-	conf.DisableIdentity = true
-	conf.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled} // no such server
-	s := &Store{space: Space(opts.Namespace), opts: opts}
-	conf.OnConnect = s.noteLife
-	single := *conf
-	single.MaxRetries = -1
-	s.db, s.once = redis.NewClient(conf), redis.NewClient(&single)
+	if err := l.checkSpace(opts.Namespace); err != nil {
+		return nil, err
+	}
+	s := &Store{link: l, space: Space(opts.Namespace), opts: opts}
+	s.lives.looking = make(chan struct{}, 1)
+	s.db, s.once = s.clients(l)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -126,44 +116,10 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error { return errors.Join(s.db.Close(), s.once.Close()) }
 
 // Client is the connection, for what only looks: doctor, benchmarks, tests.
-func (s *Store) Client() *redis.Client { return s.db }
+func (s *Store) Client() redis.UniversalClient { return s.db }
 
 // Namespace is what every key begins with.
 func (s *Store) Namespace() Space { return s.space }
-
-// noteLife learns, on every new connection, which life of the server it leads to.
-func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
-	old := s.life.Load()
-	if s.opts.Incarnation != "" {
-		s.life.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli()})
-		return nil
-	}
-	text, err := cn.Info(ctx, "server").Result()
-	if err != nil {
-		return err
-	}
-	run := infoField(text, "run_id")
-	up, err := strconv.ParseInt(infoField(text, "uptime_in_seconds"), 10, 64)
-	if err != nil || run == "" {
-		return core.Errorf(core.CodeUnavailable, "", "this Redis does not say its run id in INFO server")
-	}
-	if old != nil && old.incarnation == run {
-		return nil
-	}
-	now, err := cn.Time(ctx).Result()
-	if err != nil {
-		return err
-	}
-	if old != nil {
-		// Another server than before. It may have been up for long, as a replica, but it
-		// serves us only from now on.
-		up = 0
-	}
-	s.life.Store(&life{incarnation: run, start: now.Add(-time.Duration(up) * time.Second).UnixMilli()})
-	return nil
-}
-
-func (s *Store) incarnation() string { return s.life.Load().incarnation }
 
 func infoField(text, name string) string {
 	for line := range strings.Lines(text) {

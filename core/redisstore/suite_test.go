@@ -26,8 +26,8 @@ type suite struct {
 	unsound bool
 }
 
-// each runs a test on miniredis, on a real server, and once more on miniredis with
-// every call made twice. At its end the namespace must be sound.
+// each runs a test on miniredis, on a real server, on a Cluster, and once more on miniredis
+// with every call made twice. At its end the namespace must be sound.
 func each(t *testing.T, test func(t *testing.T, x *suite)) {
 	t.Helper()
 	run := func(name string, backend func(testing.TB) *coretest.Backend, twice bool) {
@@ -42,6 +42,7 @@ func each(t *testing.T, test func(t *testing.T, x *suite)) {
 	}
 	run("mini", coretest.Mini, false)
 	run("real", coretest.Real, false)
+	run("cluster", coretest.OnCluster, false)
 	run("twice", coretest.Mini, true)
 }
 

@@ -114,6 +114,7 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	if len(found) > most {
 		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
 	}
+	// Of the life in which it was looked at: if that is over, the host is not ready in the next.
 	args := []any{owner, epoch, host, s.incarnation(), len(found)}
 	for _, vm := range slices.Sorted(maps.Keys(found)) {
 		f := found[vm]
@@ -140,11 +141,15 @@ func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, host, "the broken pools of host %s cannot be written down", host)
 	}
+	fetching, err := noteText(notes.Fetching, len(notes.Fetching))
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, host, "what host %s fetches cannot be written down", host)
+	}
 	providers, err := noteText(notes.Providers, len(notes.Providers))
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, host, "the providers of host %s cannot be written down", host)
 	}
-	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers)
+	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers, fetching)
 	return err
 }
 

@@ -225,12 +225,13 @@ func TestNotesOfAHost(t *testing.T) {
 				Broken:    map[string]string{"p1": "no \"image\" | there", "p2": "no room"},
 				Providers: []core.ProviderNote{{Name: "local", Limits: []core.LimitNote{{Name: "memory", HeldBy: "watchdog", Weak: true}}, SelfTest: test}},
 			},
-			{Broken: map[string]string{"p2": "no room"}, Providers: []core.ProviderNote{{Name: "local", Missing: "root"}}},
+			{Broken: map[string]string{"p2": "no room"}, Fetching: map[string]string{"p1": "an image"}, Providers: []core.ProviderNote{{Name: "local", Missing: "root"}}},
 			{Providers: []core.ProviderNote{{Name: "local"}, {Name: "lxc"}}},
 			{},
 		} {
 			require.NoError(t, x.Store.Note(ctx, x.Factory, x.Made, "h1", notes))
 			require.Equal(t, notes.Broken, x.host(t, "h1").Broken)
+			require.Equal(t, notes.Fetching, x.host(t, "h1").Fetching)
 			require.Equal(t, notes.Providers, x.host(t, "h1").Providers)
 		}
 		zombies := core.HostNotes{Broken: map[string]string{"p1": "said by a zombie"}, Providers: []core.ProviderNote{{Name: "x"}}}

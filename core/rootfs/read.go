@@ -46,7 +46,7 @@ type Tree struct {
 // Read reads a tar to its end: that of a whole system, with or without leading
 // "./" or "/", in any order; of two entries with one name the later counts. What
 // an image does not keep is dropped (see the package). Returns INVALID for what
-// no root file system is or may have: names and links that climb out, entries
+// no root file system is or may have: nothing at all, names and links that climb out, entries
 // below a link or file, devices outside of dev, pipes and sockets; LIMIT beyond
 // the limits, also of what is dropped.
 func Read(ctx context.Context, r io.Reader, opts Options) (t *Tree, err error) {
@@ -84,6 +84,9 @@ func Read(ctx context.Context, r io.Reader, opts Options) (t *Tree, err error) {
 	// What follows the end of the tar is padding, or nobody's business.
 	if _, err := io.Copy(io.Discard, whole); err != nil {
 		return t, unreadable(err)
+	}
+	if len(t.entries) == 0 {
+		return t, core.Errorf(core.CodeInvalid, "", "the archive holds nothing that an image keeps")
 	}
 	return t, t.finish()
 }

@@ -243,6 +243,8 @@ func TestReadRefuses(t *testing.T) {
 		"link that climbs far":  {archive(t, link("a/b/c", "../../../etc")), core.CodeInvalid},
 		"link round about":      {archive(t, link("a", "b/../../c")), core.CodeInvalid},
 		"absolute, climbs":      {archive(t, link("a", "/../c")), core.CodeInvalid},
+		"nothing":               {nil, core.CodeInvalid},
+		"nothing that is kept":  {archive(t, file("tmp/a", "")), core.CodeInvalid},
 		"empty link":            {archive(t, link("a", "")), core.CodeInvalid},
 		"file through a link":   {archive(t, link("a", "/etc"), file("a/passwd", "x")), core.CodeInvalid},
 		"through a later link":  {archive(t, file("a/passwd", "x"), link("a", "/etc")), core.CodeInvalid},

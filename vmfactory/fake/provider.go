@@ -23,6 +23,7 @@ type Step string
 // The steps.
 const (
 	Ready   Step = "ready"
+	Image   Step = "image"
 	Create  Step = "create"
 	Prepare Step = "prepare"
 	Check   Step = "check"
@@ -42,7 +43,7 @@ type Fault struct {
 }
 
 type vm struct {
-	pool           string
+	pool           core.Pool
 	prepared, used bool
 }
 
@@ -87,11 +88,13 @@ func (p *Provider) Limits() []vmfactory.Limit {
 }
 
 // Image implements vmfactory.Provider.
-func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
-	if pool.Image == NoImage {
-		return "", core.Errorf(core.CodeNotFound, pool.Image, "there is no image %s", pool.Image)
-	}
-	return "fake:" + pool.Image, nil
+func (p *Provider) Image(ctx context.Context, pool core.Pool) (string, error) {
+	return "fake:" + pool.Image, p.step(ctx, Image, "", func() error {
+		if pool.Image == NoImage {
+			return core.Errorf(core.CodeNotFound, pool.Image, "there is no image %s", pool.Image)
+		}
+		return nil
+	})
 }
 
 // Create implements vmfactory.Provider.
@@ -100,7 +103,7 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 		if p.vms[id] != nil {
 			return core.Errorf(core.CodeConflict, id, "VM %s is there already", id)
 		}
-		p.vms[id] = &vm{pool: pool.Name}
+		p.vms[id] = &vm{pool: pool}
 		p.ever++
 		return nil
 	})
@@ -141,7 +144,7 @@ func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
 	var found []vmfactory.Instance
 	err := p.step(ctx, List, "", func() error {
 		for id, v := range p.vms {
-			found = append(found, vmfactory.Instance{ID: id, Pool: v.pool, Used: v.used || !v.prepared})
+			found = append(found, vmfactory.Instance{ID: id, Pool: v.pool.Name, Kind: v.pool.Kind(), Used: v.used || !v.prepared})
 		}
 		return nil
 	})

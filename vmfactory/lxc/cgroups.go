@@ -282,18 +282,17 @@ func (c *cgroups) end(ctx context.Context, tag, vm string) error {
 // started something.
 func empty(ctx context.Context, folder string) error {
 	for {
-		pids, err := members(folder)
-		if err != nil || len(pids) == 0 {
+		all, err := within(folder)
+		if err != nil {
 			return err
 		}
-		for _, pid := range pids {
-			who, err := process.Identify(pid)
-			if err != nil {
-				continue // it is gone
-			}
+		for _, who := range all {
 			if err := who.Kill(ctx); err != nil {
 				return err
 			}
+		}
+		if pids, err := members(folder); err != nil || len(pids) == 0 {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -301,6 +300,30 @@ func empty(ctx context.Context, folder string) error {
 		case <-time.After(time.Millisecond): // the kernel takes the dead off the list a little later
 		}
 	}
+}
+
+// within are the processes in a cgroup. A pid that is on its list may be another's
+// by the time that we ask who has it, one of the host even, where a VM starts and
+// ends processes as fast as it can: only one that is on the list afterwards is of it.
+func within(folder string) ([]process.Process, error) {
+	pids, err := members(folder)
+	if err != nil || len(pids) == 0 {
+		return nil, err
+	}
+	who := make(map[int]process.Process, len(pids))
+	for _, pid := range pids {
+		if one, err := process.Identify(pid); err == nil { // else it is gone
+			who[pid] = one
+		}
+	}
+	pids, err = members(folder)
+	var all []process.Process
+	for _, pid := range pids {
+		if one, ok := who[pid]; ok {
+			all = append(all, one)
+		}
+	}
+	return all, err
 }
 
 // remove removes a cgroup and what is below it. A process that just died may

@@ -26,8 +26,12 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 }
 
 // List looks at the folders and asks each VM's agent what became of it. VMs that
-// have no folder any more are found by their cgroups.
+// have no folder any more are found by their cgroups. It sweeps folders that never
+// became VMs, or are none any more.
 func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
+	if err := p.traces.Sweep(); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
+	}
 	strays := p.strays()
 	all, err := p.traces.Survey(ctx, p.Check)
 	for _, id := range strays {

@@ -2,8 +2,6 @@ package lxc
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -29,11 +27,8 @@ func (p *Provider) Destroy(ctx context.Context, id string) error {
 }
 
 func (p *Provider) end(ctx context.Context, id string) error {
-	who, err := p.monitor(id)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err == nil {
+	// A note that cannot be read was cut when the machine lost its power; with it ended all that it names.
+	if who, err := p.monitor(id); err == nil {
 		// The container's first process dies with its monitor, by the kernel's hand.
 		if err := who.Kill(ctx); err != nil {
 			return err
@@ -50,7 +45,12 @@ func (p *Provider) end(ctx context.Context, id string) error {
 		}
 	}
 	p.step("ended")
-	return os.RemoveAll(p.traces.Path(id))
+	left, err := p.traces.Unname(id)
+	if err != nil {
+		return err
+	}
+	p.step("unnamed")
+	return os.RemoveAll(left)
 }
 
 // monitor returns the VM's monitor.

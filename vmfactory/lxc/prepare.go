@@ -149,7 +149,11 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		return err
 	}
 	p.step("half sent")
-	return d.Plan.Send(plan.Encode())
+	if err := d.Plan.Send(plan.Encode()); err != nil {
+		return err
+	}
+	p.step("sent")
+	return nil
 }
 
 // container is what liblxc is told of a VM.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"drover/core/guest"
 	"drover/vmfactory/process"
 	"drover/vmfactory/providertest"
+	"drover/vmfactory/trace"
 )
 
 // soon bounds what must happen and needs a moment.
@@ -156,25 +158,33 @@ func TestMakerIsKilled(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	for _, step := range []string{"created", "told", "forked", "noted", "half sent", "ready", "killed", "ended"} {
-		t.Run(step, func(t *testing.T) {
+	for _, row := range killed {
+		t.Run(row.after, func(t *testing.T) {
 			t.Parallel()
 			run := folder(t)
 			p := provider(t, run)
-			maker := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestMakerIsKilled$")
-			maker.Args[0] = os.Args[0]
-			maker.Env = append(os.Environ(), dieRun+"="+run, dieStep+"="+step)
-			out, err := maker.CombinedOutput()
-			var ended *exec.ExitError
-			require.ErrorAs(t, err, &ended, "%s", out)
-			require.Equal(t, syscall.SIGKILL, ended.Sys().(syscall.WaitStatus).Signal(), "%s", out)
-
+			if row.after == "making" {
+				require.NoError(t, os.Mkdir(filepath.Join(run, trace.MakingPrefix+"vm-1"), 0o700))
+			} else {
+				die(t, run, row.after)
+			}
 			all, err := p.List(t.Context())
 			require.NoError(t, err)
-			require.Len(t, all, 1)
-			assert.Equal(t, "vm", all[0].ID)
-			assert.Equal(t, step != "ready", all[0].Used, "one that got its plan is as good as any")
+			if row.vm {
+				require.Len(t, all, 1)
+				assert.Equal(t, "vm", all[0].ID)
+				assert.Equal(t, !row.unused, all[0].Used)
+			} else {
+				require.Empty(t, all)
+			}
 			require.NoError(t, p.Destroy(t.Context(), "vm"))
+			left, err := os.ReadDir(run)
+			require.NoError(t, err)
+			for _, e := range left {
+				require.False(t, row.vm, "%s is left", e.Name())
+				long := time.Now().Add(-2 * time.Minute)
+				require.NoError(t, os.Chtimes(filepath.Join(run, e.Name()), long, long))
+			}
 			// A monitor that nobody noted may still be at it: it finds nobody there and gives up.
 			require.Eventually(t, func() bool {
 				all, err := p.List(t.Context())
@@ -184,6 +194,68 @@ func TestMakerIsKilled(t *testing.T) {
 				return err == nil && len(all) == 0 && len(running(payload(p.tag, "vm"))) == 0 && len(p.cgroups.found(p.tag)) == 0
 			}, soon, 10*time.Millisecond)
 		})
+	}
+}
+
+// killed are the rows of the table in the package's doc.
+var killed = []struct {
+	after  string
+	vm     bool // it leaves a VM
+	unused bool // as good as any
+}{
+	{"making", false, false},
+	{"created", true, false},
+	{"told", true, false},
+	{"forked", true, false},
+	{"noted", true, false},
+	{"half sent", true, false},
+	{"sent", true, true},
+	{"ready", true, true},
+	{"killed", true, false},
+	{"ended", true, false},
+	{"unnamed", false, false},
+}
+
+func TestTableOfKills(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	var want, got []string
+	for _, row := range killed {
+		want = append(want, row.after)
+	}
+	for _, found := range regexp.MustCompile(`(?m)^//\t(\w+(?: \w+)?) {2,}`).FindAllStringSubmatch(string(doc), -1) {
+		got = append(got, found[1])
+	}
+	assert.Equal(t, append([]string{"killed after"}, want...), got)
+}
+
+// die runs a VM's life in a process that kills itself at a step.
+func die(t *testing.T, run, step string) {
+	t.Helper()
+	maker := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestMakerIsKilled$")
+	maker.Args[0] = os.Args[0]
+	maker.Env = append(os.Environ(), dieRun+"="+run, dieStep+"="+step)
+	out, err := maker.CombinedOutput()
+	var ended *exec.ExitError
+	require.ErrorAs(t, err, &ended, "%s", out)
+	require.Equal(t, syscall.SIGKILL, ended.Sys().(syscall.WaitStatus).Signal(), "%s", out)
+}
+
+// TestCutNotes shows that a VM can be destroyed whose files were cut when the
+// machine lost its power.
+func TestCutNotes(t *testing.T) {
+	t.Parallel()
+	p := provider(t, folder(t))
+	for _, file := range []string{monitorFile, trace.RecordFile} {
+		started(t, p, "vm", pool())
+		require.NoError(t, os.Truncate(filepath.Join(p.traces.Path("vm"), file), 0))
+		all, err := p.List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1, file)
+		assert.True(t, all[0].Used, file)
+		require.NoError(t, p.Destroy(t.Context(), "vm"), file)
+		assert.Empty(t, p.cgroups.found(p.tag), file)
 	}
 }
 

@@ -93,7 +93,7 @@ func (s Set) Survey(ctx context.Context, check func(ctx context.Context, id stri
 			defer cancel()
 			one := vmfactory.Instance{ID: id, Used: true}
 			if r, err := s.Read(id); err == nil {
-				one.Pool, one.Used = r.Pool.Name, check(ctx, id) != nil
+				one.Pool, one.Kind, one.Used = r.Pool.Name, r.Pool.Kind(), check(ctx, id) != nil
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -22,7 +22,7 @@ import (
 // RecordFile holds who a VM is, in its folder.
 const RecordFile = "vm.json"
 
-// MakingPrefix starts the name of a folder that is not a VM yet.
+// MakingPrefix starts the name of a folder that is not a VM yet, or no more.
 const MakingPrefix = ".making-"
 
 // Record is who a VM is: what Create knows of it.
@@ -112,7 +112,19 @@ func (s Set) Found() ([]string, error) {
 	return ids, nil
 }
 
-// Sweep removes what a killed Create left.
+// Unname makes the folder of a VM that is no more one of nobody, to be removed, in
+// one step: what a kill leaves in the midst of removing it is not taken for a VM,
+// and goes with Sweep. Returns "" if there is none.
+func (s Set) Unname(id string) (string, error) {
+	as := filepath.Join(s.Run, MakingPrefix+id+"-"+rand.Text())
+	err := os.Rename(s.Path(id), as)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return as, err
+}
+
+// Sweep removes what a killed Create, or the end of a VM, left a minute ago or earlier.
 func (s Set) Sweep() error {
 	entries, err := os.ReadDir(s.Run)
 	if err != nil {

@@ -39,7 +39,10 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"NeverHalf", neverHalf},
 		{"Unknown", unknown},
 		{"BadDigest", badDigest},
-		{"Delete", remove},
+		{"Purge", purge},
+		{"PurgeKeeps", purgeKeeps},
+		{"PutWhilePurged", putWhilePurged},
+		{"PurgesAtOnce", purgesAtOnce},
 		{"Each", each},
 		{"Damaged", damaged},
 		{"Together", together},
@@ -188,20 +191,7 @@ func badDigest(t *testing.T, s Store) {
 	} {
 		_, err := s.Open(t.Context(), digest)
 		requireCode(t, core.CodeInvalid, err)
-		requireCode(t, core.CodeInvalid, s.Delete(t.Context(), digest))
 	}
-}
-
-func remove(t *testing.T, s Store) {
-	digest, other := put(t, s, []byte("a")), put(t, s, []byte("b"))
-	for range 2 {
-		require.NoError(t, s.Delete(t.Context(), digest))
-		_, err := s.Open(t.Context(), digest)
-		requireCode(t, core.CodeNotFound, err)
-	}
-	require.Equal(t, map[string]int64{other: 1}, all(t, s))
-	put(t, s, []byte("a"))
-	require.Len(t, all(t, s), 2)
 }
 
 func each(t *testing.T, s Store) {
@@ -256,10 +246,6 @@ func together(t *testing.T, s Store) {
 				}
 				errs <- err
 				errs <- s.Each(t.Context(), func(string, int64, int64) error { return nil })
-				short := random(20)
-				digest, _, err = s.Put(t.Context(), bytes.NewReader(short), 20)
-				errs <- err
-				errs <- s.Delete(t.Context(), digest)
 			}
 		})
 	}
@@ -282,8 +268,11 @@ func calls(digest string) map[string]func(ctx context.Context, s core.Blobs) err
 			_, _, err := s.Put(ctx, strings.NewReader("other"), 10)
 			return err
 		},
-		"Open":   func(ctx context.Context, s core.Blobs) error { _, err := get(ctx, s, digest); return err },
-		"Delete": func(ctx context.Context, s core.Blobs) error { return s.Delete(ctx, digest) },
+		"Open": func(ctx context.Context, s core.Blobs) error { _, err := get(ctx, s, digest); return err },
+		"Purge": func(ctx context.Context, s core.Blobs) error {
+			_, err := s.Purge(ctx, time.Now(), time.Hour, func(string) bool { return true })
+			return err
+		},
 		"Each": func(ctx context.Context, s core.Blobs) error {
 			return s.Each(ctx, func(string, int64, int64) error { return nil })
 		},

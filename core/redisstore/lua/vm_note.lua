@@ -1,6 +1,6 @@
 -- Note how the host fares, in place of what was noted before.
--- ARGV    1 owner, 2 epoch, 3 host, 4 the broken pools with their reasons, 5 the providers, both as
---         JSON; empty for none
+-- ARGV    1 owner, 2 epoch, 3 host, 4 the broken pools with their reasons, 5 the providers, 6 the
+--         pools whose images are fetched, all as JSON; empty for none
 -- RETURN  1
 -- REFUSE  FENCED
 -- MOVES   -
@@ -19,4 +19,5 @@ local function note(field, text)
 end
 note('broken', ARGV[4])
 note('providers', ARGV[5])
+note('fetching', ARGV[6])
 return 1

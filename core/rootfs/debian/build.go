@@ -222,7 +222,7 @@ func stream(ctx context.Context, log io.Writer, use func(io.Reader) error, progr
 		case ctx.Err() != nil:
 			return core.Wrap(ctx.Err(), core.CodeUnavailable, program, "%s was stopped", program)
 		case err != nil:
-			return core.Errorf(core.CodeUnavailable, program, "%s failed (%v): %s", program, err, end.text())
+			return core.Errorf(core.CodeUnavailable, program, "%s failed (%v): %s", program, err, end.reason())
 		}
 		return nil
 	}
@@ -275,15 +275,20 @@ type tail struct{ kept []byte }
 
 // Write keeps the last bytes.
 func (t *tail) Write(p []byte) (int, error) {
-	const most = 2 << 10
+	const most = 8 << 10
 	t.kept = append(t.kept, p...)
 	t.kept = bytes.Clone(t.kept[max(0, len(t.kept)-most):])
 	return len(p), nil
 }
 
-// text is the last lines in one.
-func (t *tail) text() string {
-	const lines = 5
+// reason is the first that it calls an error, since what follows comes of that;
+// or its last line.
+func (t *tail) reason() string {
 	all := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "?")), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "; ")
+	for _, line := range all {
+		if text, is := strings.CutPrefix(line, "E: "); is {
+			return text
+		}
+	}
+	return all[len(all)-1]
 }

@@ -100,10 +100,11 @@ func TestBuild(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, opts.Drop, "usr/share/doc")
 
-	program(t, dir, "mmdebstrap", `echo half of it; echo "E: no such package" >&2; exit 7`)
+	program(t, dir, "mmdebstrap", `echo half of it; echo "E: no such package" >&2; echo "E: setup failed" >&2; echo "I: removing" >&2; exit 7`)
 	_, _, err = build(t.Context())
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.ErrorContains(t, err, "no such package", "a tool that fails must not leave half an image")
+	require.NotContains(t, err.Error(), "setup failed", "what comes of the first error")
 
 	program(t, dir, "mmdebstrap", `while :; do echo endless; done`)
 	stop := errors.New("enough")
@@ -151,8 +152,8 @@ func TestBuildWithDebootstrap(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 
-	program(t, dir, "debootstrap", `echo "E: failed" >&2; exit 1`)
+	program(t, dir, "debootstrap", `echo "W: late" >&2; echo "no such suite" >&2; exit 1`)
 	err = debian.Build(t.Context(), spec, io.Discard, func(io.Reader, rootfs.Options) error { return errors.New("must not be used") })
-	require.ErrorContains(t, err, "E: failed")
+	require.ErrorContains(t, err, "no such suite")
 	require.NotContains(t, strings.ToLower(err.Error()), "must not be used")
 }

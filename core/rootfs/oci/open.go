@@ -6,6 +6,7 @@ package oci
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -124,7 +125,10 @@ func openSaved(ctx context.Context, file string, limits rootfs.Limits) (io.ReadC
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, file, "%s cannot be read as one container image: save a single one", file)
 	}
-	if err := inspect(ctx, image, limits); err != nil {
+	if err = runsHere(image); err == nil {
+		err = inspect(ctx, image, limits)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return mutate.Extract(image), nil
@@ -207,7 +211,7 @@ func keep(ctx context.Context, root *os.Root, name string, content io.Reader) (e
 // openLayout opens the one image of a layout that this machine can run.
 func openLayout(ctx context.Context, dir string, limits rootfs.Limits) (io.ReadCloser, error) {
 	if _, err := os.Lstat(filepath.Join(dir, "oci-layout")); err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, dir, "folder %s is no OCI layout: to import the folder of a root file system, make a tar of it", dir)
+		return nil, core.Errorf(core.CodeInvalid, dir, "folder %s is no OCI layout: to import the folder of a root file system, make a tar of it", dir)
 	}
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -217,7 +221,7 @@ func openLayout(ctx context.Context, dir string, limits rootfs.Limits) (io.ReadC
 	if err != nil {
 		return nil, err
 	}
-	if err = verify(image); err == nil {
+	if err = errors.Join(verify(image), runsHere(image)); err == nil {
 		err = inspect(ctx, image, limits)
 	}
 	if err != nil {
@@ -278,6 +282,19 @@ func verify(image v1.Image) error {
 	}
 	if ok, err := has(bytes.NewReader(config), manifest.Config.Digest); err != nil || !ok {
 		return damaged(err, "the configuration")
+	}
+	return nil
+}
+
+// runsHere refuses an image that says to be for other machines: the index of a
+// layout of one image need not say so.
+func runsHere(image v1.Image) error {
+	config, err := image.ConfigFile()
+	if err != nil {
+		return damaged(err, "the configuration")
+	}
+	if os, arch := cmp.Or(config.OS, "linux"), cmp.Or(config.Architecture, runtime.GOARCH); os != "linux" || arch != runtime.GOARCH {
+		return core.Errorf(core.CodeInvalid, "", "the image is for %s/%s, and this machine is linux/%s: save the one for that", os, arch, runtime.GOARCH)
 	}
 	return nil
 }

@@ -268,6 +268,8 @@ func TestOpenRefuses(t *testing.T) {
 	climbing := image(t, archive(t, "../../opt/x=1"))
 	linked := image(t, archive(t, "opt/", "opt/out→../../etc/passwd"), archive(t, "opt/x=1"))
 	windows := image(t, archive(t, "opt/", `opt/out→c:x`))
+	foreign, err := mutate.ConfigFile(good, &v1.ConfigFile{OS: "linux", Architecture: "pdp11"})
+	require.NoError(t, err)
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, os.Symlink("/dev/null", pipe))
 
@@ -289,6 +291,8 @@ func TestOpenRefuses(t *testing.T) {
 		"saved, it as well":    {saved(t, linked), core.CodeInvalid},
 		"a link that may":      {saved(t, windows), core.CodeInvalid},
 		"another layer, saved": {swapped(t, saved(t, good)), core.CodeInvalid},
+		"for other machines":   {layoutOf(t, foreign), core.CodeInvalid},
+		"that, saved":          {saved(t, foreign), core.CodeInvalid},
 		"a climbing tar":       {written(t, archive(t, "opt/", "../x=1")), core.CodeInvalid},
 		"an empty saved image": {written(t, archive(t, "manifest.json=[]")), core.CodeInvalid},
 		"a layout of nothing":  {written(t, archive(t, "oci-layout={}", "index.json={}")), core.CodeInvalid},
@@ -302,7 +306,7 @@ func TestOpenRefuses(t *testing.T) {
 
 	limits := rootfs.Defaults()
 	limits.Packed = 10
-	_, _, err := oci.Open(t.Context(), packed(t, layoutOf(t, good)), t.TempDir(), limits)
+	_, _, err = oci.Open(t.Context(), packed(t, layoutOf(t, good)), t.TempDir(), limits)
 	require.Equal(t, core.CodeLimit, core.CodeOf(err))
 	limits = rootfs.Defaults()
 	limits.Entries = 1 // what a later layer hides counts as well

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/resultstore"
+)
+
+// registered starts a component and waits until it works.
+func (h *testHerd) registered(args ...string) *process {
+	h.t.Helper()
+	p := h.start(args...)
+	require.Eventually(h.t, func() bool { return strings.Contains(p.said(), "registered") }, patience, 10*time.Millisecond)
+	return p
+}
+
+// A client that names the herd's Redis and forgets its store is told, and does nothing.
+func TestAnotherResultStoreIsRefused(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
+	_, errs, code := h.run("request", "list", "--store", other)
+	require.Zero(t, code, "nobody has joined yet: %s", errs)
+
+	p := h.registered("taskrunner")
+	for _, args := range [][]string{
+		{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer"}, {"overseer", "--once"}, {"vmfactory"}, {"up"},
+	} {
+		_, errs, code := h.run(append([]string{"--store", other}, args...)...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Contains(t, errs, "is not the result store of the herd", args)
+		require.Contains(t, errs, "--store", args)
+		require.NotContains(t, errs, "registered", args)
+	}
+	s, err := resultstore.Open(context.Background(), other)
+	require.NoError(t, err)
+	rows, err := s.List(context.Background(), core.Filter{})
+	require.NoError(t, err)
+	require.Empty(t, rows)
+	require.NoError(t, s.Close())
+
+	out, _, code := h.run("doctor", "--json", "--store", other)
+	require.Equal(t, exitFault, code)
+	require.Contains(t, out, "is not the result store of the herd")
+	require.Contains(t, out, "--adopt-store")
+	out, _, _ = h.run("doctor", "--json")
+	require.Contains(t, out, "its id is "+h.herd.storeID)
+	p.stop()
+}
+
+func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
+	h := newTestHerd(t)
+	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
+	p := h.registered("taskrunner")
+	_, errs, code := h.run("doctor", "--adopt-store", "--store", other)
+	require.Equal(t, exitRefused, code)
+	require.Contains(t, errs, "taskrunner@h1#0 still works with the result store before")
+	p.stop()
+	// An overseer is no owner: it is not waited for, and ends by itself.
+	watch := h.start("overseer")
+	require.Eventually(t, func() bool { return strings.Contains(watch.said(), "starting") }, patience, 10*time.Millisecond)
+	out, errs, _ := h.run("doctor", "--adopt-store", "--store", other)
+	require.Empty(t, errs)
+	require.Contains(t, out, "the herd's result store is this one")
+	watch.await()
+	require.Equal(t, exitUsage, watch.cmd.ProcessState.ExitCode(), watch.said())
+	require.Contains(t, watch.said(), "is not the result store of the herd")
+	_, _, code = h.run("request", "list")
+	require.Equal(t, exitUsage, code)
+	h.registered("taskrunner", "--store", other).stop()
+}
+
+// A Redis that lost its memory is told anew by those who work.
+func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
+	h := newTestHerd(t)
+	ctx := context.Background()
+	p := h.registered("taskrunner")
+	require.NoError(t, h.herd.redis.Client().FlushAll(ctx).Err())
+	require.Eventually(t, func() bool {
+		its, err := h.herd.redis.Ledger(ctx)
+		return err == nil && its == h.herd.storeID
+	}, patience, 10*time.Millisecond)
+	p.stop()
+}

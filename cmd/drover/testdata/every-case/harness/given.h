@@ -1,0 +1,1 @@
+#define GIVEN "the harness's own"

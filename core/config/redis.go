@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// redisSchemes are what a Redis URL may begin with.
+var redisSchemes = []string{"redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
+
+// sentinelPassword is the parameter of a URL of Sentinels that holds their password.
+const sentinelPassword = "sentinel_password"
+
+// readPasswords puts the passwords that files hold into the Redis URL.
+func (c *Config) readPasswords() error {
+	return errors.Join(
+		c.readPassword("redis_password_file", c.RedisPasswordFile, URL.withPassword,
+			"the Redis URL (from %s) has a password too, or cannot be read: keep one of the two"),
+		c.readPassword("sentinel_password_file", c.SentinelPasswordFile, URL.withSentinelPassword,
+			"the Redis URL (from %s) has "+sentinelPassword+" too, or names no Sentinels: write redis+sentinel://…"),
+	)
+}
+
+// readPassword puts one of them in. otherwise says why it may not be, after where the URL is from.
+func (c *Config) readPassword(name, path string, put func(URL, string) (URL, bool), otherwise string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return c.problem(name, "%w: name a file that this user may read", err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return c.problem(name, "%s is empty: write the password into it", path)
+	}
+	redis, ok := put(c.Redis, password)
+	if !ok {
+		return c.problem(name, otherwise, c.Source("redis"))
+	}
+	c.Redis = redis
+	return nil
+}
+
+// withPassword puts the server's password into a URL that has none.
+func (u URL) withPassword(password string) (URL, bool) {
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return u, false
+	}
+	if _, has := parsed.User.Password(); has {
+		return u, false
+	}
+	parsed.User = url.UserPassword(parsed.User.Username(), password)
+	return URL(parsed.String()), true
+}
+
+// withSentinelPassword puts the Sentinels' password into a URL of some that has none.
+func (u URL) withSentinelPassword(password string) (URL, bool) {
+	parsed, err := url.Parse(string(u))
+	if err != nil || !strings.HasSuffix(parsed.Scheme, "+sentinel") {
+		return u, false
+	}
+	query := parsed.Query()
+	if query.Has(sentinelPassword) {
+		return u, false
+	}
+	query.Set(sentinelPassword, password)
+	parsed.RawQuery = query.Encode()
+	return URL(parsed.String()), true
+}
+
+// checkRedis wants what the kind of URL needs: Sentinels the name of the primary, a Cluster a
+// namespace that keeps all keys on one shard, a socket a path that Linux takes.
+func (c *Config) checkRedis() error {
+	if err := c.checkURL("redis", c.Redis, redisSchemes...); err != nil {
+		return err
+	}
+	parsed, err := url.Parse(string(c.Redis))
+	if err != nil {
+		return c.problem("redis", "it is not a URL: %s", usageOf("redis"))
+	}
+	_, kind, _ := strings.Cut(parsed.Scheme, "+")
+	query := parsed.Query()
+	switch {
+	case parsed.Scheme == "unix" && len(parsed.Path) > maxSocketPath:
+		return c.problem("redis", "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
+	case kind != "" && parsed.Hostname() == "":
+		return c.problem("redis", "it names no host: write redis+%s://HOST:PORT…", kind)
+	case kind == "sentinel" && query.Get("master_name") == "":
+		return c.problem("redis", "it does not say what the Sentinels call the primary: add ?master_name=NAME, as in their sentinel.conf")
+	case kind == "sentinel" && (query.Has("username") || query.Has("password")):
+		return c.problem("redis", "the server's user stands in front of the host (USER@HOST), and its password in redis_password_file")
+	case kind == "cluster" && strings.Trim(parsed.Path, "/") != "":
+		return c.problem("redis", "a Cluster has only one database: leave %s away", parsed.Path)
+	case kind == "cluster" && !strings.HasPrefix(c.Namespace, "{"):
+		return c.problem("namespace", "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", c.Namespace)
+	}
+	return nil
+}

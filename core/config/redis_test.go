@@ -1,0 +1,63 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+func TestRedisURLs(t *testing.T) {
+	t.Parallel()
+	for url, wrong := range map[string]string{
+		"redis+sentinel://h1:26379/0?master_name=m&addr=h2:26379":   "",
+		"rediss+sentinel://drover@h1:26379?master_name=m":           "",
+		"redis+sentinel://h1:26379/0":                               "master_name=NAME",
+		"redis+sentinel://h1:26379/0?master_name=m&password=s3cret": "redis_password_file",
+		"redis+sentinel://?master_name=m":                           "names no host",
+		"redis+cluster://h1:7000?addr=h2:7000":                      "",
+		"rediss+cluster://h1:7000":                                  "",
+		"redis+cluster://h1:7000/1":                                 "only one database",
+		"redis+cluster:":                                            "names no host",
+		"redis+other://h1":                                          "redis+other:",
+	} {
+		_, err := load(desk(t), map[string]string{"redis": url, "namespace": "{drover}"}, nil)
+		if wrong == "" {
+			require.NoError(t, err, url)
+			continue
+		}
+		require.True(t, core.Is(err, core.CodeInvalid), url)
+		require.ErrorContains(t, err, wrong)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+	_, err := load(desk(t), map[string]string{"redis": "redis+cluster://h1:7000", "namespace": "grading"}, nil)
+	require.ErrorContains(t, err, "{grading}")
+}
+
+func TestSentinelPasswordFile(t *testing.T) {
+	t.Parallel()
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "secret")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	flags := map[string]string{
+		"redis":               "redis+sentinel://drover@h1:26379/0?master_name=m&sentinel_username=watch",
+		"redis_password_file": file("s3cr&t1\n"), "sentinel_password_file": file("s3cr&t2\n"),
+	}
+	c, err := load(desk(t), flags, nil)
+	require.NoError(t, err)
+	require.Equal(t, "redis+sentinel://drover:s3cr&t1@h1:26379/0?master_name=m&sentinel_password=s3cr%26t2&sentinel_username=watch", c.Redis.Reveal())
+	for _, v := range c.Redacted() {
+		require.NotContains(t, v.Value, "s3cr")
+	}
+	require.Empty(t, c.In("/tmp/herd").SentinelPasswordFile)
+	for _, url := range []string{"redis://h1", "redis+cluster://h1", "redis+sentinel://h1?master_name=m&sentinel_password=other"} {
+		_, err := load(desk(t), map[string]string{"redis": url, "namespace": "{d}", "sentinel_password_file": flags["sentinel_password_file"]}, nil)
+		require.ErrorContains(t, err, "setting sentinel_password_file")
+		require.NotContains(t, err.Error(), "other")
+	}
+}

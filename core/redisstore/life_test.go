@@ -1,0 +1,255 @@
+package redisstore_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/redisserver"
+	"drover/core/redisstore"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long a test waits for servers to agree on a new primary.
+const patience = 2 * time.Minute
+
+// ready opens a store on the URL, with a herd whose host has reconciled and has clean VMs.
+func ready(t *testing.T, url, namespace string) (*redisstore.Store, *coretest.Herd) {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Namespace: namespace})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	h := coretest.NewHerd(t, s, "h1", "p1")
+	h.AddVMs(t, 3)
+	h.Submit(t, coretest.Spec("a", "p1", "ann"), coretest.Spec("b", "p1", "ann"))
+	require.True(t, h.Exchange(t, 1, 0).Ready)
+	return s, h
+}
+
+// exchanged repeats a call until it is answered, as an owner does.
+func exchanged(t *testing.T, s *redisstore.Store, call core.Exchange) core.Exchanged {
+	t.Helper()
+	var got core.Exchanged
+	require.Eventually(t, func() bool {
+		var err error
+		got, err = s.Exchange(context.Background(), call)
+		if err != nil {
+			require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+		}
+		return err == nil
+	}, patience, 20*time.Millisecond)
+	return got
+}
+
+// admin is a client of one server, past all Sentinels and Clusters.
+func admin(t *testing.T, s *redisserver.Server) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// follows waits until a server is a replica that has all its primary wrote.
+func follows(t *testing.T, replica, primary *redis.Client) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		n, err := primary.Wait(context.Background(), 1, 100*time.Millisecond).Result()
+		text, infoErr := replica.Info(context.Background(), "replication").Result()
+		return err == nil && infoErr == nil && n == 1 && redisstore.InfoField(text, "master_link_status") == "up"
+	}, patience, 20*time.Millisecond)
+}
+
+// A replica that is promoted is another life, though it has been up for long: its host claims
+// nothing until it reconciled, and lateness counts from when it was first seen to serve.
+func TestAFailoverIsAnotherLife(t *testing.T) {
+	t.Parallel()
+	f, err := redisserver.StartFailover(t.Context(), 1)
+	if err != nil {
+		coretest.Missing(t, "redis-server", err)
+	}
+	t.Cleanup(func() { _ = f.Stop() })
+	s, h := ready(t, f.URL(), "t")
+	first := s.Incarnation()
+	follows(t, admin(t, f.Servers[1]), admin(t, f.Servers[0]))
+	waiting := make(chan error, 1)
+	go func() { waiting <- s.Wait(context.Background(), h.Runner, "h1", time.Hour) }()
+	before := time.Now()
+	require.NoError(t, f.Servers[0].Kill())
+
+	got := exchanged(t, s, h.Call(2, 2))
+	require.False(t, got.Ready)
+	require.Empty(t, got.Claims, "nobody has looked what is really there")
+	require.NotEqual(t, first, s.Incarnation())
+	require.GreaterOrEqual(t, s.Born(), before.UnixMilli())
+	refused(t, <-waiting, core.CodeUnavailable)
+
+	// Who comes later learns the same, whatever the server's uptime is.
+	late, err := redisstore.Open(t.Context(), redisstore.Options{URL: f.URL(), Namespace: "t"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, late.Close()) })
+	require.Equal(t, []any{s.Incarnation(), s.Born()}, []any{late.Incarnation(), late.Born()})
+	overdue, err := late.Late(t.Context(), time.Hour)
+	require.NoError(t, err)
+	require.Empty(t, overdue)
+
+	_, err = s.Reconcile(t.Context(), h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	require.NoError(t, err)
+	got = exchanged(t, s, h.Call(3, 2))
+	require.True(t, got.Ready)
+	require.Len(t, got.Claims, 1, "of the three VMs one is really there")
+
+	// The old primary comes back as a replica of the new one. It is nobody's Redis.
+	require.NoError(t, f.Servers[0].Restart(t.Context()))
+	follows(t, admin(t, f.Servers[0]), admin(t, f.Servers[1]))
+	_, err = redisstore.Open(t.Context(), redisstore.Options{URL: f.Servers[0].URL(), Namespace: "t"})
+	refused(t, err, core.CodeUnavailable)
+	require.ErrorContains(t, err, "is a replica")
+}
+
+// A server that was demoted and is promoted again was up all the time, and the connections to
+// it stayed; what it has is another one's data.
+func TestARepromotedServerIsAnotherLife(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	var servers [2]*redisserver.Server
+	var admins [2]*redis.Client
+	for i := range servers {
+		var err error
+		if servers[i], err = redisserver.Start(ctx, "--repl-diskless-sync-delay", "0"); err != nil {
+			coretest.Missing(t, "redis-server", err)
+		}
+		t.Cleanup(func() { _ = servers[i].Stop() })
+		admins[i] = admin(t, servers[i])
+	}
+	listen := func(c *redis.Client) string { // a replica needs a port to come to
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		require.NoError(t, c.ConfigSet(ctx, "port", port).Err())
+		return port
+	}
+	ports := [2]string{listen(admins[0]), listen(admins[1])}
+	swap := func() {
+		require.NoError(t, admins[1].SlaveOf(ctx, "127.0.0.1", ports[0]).Err())
+		follows(t, admins[1], admins[0])
+		require.NoError(t, admins[1].SlaveOf(ctx, "no", "one").Err())
+		require.NoError(t, admins[0].SlaveOf(ctx, "127.0.0.1", ports[1]).Err())
+		follows(t, admins[0], admins[1])
+	}
+	s, h := ready(t, servers[0].URL(), "t")
+	first := s.Incarnation()
+	swap()
+	_, err := s.Exchange(ctx, h.Call(2, 1))
+	refused(t, err, core.CodeUnavailable)
+	require.NoError(t, admins[0].SlaveOf(ctx, "no", "one").Err())
+	require.False(t, exchanged(t, s, h.Call(2, 1)).Ready, "who met a replica asks again")
+	second := s.Incarnation()
+	require.NotEqual(t, first, second)
+
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	require.NoError(t, err)
+	require.True(t, exchanged(t, s, h.Call(3, 0)).Ready)
+	swap()
+	require.NoError(t, admins[0].SlaveOf(ctx, "no", "one").Err())
+	b, err := s.Beat(ctx, h.Factory, h.Made, time.Minute)
+	require.NoError(t, err)
+	require.False(t, b.Ready, "a vmfactory asks even if nobody met the replica")
+	require.NotEqual(t, second, s.Incarnation())
+}
+
+// takeOver makes a replica the primary of its shard, and waits until the one before knows.
+func takeOver(t *testing.T, replica, primary *redis.Client) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, replica.Do(ctx, "cluster", "failover", "takeover").Err())
+	require.Eventually(t, func() bool {
+		_, elsewhere := redis.IsMovedError(primary.Exists(ctx, "{t}:meta").Err())
+		return elsewhere && replica.Exists(ctx, "{t}:meta").Err() == nil
+	}, patience, 20*time.Millisecond)
+}
+
+// In a Cluster only the node that has the namespace tells its life, whatever other nodes a
+// client talks to, and also when that changes under connections that stay.
+func TestTheLifeOfACluster(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c, err := redisserver.StartCluster(ctx, 3, 1)
+	if err != nil {
+		coretest.Missing(t, "redis-server", err)
+	}
+	t.Cleanup(func() { _ = c.Stop() })
+	s, h := ready(t, c.URL(), "{t}")
+	lives := func() {
+		nodes, ok := s.Client().(*redis.ClusterClient)
+		require.True(t, ok)
+		require.NoError(t, nodes.ForEachShard(ctx, func(ctx context.Context, node *redis.Client) error {
+			return node.Ping(ctx).Err()
+		}))
+	}
+	home := 0
+	admins := make([]*redis.Client, len(c.Nodes))
+	for i, node := range c.Nodes {
+		admins[i] = admin(t, node)
+		if _, elsewhere := redis.IsMovedError(admins[i].Exists(ctx, "{t}:meta").Err()); !elsewhere {
+			home = i
+		}
+	}
+	runID := func(i int) string {
+		text, err := admins[i].Info(ctx, "server").Result()
+		require.NoError(t, err)
+		return redisstore.InfoField(text, "run_id")[:20]
+	}
+	lives()
+	first := s.Incarnation()
+	require.Equal(t, runID(home), first[:20])
+
+	replica := home + 3
+	follows(t, admins[replica], admins[home])
+	takeOver(t, admins[replica], admins[home])
+	require.False(t, exchanged(t, s, h.Call(2, 1)).Ready)
+	second := s.Incarnation()
+	require.Equal(t, runID(replica), second[:20])
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	require.NoError(t, err)
+	require.True(t, exchanged(t, s, h.Call(3, 0)).Ready)
+
+	// Back again: to the first node lead connections that were made in its first life.
+	follows(t, admins[home], admins[replica])
+	takeOver(t, admins[home], admins[replica])
+	got := exchanged(t, s, h.Call(4, 1))
+	require.False(t, got.Ready)
+	require.Empty(t, got.Claims)
+	require.Equal(t, first[:20], s.Incarnation()[:20], "it is the same process")
+	require.NotEqual(t, first, s.Incarnation(), "and another life")
+	lives()
+
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	require.NoError(t, err)
+	require.True(t, exchanged(t, s, h.Call(5, 0)).Ready)
+	follows(t, admins[replica], admins[home])
+	require.NoError(t, c.Nodes[home].Kill())
+	require.False(t, exchanged(t, s, h.Call(6, 1)).Ready)
+	require.Equal(t, second[:20], s.Incarnation()[:20])
+	coretest.RequireSound(t, s)
+}
+
+// A Cluster's node is not taken for a server, nor a server for a Cluster.
+func TestAClusterIsNamedAsOne(t *testing.T) {
+	t.Parallel()
+	c, err := redisserver.StartCluster(t.Context(), 1, 0)
+	if err != nil {
+		coretest.Missing(t, "redis-server", err)
+	}
+	t.Cleanup(func() { _ = c.Stop() })
+	_, err = redisstore.Open(t.Context(), redisstore.Options{URL: c.Nodes[0].URL(), Namespace: "{t}"})
+	require.ErrorContains(t, err, "redis+cluster://host:port")
+	_, h := ready(t, c.URL(), "{t}")
+	require.Len(t, h.Exchange(t, 2, 2).Claims, 2)
+}
