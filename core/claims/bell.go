@@ -103,6 +103,7 @@ func (d *Desk) ring() {
 
 // audit releases slots that Redis has under this epoch and the desk does not
 // know: Redis lost the finish that it had answered (a failover, an older copy restored).
+// And it stops work whose slot was taken back: somebody took it for hung, or moved it.
 func (d *Desk) audit() {
 	for {
 		select {
@@ -110,9 +111,11 @@ func (d *Desk) audit() {
 			return
 		case <-d.suspect:
 		}
+		mine := d.inHand() // before Redis is asked: what is claimed meanwhile is not in its answer
 		held, err := d.owners.Held(d.ctx, d.Owner())
 		if err == nil {
 			d.releaseStrange(held)
+			d.dropTaken(mine, held)
 		}
 		// An error, or slots of the predecessor that wait to be settled, bring us
 		// back with the next answer: not more often than we beat.
@@ -136,6 +139,46 @@ func (d *Desk) releaseStrange(held []core.Held) {
 		d.stats.Released++
 	}
 	d.kick()
+}
+
+// inHand is the work in hand whose finish was not handed in.
+func (d *Desk) inHand() []*Work {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var works []*Work
+	for _, w := range d.hand {
+		if w.outcome == "" {
+			works = append(works, w)
+		}
+	}
+	return works
+}
+
+// dropTaken drops work that has no slot under its token any more.
+func (d *Desk) dropTaken(works []*Work, held []core.Held) {
+	tokens := make(map[string]string, len(held))
+	for _, h := range held {
+		tokens[h.Key] = h.Token
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range works {
+		if d.over == nil && d.hand[w.Key] == w && w.outcome == "" && tokens[w.Key] != w.Token {
+			delete(d.hand, w.Key)
+			d.taken(w)
+		}
+	}
+	d.kick()
+	d.settleDown()
+}
+
+// taken ends work whose slot is another's by now. Its finish would move nothing. The
+// lock is held.
+func (d *Desk) taken(w *Work) {
+	d.used--
+	d.stats.Taken++
+	w.cancel(core.Errorf(core.CodeStale, w.Key, "the slot of %s under %s was taken back: it runs again elsewhere", w.Key, w.Token))
+	w.settle(false, nil)
 }
 
 // known says if a slot is ours to leave alone: in hand, in a call in flight, or

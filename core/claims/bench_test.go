@@ -23,7 +23,7 @@ func (endless) Progress(context.Context, string, int64, string, string, string, 
 }
 
 func (endless) Beat(context.Context, string, int64, time.Duration) (core.Beat, error) {
-	return core.Beat{Ready: true}, nil
+	return core.Beat{Slots: -1, Ready: true}, nil
 }
 
 func (endless) Wait(ctx context.Context, _, _ string, _ time.Duration) error {
@@ -32,7 +32,7 @@ func (endless) Wait(ctx context.Context, _, _ string, _ time.Duration) error {
 }
 
 func (endless) Exchange(_ context.Context, x core.Exchange) (core.Exchanged, error) {
-	out := core.Exchanged{Finished: make([]bool, len(x.Finish)), Claims: make([]core.Claim, x.Want), Ready: true}
+	out := core.Exchanged{Finished: make([]bool, len(x.Finish)), Claims: make([]core.Claim, x.Want), Slots: -1, Ready: true}
 	for i := range out.Finished {
 		out.Finished[i] = true
 	}

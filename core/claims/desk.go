@@ -214,6 +214,9 @@ func (d *Desk) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (n
 func (d *Desk) Progress(ctx context.Context, w *Work, phase string, limit time.Duration) error {
 	err := d.claims.Progress(ctx, d.Owner(), d.Epoch(), w.Key, w.Token, phase, limit)
 	d.presence.Fenced(err)
+	if core.Is(err, core.CodeStale) {
+		signal(d.suspect)
+	}
 	return err
 }
 

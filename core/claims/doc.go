@@ -30,6 +30,7 @@
 //	in hand     Finish, FinishNext                  handed in
 //	            somebody cancels it                 in hand, Cancelled closed (CANCELLED)
 //	            the desk is lost                    dropped, Cancelled closed (FENCED)
+//	            its slot is found to be another's   dropped, Cancelled closed (STALE)
 //	            Close ran out of time               handed in (release), Cancelled closed (UNAVAILABLE)
 //	handed in   a lane takes it along               ending
 //	ending      the answer comes                    ended: Finish returns its verdict
@@ -44,6 +45,8 @@
 //	                               what it held is settled by the store (package recovery)
 //	a newer process has our name   the same: its registration fenced us
 //	a worker stops waiting         its claim goes to another, or is released; a finish goes through anyway
+//	the slot was taken back (its   Redis counts fewer slots than are in hand, so the desk looks, and stops the
+//	work is hung, or must move)    work; a finish that comes anyway moves nothing
 //	somebody settled the slot      Finish says false: the store has the result, nothing is wrong
 //	Redis was emptied              the owner is unknown: FENCED
 //	Redis came back older          a finish it had answered is undone: Redis counts more slots than the

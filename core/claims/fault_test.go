@@ -172,6 +172,106 @@ func TestStrangeSlotIsReleased(t *testing.T) {
 	})
 }
 
+// A slot that was taken back stops its work, at once if somebody says so, else with a
+// proof of life; what is claimed while the desk looks is left alone.
+func TestTakenSlotStopsItsWork(t *testing.T) {
+	t.Parallel()
+	for _, told := range []bool{true, false} {
+		t.Run(fmt.Sprint("told ", told), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.addVMs(3)
+				f.submit("a-1", "b-1", "c-1")
+				d := open(t, f, config(2))
+				a, b := next(t, d), next(t, d)
+				f.mu.Lock()
+				delete(f.owners[runner].slots, a.Key)
+				notice := f.owners[runner].notice
+				f.mu.Unlock()
+				if told {
+					time.Sleep(beat / 10)
+					ring(notice)
+				}
+				began := time.Now()
+				<-a.Cancelled
+				require.True(t, core.Is(a.Cause(), core.CodeStale), "%v", a.Cause())
+				if told {
+					require.Zero(t, time.Since(began))
+				}
+				require.NoError(t, b.Cause())
+				require.EqualValues(t, 1, d.Stats().Taken)
+				c := next(t, d)
+				require.Equal(t, "c-1", c.Key, "its place is free")
+				moved, err := d.Finish(t.Context(), a, core.OutcomeDone)
+				require.NoError(t, err)
+				require.False(t, moved)
+				time.Sleep(3 * beat)
+				require.NoError(t, b.Cause())
+				require.NoError(t, c.Cause())
+				finish(t, d, b)
+				finish(t, d, c)
+				require.Empty(t, f.outcomes("a-1"))
+				closeDesk(t, d)
+			})
+		})
+	}
+}
+
+// What is claimed between the look at Redis and its answer has its slot.
+func TestALookDoesNotTakeWhatIsClaimedMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(3)
+		f.submit("a-1", "b-1")
+		f.disturb = func(op string) fault {
+			if op == "held" {
+				return fault{delay: beat} // its answer is of before
+			}
+			return fault{}
+		}
+		d := open(t, f, config(3))
+		a, b := next(t, d), next(t, d)
+		f.mu.Lock()
+		delete(f.owners[runner].slots, a.Key)
+		f.mu.Unlock()
+		time.Sleep(beat)
+		f.submit("c-1")
+		c := next(t, d)
+		<-a.Cancelled
+		require.NoError(t, b.Cause())
+		require.NoError(t, c.Cause())
+		finish(t, d, b)
+		finish(t, d, c)
+		closeDesk(t, d)
+	})
+}
+
+// Work that was taken back may come again to the same desk, before that looked.
+func TestTakenWorkComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(2)
+		f.submit("a-1")
+		d := open(t, f, config(2))
+		old := next(t, d)
+		f.mu.Lock()
+		delete(f.owners[runner].slots, old.Key)
+		f.mu.Unlock()
+		f.submit("a-1")
+		again := next(t, d)
+		require.NotEqual(t, old.Token, again.Token)
+		require.True(t, core.Is(old.Cause(), core.CodeStale), "%v", old.Cause())
+		time.Sleep(3 * beat)
+		require.NoError(t, again.Cause())
+		finish(t, d, again)
+		require.Zero(t, d.Stats().InHand)
+		closeDesk(t, d)
+	})
+}
+
 // Every kind of fault, cancels and impatient workers, in many random runs: each
 // job ends done exactly once, nothing stays in a slot.
 func TestStorm(t *testing.T) {

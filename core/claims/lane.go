@@ -196,6 +196,9 @@ func (d *Desk) deliver(l *lane, answer core.Exchanged) {
 // give hands work to the oldest waiter, or releases it if nobody waits any more.
 // The lock is held.
 func (d *Desk) give(w *Work) {
+	if old := d.hand[w.Key]; old != nil && old.outcome == "" {
+		d.taken(old)
+	}
 	d.hand[w.Key] = w
 	signal(d.busy)
 	if d.waiters.len() == 0 {
@@ -221,7 +224,8 @@ func (d *Desk) note(b core.Beat) {
 			w.cancel(cancelledBy(key, who))
 		}
 	}
-	if b.Slots > d.open() {
+	// What calls in flight ask for may not be there yet, what they end may be gone.
+	if b.Slots > d.open() || b.Slots >= 0 && b.Slots < d.used-d.asked {
 		signal(d.suspect)
 	}
 }

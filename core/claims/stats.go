@@ -9,6 +9,7 @@ type Stats struct {
 	Claimed  int64     // claims that arrived
 	Finished int64     // finishes that were answered, releases included
 	Released int64     // claims that the desk itself gave back: nobody waited for them any more
+	Taken    int64     // pieces of work whose slot was taken back
 	Calls    int64     // calls of Exchange that were answered
 	Repeats  int64     // repeats of a call after an error
 	Draining bool      // the host takes no new work

@@ -14,8 +14,8 @@ type Work struct {
 	Spec core.Spec // of the claim
 
 	// Cancelled is closed when the work must stop: somebody cancelled it (perhaps
-	// before it was claimed; Claim.Cancelled then says who), the epoch is over, or
-	// the desk was closed over it. Cause says which.
+	// before it was claimed; Claim.Cancelled then says who), the epoch is over, its
+	// slot was taken back, or the desk was closed over it. Cause says which.
 	Cancelled <-chan struct{}
 
 	ctx    context.Context
@@ -48,7 +48,8 @@ func (w *Work) Context() context.Context { return w.ctx }
 
 // Cause says why the work must stop: nil while it need not, CANCELLED if somebody
 // asked (record it as cancelled, then Finish it as done), FENCED if the epoch is
-// over or UNAVAILABLE if the desk was closed over it (record nothing: it runs again).
+// over, STALE if its slot was taken back because it was taken for hung or must run
+// elsewhere, UNAVAILABLE if the desk was closed over it (record nothing: it runs again).
 func (w *Work) Cause() error { return context.Cause(w.ctx) }
 
 // settle notes what became of the work's finish. The desk's lock is held.

@@ -65,13 +65,15 @@ func TestOutcomes(t *testing.T) {
 		require.ElementsMatch(t, []string{
 			"- specs a0-1: SPEC", "- specs a3-1: SPEC", "+ attempts a2-1: 1",
 			"+ tombstones: a0-1 a3-1", "+ dead a3-1: TIME",
-			"- queue:p1:normal:ann: a4-1 a5-1 a6-1 a7-1", "+ queue:p1:normal:ann: a1-1 a2-1 a4-1 a5-1 a6-1 a7-1",
+			"- queue:p1:normal:ann: a4-1 a5-1 a6-1 a7-1", "+ queue:p1:normal:ann: a1-1 a4-1 a5-1 a6-1 a7-1",
+			"+ later a2-1: TIME", "+ shun a2-1: h1",
 			"+ vms:h1:dirty: vm-h1-1 vm-h1-2 vm-h1-3 vm-h1-4",
 			"+ events: by:testrunner@h1#0 moved:a0-1 a3-1 a1-1=release a2-1=retry op:exchange",
 		}, diff)
+		x.pausesEnd(t)
 		again := x.Exchange(t, 3, 3).Claims
-		require.Equal(t, []int{0, 1, 0}, []int{again[0].Attempts, again[1].Attempts, again[2].Attempts})
-		require.Equal(t, []string{"a1-1", "a2-1", "a4-1"}, []string{again[0].Key, again[1].Key, again[2].Key})
+		require.Equal(t, []int{1, 0, 0}, []int{again[0].Attempts, again[1].Attempts, again[2].Attempts})
+		require.Equal(t, []string{"a2-1", "a1-1", "a4-1"}, []string{again[0].Key, again[1].Key, again[2].Key})
 	})
 }
 
@@ -89,10 +91,10 @@ func TestFinishVerdictPerItem(t *testing.T) {
 		none := end(claims[1], core.OutcomeDone)
 		none.Token = ""
 		got := x.Exchange(t, 2, 1, end(claims[0], core.OutcomeDone), wrong, part, none, end(claims[0], core.OutcomeDone),
-			core.Finish{Key: "nobody-1", Token: claims[0].Token, Outcome: core.OutcomeDone}, end(claims[2], core.OutcomeRetry))
+			core.Finish{Key: "nobody-1", Token: claims[0].Token, Outcome: core.OutcomeDone}, end(claims[2], core.OutcomeRelease))
 		require.Equal(t, []bool{true, false, false, false, false, false, true}, got.Finished)
 		require.Equal(t, 2, got.Slots, "the one not finished, and the new one")
-		require.Equal(t, "a2-1", got.Claims[0].Key, "retried to the front and claimed in the same call")
+		require.Equal(t, "a2-1", got.Claims[0].Key, "released to the front and claimed in the same call")
 		require.NotEqual(t, claims[2].Token, got.Claims[0].Token)
 		late := x.Exchange(t, 3, 0, end(claims[2], core.OutcomeDone))
 		require.Equal(t, []bool{false}, late.Finished, "the token of the first try is over")

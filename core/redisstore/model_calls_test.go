@@ -167,7 +167,7 @@ func (m *model) checkMoves(c *call) {
 			if m.ledger[name].end == "" {
 				m.fail("request %s was %s and is gone after %s without an end", name, from, c.name)
 			}
-			if !slices.Contains([]string{"exchange", "settle", "withdraw"}, c.name) {
+			if !slices.Contains([]string{"exchange", "settle", "oust", "withdraw"}, c.name) {
 				m.fail("%s ended request %s", c.name, name)
 			}
 		case kind == core.EntityRequest && c.may(kind, from, "queued") && c.may(kind, "queued", to):
@@ -192,7 +192,9 @@ func (c *call) endings() [][3]string {
 	case "exchange":
 		at = 11 + int(c.num(9))
 	case "settle":
-		at = 4
+		at = 5
+	case "oust":
+		return [][3]string{{c.args[2], strings.Split(c.args[3], "|")[1], c.args[4]}}
 	}
 	var ends [][3]string
 	for at+2 < len(c.args) {
@@ -245,9 +247,17 @@ func (m *model) checkSlots(c *call) {
 // nothing else.
 func (m *model) checkAttempts(c *call) {
 	retried := make(map[string]int)
+	if len(c.args) == 0 {
+		return
+	}
+	_, at, _ := core.ParseOwner(c.args[0])
+	canary := c.before.Hash("host", at)["canary"] // its fault is the host's
 	for id, outcome := range c.items() {
+		if canary == id[0]+"|"+c.args[0] {
+			continue
+		}
 		slot, held := c.before.Slots[[2]string{c.args[0], id[0]}]
-		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && outcome == string(core.OutcomeRetry) {
+		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && strings.HasPrefix(outcome, string(core.OutcomeRetry)) {
 			retried[id[0]] = 1
 		}
 	}
@@ -281,8 +291,11 @@ func (m *model) checkOwners(c *call) {
 		if due > 0 && (!there || was == 0) && c.name != "register" {
 			m.fail("%s brought %s back to life", c.name, owner)
 		}
-		if due == 0 && was > 0 && m.b.Mini != nil && float64(m.at.UnixMilli())-was < float64(c.num(1)) {
+		if due == 0 && was > 0 && m.b.Mini != nil && (c.name == "fence" || c.name == "host_down") && float64(m.at.UnixMilli())-was < float64(c.num(1)) {
 			m.fail("%s fenced %s, which was due %v ms ago and may be late by %d", c.name, owner, float64(m.at.UnixMilli())-was, c.num(1))
+		}
+		if old := c.before.Hash("owner", owner)["epoch"]; c.name == "bury" && due == 0 && was > 0 && old != c.args[1] {
+			m.fail("bury of the epoch %s of %s ended its epoch %s", c.args[1], owner, old)
 		}
 	}
 	for owner := range before {
@@ -387,7 +400,26 @@ func (m *model) checkExchange(c *call) {
 	if claims > 0 && host["incarnation"] != c.args[8] {
 		m.fail("%s claimed on a host that must reconcile", owner)
 	}
+	if host["probation"] != "" {
+		m.checkTrial(c, claims)
+	}
 	if int64(claims) > c.num(6) {
 		m.fail("%s wanted %d and got %d", owner, c.num(6), claims)
+	}
+}
+
+// checkTrial requires that a host on probation has one canary, and none before its time.
+func (m *model) checkTrial(c *call, claims int) {
+	host := c.after.Hash("host", c.args[1])
+	if claims == 0 || host["probation"] == "" { // ended by the canary that this call ended
+		return
+	}
+	canary, owner, _ := strings.Cut(c.before.Hash("host", c.args[1])["canary"], "|")
+	_, out := c.after.Slots[[2]string{owner, canary}]
+	if claims > 1 || out && c.before.Slots[[2]string{owner, canary}].Token == c.after.Slots[[2]string{owner, canary}].Token {
+		m.fail("%s claimed %d on a host on probation, whose canary was %q", c.args[0], claims, canary)
+	}
+	if from, _, _ := strings.Cut(host["probation"], "|"); m.b.Mini != nil && from > strconv.FormatInt(m.at.UnixMilli(), 10) {
+		m.fail("%s claimed on a host that gets nothing before %s", c.args[0], from)
 	}
 }

@@ -44,6 +44,7 @@ type model struct {
 	copies    []func()          // repeats of calls that are still on their way
 	real      map[string]realVM // what is really on the hosts
 	served    map[string]string // VM → the claim that it was given to
+	ousted    map[string]bool   // claims that were taken from owners that live
 	saved     *snapshot
 	made      int // names given
 	steps     int // done
@@ -96,7 +97,7 @@ const (
 func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(*redisstore.Store)) *model {
 	m := &model{
 		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
-		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string),
+		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), ousted: make(map[string]bool),
 		acted: make(map[string]int64), epochs: make(map[string]int64),
 	}
 	m.fail = func(format string, args ...any) {
@@ -167,8 +168,13 @@ func (m *model) pass(d time.Duration) {
 		m.b.Mini.SetTime(m.at)
 		return
 	}
+	if m.s == nil {
+		return
+	}
 	later := m.s.Namespace().Key("later")
-	for key := range m.look().Scores("later") {
+	keys, err := m.b.Admin.ZRange(m.ctx, later, 0, -1).Result()
+	m.must(err)
+	for _, key := range keys {
 		m.must(m.b.Admin.ZIncrBy(m.ctx, later, -float64(d.Milliseconds()), key).Err())
 		m.seen = nil
 	}
@@ -250,6 +256,11 @@ func (m *model) actions() []action {
 		{3, m.outage},
 		{3, m.death},
 		{3, m.drainHost},
+		{6, m.oust},
+		{4, m.promote},
+		{4, m.unaim},
+		{2, m.report},
+		{2, m.probation},
 		{3, m.pause},
 		{5, m.tick},
 		{14, m.arrive},
@@ -307,6 +318,7 @@ func (m *model) drain() {
 		r.dead = true
 	}
 	m.steps, m.draining = math.MaxInt, true
+	m.trust()
 	for _, name := range modelPools {
 		m.must(m.s.SetPool(m.ctx, modelPool(name, false)))
 	}

@@ -43,7 +43,10 @@ func toHeld(f []any) []core.Held {
 		}
 		h := core.Held{
 			Key: str(f[i]), VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3], Slot: str(f[i+1]),
-			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]), Deaths: strings.Fields(str(f[i+5])),
+			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]),
+		}
+		if died := str(f[i+5]); died != "" {
+			h.Deaths = strings.Fields(died)
 		}
 		if len(parts) > 4 {
 			h.Limit = time.Duration(num(parts[4])) * time.Millisecond

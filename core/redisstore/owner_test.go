@@ -16,7 +16,7 @@ import (
 )
 
 func registration(owner, host, machine string) core.Registration {
-	return core.Registration{Owner: owner, Host: host, Machine: machine, PID: 7, Version: "v1", Beat: time.Minute, CPU: 4, MemoryBytes: 1 << 33}
+	return core.Registration{Owner: owner, Host: host, Machine: machine, PID: 7, Version: "v1", Beat: time.Minute, CPU: 4, MemoryBytes: 1 << 33, DiskBytes: 100 << 30}
 }
 
 func TestRegisterMovesNothingElse(t *testing.T) {
@@ -29,7 +29,7 @@ func TestRegisterMovesNothingElse(t *testing.T) {
 		require.Equal(t, coretest.Picture{
 			"epochs host:h7: E", "epochs testrunner@h7#0: E",
 			"events: by:testrunner@h7#0 moved:E op:register", "events: by:testrunner@h7#0 moved:h7 op:host up",
-			"host:h7 cpu: 4", "host:h7 epoch: E", "host:h7 machine: m7", "host:h7 memory: 8589934592", "host:h7 since: TIME", "host:h7 state: up",
+			"host:h7 cpu: 4", "host:h7 disk: 107374182400", "host:h7 epoch: E", "host:h7 machine: m7", "host:h7 memory: 8589934592", "host:h7 since: TIME", "host:h7 state: up",
 			"hosts h7: TIME", "meta schema: 3",
 			"owner:testrunner@h7#0 epoch: E", "owner:testrunner@h7#0 host: h7", "owner:testrunner@h7#0 idle: 1", "owner:testrunner@h7#0 pid: 7",
 			"owner:testrunner@h7#0 role: testrunner", "owner:testrunner@h7#0 since: TIME", "owner:testrunner@h7#0 version: v1",
@@ -44,7 +44,7 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		c, d := x.claim(t, 1, "a"), x.claim(t, 2, "b")
-		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, d.Key, d.Token, "running", 0))
+		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, d.Key, d.Token, "running", 90*time.Second))
 		_, err := x.Store.Cancel(ctx, d.Key, "bob", core.CancelAny)
 		require.NoError(t, err)
 		require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"vm-new"}))
@@ -53,10 +53,12 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 		require.Greater(t, r.Epoch, x.Epoch)
 		require.Len(t, r.Left, 2)
 		slices.SortFunc(r.Left, func(a, b core.Held) int { return strings.Compare(a.Key, b.Key) })
-		r.Left[1].Since = 0
+		require.Equal(t, fmt.Sprintf("%s|%s|%d|claimed", c.VM, c.Token, c.Since), r.Left[0].Slot)
+		require.Equal(t, fmt.Sprintf("%s|%s|%d|running|90000", d.VM, d.Token, r.Left[1].Since), r.Left[1].Slot)
+		r.Left[1].Since, r.Left[0].Slot, r.Left[1].Slot = 0, "", ""
 		require.Equal(t, []core.Held{
 			{Key: "a-1", VM: c.VM, Token: c.Token, Phase: "claimed", Since: c.Since, Pool: "p1"},
-			{Key: "b-1", VM: d.VM, Token: d.Token, Phase: "running", Cancelled: "bob", Pool: "p1"},
+			{Key: "b-1", VM: d.VM, Token: d.Token, Phase: "running", Limit: 90 * time.Second, Cancelled: "bob", Pool: "p1"},
 		}, r.Left)
 		diff := before.To(x.picture(t))
 		for _, line := range diff {
@@ -64,7 +66,7 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 		}
 		made := x.Register(t, x.Factory)
 		require.Len(t, made.Left, 1)
-		made.Left[0].Since = 0
+		made.Left[0].Since, made.Left[0].Slot = 0, ""
 		require.Equal(t, core.Held{Key: "vm-new", VM: "vm-new", Token: fmt.Sprintf("%d.0", x.Made), Phase: "creating", Pool: "p1"}, made.Left[0])
 		held, err := x.Store.Held(ctx, x.Runner)
 		require.NoError(t, err)

@@ -223,6 +223,8 @@ func TestLocate(t *testing.T) {
 		require.Equal(t, core.RequestCancelling, locate("a0-1").State)
 		x.Exchange(t, 2, 0, end(c, core.OutcomeRetry))
 		got = locate("a0-1")
+		require.InDelta(t, x.now(t).Add(250*time.Millisecond).UnixMilli(), got.Due, 5000)
+		got.Due = 0
 		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Attempts: 1}, got)
 	})
 }
@@ -305,8 +307,8 @@ func TestWithdraw(t *testing.T) {
 			require.Equal(t, !x.twice, gone)
 		}
 		x.changed(t, before,
-			"- specs retried-1: SPEC", "- attempts retried-1: 1", "- cancels retried-1: bob", "- queue:p1:normal:ann: retried-1",
-			"- turns:p1:normal: ann bob", "+ turns:p1:normal: bob", "+ tombstones: a0-1 retried-1",
+			"- specs retried-1: SPEC", "- attempts retried-1: 1", "- cancels retried-1: bob", "- later retried-1: TIME",
+			"- shun retried-1: h1", "+ tombstones: a0-1 retried-1",
 			"- specs a0-1: SPEC", "- cancels a0-1: bob", "- queue:p1:normal:bob: a0-1 a1-1", "+ queue:p1:normal:bob: a1-1",
 			"+ events: by:- moved:retried-1 op:withdraw", "+ events: by:- moved:a0-1 op:withdraw",
 		)

@@ -135,6 +135,17 @@ func refused(t testing.TB, err error, code core.Code) {
 	require.NotEmpty(t, err.Error())
 }
 
+// pausesEnd makes the next try of all that pauses due.
+func (x *suite) pausesEnd(t testing.TB) {
+	t.Helper()
+	ctx := context.Background()
+	keys, err := x.b.Admin.ZRange(ctx, x.key("later"), 0, -1).Result()
+	require.NoError(t, err)
+	for _, key := range keys {
+		require.NoError(t, x.b.Admin.ZIncrBy(ctx, x.key("later"), -float64(time.Hour.Milliseconds()), key).Err())
+	}
+}
+
 // specs makes n requests <prefix>0, <prefix>1, … of a submitter.
 func specs(prefix string, n int, submitter string) []core.Spec {
 	out := make([]core.Spec, n)

@@ -17,6 +17,8 @@ for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
     return fail('CONFLICT', host)
   end
 end
+-- One that was reported failed may have said what is there.
+lose(host, now())
 redis.call('ZREM', K.hosts, host)
 redis.call('DEL', K.host(host), K.bell(host), K.factory_bell(host))
 event('host forget', '-', host)

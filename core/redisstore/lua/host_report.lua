@@ -24,9 +24,12 @@ if failed then
 else
   redis.call('HDEL', K.host(host), 'failed')
   local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)
-  if its[1] == 'down' and due >= clock then
+  if due >= clock then
     -- Its owners came back while it was not trusted: they go on.
     redis.call('HSET', K.host(host), 'state', 'up', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
+  else
+    -- They may have come back and gone again, and said meanwhile what is there.
+    lose(host, clock)
   end
   ring(K.factory_bell(host))
 end
