@@ -60,7 +60,7 @@ func crowd(ctx context.Context, url string, n int) (*bystanders, error) {
 // watch judges as an overseer does, and as often.
 func (b *bystanders) watch(ctx context.Context) {
 	c := overseer.Defaults()
-	for clock.Sleep(ctx, clock.Real{}, c.ReapEvery) == nil {
+	for clock.Sleep(ctx, clock.Real{}, time.Second/4) == nil {
 		late, err := b.store.Judge(ctx, c.Suspect, c.Down)
 		for _, host := range late {
 			err = errors.Join(err, b.store.Down(ctx, host, c.Down))
