@@ -41,6 +41,10 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
+	pools, err := h.redis.ListPools(ctx)
+	if err != nil {
+		return err
+	}
 	for _, host := range hosts {
 		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
 		for _, pool := range slices.Sorted(maps.Keys(host.Fetching)) {
@@ -50,7 +54,7 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 			f.fail(about, "mend that; its vmfactory tries again by itself, and its log says more", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
 		}
 		for _, p := range host.Providers {
-			f.selfTest(about, p)
+			f.selfTest(about, p, slices.ContainsFunc(pools, func(pool core.Pool) bool { return pool.Provider == p.Name }))
 		}
 		switch {
 		case host.State != core.HostUp:
@@ -69,12 +73,13 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 	return nil
 }
 
-// selfTest looks at what a host has proved.
-func (f *findings) selfTest(about string, p core.ProviderNote) {
+// selfTest looks at what a host has proved of a provider, which it need not if no
+// pool is of it.
+func (f *findings) selfTest(about string, p core.ProviderNote, needed bool) {
 	t := p.SelfTest
 	switch {
-	case p.Missing != "" || t == nil && len(p.Limits) == 0:
-		return // its broken pools say why
+	case p.Missing != "" || t == nil && (len(p.Limits) == 0 || !needed):
+		return // its broken pools say why, if there are any
 	case t == nil:
 		f.warn(about, "start its vmfactory with --self-test on", "never proved that VMs of provider %s hold what they must", p.Name)
 	case t.Verdict() == core.VerdictFail:

@@ -20,7 +20,7 @@ func (f *findings) machine(ctx context.Context, cfg *config.Config) error {
 	for _, provider := range made.all {
 		about := "provider " + provider.Name()
 		if err := provider.Ready(ctx); err != nil {
-			f.fail(about, "", "cannot make VMs on this machine: %v", err)
+			f.fail(about, "", "%v", err)
 			continue
 		}
 		f.ok(about, "can make VMs on this machine")

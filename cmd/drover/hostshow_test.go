@@ -52,15 +52,16 @@ func TestAHostThatFailsSaysWhy(t *testing.T) {
 		level string // of doctor's finding; "" for none
 		shown []string
 	}{
-		"failed":    {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictFail)}, findingFail, []string{"self-test", "failed", "memory hog", "64 MiB"}},
-		"weak":      {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictWeak)}, findingWarn, []string{"weak", "watchdog, which can be outrun for a moment; run as root"}},
-		"held":      {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictHeld)}, findingOK, []string{"held", "nothing holds it"}},
-		"untested":  {core.ProviderNote{Name: "local", Limits: limits}, findingWarn, []string{"none was made"}},
-		"not ready": {core.ProviderNote{Name: "local", Missing: "no user namespaces"}, "", []string{"no user namespaces"}},
-		"no end":    {core.ProviderNote{Name: "local", Limits: limits, SelfTest: &core.SelfTest{Fault: "it could not be made"}}, findingFail, []string{"it could not be made"}},
+		"failed":     {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictFail)}, findingFail, []string{"self-test", "failed", "memory hog", "64 MiB"}},
+		"weak":       {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictWeak)}, findingWarn, []string{"weak", "watchdog, which can be outrun for a moment; run as root"}},
+		"held":       {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictHeld)}, findingOK, []string{"held", "nothing holds it"}},
+		"untested":   {core.ProviderNote{Name: "local", Limits: limits}, findingWarn, []string{"none was made"}},
+		"not needed": {core.ProviderNote{Name: "lxc", Limits: limits}, "", []string{"none was made"}},
+		"not ready":  {core.ProviderNote{Name: "local", Missing: "no user namespaces"}, "", []string{"no user namespaces"}},
+		"no end":     {core.ProviderNote{Name: "local", Limits: limits, SelfTest: &core.SelfTest{Fault: "it could not be made"}}, findingFail, []string{"it could not be made"}},
 	} {
 		var f findings
-		f.selfTest("host h1", c.note)
+		f.selfTest("host h1", c.note, name != "not needed")
 		if c.level == "" {
 			require.Empty(t, f, name)
 		} else {

@@ -124,6 +124,25 @@ func shortDigest(digest string) string {
 	return digest[:min(len(digest), len("sha256:")+digits)]
 }
 
+// wholeRef completes a digest that is as short as drover image list shows it. What
+// no image begins with comes back as it is.
+func (h *herd) wholeRef(ctx context.Context, ref string) (string, error) {
+	name, digest, exact := strings.Cut(ref, "@")
+	if !exact || shortDigest(digest) != digest {
+		return ref, nil
+	}
+	images, err := h.store.ListImages(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, image := range images {
+		if image.Name == name && shortDigest(image.Digest) == digest {
+			return image.Ref(), nil
+		}
+	}
+	return ref, nil
+}
+
 func listImages(c *cli.Context, h *herd) error {
 	if err := noArgs(c); err != nil {
 		return err
@@ -156,6 +175,9 @@ type imageView struct {
 func showImage(c *cli.Context, h *herd) error {
 	ref, err := oneArg(c, "image")
 	if err != nil {
+		return err
+	}
+	if ref, err = h.wholeRef(c.Context, ref); err != nil {
 		return err
 	}
 	view := imageView{}
@@ -208,6 +230,9 @@ func (h *herd) usersOf(ctx context.Context, ref string, newest bool) ([]string, 
 func removeImage(c *cli.Context, h *herd) error {
 	ref, err := oneArg(c, "image")
 	if err != nil {
+		return err
+	}
+	if ref, err = h.wholeRef(c.Context, ref); err != nil {
 		return err
 	}
 	image, err := h.store.GetImage(c.Context, ref)

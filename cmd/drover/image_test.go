@@ -70,6 +70,10 @@ func TestImageCommands(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(good("image", "show", first.Ref(), "--json")), &view))
 	require.Equal(t, imageView{first, false, []string{}}, view)
 	require.Contains(t, good("image", "show", "debian"), second.Digest)
+	require.Contains(t, good("image", "show", "debian@"+first.Digest[:19]), first.Digest, "as short as the list shows it")
+	good("pool", "set", "old", "--image", "debian@"+first.Digest[:19])
+	require.Contains(t, good("pool", "show", "old", "--json"), first.Digest)
+	good("pool", "set", "old", "--image", "")
 	require.Contains(t, good("pool", "show", "grading"), second.Digest[:19])
 	out, _, _ := h.run("doctor")
 	require.Contains(t, out, "its image debian is "+second.Digest[:19])
@@ -99,7 +103,7 @@ func TestImageCommands(t *testing.T) {
 		require.Contains(t, errs, c.want)
 	}
 
-	require.JSONEq(t, `{"image": "`+first.Ref()+`", "removed": true, "pools": []}`, good("image", "remove", first.Ref(), "--json"))
+	require.JSONEq(t, `{"image": "`+first.Ref()+`", "removed": true, "pools": []}`, good("image", "remove", "debian@"+first.Digest[:19], "--json"))
 	good("image", "remove", "--force", "debian")
 	require.Contains(t, good("pool", "show", "grading"), "there is no image debian")
 	out, _, code = h.run("doctor")

@@ -84,7 +84,7 @@ var everyCase = map[string]string{
 }
 
 // TestGradingInContainers grades in containers of Debian packages.
-func TestGradingInContainers(t *testing.T) { //nolint:paralleltest // it has the machine for itself
+func TestGradingInContainers(t *testing.T) {
 	h, image := gradingHerd(t)
 	t.Run("cases", func(t *testing.T) { gradeCases(t, h, image) })
 	t.Run("languages", func(t *testing.T) { gradeLanguages(t, h) })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/docker/go-units"
@@ -63,6 +64,9 @@ func setPool(c *cli.Context, h *herd) error {
 	if err := applyPoolFlags(c, &p); err != nil {
 		return err
 	}
+	if p.Image, err = h.wholeRef(c.Context, p.Image); err != nil {
+		return err
+	}
 	if err := h.intake.SetPool(c.Context, p); err != nil {
 		return err
 	}
@@ -81,6 +85,9 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		if c.IsSet(name) {
 			*into = c.String(name)
 		}
+	}
+	if provider := c.String("provider"); c.IsSet("provider") && !slices.Contains(providerNames, provider) {
+		return noProvider(provider)
 	}
 	for name, into := range map[string]*int{
 		"warm": &p.Warm, "max": &p.Max, "pids": &p.Limits.Pids, "open-files": &p.Limits.OpenFiles, "max-waiting-each": &p.MaxWaiting,

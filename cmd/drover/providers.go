@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -17,6 +18,13 @@ import (
 	"drover/vmfactory/local"
 	"drover/vmfactory/lxc"
 )
+
+// providerNames are all that a pool can name.
+var providerNames = []string{local.Name, lxc.Name}
+
+func noProvider(name string) error {
+	return core.Errorf(core.CodeInvalid, name, "there is no provider %q in this program: use %s", name, strings.Join(providerNames, " or "))
+}
 
 // providers are what makes this host's VMs.
 type providers struct {
@@ -48,7 +56,7 @@ func newProviders(cfg *config.Config, h *herd, embedded bool) (p *providers, err
 				return p, err
 			}
 		default:
-			return p, core.Errorf(core.CodeInvalid, name, "there is no provider %q in this program: use %s or %s", name, local.Name, lxc.Name)
+			return p, noProvider(name)
 		}
 	}
 	return p, nil
@@ -72,7 +80,7 @@ func (p *providers) addLXC(cfg *config.Config, h *herd, embedded bool) (err erro
 // left names the providers that are not set up any more and have VMs on this host.
 func left(ctx context.Context, cfg *config.Config) ([]string, error) {
 	var names []string
-	for _, name := range []string{local.Name, lxc.Name} {
+	for _, name := range providerNames {
 		if slices.Contains(cfg.Provider, name) {
 			continue
 		}
