@@ -24,7 +24,7 @@ func (s surroundings) owners() core.Owners {
 // neighbours looks after the other processes of this host.
 func (h *herd) neighbours(log logrus.FieldLogger) service.Service {
 	watch := neighbour.Watch{Dir: notes(h.cfg), Log: log, Bury: func(ctx context.Context, owner string, epoch int64) error {
-		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: h.cfg.MaxDeaths})
+		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: maxDeaths(h.cfg)})
 		return err
 	}}
 	return service.Service{Name: "neighbours", Run: watch.Run}
