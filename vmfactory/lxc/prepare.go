@@ -70,7 +70,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 		return err
 	}
 	if l := p.link(r); l != nil {
-		if err := l.hasten(); err != nil {
+		if err := l.name(); err != nil {
 			return core.Wrap(err, core.CodeBadVM, id, "VM %s has no network", id)
 		}
 	}
