@@ -85,7 +85,7 @@ func New(cfg Config) (*Provider, error) {
 	if p.owners, err = findOwners(); err != nil {
 		return nil, err
 	}
-	p.cgroups = findCgroups(cfg.Cgroup, p.tag)
+	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
 	p.inotify = confine.RoomForWatchers(sysctl)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")

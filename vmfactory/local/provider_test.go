@@ -24,6 +24,7 @@ import (
 	"drover/core"
 	"drover/core/guest"
 	"drover/vmfactory"
+	"drover/vmfactory/cgroup"
 )
 
 // open returns a provider on a machine that can make VMs.
@@ -354,7 +355,7 @@ func TestReadyInside(t *testing.T) {
 func TestCPU(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir(), CPUs: 0.25})
-	need(t, p.cgroups.has.CPU, "cgroups that hold the cpu: "+p.cgroups.why)
+	need(t, p.cgroups.host.Has(cgroup.CPU), "cgroups that hold the cpu: "+p.cgroups.why)
 	started(t, p, "vm")
 	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)

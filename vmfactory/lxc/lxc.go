@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/vmfactory"
+	"drover/vmfactory/cgroup"
 	"drover/vmfactory/confine"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
@@ -89,7 +90,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
-		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroupRoot, fsType),
+		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
 		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 		step: func(string) {},
 	}
