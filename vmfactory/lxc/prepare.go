@@ -107,7 +107,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 			return fmt.Errorf("close the host's network to it: %w", err)
 		}
 	}
-	program, err := p.guest.open()
+	program, err := p.guest.Open()
 	if err != nil {
 		return err
 	}
