@@ -13,6 +13,7 @@ import (
 	"drover/core"
 	"drover/core/guest"
 	"drover/core/guest/wire"
+	"drover/vmfactory/enter"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 )
@@ -149,6 +150,11 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		return fmt.Errorf("note its monitor: %w", err)
 	}
 	p.step("noted")
+	return p.send(d, agent, plan)
+}
+
+// send gives a started container what it waits for: its agent's settings and its plan.
+func (p *Provider) send(d *trace.Descriptors, agent []byte, plan enter.Plan) error {
 	if err := d.Config.Send(agent); err != nil {
 		return err
 	}
