@@ -50,7 +50,6 @@ var rules = []rule{
 	{"github.com/urfave/cli", []string{"cmd"}, false, "flags are made in one place"},
 	{"github.com/knadh/koanf", []string{"core/config"}, false, "settings are read in one place"},
 	{"github.com/sirupsen/logrus", slices.Concat([]string{"cmd"}, components), true, "core returns errors, components log"},
-	{"github.com/criyle/go-sandbox", []string{"vmfactory/local", "core/guest"}, false, "sandboxing is the provider's and the agent's"},
 	{"github.com/lxc/go-lxc", []string{"vmfactory/lxc"}, false, "containers are one provider among others"},
 	{module + "/vmfactory/fake", []string{"vmfactory/fake"}, true, "a fake is for tests"},
 	{module + "/cmd", []string{"cmd"}, false, "nothing is above cmd"},

@@ -17,6 +17,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/service"
 	"drover/vmfactory/lxc"
+	vmprogram "drover/vmfactory/program"
 )
 
 // withContainers builds drover with provider lxc, and what its VMs start.
@@ -26,9 +27,9 @@ func withContainers(t *testing.T) (dir string) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
 	require.NoError(t, os.Chmod(scratch.Dir, 0o755))
-	for name, args := range map[string][]string{"drover": {"-tags", "lxc", "."}, lxc.GuestProgram: {"drover/cmd/drover-guest"}} {
+	for name, args := range map[string][]string{"drover": {"-tags", "lxc", "."}, vmprogram.Name: {"drover/cmd/drover-guest"}} {
 		cmd := exec.Command("go", append([]string{"build", "-o", filepath.Join(scratch.Dir, name)}, args...)...)
-		if name == lxc.GuestProgram {
+		if name == vmprogram.Name {
 			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		}
 		out, err := cmd.CombinedOutput()
@@ -50,7 +51,7 @@ func TestContainers(t *testing.T) {
 	up := h.up()
 
 	file := filepath.Join(dir, "image.tar")
-	program, err := os.ReadFile(filepath.Join(dir, lxc.GuestProgram))
+	program, err := os.ReadFile(filepath.Join(dir, vmprogram.Name))
 	require.NoError(t, err)
 	f, err := os.Create(file)
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ func newProviders(cfg *config.Config, h *herd, embedded bool) (p *providers, err
 	for _, name := range cfg.Provider {
 		switch name {
 		case local.Name:
-			one, err := local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup})
+			one, err := local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup, Guest: cfg.Guest})
 			if err != nil {
 				return p, err
 			}

@@ -66,6 +66,7 @@ const (
 	LifelineFD = wire.LifelineFD
 	BadgeFD    = wire.BadgeFD
 	AnchorFD   = wire.AnchorFD
+	DoorFD     = wire.DoorFD
 )
 
 // AgentEnv is the whole environment of an agent. It keeps the Go runtime small;

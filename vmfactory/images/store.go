@@ -71,8 +71,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed bool
-	names  map[string]known     // by ref
-	given  map[string]time.Time // by digest: when Get last returned it
+	names  map[string]known // by ref
 }
 
 // maxNames bounds what is remembered of refs.
@@ -110,7 +109,7 @@ func Open(cfg Config) (*Store, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the folder of images cannot be used")
 	}
-	s := &Store{cfg: cfg, dir: dir, names: map[string]known{}, given: map[string]time.Time{}}
+	s := &Store{cfg: cfg, dir: dir, names: map[string]known{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background()) // see the field
 	if err := s.tidy(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -225,8 +224,17 @@ func (s *Store) ready(image core.Image) (Rootfs, bool, error) {
 			return Rootfs{}, false, err
 		}
 	}
-	s.given[image.Digest] = s.cfg.Clock.Now()
+	if err := s.touch(image.Digest); err != nil {
+		return Rootfs{}, false, err
+	}
 	return Rootfs{Name: image.Name, Digest: image.Digest, Path: filepath.Join(dir, readOnly)}, true, nil
+}
+
+// touch notes that an image is used, on the disk, where other processes that have
+// this folder, and the next, see it.
+func (s *Store) touch(digest string) error {
+	now := s.cfg.Clock.Now()
+	return s.fault(os.Chtimes(s.folder(digest), now, now))
 }
 
 // Has reports whether an image is on this host's disk already.

@@ -487,6 +487,11 @@ func TestSweep(t *testing.T) {
 		require.NoError(t, err)
 		return removed
 	}
+	require.Empty(t, func() []string {
+		removed, err := s.open(t, images.Config{Dir: dir, Clock: hands}).Sweep(nil, 2*time.Hour)
+		require.NoError(t, err)
+		return removed
+	}(), "another process knows what was given out")
 	require.Equal(t, []string{old.Digest}, sweep(time.Minute), "neither what VMs use, nor what was just given, nor what is open")
 	require.False(t, store.Has(old.Digest))
 	require.NoError(t, busy.Close())

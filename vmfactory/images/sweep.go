@@ -13,13 +13,14 @@ import (
 )
 
 // Sweep removes the images of this host that used does not name (it may be nil)
-// and that Get has not returned for a while, and says which went. An image that
-// something uses nevertheless is left.
+// and that no process which has the folder has used for a while, and says which
+// went. An image that something uses nevertheless is left.
 func (s *Store) Sweep(used func(digest string) bool, idle time.Duration) (removed []string, err error) {
 	digests, err := s.digests()
 	errs := []error{err}
 	for _, digest := range digests {
 		if used != nil && used(digest) {
+			errs = append(errs, s.touch(digest))
 			continue
 		}
 		gone, err := s.remove(digest, idle)
@@ -35,10 +36,14 @@ func (s *Store) Sweep(used func(digest string) bool, idle time.Duration) (remove
 func (s *Store) remove(digest string, idle time.Duration) (gone bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.given[digest]; ok && s.cfg.Clock.Now().Sub(at) < idle {
-		return false, nil
-	}
 	dir := s.folder(digest)
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // another process was first
+	}
+	if err != nil || s.cfg.Clock.Now().Sub(info.ModTime()) < idle {
+		return false, err
+	}
 	if err := unmount(dir); errors.Is(err, unix.EBUSY) {
 		return false, nil
 	} else if err != nil {
@@ -48,7 +53,6 @@ func (s *Store) remove(digest string, idle time.Duration) (gone bool, err error)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	delete(s.given, digest)
 	return err == nil, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/vmfactory"
+	"drover/vmfactory/cgroup"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/attack"
 )
@@ -63,7 +64,7 @@ func columnOf(p *Provider) attack.Column {
 	switch {
 	case p.owners.mode == singleMode:
 		return attack.LocalUser
-	case p.cgroups.has.Memory && p.cgroups.has.CPU:
+	case p.cgroups.host.Has(cgroup.Memory) && p.cgroups.host.Has(cgroup.CPU):
 		return attack.LocalRoot
 	}
 	return attack.LocalLent

@@ -36,7 +36,7 @@ func (p *Provider) end(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := p.cgroups.end(ctx, p.cgroups.name(p.tag, id)); err != nil {
+	if err := p.cgroups.at(p.cgroups.name(p.tag, id)).End(ctx); err != nil {
 		return err
 	}
 	left, err := p.traces.Unname(id)

@@ -1,9 +1,12 @@
 package local
 
 import (
+	"cmp"
+
 	"drover/core"
 	"drover/core/guest/wire"
 	"drover/vmfactory"
+	"drover/vmfactory/cgroup"
 )
 
 // What holds limits here, beside the words that package guest has.
@@ -27,7 +30,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 	}
 	return []vmfactory.Limit{
 		memory,
-		{Name: "pids", HeldBy: wire.HeldByRlimit},
+		{Name: "pids", HeldBy: cmp.Or(held[core.LimitPids], wire.HeldByRlimit)},
 		{Name: "cpu", HeldBy: held[wire.LimitCPU], Note: note(wire.LimitCPU)},
 		{Name: "disk", HeldBy: heldByTmpfs},
 		{Name: "file size", HeldBy: wire.HeldByRlimit},
@@ -40,14 +43,15 @@ func (p *Provider) Limits() []vmfactory.Limit {
 }
 
 // heldBy is what the provider holds of a VM's limits, for the agent's reports.
-// Processes are not among them: their cgroup is a second wall, far enough behind
-// the agent's own that the agent never runs into it.
 func (p *Provider) heldBy() map[string]string {
 	held := map[string]string{wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace}
-	if p.cgroups.has.Memory {
+	if p.cgroups.host.Has(cgroup.Memory) {
 		held[core.LimitMemory] = wire.HeldByCgroup
 	}
-	if p.cgroups.has.CPU {
+	if p.cgroups.host.Has(cgroup.Pids) && p.cgroups.apart { // else the agent's processes are among them
+		held[core.LimitPids] = wire.HeldByCgroup
+	}
+	if p.cgroups.host.Has(cgroup.CPU) {
 		held[wire.LimitCPU] = wire.HeldByCgroup
 	}
 	return held

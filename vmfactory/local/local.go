@@ -32,6 +32,7 @@ type Config struct {
 	Run          string  // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	TieToProcess bool    // VMs end when this process does, however it ends
 	Cgroup       string  // of version 2, to make VMs' cgroups in; "" finds one, CgroupsOff uses none
+	Guest        string  // the program that VMs start; "" is drover-guest beside the executable, or the executable itself where there is none
 	CPUs         float64 // most CPUs that a VM may use, where cgroups hold them; 0 is DefaultCPUs
 }
 
@@ -85,7 +86,8 @@ func New(cfg Config) (*Provider, error) {
 	if p.owners, err = findOwners(); err != nil {
 		return nil, err
 	}
-	p.cgroups = findCgroups(cfg.Cgroup, p.tag)
+	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
+	p.spawn.program = guestProgram(cfg.Guest)
 	p.inotify = confine.RoomForWatchers(sysctl)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")

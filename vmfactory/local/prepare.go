@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"drover/vmfactory/cgroup"
 	"drover/vmfactory/confine"
 
 	"drover/vmfactory/process"
@@ -18,6 +19,7 @@ import (
 	"drover/core"
 	"drover/core/guest"
 	_ "drover/core/guest/boot" // our executable is the agent's, too
+	"drover/core/guest/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -46,21 +48,16 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 // start brings the VM's first process on its way to being the agent. Until it
 // gets its plan it waits, and if this process dies it ends: its birth is noted
 // before that, so that no process runs unnoted.
-func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
+func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	id := r.VM
-	var g *group
-	var folders []string
+	g := p.cgroups.at(p.cgroups.name(p.tag, id))
 	if p.cgroups.any() {
-		if g, err = p.cgroups.make(p.cgroups.name(p.tag, id), r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs)); err != nil {
+		if err := g.Make(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs)); err != nil {
 			return fmt.Errorf("make its cgroup: %w", err)
 		}
-		folders = g.folders
 	}
+	folders, usage := g.Usage(cgroupsAt)
 	plan, err := p.plan(r, folders)
-	if err != nil {
-		return err
-	}
-	config, err := p.config(r, g)
 	if err != nil {
 		return err
 	}
@@ -69,6 +66,13 @@ func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 		return err
 	}
 	defer d.Close()
+	if d.Doors, err = g.Doors(); err != nil {
+		return fmt.Errorf("open its cgroup: %w", err)
+	}
+	config, err := p.config(r, usage, d.Open())
+	if err != nil {
+		return err
+	}
 	pid, err := p.bear(ctx, d, g, r.Place)
 	if err != nil {
 		return err
@@ -84,15 +88,12 @@ func (p *Provider) start(ctx context.Context, r trace.Record) (err error) {
 }
 
 // bear starts the first process, gives it its users and puts it into its cgroup.
-func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g *group, place int) (int, error) {
-	born := -1
-	if g != nil {
-		var err error
-		if born, err = g.open(); err != nil {
-			return 0, fmt.Errorf("open its cgroup: %w", err)
-		}
-		defer process.CloseFD(born)
+func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Group, place int) (int, error) {
+	born, err := g.Open()
+	if err != nil {
+		return 0, fmt.Errorf("open its cgroup: %w", err)
 	}
+	defer process.CloseFD(born)
 	pid, err := p.spawn.start(d.Theirs(), born)
 	if err != nil {
 		return 0, fmt.Errorf("make its namespaces: %w", err)
@@ -100,29 +101,27 @@ func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g *group, pla
 	if err := p.owners.apply(ctx, pid, place); err != nil {
 		return 0, fmt.Errorf("map its users: %w", err)
 	}
-	if g != nil {
-		if err := g.take(pid); err != nil {
-			return 0, fmt.Errorf("put it into its cgroup: %w", err)
-		}
+	if err := g.Take(pid); err != nil {
+		return 0, fmt.Errorf("put it into its cgroup: %w", err)
 	}
 	return pid, nil
 }
 
 // plan tells the first process how to become the agent.
 func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
-	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.has.Memory
+	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.host.Has(cgroup.Memory)
 	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups})
 	if err != nil {
 		return enter.Plan{}, err
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
-	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.AnchorFD + 1}}}, steps...)
+	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.DoorFD + wire.Doors}}}, steps...)
 	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched, Inotify: p.inotify})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }
 
 // config is what the agent is told.
-func (p *Provider) config(r trace.Record, g *group) ([]byte, error) {
+func (p *Provider) config(r trace.Record, usage guest.Cgroup, doors []int) ([]byte, error) {
 	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), guest.SecretFile))
 	if err != nil {
 		return nil, err
@@ -130,10 +129,7 @@ func (p *Provider) config(r trace.Record, g *group) ([]byte, error) {
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
 		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
-		Scratch: scratch,
-	}
-	if g != nil {
-		c.Cgroup = g.files()
+		Scratch: scratch, Cgroup: usage, Doors: doors,
 	}
 	return json.Marshal(c)
 }

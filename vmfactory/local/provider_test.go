@@ -16,6 +16,7 @@ import (
 	"drover/vmfactory/confine"
 
 	"drover/vmfactory/process"
+	"drover/vmfactory/program"
 	"drover/vmfactory/trace"
 
 	"github.com/stretchr/testify/assert"
@@ -24,6 +25,7 @@ import (
 	"drover/core"
 	"drover/core/guest"
 	"drover/vmfactory"
+	"drover/vmfactory/cgroup"
 )
 
 // open returns a provider on a machine that can make VMs.
@@ -354,7 +356,7 @@ func TestReadyInside(t *testing.T) {
 func TestCPU(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir(), CPUs: 0.25})
-	need(t, p.cgroups.has.CPU, "cgroups that hold the cpu: "+p.cgroups.why)
+	need(t, p.cgroups.host.Has(cgroup.CPU), "cgroups that hold the cpu: "+p.cgroups.why)
 	started(t, p, "vm")
 	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
@@ -366,4 +368,30 @@ func TestCPU(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "cgroup", exit.HeldBy["cpu"])
 	assert.Less(t, exit.CPUMs, exit.WallMs/2, "a quarter, and what a period allows at once")
+}
+
+// TestGuestProgram shows that VMs start the small program where it is, and else ours.
+func TestGuestProgram(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "drover-guest-") // where VMs' users can get
+	require.NoError(t, err)
+	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
+	require.NoError(t, os.Chmod(dir, 0o755))
+	path := filepath.Join(dir, program.Name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for what, c := range map[string]struct{ guest, runs string }{
+		"it is there": {path, path}, "it is not there": {filepath.Join(dir, "none"), self}, "it needs libraries": {"/bin/sh", self},
+	} {
+		p := open(t, Config{Run: t.TempDir(), Guest: c.guest})
+		who := started(t, p, "vm")
+		require.NoError(t, p.Check(t.Context(), "vm"), what)
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", who.PID)); err == nil { // the agent is closed to an ordinary user
+			assert.Equal(t, c.runs, exe, what)
+		}
+	}
 }

@@ -31,7 +31,7 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if release := kernel(); tooOld(release) {
 		return unready("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
 	}
-	info, err := os.Stat("/proc/self/exe")
+	info, err := os.Stat(p.spawn.program)
 	if err != nil {
 		return unready("/proc is not mounted (%v)", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"drover/vmfactory/process"
+	"drover/vmfactory/program"
 
 	"golang.org/x/sys/unix"
 
@@ -29,10 +30,31 @@ var needed = []uintptr{
 // starts with the first of them and ends with Close or with this process; what
 // it started lives on.
 type spawner struct {
-	mu     sync.Mutex
-	socket int
-	cmd    *exec.Cmd
-	closed bool
+	program string // what it is, and what VMs start
+	mu      sync.Mutex
+	socket  int
+	cmd     *exec.Cmd
+	closed  bool
+}
+
+// itself is the program that we are.
+const itself = "/proc/self/exe"
+
+// guestProgram is what VMs start: the small program if it is there and can be
+// executed in VMs, else ours, which is the same and heavier.
+func guestProgram(path string) string {
+	if path == "" {
+		var err error
+		if path, err = program.Beside(); err != nil {
+			return itself
+		}
+	}
+	guest := program.Guest{Path: path}
+	defer guest.Close()
+	if _, err := guest.Open(); err != nil {
+		return itself
+	}
+	return path
 }
 
 var errClosed = errors.New("the provider is closed")
@@ -79,7 +101,7 @@ func (s *spawner) open() error {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "spawner")
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1"},
+		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1"},
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	err = errors.Join(cmd.Start(), theirs.Close())

@@ -77,7 +77,8 @@ func (b *bench) floor() {
 	require.NoError(b.t, err)
 	d, err := b.traces.Descriptors(id, b.lifeline[0])
 	require.NoError(b.t, err)
-	folders := b.floorCgroups(id)
+	group := b.cgroups.At("drover-floor-"+id, false)
+	require.NoError(b.t, group.Make(pool().Limits, DefaultCPUs))
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: b.firstID(r.Place), Size: idsEach}}
 	theirs := d.Theirs()
 	file := func(i int) *os.File {
@@ -97,14 +98,12 @@ func (b *bench) floor() {
 	for _, f := range append(cmd.ExtraFiles, cmd.Stdin.(*os.File), cmd.Stdout.(*os.File), cmd.Stderr.(*os.File)) {
 		require.NoError(b.t, f.Close())
 	}
-	for _, folder := range folders {
-		require.NoError(b.t, os.WriteFile(filepath.Join(folder, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0))
-	}
-	agent, err := b.agent(r)
+	require.NoError(b.t, group.Take(cmd.Process.Pid))
+	agent, err := b.agent(r, guest.Cgroup{}, nil)
 	require.NoError(b.t, err)
 	var told guest.Config
 	require.NoError(b.t, json.Unmarshal(agent, &told))
-	told.Cgroup, told.Badge = guest.Cgroup{}, false
+	told.Badge = false
 	agent, err = json.Marshal(told)
 	require.NoError(b.t, err)
 	plan := enter.Plan{Steps: b.floorSteps(id)}
@@ -115,26 +114,9 @@ func (b *bench) floor() {
 	b.client(id)
 	require.NoError(b.t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
-	for _, folder := range folders {
-		require.NoError(b.t, remove(ctx, folder))
-	}
+	require.NoError(b.t, group.Remove(ctx))
 	require.NoError(b.t, os.RemoveAll(b.traces.Path(id)))
 	b.places.Free(id)
-}
-
-func (b *bench) floorCgroups(id string) []string {
-	var folders []string
-	for _, controller := range controllers {
-		folder := filepath.Join(b.cgroups.at[controller], "drover-floor-"+id)
-		require.NoError(b.t, os.Mkdir(folder, 0o755))
-		folders = append(folders, folder)
-		for _, bound := range b.cgroups.bounds(pool().Limits, DefaultCPUs) {
-			if bound.controller == controller && b.cgroups.has(bound) {
-				require.NoError(b.t, os.WriteFile(filepath.Join(folder, bound.file), []byte(bound.value), 0))
-			}
-		}
-	}
-	return folders
 }
 
 func (b *bench) floorSteps(id string) []enter.Step {
@@ -399,7 +381,7 @@ func field(t *testing.T, file, word string) int64 {
 // traces counts what VMs could leave.
 func (b *bench) left() map[string]int {
 	n := map[string]int{}
-	for _, top := range b.cgroups.tops {
+	for _, top := range b.cgroups.Tops() {
 		entries, err := os.ReadDir(top)
 		require.NoError(b.t, err)
 		for _, e := range entries {

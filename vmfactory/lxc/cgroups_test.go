@@ -3,7 +3,6 @@ package lxc
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,32 +35,20 @@ func TestFindCgroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		kinds map[string]int64
 		files map[string]string
-		v2    bool
 		use   string
-		tops  int
 		why   string
 	}{
-		"version 1": {
-			kinds: map[string]int64{"memory": v1, "pids": v1, "cpu": v1, "freezer": v1, "systemd": v1}, use: "memory,pids,cpu", tops: 5,
-		},
-		"both, version 2 without controllers": {
-			kinds: map[string]int64{"memory": v1, "pids": v1, "cpu": v1, "unified": v2}, use: "memory,pids,cpu", tops: 4,
-		},
-		"version 2": {kinds: map[string]int64{"": v2}, files: map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n"}, v2: true, tops: 1},
-		// liblxc ignores limits there with a warning, or does not start.
-		"both, memory and pids in version 2": {kinds: map[string]int64{"cpu": v1, "unified": v2}, use: "cpu", tops: 2, why: "memory, pids"},
-		"version 2 without memory": {
-			kinds: map[string]int64{"": v2}, files: map[string]string{"cgroup.controllers": "cpu pids\n"}, v2: true, tops: 1, why: "controller memory here",
-		},
-		"nothing": {why: "memory, pids, cpu"},
+		"version 1":                          {kinds: map[string]int64{"memory": v1, "pids": v1, "cpu": v1, "freezer": v1}, use: "memory,pids,cpu"},
+		"version 2":                          {kinds: map[string]int64{"": v2}, files: map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n"}},
+		"both, memory and pids in version 2": {kinds: map[string]int64{"cpu": v1, "unified": v2}, files: map[string]string{"unified/cgroup.controllers": "pids memory"}, use: "cpu"},
+		"version 2 without memory":           {kinds: map[string]int64{"": v2}, files: map[string]string{"cgroup.controllers": "cpu pids\n"}, why: "controller memory in"},
+		"nothing":                            {why: "memory, pids, cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root, fsType := machine(t, c.kinds, c.files)
 			got := findCgroups(root, fsType)
-			assert.Equal(t, c.v2, got.v2)
 			assert.Equal(t, c.use, got.use())
-			assert.Len(t, got.tops, c.tops)
 			if c.why == "" {
 				assert.Empty(t, got.why)
 			} else {
@@ -71,55 +58,18 @@ func TestFindCgroups(t *testing.T) {
 	}
 }
 
-// TestVerify reads limits of version 2, which this machine need not have, from
-// files as its kernel writes them.
-func TestVerify(t *testing.T) {
-	t.Parallel()
-	root, fsType := machine(t, map[string]int64{"": unix.CGROUP2_SUPER_MAGIC}, map[string]string{"cgroup.controllers": "cpu memory pids"})
-	c := findCgroups(root, fsType)
-	limits := core.Limits{Memory: 64<<20 + 1, Pids: 10}
-	good := map[string]string{"memory.max": "83886080", "memory.swap.max": "0", "pids.max": "74", "cpu.max": "50000 100000", "cgroup.procs": "4242\n"}
-	require.NoError(t, os.Mkdir(filepath.Join(root, "vm"), 0o755))
-	write := func(files map[string]string) {
-		for name, text := range files {
-			require.NoError(t, os.WriteFile(filepath.Join(root, "vm", name), []byte(text+"\n"), 0o600))
-		}
-	}
-	bounds := c.bounds(limits, 0.5)
-	write(good)
-	require.NoError(t, c.verify("vm", bounds))
-	for file, bad := range map[string]string{
-		"memory.max": "max", "memory.swap.max": "max", "pids.max": "75", "cpu.max": "max 100000", "cgroup.procs": "",
-	} {
-		write(good)
-		write(map[string]string{file: bad})
-		require.Error(t, c.verify("vm", bounds), file)
-	}
-	write(good)
-	require.NoError(t, os.Remove(filepath.Join(root, "vm", "memory.max")))
-	require.ErrorIs(t, c.verify("vm", bounds), os.ErrNotExist)
-}
-
-// TestConfigText shows that each version's limits are told to liblxc by its own names.
+// TestConfigText shows what liblxc is told, of which limits are no part.
 func TestConfigText(t *testing.T) {
 	t.Parallel()
 	l := core.Limits{Memory: 64 << 20, Pids: 10, Disk: 8 << 20}
-	for _, v2 := range []bool{false, true} {
-		c := cgroups{v2: v2}
-		text := container{vm: "vm", payload: "p", monitor: "m", firstID: 1000, limits: l, bounds: c.bounds(l, 1), v2: v2}.text()
-		mine, other := "lxc.cgroup.", "lxc.cgroup2."
-		if v2 {
-			mine, other = other, mine
-		}
-		assert.Contains(t, text, mine+"pids.max = 74\n")
-		assert.NotContains(t, strings.ReplaceAll(text, "lxc.cgroup.dir.", ""), other)
-		for _, line := range []string{
-			"lxc.idmap = u 0 1000 65536", "lxc.idmap = g 0 1000 65536", "lxc.net.0.type = empty", "lxc.no_new_privs = 1",
-			"lxc.cgroup.dir.container = p", "lxc.cgroup.dir.monitor = m",
-			"lxc.mount.entry = tmpfs tmp tmpfs size=8388608,nr_inodes=2048,mode=1777,uid=1000,gid=1000,nosuid,nodev 0 0",
-		} {
-			assert.Contains(t, text, line+"\n")
-		}
+	text := container{vm: "vm", payload: "p", monitor: "m", firstID: 1000, limits: l}.text()
+	assert.NotContains(t, text, "lxc.cgroup2.")
+	for _, line := range []string{
+		"lxc.idmap = u 0 1000 65536", "lxc.idmap = g 0 1000 65536", "lxc.net.0.type = empty", "lxc.no_new_privs = 1",
+		"lxc.cgroup.dir.container = p/init", "lxc.cgroup.dir.monitor = m",
+		"lxc.mount.entry = tmpfs tmp tmpfs size=8388608,nr_inodes=2048,mode=1777,uid=1000,gid=1000,nosuid,nodev 0 0",
+	} {
+		assert.Contains(t, text, line+"\n")
 	}
 }
 
@@ -169,29 +119,4 @@ func TestSettings(t *testing.T) {
 	_, err = p.Image(t.Context(), core.DefaultPool("p"))
 	assert.True(t, core.Is(err, core.CodeInvalid), "a pool without an image: %v", err)
 	require.NoError(t, p.Close())
-}
-
-// TestGuestProgram shows which programs containers cannot start.
-func TestGuestProgram(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		from string
-		mode os.FileMode
-		why  string
-	}{
-		"dynamic": {"/bin/sh", 0o755, "needs libraries"}, "text": {"/etc/passwd", 0o755, "is no program"}, "private": {"/bin/sh", 0o700, "chmod a+rx"},
-	} {
-		text, err := os.ReadFile(c.from)
-		require.NoError(t, err)
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, text, 0o600))
-		require.NoError(t, os.Chmod(path, c.mode))
-		g := guestProgram{path: path}
-		_, err = g.open()
-		require.ErrorContains(t, err, c.why, name)
-	}
-	g := guestProgram{path: filepath.Join(dir, "none")}
-	_, err := g.open()
-	require.ErrorContains(t, err, "make build")
 }

@@ -22,6 +22,11 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	if err := p.traces.Unused(ctx, id, p.monitor); err != nil {
 		return err
 	}
+	if egress(r.Pool) { // its maker may have been killed before
+		if err := p.link(r).name(); err != nil {
+			return core.Wrap(err, core.CodeBadVM, id, "VM %s has no network", id)
+		}
+	}
 	return p.limited(r)
 }
 

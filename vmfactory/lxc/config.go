@@ -60,10 +60,8 @@ type container struct {
 	monitor string
 	firstID int
 	limits  core.Limits
-	bounds  []bound
 	cgroups []string // folders on the host that the agent may read
 	network *link    // nil is none
-	v2      bool
 }
 
 // text writes the config.
@@ -87,23 +85,11 @@ func (k container) text() string {
 	c.set("console.path", "none")
 	c.set("log.file", "/proc/self/fd/%d", logFD)
 	c.set("log.level", "ERROR")
+	c.set("cgroup.dir.container", "%s/%s", k.payload, initName) // their limits are set and looked after by us
+	c.set("cgroup.dir.monitor", "%s", k.monitor)
 	k.net(&c)
-	k.limit(&c)
 	k.places(&c)
 	return c.String()
-}
-
-// limit sets the cgroups and what they hold, as this host's version has it.
-func (k container) limit(c *config) {
-	c.set("cgroup.dir.container", "%s", k.payload)
-	c.set("cgroup.dir.monitor", "%s", k.monitor)
-	family := "cgroup"
-	if k.v2 {
-		family = "cgroup2"
-	}
-	for _, b := range k.bounds {
-		c.set(family+"."+b.file, "%s", b.value)
-	}
 }
 
 // places are the container's mounts beside its image.

@@ -10,8 +10,8 @@
 // liblxc never runs in the vmfactory where it could take it down: a starter, the
 // same executable under another name and with one thread (starter.c), forks a
 // monitor for each container, and that is where liblxc works. The vmfactory
-// believes nothing of it: it reads the limits back from the kernel, and ends VMs
-// and removes their cgroups by itself, whatever became of their monitors.
+// believes nothing of it: it sets the limits itself and reads them back from the
+// kernel, and ends VMs and removes their cgroups, whatever became of their monitors.
 //
 // A VM's folder <run>/<vm> is its trace on the host, as with package local, and
 // the names of its cgroups are another: what has either is listed and destroyed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/vmfactory/cgroup"
 )
 
 // Users inside a VM.
@@ -47,14 +48,18 @@ func (p *Provider) takePlace(id string) (int, error) {
 // others are the places whose users VMs of other run folders have.
 func (p *Provider) others() map[int]bool {
 	held := map[int]bool{}
-	at := p.cgroups.at["memory"]
+	folders := p.cgroups.Folders()
+	if len(folders) == 0 {
+		return held // nothing can be made here
+	}
+	at := folders[0]
 	entries, _ := os.ReadDir(at) // one that cannot be read has no containers
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), payloadPrefix) || strings.HasPrefix(e.Name(), payload(p.tag, "")) {
 			continue
 		}
-		pids, err := members(filepath.Join(at, e.Name()))
-		if err != nil || len(pids) == 0 {
+		pids := cgroup.Processes(filepath.Join(at, e.Name()))
+		if len(pids) == 0 {
 			continue // it is gone
 		}
 		first, count, err := users(pids[0])

@@ -18,7 +18,7 @@ const (
 func (p *Provider) Limits() []vmfactory.Limit {
 	return []vmfactory.Limit{
 		{Name: "memory", HeldBy: wire.HeldByCgroup},
-		{Name: "pids", HeldBy: wire.HeldByRlimit},
+		{Name: "pids", HeldBy: wire.HeldByCgroup},
 		{Name: "cpu", HeldBy: wire.HeldByCgroup},
 		{Name: "disk", HeldBy: heldByTmpfs},
 		{Name: "file size", HeldBy: wire.HeldByRlimit},
@@ -31,11 +31,9 @@ func (p *Provider) Limits() []vmfactory.Limit {
 }
 
 // heldBy is what the provider holds of a VM's limits, for the agent's reports.
-// Processes are not among them: their cgroup is a second wall, far enough behind
-// the agent's own that the agent never runs into it.
 func heldBy(pool core.Pool) map[string]string {
 	held := map[string]string{
-		core.LimitMemory: wire.HeldByCgroup, wire.LimitCPU: wire.HeldByCgroup, wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace,
+		core.LimitMemory: wire.HeldByCgroup, core.LimitPids: wire.HeldByCgroup, wire.LimitCPU: wire.HeldByCgroup, wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace,
 	}
 	if egress(pool) {
 		held[wire.LimitNetwork] = heldByNftables

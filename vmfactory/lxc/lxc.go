@@ -13,17 +13,15 @@ import (
 
 	"drover/core"
 	"drover/vmfactory"
+	"drover/vmfactory/cgroup"
 	"drover/vmfactory/confine"
 	"drover/vmfactory/process"
+	"drover/vmfactory/program"
 	"drover/vmfactory/trace"
 )
 
 // Name is what a pool's provider setting says for this provider.
 const Name = "lxc"
-
-// GuestProgram is the program that containers start, beside drover's own unless
-// a setting names it.
-const GuestProgram = "drover-guest"
 
 // Images are the file systems that VMs can have.
 type Images interface {
@@ -37,7 +35,7 @@ type Images interface {
 type Config struct {
 	Run          string // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	Images       Images
-	Guest        string  // the guest program; "" is GuestProgram beside the executable
+	Guest        string  // the guest program; "" is drover-guest beside the executable
 	TieToProcess bool    // VMs end when this process does, however it ends
 	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs
 	FirstID      int     // first of the host's users and groups that containers may have; 0 is DefaultFirstID
@@ -62,7 +60,7 @@ type Provider struct {
 	inotify  bool // VMs may watch files
 	anchor   time.Duration
 	starter  starter
-	guest    guestProgram
+	guest    program.Guest
 	firewall firewall
 	step     func(string) // told how far a VM is; tests die there
 	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1
@@ -89,8 +87,8 @@ func New(cfg Config) (*Provider, error) {
 	}
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
-		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroupRoot, fsType),
-		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: guestProgram{path: cfg.Guest}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
+		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
+		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: program.Guest{Path: cfg.Guest}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 		step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
@@ -133,11 +131,9 @@ func (c Config) filled() (Config, error) {
 			idsEach, lastID, c.IDs, c.FirstID)
 	}
 	if c.Guest == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return c, core.Wrap(err, core.CodeUnavailable, "", "this program cannot be found on this machine; is /proc mounted?")
+		if c.Guest, err = program.Beside(); err != nil {
+			return c, core.Wrap(err, core.CodeUnavailable, "", "the program that VMs start cannot be found")
 		}
-		c.Guest = filepath.Join(filepath.Dir(self), GuestProgram)
 	}
 	return c, nil
 }
@@ -207,7 +203,7 @@ func (p *Provider) Uses(digest string) (bool, error) {
 // the VMs. It must be the last call.
 func (p *Provider) Close() error {
 	p.starter.close()
-	p.guest.close()
+	p.guest.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, fd := range p.lifeline {

@@ -15,6 +15,7 @@ import (
 
 	"drover/core"
 	"drover/vmfactory"
+	"drover/vmfactory/program"
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +49,7 @@ var guestFile = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	made = append(made, dir)
-	path := filepath.Join(dir, GuestProgram)
+	path := filepath.Join(dir, program.Name)
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

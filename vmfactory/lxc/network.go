@@ -153,10 +153,16 @@ func (f *firewall) stand(ctx context.Context) error {
 	return nil
 }
 
-// hasten has the host answer at once who asks for the gateway, and not after most
-// of a second as it would on a network of many.
-func (l *link) hasten() error {
-	return os.WriteFile("/proc/sys/net/ipv4/neigh/"+l.end+"/proxy_delay", []byte("0"), 0)
+// name gives the host's end the gateway's address, by which it then asks for the VM
+// and answers it. Without one it would do so by another of the host's, which the VM
+// learns, and late, as on a network of many.
+func (l *link) name() error {
+	end, err := netlink.LinkByName(l.end)
+	if err != nil {
+		return err
+	}
+	only := net.IPNet{IP: net.ParseIP(gateway).To4(), Mask: net.CIDRMask(32, 32)}
+	return netlink.AddrReplace(end, &netlink.Addr{IPNet: &only})
 }
 
 // forget ends the connections of a VM that is no more. Who is at their other end

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,6 +236,8 @@ func egressInside(t *testing.T) {
 	}
 	assert.Equal(t, "nothing", try("shut", "tcp4", "8.8.4.4:8080"), "none is the default")
 	assert.Equal(t, "refused", try("a", "tcp4", "127.0.0.1:1"), "its own loopback is up")
+	assert.Regexp(t, `^(IP.*\n)?(`+regexp.QuoteMeta(gateway)+` .*\n)?$`, in("a", "cat", "/proc/net/arp"), "the host tells none of its addresses")
+
 	claim(t, p, address("b"))
 	assert.Equal(t, "nothing", in("b", knocker), "nobody opens a door for another")
 	assert.Equal(t, "connected", try("b", "tcp4", "8.8.4.4:8080"), "whoever else claims its address")

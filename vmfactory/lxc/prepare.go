@@ -3,6 +3,7 @@ package lxc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/core/guest/wire"
+	"drover/vmfactory/enter"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 )
@@ -70,7 +73,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 		return err
 	}
 	if l := p.link(r); l != nil {
-		if err := l.hasten(); err != nil {
+		if err := l.name(); err != nil {
 			return core.Wrap(err, core.CodeBadVM, id, "VM %s has no network", id)
 		}
 	}
@@ -81,15 +84,13 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	return p.limited(r)
 }
 
-// bounds are the limits of a VM.
-func (p *Provider) bounds(r trace.Record) []bound {
-	return p.cgroups.bounds(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs))
-}
-
-// limited returns BADVM for a VM whose limits are not in force. A vmfactory that
-// was killed may have left one that nobody has looked at.
+// limited returns BADVM for a VM whose limits are not in force, or that is not where
+// they are: what liblxc was told proves nothing. A vmfactory that was killed may have
+// left one that nobody has looked at.
 func (p *Provider) limited(r trace.Record) error {
-	return core.Wrap(p.cgroups.verify(payload(p.tag, r.VM), p.bounds(r)), core.CodeBadVM, r.VM, "VM %s runs without its limits", r.VM)
+	g := p.cgroups.of(p.tag, r.VM)
+	err := errors.Join(g.InForce(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs)), g.Inhabited(initName))
+	return core.Wrap(err, core.CodeBadVM, r.VM, "VM %s runs without its limits", r.VM)
 }
 
 // start brings the container on its way. Until its first process gets its plan it
@@ -107,7 +108,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 			return fmt.Errorf("close the host's network to it: %w", err)
 		}
 	}
-	program, err := p.guest.open()
+	program, err := p.guest.Open()
 	if err != nil {
 		return err
 	}
@@ -115,12 +116,13 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err != nil {
 		return err
 	}
-	agent, err := p.agent(r)
-	if err != nil {
-		return err
+	g := p.cgroups.of(p.tag, id)
+	if err := g.Make(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs)); err != nil {
+		return fmt.Errorf("make its cgroup: %w", err)
 	}
+	folders, usage := g.Usage("/" + cgroupsAt)
 	at := filepath.Join(p.traces.Path(id), configFile)
-	if err := os.WriteFile(at, []byte(p.container(r).text()), 0o600); err != nil {
+	if err := os.WriteFile(at, []byte(p.container(r, folders).text()), 0o600); err != nil {
 		return err
 	}
 	p.step("told")
@@ -129,6 +131,13 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		return err
 	}
 	defer d.Close()
+	if d.Doors, err = g.Doors(); err != nil {
+		return fmt.Errorf("open its cgroup: %w", err)
+	}
+	agent, err := p.agent(r, usage, d.Open())
+	if err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -137,14 +146,15 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		return err
 	}
 	p.step("forked")
-	who, err := process.Identify(pid)
-	if err != nil {
-		return fmt.Errorf("look at its monitor: %w", err)
-	}
-	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), monitorFile), who); err != nil {
+	if err := p.note(id, pid); err != nil {
 		return fmt.Errorf("note its monitor: %w", err)
 	}
 	p.step("noted")
+	return p.send(d, agent, plan)
+}
+
+// send gives a started container what it waits for: its agent's settings and its plan.
+func (p *Provider) send(d *trace.Descriptors, agent []byte, plan enter.Plan) error {
 	if err := d.Config.Send(agent); err != nil {
 		return err
 	}
@@ -156,60 +166,38 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	return nil
 }
 
+// note keeps who the VM's monitor is.
+func (p *Provider) note(id string, pid int) error {
+	who, err := process.Identify(pid)
+	if err != nil {
+		return err
+	}
+	return trace.WriteJSON(filepath.Join(p.traces.Path(id), monitorFile), who)
+}
+
 // container is what liblxc is told of a VM.
-func (p *Provider) container(r trace.Record) container {
-	k := container{
+func (p *Provider) container(r trace.Record, cgroups []string) container {
+	return container{
 		vm: r.VM, payload: payload(p.tag, r.VM), monitor: monitor(p.tag, r.VM), firstID: p.firstID(r.Place),
-		limits: r.Pool.Limits, network: p.link(r), v2: p.cgroups.v2,
+		limits: r.Pool.Limits, network: p.link(r), cgroups: cgroups,
 	}
-	for _, b := range p.bounds(r) {
-		if p.cgroups.has(b) {
-			k.bounds = append(k.bounds, b)
-		}
-	}
-	for _, controller := range controllers {
-		k.cgroups = append(k.cgroups, filepath.Join(p.cgroups.at[controller], k.payload))
-	}
-	return k
 }
 
 // agent is what the agent is told.
-func (p *Provider) agent(r trace.Record) ([]byte, error) {
+func (p *Provider) agent(r trace.Record, usage guest.Cgroup, doors []int) ([]byte, error) {
 	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), guest.SecretFile))
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
-		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: p.cgroups.usage(),
+		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Doors: doors,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	})
-}
-
-// usage names the files that tell the agent its VM's usage, as the VM sees them.
-func (c *cgroups) usage() guest.Cgroup {
-	at := func(controller, file string) string {
-		for i, name := range controllers {
-			if name == controller {
-				return fmt.Sprintf("/%s/%d/%s", cgroupsAt, i, file)
-			}
-		}
-		return ""
-	}
-	if c.v2 {
-		return guest.Cgroup{
-			MemoryPeak: at("memory", "memory.peak"), MemoryEvents: at("memory", "memory.events"),
-			CPU: at("cpu", "cpu.stat"), PidsEvents: at("pids", "pids.events"),
-		}
-	}
-	return guest.Cgroup{
-		MemoryPeak: at("memory", "memory.max_usage_in_bytes"), MemoryEvents: at("memory", "memory.oom_control"),
-		PidsEvents: at("pids", "pids.events"),
-	}
 }
 
 // Descriptors of the first process beside those that package guest names.
 const (
 	logFD   = 2
-	guestFD = guest.AnchorFD + 1 // the guest program
+	guestFD = guest.DoorFD + wire.Doors // the guest program
 )

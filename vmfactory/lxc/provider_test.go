@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/vmfactory"
 	"drover/vmfactory/process"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/trace"
@@ -66,10 +68,12 @@ func started(t *testing.T, p *Provider, id string, pool core.Pool) process.Proce
 // inside returns the host's pid of the VM's agent.
 func inside(t *testing.T, p *Provider, id string) int {
 	t.Helper()
-	pids, err := members(filepath.Join(p.cgroups.at["memory"], payload(p.tag, id)))
+	folders, _ := p.cgroups.of(p.tag, id).Usage("")
+	text, err := os.ReadFile(filepath.Join(folders[0], initName, "cgroup.procs"))
 	require.NoError(t, err)
-	require.Len(t, pids, 1)
-	return pids[0]
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return pid
 }
 
 func TestMonitorIsKilled(t *testing.T) {
@@ -281,12 +285,12 @@ func TestStrays(t *testing.T) {
 	run := folder(t)
 	p := provider(t, run)
 	for _, name := range []string{payload(p.tag, "lost"), monitor(p.tag, "half")} {
-		require.NoError(t, os.Mkdir(filepath.Join(p.cgroups.tops[0], name), 0o755))
+		require.NoError(t, os.Mkdir(filepath.Join(p.cgroups.Tops()[0], name), 0o755))
 	}
-	require.NoError(t, os.Mkdir(filepath.Join(p.cgroups.tops[0], payload(p.tag, "lost"), "below"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(p.cgroups.Tops()[0], payload(p.tag, "lost"), "below"), 0o755))
 	sleeper := exec.CommandContext(t.Context(), "/bin/sleep", "1000")
 	require.NoError(t, sleeper.Start())
-	require.NoError(t, os.WriteFile(filepath.Join(p.cgroups.tops[0], payload(p.tag, "lost"), "below", "cgroup.procs"),
+	require.NoError(t, os.WriteFile(filepath.Join(p.cgroups.Tops()[0], payload(p.tag, "lost"), "below", "cgroup.procs"),
 		[]byte(strconv.Itoa(sleeper.Process.Pid)), 0))
 	all, err := p.List(t.Context())
 	require.NoError(t, err)
@@ -309,8 +313,10 @@ func TestFolderIsRemoved(t *testing.T) {
 	who := started(t, p, "vm", pool())
 	require.NoError(t, os.RemoveAll(p.traces.Path("vm")))
 	require.Eventually(t, func() bool { alive, err := who.Alive(); return err == nil && !alive }, soon, time.Millisecond)
-	require.Eventually(t, func() bool { return len(p.cgroups.found(p.tag)) == 0 }, soon, time.Millisecond,
-		"a monitor whose container ended removes its cgroups itself")
+	assert.Equal(t, []string{"vm"}, p.cgroups.found(p.tag), "the cgroups tell what is left of it")
+	all, err := p.List(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []vmfactory.Instance{{ID: "vm", Used: true}}, all)
 }
 
 func TestTiedToProcess(t *testing.T) {
@@ -337,17 +343,18 @@ func TestLimitsAreReadBack(t *testing.T) {
 	want := pool()
 	want.Limits.CPU, want.Limits.Memory, want.Limits.Pids = 500, 64<<20, 20
 	started(t, p, "vm", want)
-	bounds := p.cgroups.bounds(want.Limits, 0.5)
-	require.NoError(t, p.cgroups.verify(payload(p.tag, "vm"), bounds))
-	for i := range bounds {
-		if !p.cgroups.has(bounds[i]) || bounds[i].file == "cpu.cfs_period_us" {
-			continue
-		}
-		less := append([]bound{}, bounds...)
-		less[i].value = "4096"
-		require.ErrorContains(t, p.cgroups.verify(payload(p.tag, "vm"), less), less[i].file, "more than was asked for")
+	r, err := p.traces.Read("vm")
+	require.NoError(t, err)
+	require.NoError(t, p.limited(r))
+	for name, change := range map[string]func(*core.Limits){
+		"memory": func(l *core.Limits) { l.Memory /= 2 }, "pids.max": func(l *core.Limits) { l.Pids-- }, "cpu": func(l *core.Limits) { l.CPU = 100 },
+	} {
+		less := r
+		change(&less.Pool.Limits)
+		require.ErrorContains(t, p.limited(less), "limit "+name, "more than was asked for")
 	}
-	require.Error(t, p.cgroups.verify(payload(p.tag, "nobody"), bounds))
+	r.VM = "nobody"
+	require.Error(t, p.limited(r))
 }
 
 // TestLimitsAreLookedAfter shows that a VM whose limits are not in force is never
@@ -358,7 +365,8 @@ func TestLimitsAreLookedAfter(t *testing.T) {
 	p, next := provider(t, run), provider(t, run)
 	started(t, p, "vm", pool())
 	require.NoError(t, next.Check(t.Context(), "vm"))
-	at := filepath.Join(p.cgroups.at["pids"], payload(p.tag, "vm"), "pids.max")
+	folders, _ := p.cgroups.of(p.tag, "vm").Usage("")
+	at := filepath.Join(folders[slices.IndexFunc(folders, func(f string) bool { _, err := os.Stat(filepath.Join(f, "pids.max")); return err == nil })], "pids.max")
 	require.NoError(t, os.WriteFile(at, []byte("max"), 0))
 	assert.True(t, core.Is(next.Check(t.Context(), "vm"), core.CodeBadVM))
 	all, err := next.List(t.Context())

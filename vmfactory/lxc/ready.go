@@ -95,7 +95,7 @@ func (p *Provider) lacksIDs() string {
 func (p *Provider) lacksCgroups() string { return p.cgroups.why }
 
 func (p *Provider) lacksGuest() string {
-	if _, err := p.guest.open(); err != nil {
+	if _, err := p.guest.Open(); err != nil {
 		return err.Error()
 	}
 	return ""

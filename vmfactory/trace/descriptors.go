@@ -3,10 +3,12 @@ package trace
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"drover/core/guest"
+	"drover/core/guest/wire"
 	"drover/vmfactory/process"
 )
 
@@ -14,6 +16,7 @@ import (
 type Descriptors struct {
 	Plan, Config process.Pipe // what it is told: first how to become the agent, then what the agent is
 	Null         int
+	Doors        []int // into cgroups of user code, as package cgroup opens them; none if there are none
 
 	log, socket, anchor int
 	lifeline            int // its maker's; below 0 if nothing ends the VM with its maker
@@ -55,18 +58,33 @@ func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 // Theirs lists them, and what comes after them, in the order that the first process
 // and the agent expect.
 func (d *Descriptors) Theirs(more ...int) []int {
-	lifeline := d.lifeline
-	if lifeline < 0 {
-		lifeline = d.Null // nobody reads it
+	all := []int{d.Plan.Read, d.Null, d.log, d.socket, d.Config.Read, d.lifeline, d.anchor}
+	all = append(all, d.Doors...)
+	all = append(all, slices.Repeat([]int{-1}, wire.Doors-len(d.Doors))...)
+	for i, fd := range all {
+		if fd < 0 {
+			all[i] = d.Null // nobody uses it
+		}
 	}
-	return append([]int{d.Plan.Read, d.Null, d.log, d.socket, d.Config.Read, lifeline, d.anchor}, more...)
+	return append(all, more...)
 }
 
 // Close closes them, but for the lifeline.
 func (d *Descriptors) Close() {
 	d.Plan.Close()
 	d.Config.Close()
-	for _, fd := range []int{d.Null, d.log, d.socket, d.anchor} {
+	for _, fd := range append([]int{d.Null, d.log, d.socket, d.anchor}, d.Doors...) {
 		process.CloseFD(fd)
 	}
+}
+
+// Open names the doors that are open, as the agent is told.
+func (d *Descriptors) Open() []int {
+	var all []int
+	for i, fd := range d.Doors {
+		if fd >= 0 {
+			all = append(all, i)
+		}
+	}
+	return all
 }

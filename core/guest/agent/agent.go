@@ -31,6 +31,7 @@ type Agent struct {
 	kept   map[string]*state
 
 	starter starter
+	doors   doors
 
 	idle, head time.Duration // how long a connection may take for a request to come, and for its head
 
@@ -75,6 +76,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
+	a.doors = newDoors(cfg, a.usage)
 	if a.places, err = openPlaces(cfg, a.cred); err != nil {
 		a.close()
 		return nil, err
@@ -132,7 +134,7 @@ func (a *Agent) assign(to string) error {
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is assigned to %s already; a VM serves once", a.cfg.VM, a.assignment)
 	}
 	if a.assignment == "" {
-		go a.starter.ready() // it takes a moment, which staging may use
+		go a.starter.ready(a.doors.stay) // it takes a moment, which staging may use
 	}
 	a.assignment = to
 	return nil

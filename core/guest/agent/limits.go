@@ -118,14 +118,14 @@ func (a *Agent) heldBy(l core.Limits) map[string]string {
 			held[core.LimitPids] = wire.HeldByRlimit
 		}
 	}
+	pids := held[core.LimitPids]
 	maps.Copy(held, a.cfg.HeldBy)
-	if l.Memory > 0 && l.Memory < a.cfg.Limits.Memory { // the provider holds what the VM has, not what the run asked for
+	// The provider holds what the VM has, not what the run asked for.
+	if l.Memory > 0 && l.Memory < a.cfg.Limits.Memory {
 		held[core.LimitMemory] = wire.HeldByWatchdog
 	}
+	if l.Pids > 0 && l.Pids < a.cfg.Limits.Pids {
+		held[core.LimitPids] = pids
+	}
 	return held
-}
-
-// watched reports whether the watchdog must hold a limit.
-func watched(held map[string]string, limit string) bool {
-	return held[limit] == wire.HeldByWatchdog || held[limit] == wire.HeldByRlimit
 }

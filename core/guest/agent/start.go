@@ -154,8 +154,11 @@ func (p *pipes) closeOurs() {
 // the thread that starts it has given up what the command shall not have.
 func (a *Agent) start(c *command, p *pipes) (int, error) {
 	defer p.closeTheirs()
-	a.starter.ready()
+	a.starter.ready(a.doors.stay)
 	if err := a.bind(c.limits); err != nil {
+		return 0, err
+	}
+	if err := a.doors.makeRoom(); err != nil {
 		return 0, err
 	}
 	var pid int
@@ -166,7 +169,7 @@ func (a *Agent) start(c *command, p *pipes) (int, error) {
 
 func (a *Agent) fork(c *command, p *pipes) (pid int, err error) {
 	if a.starter.failed != nil {
-		return 0, core.Wrap(a.starter.failed, core.CodeBadVM, a.cfg.VM, "give up privileges")
+		return 0, core.Wrap(a.starter.failed, core.CodeBadVM, a.cfg.VM, "make ready to start commands")
 	}
 	attr := &syscall.ProcAttr{
 		Dir:   c.dir,
@@ -174,9 +177,11 @@ func (a *Agent) fork(c *command, p *pipes) (pid int, err error) {
 		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: a.cred.sys},
 	}
-	err = a.badge.around(func() error {
-		pid, err = syscall.ForkExec(c.path, c.args, attr)
-		return err
+	err = a.doors.around(func() error {
+		return a.badge.around(func() error {
+			pid, err = syscall.ForkExec(c.path, c.args, attr)
+			return err
+		})
 	})
 	if err == nil {
 		return pid, nil

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 )
@@ -11,21 +12,21 @@ import (
 const spareThreads = 12
 
 // starter is the thread that starts commands. It has given up for good what they
-// shall not have.
+// shall not have, and is where they shall be.
 type starter struct {
 	once   sync.Once
 	work   chan func()
-	failed error // why it could not give up
+	failed error // why it is not
 }
 
-// ready makes the starter and the spare threads, once. A VM that waits for its
-// assignment does without them.
-func (s *starter) ready() {
+// ready makes the starter, which goes where enter takes it, and the spare threads,
+// once. A VM that waits for its assignment does without them.
+func (s *starter) ready(enter func() error) {
 	s.once.Do(func() {
 		s.work = make(chan func())
 		go func() {
 			runtime.LockOSThread() // for good
-			s.failed = giveUp()
+			s.failed = errors.Join(giveUp(), enter())
 			for f := range s.work {
 				f()
 			}

@@ -12,7 +12,7 @@ import (
 
 // usage reads the VM's cgroups. The files are opened before user code runs.
 type usage struct {
-	peak, oom, cpu, pids *os.File // nil if not there
+	peak, oom, cpu, pids, all, job *os.File // nil if not there
 }
 
 // reading is what the cgroups say at one moment; -1 where they say nothing.
@@ -34,11 +34,13 @@ func openUsage(c wire.Cgroup) *usage {
 		}
 		return f
 	}
-	return &usage{peak: open(c.MemoryPeak), oom: open(c.MemoryEvents), cpu: open(c.CPU), pids: open(c.PidsEvents)}
+	return &usage{
+		peak: open(c.MemoryPeak), oom: open(c.MemoryEvents), cpu: open(c.CPU), pids: open(c.PidsEvents), all: open(c.MemoryAll), job: open(c.MemoryJob),
+	}
 }
 
 func (u *usage) close() {
-	for _, f := range []*os.File{u.peak, u.oom, u.cpu, u.pids} {
+	for _, f := range []*os.File{u.peak, u.oom, u.cpu, u.pids, u.all, u.job} {
 		if f != nil {
 			_ = f.Close()
 		}

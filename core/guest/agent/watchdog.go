@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/guest/wire"
 )
 
 // How often the watchdog looks. It reckons that a program fills memory at
@@ -50,12 +51,13 @@ func (j *job) watch(buried <-chan struct{}) {
 	}
 }
 
-// watched is the limits that the watchdog holds; 0 where it does not.
+// watched is the limits that the watchdog holds; 0 where it does not. What else
+// holds processes stands a little behind it: it says why a run has ended.
 func (j *job) watched() (memory int64, pids int) {
-	if watched(j.held, core.LimitMemory) {
+	if j.held[core.LimitMemory] == wire.HeldByWatchdog {
 		memory = j.limits.Memory
 	}
-	if watched(j.held, core.LimitPids) {
+	if j.held[core.LimitPids] != "" {
 		pids = j.limits.Pids
 	}
 	return memory, pids

@@ -19,6 +19,17 @@ const (
 	BadgeFD    = 60 // /proc/self/oom_score_adj, open for writing, if Config.Badge
 	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
 	AnchorFD   = 6  // the socket's file in the VM's folder, only named (O_PATH), if Config.Anchor: the agent ends when it is removed
+	DoorFD     = 7  // the first of Doors descriptors, of which Config.Doors names those that are something
+)
+
+// The doors are files of the cgroups that user code has for itself, open for
+// writing. They are numbered from DoorFD on.
+const (
+	DoorThreads = 0 // and the next: tasks of version 1, by which the thread that starts commands goes in for good
+	DoorIn      = 2 // cgroup.procs of version 2, by which the agent goes in to start a command
+	DoorOut     = 3 // and out again
+	DoorMemory  = 4 // the limit on memory
+	Doors       = 5 // how many there are
 )
 
 // Home is the job user's home inside a VM; the places lie below it.
@@ -63,6 +74,7 @@ type Config struct {
 	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
 	Scratch  []string          `json:"scratch,omitempty"`  // all folders beside Home that user code can write to; without them a VM cannot be reset
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
+	Doors    []int             `json:"doors,omitempty"`    // which of the doors are open; none if user code has no cgroups for itself
 	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
 	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
 	Anchor   time.Duration     `json:"anchor,omitempty"`   // AnchorFD is open, and looked at so often; 0 is not
@@ -75,6 +87,8 @@ type Cgroup struct {
 	MemoryEvents string `json:"memory_events,omitempty"` // memory.events or memory.oom_control
 	CPU          string `json:"cpu,omitempty"`           // cpu.stat or cpuacct.usage
 	PidsEvents   string `json:"pids_events,omitempty"`   // pids.events
+	MemoryAll    string `json:"memory_all,omitempty"`    // memory.current or memory.usage_in_bytes: of the whole VM
+	MemoryJob    string `json:"memory_job,omitempty"`    // the same of user code alone, where it is apart
 }
 
 // Spec is a run as it travels: a number of bytes, so much JSON, then standard input.

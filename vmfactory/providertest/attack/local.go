@@ -2,19 +2,10 @@ package attack
 
 // The provider local, in its three ways to make VMs.
 var (
-	LocalRoot = Column{Title: "local, as root", except: map[int]exception{3: full, 32: locked, 42: told}}
+	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told}}
 	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched()}
 	LocalUser = Column{Title: "local, as a user", except: watched()}
 )
-
-// full is a VM whose memory is on no process any more.
-var full = exception{
-	partly: true,
-	why: "All of it counts. But shared memory stays for a moment, or for good, when the process that made it is killed, and if the VM's agent then needs a page the kernel may end that as well. " +
-		"Nobody else is harmed; the request counts as a fault of the platform and is tried again on other VMs, as often as `max_attempts` says.",
-	leaks:     []string{"the VM's agent was killed"},
-	sometimes: true,
-}
 
 // locked is a slow covert channel between VMs that both must want.
 var locked = exception{

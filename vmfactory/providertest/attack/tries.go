@@ -2,6 +2,7 @@ package attack
 
 import (
 	"archive/tar"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -70,14 +71,20 @@ func memoryBomb(t *testing.T, s *scene) []string {
 	return got(t, o)
 }
 
-// memoryElsewhere has twice the limit in memory that is no process's own.
+// memoryElsewhere has twice the limit in memory that is no process's own, in VMs that
+// were given files before. Some of it stays when its maker is dead, and the agent, which
+// does not share it, must be able to work on.
 func memoryElsewhere(t *testing.T, s *scene) []string {
 	t.Helper()
 	var leaks []string
 	target := probe.Target{Most: 2 * providertest.Pool().Limits.Memory, Folders: []string{"/tmp", guest.HomeDir, "/dev/shm"}}
 	for _, name := range []string{"memory-files", "memory-file", "memory-system-v", "memory-pipes", "memory-tables"} {
 		v := s.Armed(t, providertest.Pool())
+		require.NoError(t, v.Stage(t.Context(), wire.Submission, oneFile(t, 20<<20)))
 		o, err := v.Try(t, core.Limits{}, nil, v.ProbeArgs(name, target)...)
+		if err == nil {
+			err = v.Stage(t.Context(), wire.Harness, oneFile(t, 2<<20))
+		}
 		switch {
 		case core.Is(err, core.CodeBadVM):
 			leaks = append(leaks, name+": the VM's agent was killed, too")
@@ -86,9 +93,21 @@ func memoryElsewhere(t *testing.T, s *scene) []string {
 		case o.Limit() != core.LimitMemory && o.Signal != "SIGKILL":
 			leaks = append(leaks, got(t, o)...)
 		}
-		s.end(t, v) // a VM that is full up to its limit may serve nobody any more
+		s.end(t, v) // a VM that is full up to its limit has no room for another run
 	}
 	return leaks
+}
+
+// oneFile is an archive with a file of so many bytes.
+func oneFile(t *testing.T, size int64) io.Reader {
+	t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "file", Mode: 0o600, Size: size}))
+	_, err := io.CopyN(w, zeros{}, size)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return &archive
 }
 
 func sparseFile(t *testing.T, s *scene) []string {

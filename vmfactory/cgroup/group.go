@@ -1,0 +1,253 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/guest/wire"
+	"drover/vmfactory/process"
+)
+
+// Cgroups below a VM's own.
+const (
+	jobName   = "job"   // user code
+	agentName = "agent" // in version 2, where a cgroup has processes or children: the agent
+)
+
+// Group is one VM's cgroups.
+type Group struct {
+	host  Host
+	name  string
+	apart bool // user code is apart from the agent
+}
+
+// At is the cgroups of that name whether they exist or not. Apart they have one for
+// user code; who has one user for all cannot keep user code in there.
+func (h Host) At(name string, apart bool) Group { return Group{host: h, name: name, apart: apart} }
+
+// folder is a controller's cgroup of the whole VM.
+func (g Group) folder(controller string) string {
+	return filepath.Join(g.host.at[controller].folder, g.name)
+}
+
+// job is a controller's cgroup of user code.
+func (g Group) job(controller string) string {
+	if !g.apart {
+		return g.folder(controller)
+	}
+	return filepath.Join(g.folder(controller), jobName)
+}
+
+// inner lists the controllers that have a cgroup for user code: the processor is
+// shared out to the VM as a whole.
+func (g Group) inner() []string {
+	if !g.apart {
+		return nil
+	}
+	return slices.DeleteFunc([]string{Memory, Pids}, func(name string) bool { return !g.host.Has(name) })
+}
+
+// Make makes them with limits that are in force; cpus is how many processors the VM
+// may use. It removes what it made if it fails, and what was there before.
+func (g Group) Make(l core.Limits, cpus float64) (err error) {
+	if err := g.Remove(context.Background()); err != nil { // what a killed maker left
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Remove(context.Background()))
+		}
+	}()
+	if two := g.host.Of(2); len(two) > 0 {
+		if err := enable(g.host.at[two[0]].folder, two); err != nil {
+			return err
+		}
+	}
+	for _, top := range g.host.Folders() {
+		if err := os.Mkdir(filepath.Join(top, g.name), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := set(g.host.whole(l, cpus), g.folder); err != nil {
+		return err
+	}
+	if err := g.part(); err != nil {
+		return err
+	}
+	if g.apart {
+		if err := set(g.host.job(l), g.job); err != nil {
+			return err
+		}
+	}
+	return g.InForce(l, cpus)
+}
+
+// part makes what is below the VM's own cgroups.
+func (g Group) part() error {
+	var two []string
+	for _, name := range g.inner() {
+		if g.host.at[name].v2 {
+			two = append(two, name)
+			continue
+		}
+		if err := mkdir(g.job(name)); err != nil {
+			return err
+		}
+	}
+	if len(two) == 0 {
+		return nil
+	}
+	if err := enable(g.folder(two[0]), two); err != nil {
+		return err
+	}
+	return errors.Join(mkdir(g.job(two[0])), mkdir(filepath.Join(g.folder(two[0]), agentName)))
+}
+
+// mkdir makes a cgroup that another controller of the hierarchy may have made.
+func mkdir(folder string) error {
+	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// InForce reads the limits back from the kernel.
+func (g Group) InForce(l core.Limits, cpus float64) error {
+	err := inForce(g.host.whole(l, cpus), g.folder)
+	if err == nil && g.apart {
+		err = inForce(g.host.job(l), g.job)
+	}
+	return err
+}
+
+// seat is where the agent is in a controller's hierarchy.
+func (g Group) seat(controller string) string {
+	if slices.ContainsFunc(g.inner(), func(name string) bool { return g.host.at[name].v2 }) && g.host.at[controller].v2 {
+		return filepath.Join(g.folder(controller), agentName)
+	}
+	return g.folder(controller)
+}
+
+// Open returns a descriptor of the cgroup of version 2 that the agent can be born
+// into, or -1 if there is none.
+func (g Group) Open() (int, error) {
+	two := g.host.Of(2)
+	if len(two) == 0 {
+		return -1, nil
+	}
+	return unix.Open(g.seat(two[0]), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+// Take moves a process, the agent to be, where it was not born, and looks whether it
+// is where it belongs.
+func (g Group) Take(pid int) error {
+	for _, name := range Controllers() {
+		if !g.host.Has(name) {
+			continue
+		}
+		seat := g.seat(name)
+		if !g.host.at[name].v2 {
+			if err := write(filepath.Join(seat, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+				return fmt.Errorf("move process %d to %s: %w", pid, seat, err)
+			}
+		}
+		in, err := members(seat)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(in, pid) {
+			return fmt.Errorf("process %d is not in %s", pid, seat)
+		}
+	}
+	return nil
+}
+
+// Inhabited looks whether something of the VM is in the cgroup below, by that name,
+// of every controller, where somebody else has put it.
+func (g Group) Inhabited(below string) error {
+	for _, name := range Controllers() {
+		if !g.host.Has(name) {
+			continue
+		}
+		in, err := members(filepath.Join(g.folder(name), below))
+		if err != nil {
+			return err
+		}
+		if len(in) == 0 {
+			return fmt.Errorf("no process of the VM is in its cgroup of controller %s", name)
+		}
+	}
+	return nil
+}
+
+// Doors opens the ways into the cgroups of user code, and the file of its memory
+// limit, as descriptors for the agent in the order that package wire has them; -1
+// is none. They let who has them move himself, and nobody else: the kernel asks who
+// opened them. The caller closes them.
+func (g Group) Doors() (files []int, err error) {
+	files = slices.Repeat([]int{-1}, wire.Doors)
+	defer func() {
+		if err != nil {
+			for _, fd := range files {
+				process.CloseFD(fd)
+			}
+		}
+	}()
+	open := func(at int, folder, file string) {
+		if err == nil {
+			files[at], err = unix.Open(filepath.Join(folder, file), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		}
+	}
+	for i, name := range g.inner() {
+		switch {
+		case !g.host.at[name].v2:
+			open(wire.DoorThreads+i, g.job(name), "tasks")
+		case files[wire.DoorIn] < 0:
+			open(wire.DoorIn, g.job(name), "cgroup.procs")
+			open(wire.DoorOut, g.seat(name), "cgroup.procs")
+		}
+		if name == Memory {
+			open(wire.DoorMemory, g.job(name), g.host.memory(0)[0].file)
+		}
+	}
+	return files, err
+}
+
+// Usage names the folders that tell the usage of the VM, and the files in there as
+// the agent sees them that has the first at at/0, the second at at/1 and so on.
+func (g Group) Usage(at string) (folders []string, files wire.Cgroup) {
+	for _, top := range g.host.Folders() {
+		folders = append(folders, filepath.Join(top, g.name))
+	}
+	name := func(controller, folder, file string) string {
+		if !g.host.Has(controller) {
+			return ""
+		}
+		i := slices.Index(folders, g.folder(controller))
+		return strings.Replace(filepath.Join(folder, file), folders[i], fmt.Sprintf("%s/%d", at, i), 1)
+	}
+	files.PidsEvents = name(Pids, g.job(Pids), "pids.events")
+	if g.host.at[CPU].v2 {
+		files.CPU = name(CPU, g.folder(CPU), "cpu.stat")
+	}
+	used := "memory.usage_in_bytes"
+	files.MemoryPeak, files.MemoryEvents = name(Memory, g.job(Memory), "memory.max_usage_in_bytes"), name(Memory, g.job(Memory), "memory.oom_control")
+	if g.host.at[Memory].v2 {
+		used = "memory.current"
+		files.MemoryPeak, files.MemoryEvents = name(Memory, g.job(Memory), "memory.peak"), name(Memory, g.job(Memory), "memory.events")
+	}
+	if slices.Contains(g.inner(), Memory) {
+		files.MemoryAll, files.MemoryJob = name(Memory, g.folder(Memory), used), name(Memory, g.job(Memory), used)
+	}
+	return folders, files
+}

@@ -1,0 +1,126 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"drover/core"
+	"drover/core/guest/wire"
+)
+
+const (
+	cpuPeriod = 100_000 // µs
+	// agentPids is what a VM may have in processes and threads beside its job: the
+	// agent has two dozen threads.
+	agentPids = 64
+	// jobPids is how far behind the pool's limit NAME/job stands. Before it the
+	// agent's watchdog ends a run and says why; behind it is RLIMIT_NPROC, which
+	// refuses without telling anybody.
+	jobPids = 16
+)
+
+// bound is one limit: the file of a controller that holds it and what it says.
+type bound struct {
+	controller, file, value string
+	maybe                   bool // a kernel without the file counts nothing there
+}
+
+// whole are the limits of all that is in a VM.
+func (h Host) whole(l core.Limits, cpus float64) []bound {
+	memory := l.Memory + wire.AgentMemory
+	all := append(h.memory(memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + agentPids)})
+	if !h.at[Memory].v2 { // version 1 counts the buffers of TCP apart
+		all = append(all, bound{controller: Memory, file: "memory.kmem.tcp.limit_in_bytes", value: strconv.FormatInt(memory/4, 10), maybe: true})
+	}
+	quota, period := strconv.Itoa(int(cpus*cpuPeriod)), strconv.Itoa(cpuPeriod)
+	switch {
+	case cpus <= 0:
+	case h.at[CPU].v2:
+		all = append(all, bound{controller: CPU, file: "cpu.max", value: quota + " " + period})
+	default:
+		all = append(all, bound{controller: CPU, file: "cpu.cfs_period_us", value: period}, bound{controller: CPU, file: "cpu.cfs_quota_us", value: quota})
+	}
+	return h.known(all)
+}
+
+// job are the limits of user code.
+func (h Host) job(l core.Limits) []bound {
+	return h.known(append(h.memory(l.Memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + jobPids)}))
+}
+
+// memory is a limit on memory with swap.
+func (h Host) memory(most int64) []bound {
+	value := strconv.FormatInt(most, 10)
+	if h.at[Memory].v2 {
+		return []bound{{controller: Memory, file: "memory.max", value: value}, {controller: Memory, file: "memory.swap.max", value: "0", maybe: true}}
+	}
+	return []bound{
+		{controller: Memory, file: "memory.limit_in_bytes", value: value},
+		{controller: Memory, file: "memory.memsw.limit_in_bytes", value: value, maybe: true},
+	}
+}
+
+// known leaves out the limits of controllers that are not there.
+func (h Host) known(all []bound) []bound {
+	var here []bound
+	for _, b := range all {
+		if h.Has(b.controller) {
+			here = append(here, b)
+		}
+	}
+	return here
+}
+
+// set sets limits in the cgroups that at names.
+func set(all []bound, at func(controller string) string) error {
+	for _, b := range all {
+		err := write(filepath.Join(at(b.controller), b.file), b.value)
+		if err != nil && (!b.maybe || !errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("set limit %s: %w", b.file, err)
+		}
+	}
+	return nil
+}
+
+// inForce reads limits back from the kernel: what was written proves nothing.
+func inForce(all []bound, at func(controller string) string) error {
+	for _, b := range all {
+		file := filepath.Join(at(b.controller), b.file)
+		text, err := os.ReadFile(file)
+		if b.maybe && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("limit %s is not in force: %w", b.file, err)
+		}
+		if got := strings.TrimSpace(string(text)); !holds(got, b.value, b.controller == Memory) {
+			return fmt.Errorf("limit %s is not in force: %s says %s where %s was asked for", b.file, file, got, b.value)
+		}
+	}
+	return nil
+}
+
+// holds compares words; the kernel rounds memory down to pages.
+func holds(got, want string, memory bool) bool {
+	least := int64(0) // below what was asked for
+	if memory {
+		least = int64(os.Getpagesize()) - 1
+	}
+	g, w := strings.Fields(got), strings.Fields(want)
+	if len(g) != len(w) {
+		return false
+	}
+	for i := range g {
+		have, err := strconv.ParseInt(g[i], 10, 64)
+		most, werr := strconv.ParseInt(w[i], 10, 64)
+		if err != nil || werr != nil || have > most || have < 0 || most-have > least {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,96 @@
+// Package program is drover-guest, the small static program that VMs start: every
+// provider's first process, and its agent.
+package program
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"drover/vmfactory/process"
+)
+
+// Name is what it is called, beside drover's own unless a setting names another.
+const Name = "drover-guest"
+
+// Beside is the path that it has beside the program that we are.
+func Beside() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program (is /proc mounted?): %w", err)
+	}
+	return filepath.Join(filepath.Dir(self), Name), nil
+}
+
+// Guest is the program as an open file. VMs get it as that, not by a path: nothing
+// is mounted for it, and nobody in a VM can name it. All methods are safe for
+// concurrent use.
+type Guest struct {
+	Path string
+
+	mu   sync.Mutex
+	fd   int
+	info os.FileInfo
+}
+
+// Open returns a descriptor of the program, a new one when the file was replaced.
+// It stays ours.
+func (g *Guest) Open() (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	info, err := os.Stat(g.Path)
+	if err != nil {
+		return -1, fmt.Errorf("the program %s that VMs start: %w: build it with make build, and put it beside drover", g.Path, err)
+	}
+	if g.info != nil && os.SameFile(info, g.info) && info.ModTime().Equal(g.info.ModTime()) {
+		return g.fd, nil
+	}
+	if err := static(g.Path, info); err != nil {
+		return -1, err
+	}
+	fd, err := unix.Open(g.Path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("the program %s that VMs start: %w", g.Path, err)
+	}
+	g.shut()
+	g.fd, g.info = fd, info
+	return fd, nil
+}
+
+// static looks whether containers, whose users are others and whose libraries may
+// be any, can execute the program.
+func static(path string, info os.FileInfo) error {
+	const everybody = 0o005
+	if info.Mode().Perm()&everybody != everybody {
+		return fmt.Errorf("other users may not execute %s, and VMs have their own: chmod a+rx %s", path, path)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s is no program: %w", path, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	for _, part := range f.Progs {
+		if part.Type == elf.PT_INTERP {
+			return fmt.Errorf("%s needs libraries, which images do not have: build it with CGO_ENABLED=0", path)
+		}
+	}
+	return nil
+}
+
+func (g *Guest) shut() {
+	if g.info != nil {
+		process.CloseFD(g.fd)
+		g.info = nil
+	}
+}
+
+// Close closes the file.
+func (g *Guest) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut()
+}
