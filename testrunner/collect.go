@@ -17,10 +17,19 @@ func (j *job) collect(ctx context.Context, res *core.Result) error {
 	if len(j.w.Spec.Collect) == 0 {
 		return nil
 	}
+	if taken := j.progress(ctx, core.RequestRunning, j.pool.StageTimeout+ownGrace); taken != nil {
+		return taken
+	}
 	pause := newPause()
 	for {
 		err := j.collectOnce(ctx, res)
-		if ctx.Err() != nil || !blobTrouble(err) || j.blobsWell(ctx) {
+		if ctx.Err() != nil || !blobTrouble(err) {
+			return err
+		}
+		if taken := j.waits(ctx); taken != nil {
+			return taken
+		}
+		if j.blobsWell(ctx) {
 			return err
 		}
 		j.log.WithError(err).Warn("the blob store is down; the files of a run wait for it")

@@ -23,7 +23,7 @@ type Config struct {
 	Poll        time.Duration // how often an idle runner asks for work unasked; default 1 s
 	MaxAttempts int           // platform faults until a request is dead; default recovery.MaxAttempts
 	MaxDeaths   int           // runners that died with a request in hand until it is dead; default recovery.MaxDeaths, below 0 any number
-	RunGrace    time.Duration // how long after a run's time limit its VM may take to say so; default 30 s
+	RunGrace    time.Duration // how long after a run's time limit its VM may take to say so; default 10 s
 	HandOver    time.Duration // how long a runner that must stop still tries to deliver results; default 10 s
 	SpoolFiles  int           // most results that the spool holds; default 10,000
 	SpoolBytes  int64         // most bytes that the spool holds; default 1 GiB
@@ -33,7 +33,7 @@ func (c Config) filled() Config {
 	c.Slots = cmp.Or(c.Slots, 1)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, recovery.MaxAttempts)
-	c.RunGrace = cmp.Or(c.RunGrace, 30*time.Second)
+	c.RunGrace = cmp.Or(c.RunGrace, 10*time.Second)
 	c.HandOver = cmp.Or(c.HandOver, 10*time.Second)
 	c.SpoolFiles = cmp.Or(c.SpoolFiles, 10_000)
 	c.SpoolBytes = cmp.Or(c.SpoolBytes, 1<<30)

@@ -27,8 +27,10 @@ type job struct {
 	log     logrus.FieldLogger
 	pool    core.Pool
 	limits  core.Limits
-	arrived time.Time // when the claim did, by our clock
-	started time.Time // when its command did; zero before
+	arrived time.Time         // when the claim did, by our clock
+	started time.Time         // when its command did; zero before
+	phase   core.RequestState // as Redis was told last
+	until   time.Time         // when it ends or is heard of again, as Redis was told last
 
 	vm     VM
 	image  string
@@ -44,8 +46,9 @@ func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
 	r := s.r
 	j := &job{
 		r: r, desk: s.desk, w: w, ctx: ctx, arrived: r.parts.Clock.Now(), staged: map[string]bool{},
-		log:  r.log.WithFields(logrus.Fields{"request": w.Key, "vm": w.VM, "token": w.Token}),
-		pool: r.pools.get(ctx, w.Spec.Pool), live: startLive(r.parts.Output, r.parts.Clock, w.Key, w.Token),
+		phase: core.RequestClaimed,
+		log:   r.log.WithFields(logrus.Fields{"request": w.Key, "vm": w.VM, "token": w.Token}),
+		pool:  r.pools.get(ctx, w.Spec.Pool), live: startLive(r.parts.Output, r.parts.Clock, w.Key, w.Token),
 	}
 	j.limits = w.Spec.Limits.Or(j.pool.Limits)
 	return j
@@ -111,7 +114,7 @@ func (j *job) run() (core.Result, error) {
 	if err != nil {
 		return core.Result{}, err
 	}
-	if err := j.progress(); err != nil {
+	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
 	j.started = j.r.parts.Clock.Now()
@@ -138,21 +141,6 @@ func (j *job) run() (core.Result, error) {
 	}
 	res := j.judge(exit)
 	return res, j.collect(j.ctx, &res)
-}
-
-// progressPatience is how long the start of a run waits for Redis to hear of it.
-const progressPatience = 2 * time.Second
-
-// progress tells Redis that the command starts. Only that the claim is not ours
-// any more stops the run; that Redis does not answer does not.
-func (j *job) progress() error {
-	ctx, cancel := context.WithTimeout(j.ctx, progressPatience)
-	defer cancel()
-	err := j.desk.Progress(ctx, j.w, string(core.RequestRunning), 0)
-	if core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale) {
-		return err
-	}
-	return nil
 }
 
 // command is what to run: the request's own command, or the harness.

@@ -184,6 +184,10 @@ func (s *session) record(j *job, res core.Result) bool {
 		if !spooled {
 			spooled = s.r.putSpool(res)
 		}
+		// Also if the claim is another's by now: the first result counts.
+		if err := j.waits(s.keep); err != nil {
+			j.log.WithError(err).Debug("the claim is not ours any more; its result may be wanted yet")
+		}
 		if clock.Sleep(s.keep, s.r.parts.Clock, pause.NextBackOff()) != nil {
 			return false
 		}

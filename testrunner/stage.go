@@ -39,7 +39,13 @@ func (j *job) stage(ctx context.Context) error {
 	pause := newPause()
 	for {
 		err := j.stageInTime(ctx)
-		if ctx.Err() != nil || !blobTrouble(err) || j.blobsWell(ctx) {
+		if ctx.Err() != nil || !blobTrouble(err) {
+			return err
+		}
+		if taken := j.waits(ctx); taken != nil {
+			return taken
+		}
+		if j.blobsWell(ctx) {
 			return err
 		}
 		j.log.WithError(err).Warn("the blob store is down; the claim waits for it")

@@ -85,7 +85,7 @@ func (j *job) grade() (core.Result, error) {
 	if limit := s.plan.Timeout; limit > 0 && limit < j.limits.Timeout {
 		j.limits.Timeout = limit
 	}
-	if err := j.progress(); err != nil {
+	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
 	j.started = j.r.parts.Clock.Now()
@@ -447,6 +447,9 @@ func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader
 	wall := min(l.Wall, left)
 	out := &ran{capture: capture{limit: l.Output}}
 	late := wall + j.r.cfg.RunGrace
+	if err := j.running(wall); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Errorf(core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error

@@ -59,6 +59,15 @@ func (l *Look) List(name string, args ...string) []string {
 	return nil
 }
 
+// Lists returns all lists of one kind.
+func (l *Look) Lists(name string) [][]string {
+	var out [][]string
+	for _, v := range l.reading[name] {
+		out = append(out, v.list)
+	}
+	return out
+}
+
 // Look takes one.
 func (s *Store) Look(ctx context.Context) (*Look, error) {
 	r, err := s.readAll(ctx)

@@ -127,6 +127,9 @@ func (m *model) check(c *call) {
 	if c.err != nil && !same(c) {
 		m.fail("%s was refused (%v) and changed something", c.name, c.err)
 	}
+	if c.name == "settle" {
+		m.checkPlaced(c)
+	}
 	m.checkMoves(c)
 	m.checkSlots(c)
 	m.checkAttempts(c)
@@ -320,6 +323,9 @@ func (m *model) checkHosts(c *call) {
 				}
 			}
 		}
+		if c.after.Hash("host", host)["failed"] != "" && state != string(core.HostDown) {
+			m.fail("host %s is %s, and is reported failed", host, state)
+		}
 		if c.after.Hash("host", host)["incarnation"] != m.incarnation() {
 			continue
 		}
@@ -394,6 +400,9 @@ func (m *model) checkExchange(c *call) {
 			m.fail("%s claimed %s of pool %s, which is paused", owner, id[1], pool)
 		}
 	}
+	if claims > 0 && host["failed"] != "" {
+		m.fail("%s claimed on a host that is reported failed", owner)
+	}
 	if claims > 0 && host["drain"] == "1" {
 		m.fail("%s claimed on a host that drains", owner)
 	}
@@ -421,5 +430,17 @@ func (m *model) checkTrial(c *call, claims int) {
 	}
 	if from, _, _ := strings.Cut(host["probation"], "|"); m.b.Mini != nil && from > strconv.FormatInt(m.at.UnixMilli(), 10) {
 		m.fail("%s claimed on a host that gets nothing before %s", c.args[0], from)
+	}
+}
+
+// checkPlaced requires that who aims work saw the room that is there.
+func (m *model) checkPlaced(c *call) {
+	placed := c.before.Hash("meta")["placed"]
+	for _, v := range c.after.Lists("aimed") {
+		for _, key := range v {
+			if c.before.States["request "+key] != string(core.RequestQueued) && placed != c.args[3] && (placed != "" || c.args[3] != "0") {
+				m.fail("settle aimed %s by the number %s, and it was %q", key, c.args[3], placed)
+			}
+		}
 	}
 }

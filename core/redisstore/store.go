@@ -2,6 +2,34 @@
 // Redis. Every change of state is one Lua script (lua/*.lua) that checks first
 // and writes last and is safe to run twice, because the client repeats calls by
 // itself. Every key has its home in keys.go.
+//
+// # Where a request waits
+//
+// An accepted request that nobody has in hand is in exactly one of four places: its
+// submitter's queue; later, after a fault, until its pause is over; aimed at one host;
+// parked, because nothing living could run it. A claim takes what is aimed at its host
+// first, then what is parked, then from the queues (lib/dequeue.lua). The records in
+// evacuations say how far a move is, and nothing else: who decides where a request is
+// looks into the places.
+//
+// # What can go wrong with moves
+//
+//	two overseers place at once      a settle that aims names the number of the state of things in which it saw
+//	                                 room (meta placed); the second is refused and looks again. What it moved
+//	                                 already is not in its slots any more and in nobody's way
+//	an overseer dies in between      each slot is settled whole or not at all; the owner stays fenced and listed as
+//	                                 late until it is empty, so that any other goes on
+//	the host aimed at dies, drains,  what was aimed at it goes back to the front of its queues, in its order
+//	is reported failed, on probation
+//	it lives and does not take it    unaim, by the age of the record
+//	the request is cancelled         withdraw finds it in all four places; a claim that comes first is told
+//	an oust meets another slot       it names the slot's text as it was read: CONFLICT; an empty one is as good
+//	the ousted owner goes on         its token is over: its finish moves nothing, its desk is told to look
+//	a process is buried that lives   only the epoch named is ended; it hears FENCED and begins anew
+//	the pool is paused               what is aimed or parked waits, as in the queue
+//	Redis was set back               places and records are of one moment, and agree
+//	Redis was wiped                  requests come back from the result store without what was noted of faults,
+//	                                 deaths and moves; hosts reported failed or on probation are trusted again
 package redisstore
 
 import (

@@ -1,0 +1,80 @@
+package testrunner_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/testrunner"
+)
+
+// slot is the one slot of the world's runner.
+func (w *world) slot() core.Held {
+	w.t.Helper()
+	held, err := w.herd.Store.Held(w.t.Context(), w.herd.Runner)
+	require.NoError(w.t, err)
+	require.Len(w.t, held, 1)
+	return held[0]
+}
+
+// A runner says how long a run may take: longer than it gives the VM itself.
+func TestTheLimitOfARunIsDeclared(t *testing.T) {
+	t.Parallel()
+	w, spec, h := one(t, 1)
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.RunGrace = 3 * time.Second })
+	h.wait(t)
+	slot := w.slot()
+	assert.Equal(t, "running", slot.Phase)
+	assert.Greater(t, slot.Limit, spec.Limits.Timeout+3*time.Second)
+	assert.Less(t, slot.Limit, spec.Limits.Timeout+3*time.Second+time.Minute)
+	close(h.let)
+	w.result()
+	r.drain()
+}
+
+// While a store is down, what waits for it is heard of again and again.
+func TestWaitingForAStoreIsNotHanging(t *testing.T) {
+	t.Parallel()
+	w, _, h := one(t, 1)
+	close(h.let)
+	w.ledger.fail(func(r core.Result) error { return core.Errorf(core.CodeUnavailable, r.ID, "no store") })
+	r := w.start(nil)
+	eventually(t, func() bool { return w.ledger.tries.Load() >= 2 })
+	first := w.slot()
+	eventually(t, func() bool { return w.slot().Since > first.Since })
+	w.ledger.fail(nil)
+	w.result()
+	r.drain()
+}
+
+// Work that is taken from a runner is stopped, its result counts for nothing more, and the
+// runner's slot is free.
+func TestOustedWorkStops(t *testing.T) {
+	t.Parallel()
+	w, spec, h := one(t, 2)
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.Slots = 1 })
+	h.wait(t)
+	slot := w.slot()
+	err := w.herd.Store.Oust(t.Context(), w.herd.Runner, slot, core.Settlement{
+		Key: slot.Key, Token: slot.Token, Outcome: core.OutcomeRetry,
+	}, "it hangs")
+	require.NoError(t, err)
+	eventually(t, func() bool { // nobody else proves a life here
+		_, err := w.herd.Store.Promote(t.Context())
+		require.NoError(t, err)
+		place := w.place(spec)
+		return place.State == core.RequestRunning && place.Token != slot.Token
+	})
+	close(h.let)
+	got := w.result()
+	r.drain()
+	assert.Equal(t, core.RequestCompleted, got.State)
+	assert.NotEqual(t, slot.Token, got.Token)
+	assert.Equal(t, 2, got.Attempt)
+	attempts, err := w.ledger.Attempts(t.Context(), spec.ID)
+	require.NoError(t, err)
+	assert.Len(t, attempts, 1, "what was ousted recorded nothing")
+}
