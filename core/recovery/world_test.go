@@ -66,6 +66,7 @@ func (w *world) hold(id string, attempts int) core.Claim {
 			return got[0]
 		}
 		w.exchange(0, core.Finish{Key: got[0].Key, Token: got[0].Token, Outcome: core.OutcomeRetry})
+		w.b.Hasten(w.t, w.herd.Store)
 	}
 }
 
