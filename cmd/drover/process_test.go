@@ -59,6 +59,9 @@ type testHerd struct {
 // patience is how long a test waits for something that must happen.
 const patience = 2 * time.Minute
 
+// poll is how often it looks.
+const poll = 10 * time.Millisecond
+
 func newTestHerd(t *testing.T) *testHerd {
 	t.Helper()
 	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
