@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"drover/core"
 	"drover/core/coretest"
 	"drover/core/redisserver"
 )
@@ -15,7 +16,7 @@ import (
 var freshly = []string{"sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 0.05"}
 
 // requireFresh requires that every result was made in a VM of its own, that nobody had used,
-// and that no VM was given out twice: an agent would have refused it.
+// and that none was given out twice: its agent would have refused it, or it would have been gone.
 func (h *testHerd) requireFresh(ids []string, runners ...*process) {
 	h.t.Helper()
 	users := make(map[string]string)
@@ -33,6 +34,7 @@ func (h *testHerd) requireFresh(ids []string, runners ...*process) {
 	}
 	for _, r := range runners {
 		require.NotContains(h.t, r.said(), "a VM serves once")
+		require.NotContains(h.t, r.said(), "read the secret of VM")
 	}
 }
 
@@ -95,8 +97,10 @@ func TestAHerdGoesOnWithTheNextPrimary(t *testing.T) {
 func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	h := newTestHerdOn(t, f.URL())
-	h.pool()
+	h := newTestHerdOn(t, f.URL(), "DROVER_SLOTS=2")
+	p := core.DefaultPool("default")
+	p.Warm, p.Max = 10, 12 // more than there are slots: some are always clean
+	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
 	c := h.crew()
 	primary, replica := adminOf(t, f.Servers[0]), adminOf(t, f.Servers[1])
 	ids := h.submit(80, freshly...)
