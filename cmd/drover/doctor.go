@@ -165,6 +165,9 @@ func (f *findings) redis(ctx context.Context, h *herd) error {
 	} else {
 		f.ok("redis", "version %s at %s, namespace %s", version, h.cfg.Redis, h.cfg.Namespace)
 	}
+	if err := f.around(ctx, h, facts); err != nil {
+		return err
+	}
 	if facts["aof_enabled"] == "0" {
 		f.warn("redis durability", "set appendonly yes in redis.conf", "AOF is off: a restart forgets what waits until the sweep has put it back")
 	}

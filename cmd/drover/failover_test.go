@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -87,9 +88,24 @@ func TestAHerdGoesOnWithTheNextPrimary(t *testing.T) {
 	h.awaitLeft(65)
 	require.NoError(t, f.Servers[0].Kill())
 	h.awaitLeft(40)
+	out, errs, _ := h.run("doctor")
+	require.Contains(t, out, "its primary is "+f.Servers[1].Addr+", with 0 replicas", errs)
+	require.Contains(t, out, "nobody can take its place")
 	require.NoError(t, f.Servers[0].Restart(t.Context()), "the old primary returns as a replica")
 	h.awaitLeft(0)
 	c.stop(ids)
+	primary := adminOf(t, f.Servers[1])
+	require.Eventually(t, func() bool {
+		text, err := primary.Info(t.Context(), "replication").Result()
+		return err == nil && strings.Contains(text, "connected_slaves:1")
+	}, patience, poll, "the Sentinels make the old primary follow")
+	require.NoError(t, f.Sentinels[0].Kill())
+	require.NoError(t, f.Sentinels[1].Kill())
+	out, errs, code := h.run("doctor")
+	require.Equal(t, exitFault, code, errs)
+	require.Contains(t, out, "3 Sentinels watch herd; its primary is "+f.Servers[1].Addr+", with 1 replicas")
+	require.Contains(t, out, f.Sentinels[0].Addr+" does not answer")
+	require.Contains(t, out, "NOQUORUM")
 }
 
 // The replica that is promoted lacks what the primary acknowledged last: VMs are clean there
@@ -138,6 +154,8 @@ func TestAHerdOnACluster(t *testing.T) {
 	}
 	h.awaitLeft(0)
 	c.stop(ids)
+	out, errs, _ := h.run("doctor")
+	require.Contains(t, out, "3 shards; the keys are on the one of 127.0.0.1:", errs)
 	out, errs, code := h.run("run", "--namespace", "drover", "--", "true")
 	require.Equal(t, exitUsage, code, out+errs)
 	require.Contains(t, errs, "{drover}")
