@@ -140,6 +140,9 @@ func (f *findings) redis(ctx context.Context, h *herd) error {
 	} else {
 		f.ok("redis", "version %s at %s, namespace %s", facts["redis_version"], h.cfg.Redis, h.cfg.Namespace)
 	}
+	if err := f.around(ctx, h, facts); err != nil {
+		return err
+	}
 	f.redisKeeps(facts)
 	skew, err := h.redis.Skew(ctx)
 	if err != nil {

@@ -59,26 +59,35 @@ type testHerd struct {
 // patience is how long a test waits for something that must happen.
 const patience = 2 * time.Minute
 
+// poll is how often it looks.
+const poll = 10 * time.Millisecond
+
 func newTestHerd(t *testing.T) *testHerd {
+	t.Helper()
+	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
+	if err != nil {
+		coretest.Missing(t, "redis-server", err)
+	}
+	t.Cleanup(func() { require.NoError(t, server.Stop()) })
+	return newTestHerdOn(t, server.URL())
+}
+
+// newTestHerdOn makes one on the Redis that a URL names, with more settings.
+func newTestHerdOn(t *testing.T, url string, settings ...string) *testHerd {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
 	path, err := program()
 	require.NoError(t, err)
-	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
-	if err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
-	t.Cleanup(func() { require.NoError(t, server.Stop()) })
 	scratch, err := service.NewScratch("drover-herd-") // t.TempDir's names are too long for sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
 	dir := scratch.Dir
-	h := &testHerd{t: t, path: path, env: []string{
-		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + server.URL(), "DROVER_HOST=h1",
+	h := &testHerd{t: t, path: path, env: append([]string{
+		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + url, "DROVER_HOST=h1",
 		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",
-	}}
+	}, settings...)}
 	h.cfg, err = config.Load(nil, h.env)
 	require.NoError(t, err)
 	t.Cleanup(func() {

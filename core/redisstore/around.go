@@ -1,0 +1,85 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Around is what stands around the server that has our keys, for doctor.
+type Around struct {
+	Kind    string // sentinel or cluster; "" for a server that stands alone as far as we know
+	Primary string // address of the server, as the Sentinels or the Cluster name it
+
+	Name      string // what the Sentinels call it
+	Sentinels int    // how many there are, as they say themselves
+	Silent    map[string]error
+	Quorum    error // why they could not agree on another primary now; nil if they could
+
+	Shards int // of the Cluster
+}
+
+// Around asks the Sentinels or the Cluster that the URL names. Returns UNAVAILABLE if none answers.
+func (s *Store) Around(ctx context.Context) (Around, error) {
+	switch {
+	case s.link.sentinel != nil:
+		return s.aroundSentinel(ctx)
+	case s.link.cluster != nil:
+		nodes, home := s.db.(*redis.ClusterClient), Around{Kind: "cluster"}
+		slots, err := nodes.ClusterSlots(ctx).Result()
+		if err != nil {
+			return home, fault(ctx, err, "")
+		}
+		primary, err := nodes.MasterForKey(ctx, s.space.Key("meta"))
+		if err != nil {
+			return home, fault(ctx, err, "")
+		}
+		shards := make(map[string]bool)
+		for _, r := range slots {
+			if len(r.Nodes) > 0 {
+				shards[r.Nodes[0].ID] = true
+			}
+		}
+		home.Primary, home.Shards = primary.Options().Addr, len(shards)
+		return home, nil
+	}
+	return Around{}, nil
+}
+
+// aroundSentinel asks every Sentinel that the URL names.
+func (s *Store) aroundSentinel(ctx context.Context) (Around, error) {
+	conf := s.link.sentinel
+	a := Around{Kind: "sentinel", Name: conf.MasterName, Silent: make(map[string]error)}
+	for _, addr := range conf.SentinelAddrs {
+		c := redis.NewSentinelClient(&redis.Options{
+			Addr: addr, Username: conf.SentinelUsername, Password: conf.SentinelPassword, TLSConfig: conf.TLSConfig,
+			DialTimeout: conf.DialTimeout, MaintNotificationsConfig: disabled(), DisableIdentity: true,
+		})
+		its, err := c.Master(ctx, conf.MasterName).Result()
+		if err == nil {
+			others, _ := strconv.Atoi(its["num-other-sentinels"]) // 0 if it does not say
+			a.Primary, a.Sentinels = net.JoinHostPort(its["ip"], its["port"]), others+1
+			if err := c.CkQuorum(ctx, conf.MasterName).Err(); err != nil && !redis.HasErrorPrefix(err, "NOPERM") {
+				a.Quorum = err
+			}
+		} else {
+			a.Silent[addr] = err
+		}
+		if err := c.Close(); err != nil {
+			return a, err
+		}
+	}
+	if len(a.Silent) == len(conf.SentinelAddrs) {
+		var all error
+		for _, err := range a.Silent {
+			all = errors.Join(all, err)
+		}
+		return a, core.Wrap(all, core.CodeUnavailable, conf.MasterName, "no Sentinel answers")
+	}
+	return a, nil
+}
