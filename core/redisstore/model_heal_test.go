@@ -21,7 +21,7 @@ func (m *model) aim(items []core.Settlement) ([]core.Settlement, int64) {
 		}
 	}
 	placed, _ := strconv.ParseInt(m.look().Hash("meta")["placed"], 10, 64) // none yet: 0
-	if m.chance("old number", 6) {
+	if m.chance("old number", 3) {
 		placed--
 	}
 	return items, placed
