@@ -9,6 +9,8 @@ import (
 	"drover/core"
 	"drover/core/redisstore"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -99,4 +101,20 @@ func (h *Herd) Exchange(t testing.TB, seq int64, want int, finish ...core.Finish
 	x, err := h.Store.Exchange(context.Background(), h.Call(seq, want, finish...))
 	require.NoError(t, err)
 	return x
+}
+
+// Hasten lets all retries go whose pause is not over yet.
+func (b *Backend) Hasten(t testing.TB, s *redisstore.Store) {
+	t.Helper()
+	ctx := context.Background()
+	later := s.Namespace().Key("later")
+	waiting, err := b.Admin.ZRange(ctx, later, 0, -1).Result()
+	require.NoError(t, err)
+	for _, key := range waiting {
+		require.NoError(t, b.Admin.ZAddXX(ctx, later, redis.Z{Score: 1, Member: key}).Err())
+	}
+	for range waiting {
+		_, err := s.Promote(ctx)
+		require.NoError(t, err)
+	}
 }

@@ -66,8 +66,7 @@ func (w *world) hold(id string, attempts int) core.Claim {
 			return got[0]
 		}
 		w.exchange(0, core.Finish{Key: got[0].Key, Token: got[0].Token, Outcome: core.OutcomeRetry})
-		// Its pause is over.
-		require.NoError(w.t, w.b.Admin.Do(w.t.Context(), "ZADD", w.b.Namespace+":later", "XX", 1, got[0].Key).Err())
+		w.b.Hasten(w.t, w.herd.Store)
 	}
 }
 
