@@ -122,6 +122,6 @@ func commands() []*cli.Command {
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
-		benchCommand(),
+		benchCommand(), drillCommand(),
 	}
 }

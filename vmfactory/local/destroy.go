@@ -56,12 +56,12 @@ func (p *Provider) endInit(ctx context.Context, id string) error {
 	return who.Kill(ctx)
 }
 
-// initFile of a VM's folder says which process is its first.
-const initFile = "init.json"
+// InitFile of a VM's folder says which process is its first.
+const InitFile = "init.json"
 
 // init returns the VM's first process.
 func (p *Provider) init(id string) (process.Process, error) {
 	var who process.Process
-	err := trace.ReadJSON(filepath.Join(p.traces.Path(id), initFile), &who)
+	err := trace.ReadJSON(filepath.Join(p.traces.Path(id), InitFile), &who)
 	return who, err
 }

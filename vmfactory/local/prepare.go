@@ -34,7 +34,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(p.traces.Path(id), initFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(p.traces.Path(id), InitFile)); err == nil {
 		return core.Errorf(core.CodeConflict, id, "VM %s was started before", id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
@@ -81,7 +81,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err != nil {
 		return fmt.Errorf("look at its first process: %w", err)
 	}
-	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), initFile), who); err != nil {
+	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), InitFile), who); err != nil {
 		return fmt.Errorf("note its first process: %w", err)
 	}
 	return errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode()))

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/drill"
+	"drover/core"
+	"drover/core/config"
+)
+
+func drillCommand() *cli.Command {
+	return &cli.Command{
+		Name: "drill", Usage: "hurt a herd of real processes at random, and show that nothing is lost and nothing doubled", OnUsageError: usageError,
+		Description: "The herd lives on this machine only: several hosts, a redis-server of its own, jobs of many submitters.\n" +
+			"As root every host has a network and a disk of its own, and all of it ends with this command, however\n" +
+			"that ends. Exits with 0 if nothing was lost, doubled or left behind, and the audit is clean. The same\n" +
+			"--seed makes the same plan of faults. Kinds of faults: " + strings.Join(drill.Kinds(), ", ") + ".",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "faults", Usage: "how many to inject", Value: 50},
+			&cli.DurationFlag{Name: "for", Usage: "inject no more after this `TIME`, and heal", DefaultText: "until all were injected"},
+			&cli.Uint64Flag{Name: "seed", Usage: "of the plan", DefaultText: "another each time"},
+			&cli.StringSliceFlag{Name: "only", Usage: "inject faults of this `KIND` only; may be given again"},
+			&cli.IntFlag{Name: "at-once", Usage: "most faults at the same time", Value: 4},
+			&cli.IntFlag{Name: "hosts", Usage: "of the herd", Value: 3},
+			&cli.IntFlag{Name: "slots", Usage: "requests that each host runs at once", Value: 4},
+			&cli.IntFlag{Name: "load", Usage: "unfinished requests that are kept in the herd", Value: 12},
+			&cli.DurationFlag{Name: "beat", Usage: "`TIME` between proofs of life; who is late by 5 of them is fenced", DefaultText: "1s"},
+			&cli.StringFlag{Name: "logs", Usage: "keep what the components say in this `FOLDER`"},
+			&cli.BoolFlag{Name: "plain", Usage: "no namespaces, also as root", DisableDefaultText: true},
+			jsonFlag(),
+		},
+		Action: drillAction,
+	}
+}
+
+func drillAction(c *cli.Context) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return core.Wrap(err, core.CodeUnavailable, "", "this program does not find itself")
+	}
+	cfg := drill.Config{
+		For: c.Duration("for"), Faults: c.Int("faults"), Seed: c.Uint64("seed"), Only: c.StringSlice("only"), AtOnce: c.Int("at-once"),
+		Hosts: c.Int("hosts"), Slots: c.Int("slots"), Load: c.Int("load"), Beat: c.Duration("beat"), Logs: c.String("logs"),
+		Program: program, Open: openDrilled, Progress: c.App.ErrWriter,
+	}
+	if !c.IsSet("seed") {
+		cfg.Seed = uint64(rand.Uint32()) //nolint:gosec // a plan is to be repeated, not to be unknown
+	}
+	if err := cfg.Check(); err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 && !c.Bool("plain") && !drill.Isolated() {
+		code, err := drill.Isolate(c.Context, program, os.Args[1:], c.App.Writer, c.App.ErrWriter)
+		if err == nil && code != 0 {
+			err = exitCode(code)
+		}
+		return err
+	}
+	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	report, err := drill.Run(ctx, cfg)
+	if report == nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = errors.Join(err, printJSON(c.App.Writer, report))
+	} else {
+		err = errors.Join(err, printDrill(c.App.Writer, report))
+	}
+	switch {
+	case err != nil:
+		return err
+	case !report.Sound():
+		return exitCode(exitFault)
+	case ctx.Err() != nil:
+		return exitCode(exitStopped)
+	}
+	return nil
+}
+
+// openDrilled connects to the herd of a drill, whose settings stand in environ.
+func openDrilled(ctx context.Context, environ []string) (*drill.Client, error) {
+	cfg, err := config.Load(nil, environ)
+	if err != nil {
+		return nil, err
+	}
+	h, err := openHerd(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &drill.Client{Redis: h.redis, Store: h.store, Intake: h.intake, Close: h.close}, nil
+}
+
+// printDrill prints a report for people.
+func printDrill(w io.Writer, r *drill.Report) error {
+	rows := []table.Row{
+		{"lost", r.Lost, "must be 0"},
+		{"doubled", r.Doubled, "must be 0"},
+		{"leaked", r.Leaked, "must be 0"},
+		{"broken invariants", len(r.Audit) + len(r.Unknown), "must be 0"},
+		{"faults", r.Faults["total"], fmt.Sprintf("in %s, seed %d", (time.Duration(r.DurationMs) * time.Millisecond).Round(time.Second), r.Seed)},
+		{"requests", r.Jobs, fmt.Sprintf("accepted; %d submits were refused", r.Refused)},
+		{"tasks", r.Tasks, "accepted"},
+		{"dead", r.Dead, "given up after too many faults of the platform, and told so"},
+		{"zombies' writes refused", r.Zombies, ""},
+		{"noticed after", r.DetectMs, ""},
+		{"running again after", r.RedispatchMs, ""},
+	}
+	for _, v := range r.Audit {
+		rows = append(rows, table.Row{"audit " + v.Rule, "", clean(v.ID + ": " + v.Text)})
+	}
+	for _, text := range slices.Concat(r.Unknown, r.Details) {
+		rows = append(rows, table.Row{"", "", clean(text)})
+	}
+	if err := printTable(w, "", table.Row{"", "", ""}, rows); err != nil {
+		return err
+	}
+	return printTable(w, "no fault was injected", table.Row{"fault", "times", "noticed after", "running again after"}, drillFaults(r))
+}
+
+// drillFaults is the table of the kinds of faults.
+func drillFaults(r *drill.Report) []table.Row {
+	var rows []table.Row
+	for _, kind := range drill.Kinds() {
+		if why := r.Skipped[kind]; why != "" {
+			rows = append(rows, table.Row{kind, "skipped", why, ""})
+		} else if n := r.Faults[kind]; n > 0 {
+			rows = append(rows, table.Row{kind, n, r.Recovery[kind].Detect, r.Recovery[kind].Redispatch})
+		}
+	}
+	return rows
+}

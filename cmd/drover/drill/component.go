@@ -1,0 +1,136 @@
+package drill
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"drover/core"
+)
+
+// component is one process of the herd, started again when it ends by itself, as a
+// supervisor does.
+type component struct {
+	name string   // such as testrunner@h1
+	argv []string // the whole command
+	env  []string
+	log  *os.File // nil: nobody listens
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd     // nil while it does not run
+	done  chan struct{} // closed when cmd has ended
+	down  bool          // it is meant not to run
+	exits int           // how often it ended by itself
+}
+
+// restartAfter is what a supervisor waits before it starts a process again.
+const restartAfter = 300 * time.Millisecond
+
+// start runs the process unless it runs already.
+func (p *component) start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = false
+	return p.launch()
+}
+
+// launch needs the mutex.
+func (p *component) launch() error {
+	if p.cmd != nil || p.down {
+		return nil
+	}
+	cmd := exec.Command(p.argv[0], p.argv[1:]...) //nolint:noctx // it ends when it is told to, or with us
+	cmd.Env = p.env
+	if p.log != nil {
+		cmd.Stdout, cmd.Stderr = p.log, p.log
+	}
+	// Not our group, whose Ctrl-C is not meant for it; and never longer than we.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, p.name, "%s cannot be started", p.name)
+	}
+	done := make(chan struct{})
+	p.cmd, p.done = cmd, done
+	go func() {
+		_ = cmd.Wait() // how it ended, its log says
+		p.ended()
+		close(done)
+	}()
+	return nil
+}
+
+// ended notes that the process is dead and has it started again if nobody wanted that.
+func (p *component) ended() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd = nil
+	if p.down {
+		return
+	}
+	p.exits++
+	time.AfterFunc(restartAfter, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_ = p.launch() // it is tried again when a fault on it heals
+	})
+}
+
+// send signals the process if it runs.
+func (p *component) send(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		_ = p.cmd.Process.Signal(s) // it may be dead already
+	}
+}
+
+// kill ends it as a power cut does, and it stays down until start.
+func (p *component) kill() {
+	p.mu.Lock()
+	p.down = true
+	done := p.done
+	if p.cmd == nil {
+		done = nil
+	} else {
+		_ = p.cmd.Process.Kill() // it may be dead already
+	}
+	p.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// stop ends it as an operator does; one that does not end in time is killed, which
+// it reports as false.
+func (p *component) stop(ctx context.Context) bool {
+	p.mu.Lock()
+	p.down = true
+	done := p.done
+	if p.cmd == nil {
+		p.mu.Unlock()
+		return true
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be dead already
+	_ = p.cmd.Process.Signal(syscall.SIGCONT)
+	p.mu.Unlock()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		p.kill()
+		return false
+	}
+}
+
+// pid is 0 while it does not run.
+func (p *component) pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}

@@ -1,0 +1,229 @@
+// Package drill starts a herd of real processes on this machine, loads it, hurts it
+// at random in every way that a herd can be hurt, heals it again, and says what
+// became of the work: nothing may be lost, nothing doubled, nothing left behind.
+//
+// As root the herd lives in namespaces of its own, one network for each host, and
+// all of it ends with the drill, however that ends. Otherwise hosts are plain
+// processes, and faults that need root are left out.
+package drill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/intake"
+	"drover/core/redisstore"
+	"drover/core/service"
+)
+
+// Config is what a drill does.
+type Config struct {
+	For    time.Duration // no fault is injected after it; 0: until all were
+	Faults int           // how many are injected
+	Seed   uint64        // the same seed and settings make the same plan
+	Only   []string      // kinds of faults; none means all
+	AtOnce int           // most faults at the same time
+	Hosts  int
+	Slots  int           // of each host's testrunner
+	Load   int           // unfinished requests that are kept in the herd
+	Beat   time.Duration // between proofs of life; 0: the herd's default. Suspect and down follow it
+	Logs   string        // folder for what the components say; "": nobody asks
+
+	Program  string // the executable that hosts run
+	Open     func(ctx context.Context, environ []string) (*Client, error)
+	Progress io.Writer // lines for people
+}
+
+// Client is a connection to the herd under drill.
+type Client struct {
+	Redis  *redisstore.Store
+	Store  core.ResultStore
+	Intake *intake.Intake
+	Close  func() error
+}
+
+// Check returns an INVALID error for the first setting that cannot be.
+func (c *Config) Check() error {
+	for _, n := range []struct {
+		flag       string
+		got, least int
+		most       int
+	}{
+		{"faults", c.Faults, 1, 1_000_000},
+		{"hosts", c.Hosts, 1, 16},
+		{"slots", c.Slots, 1, 64},
+		{"load", c.Load, 1, 900},
+		{"at-once", c.AtOnce, 1, 64},
+	} {
+		if n.got < n.least || n.got > n.most {
+			return core.Errorf(core.CodeInvalid, n.flag, "--%s %d must be between %d and %d", n.flag, n.got, n.least, n.most)
+		}
+	}
+	const shortBeat = 50 * time.Millisecond
+	switch {
+	case c.For < 0:
+		return core.Errorf(core.CodeInvalid, "for", "--for %s must not be below 0", c.For)
+	case c.Beat != 0 && c.Beat < shortBeat:
+		return core.Errorf(core.CodeInvalid, "beat", "--beat %s must be at least %s", c.Beat, shortBeat)
+	}
+	_, err := pick(c.Only)
+	return err
+}
+
+// beat is the time between proofs of life.
+func (c *Config) beat() time.Duration { return cmp.Or(c.Beat, time.Second) }
+
+// down is how late a proof of life may be before its owner is fenced.
+func (c *Config) down() time.Duration { return 5 * c.beat() }
+
+func (c *Config) say(format string, args ...any) {
+	fmt.Fprintf(c.Progress, format+"\n", args...)
+}
+
+// prefix begins the name of a drill's folder.
+const prefix = "drover-drill-"
+
+// Run makes one drill. When ctx ends early, it heals, cleans up and reports what
+// was done until then. The error tells of a drill that could not be made, not of
+// what it found.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	kinds, err := pick(cfg.Only)
+	if err != nil {
+		return nil, err
+	}
+	sweep(ctx, cfg.Program)
+	scratch, err := service.NewScratch(prefix)
+	if err != nil {
+		return nil, err
+	}
+	d := &drill{cfg: cfg, herd: newHerd(cfg, scratch.Dir), report: newReport(cfg)}
+	err = d.run(ctx, kinds)
+	return d.report, errors.Join(err, scratch.Remove())
+}
+
+// drill is one run.
+type drill struct {
+	cfg    Config
+	herd   *herd
+	report *Report
+}
+
+// Bounds of the phases after the faults.
+const (
+	endPatience   = 3 * time.Minute  // in which some request must end, until all have
+	auditPatience = 60 * time.Second // for the audit, and for Redis and hosts to agree
+	stopPatience  = 30 * time.Second
+)
+
+func (d *drill) run(ctx context.Context, kinds []*kind) error {
+	begun := time.Now()
+	always := context.WithoutCancel(ctx)
+	h, r := d.herd, d.report
+	before, err := survey(h)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(adopt(h), h.build(ctx))
+	if err == nil {
+		err = d.work(ctx, kinds)
+	}
+	prefixes := h.cgroupPrefixes()
+	err = errors.Join(err, h.stop(always))
+	r.leaks(h, prefixes)
+	err = errors.Join(err, h.remove(always))
+	after, unseen := survey(h)
+	r.more(before, after)
+	r.DurationMs = time.Since(begun).Milliseconds()
+	return errors.Join(err, unseen)
+}
+
+// work is what happens between the herd's start and its end.
+func (d *drill) work(ctx context.Context, kinds []*kind) error {
+	h, always := d.herd, context.WithoutCancel(ctx)
+	if err := h.start(ctx); err != nil {
+		return err
+	}
+	w, l := newWatch(h), newLoad(d.cfg, h)
+	watching, enough := context.WithCancel(always)
+	var watched sync.WaitGroup
+	watched.Go(func() { w.run(watching) })
+	defer watched.Wait()
+	defer enough()
+	d.cfg.say("%d hosts, %s; seed %d", len(h.hosts), h.kind(), d.cfg.Seed)
+	if err := l.warm(ctx); err != nil {
+		return err
+	}
+	loading, unload := context.WithCancel(ctx)
+	var loaded sync.WaitGroup
+	loaded.Go(func() { l.run(loading) })
+	for _, k := range kinds {
+		if why := h.skipped(k); why != "" {
+			d.report.Skipped[k.name] = why
+		}
+	}
+	d.inject(ctx, w, newPlan(d.cfg, kinds, h))
+	unload()
+	loaded.Wait()
+	d.settle(always, l)
+	w.times(d.report)
+	d.report.Exits = h.exits()
+	return d.report.count(always, h, l)
+}
+
+// inject carries out the plan, several faults at a time, and returns once all are healed.
+func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
+	if d.cfg.For > 0 {
+		bounded, cancel := context.WithTimeout(ctx, d.cfg.For)
+		defer cancel()
+		ctx = bounded
+	}
+	g := newGround(d.cfg.AtOnce)
+	for _, f := range plan {
+		if clock.Sleep(ctx, clock.Real{}, f.gap) != nil || !g.take(ctx, f.needs()) {
+			break
+		}
+		d.report.Faults[f.kind.name]++
+		d.report.Faults[total]++
+		if n := d.report.Faults[total]; n%50 == 0 {
+			d.cfg.say("%d faults, %d of them now", n, g.busy())
+		}
+		go func() {
+			defer g.give(f.needs())
+			if err := f.carryOut(ctx, d.herd, w); err != nil {
+				d.report.detail("fault %d, %s: %v", f.n, f, err)
+			}
+		}()
+	}
+	g.drain()
+}
+
+// settle waits until every accepted request has its end, and the audit is clean.
+func (d *drill) settle(ctx context.Context, l *load) {
+	d.cfg.say("all is healed; waiting for what was accepted")
+	last, since := -1, time.Now()
+	for time.Since(since) < endPatience {
+		n, err := l.unfinished(ctx)
+		if err == nil && n == 0 {
+			break
+		}
+		if err == nil && n != last {
+			last, since = n, time.Now()
+		}
+		if clock.Sleep(ctx, clock.Real{}, 100*time.Millisecond) != nil {
+			return
+		}
+	}
+	d.herd.await(ctx, auditPatience, func(ctx context.Context) bool {
+		broken, err := d.herd.client.Redis.Audit(ctx)
+		d.report.Audit = broken
+		return err == nil && len(broken) == 0 && len(d.herd.unknown(ctx)) == 0
+	})
+	d.report.Unknown = d.herd.unknown(ctx)
+}

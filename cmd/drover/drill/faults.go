@@ -1,0 +1,256 @@
+package drill
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// kind is one kind of fault.
+type kind struct {
+	name    string
+	weight  int     // how often it is drawn, against the others
+	long    float64 // share of those that last until somebody is fenced
+	root    bool    // it needs networks or disks of the hosts' own
+	victims func(*herd) []*host
+	role    core.Role // that it strikes; "" for more than one or none
+	part    string    // what it strikes where that is no role
+	// inject does it and returns how it is healed, also when it fails halfway.
+	inject func(ctx context.Context, h *herd, f fault) (heal func(context.Context) error, err error)
+}
+
+const loseHostName = "lose-host"
+
+// kinds is the table of all faults.
+var kinds = func() []*kind {
+	var all []*kind
+	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory, core.RoleTaskrunner, overseerRole} {
+		weight := 4
+		if role == core.RoleTaskrunner {
+			weight = 2
+		}
+		all = append(all,
+			&kind{name: "kill-" + string(role), weight: 2 * weight, long: 0.4, victims: having(role), role: role, inject: kill},
+			&kind{name: "stop-" + string(role), weight: weight, long: 0.6, victims: having(role), role: role, inject: freeze},
+		)
+	}
+	return append(all,
+		&kind{name: loseHostName, weight: 4, long: 0.7, victims: anyHost, part: "host", inject: loseHost},
+		&kind{name: "cut-host", weight: 3, long: 0.6, root: true, victims: anyHost, part: "net", inject: cut},
+		&kind{name: "deafen-host", weight: 2, long: 0.6, root: true, victims: anyHost, part: "net", inject: deafen("input")},
+		&kind{name: "mute-host", weight: 2, long: 0.6, root: true, victims: anyHost, part: "net", inject: deafen("output")},
+		&kind{name: "fill-disk", weight: 3, long: 0.6, root: true, victims: anyHost, part: "disk", inject: fillDisk},
+		&kind{name: "kill-redis", weight: 3, long: 0.2, part: "redis", inject: killRedis},
+		&kind{name: "stop-redis", weight: 2, long: 0.4, part: "redis", inject: freezeRedis},
+		&kind{name: "fill-redis", weight: 2, long: 0.3, part: "redis", inject: fillRedis},
+		&kind{name: "jump-clock", weight: 2, long: 0.6, part: "clock", inject: jumpClock},
+		&kind{name: "lock-store", weight: 3, long: 0.5, part: "store", inject: lockStore},
+	)
+}()
+
+func anyHost(h *herd) []*host { return h.hosts }
+
+func having(role core.Role) func(*herd) []*host {
+	return func(h *herd) []*host {
+		var all []*host
+		for _, o := range h.hosts {
+			if o.parts[role] != nil {
+				all = append(all, o)
+			}
+		}
+		return all
+	}
+}
+
+// skipped says why a kind cannot be injected here, or "".
+func (h *herd) skipped(k *kind) string {
+	switch {
+	case k.root && !h.root:
+		return "it needs root, for networks and disks of the hosts' own"
+	case k.part == "clock" && h.redis.clock == "":
+		return h.redis.why
+	}
+	return ""
+}
+
+// needs names the parts of the herd that the fault strikes.
+func (f fault) needs() []string {
+	switch {
+	case f.host == nil:
+		return []string{f.kind.part}
+	case f.kind.part == "host":
+		var all []string
+		for role := range f.host.parts {
+			all = append(all, f.host.name+"/"+string(role))
+		}
+		return all
+	case f.kind.role != "":
+		return []string{f.host.name + "/" + string(f.kind.role)}
+	}
+	return []string{f.host.name + "/" + f.kind.part}
+}
+
+// struck lists the owners that fall silent by the fault.
+func (f fault) struck() []string {
+	var all []string
+	if f.host == nil || f.kind.part == "disk" || f.kind.role == overseerRole {
+		return nil
+	}
+	for role := range f.host.parts {
+		if role != overseerRole && (f.kind.role == "" || f.kind.role == role) {
+			all = append(all, f.host.owner(role))
+		}
+	}
+	return all
+}
+
+// carryOut injects the fault, holds it, and heals it whatever happens to ctx.
+func (f fault) carryOut(ctx context.Context, h *herd, w *watch) error {
+	heal, err := f.kind.inject(ctx, h, f)
+	w.struck(context.WithoutCancel(ctx), f.kind.name, f.struck(), time.Now())
+	if err == nil {
+		_ = clock.Sleep(ctx, clock.Real{}, f.hold) // the end of the drill heals early
+	}
+	if heal != nil {
+		err = errors.Join(err, heal(context.WithoutCancel(ctx)))
+	}
+	w.healed(f.struck())
+	return err
+}
+
+func kill(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	p := f.host.parts[f.kind.role]
+	p.kill()
+	return func(context.Context) error { return p.start() }, nil
+}
+
+func freeze(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	p := f.host.parts[f.kind.role]
+	p.send(syscall.SIGSTOP)
+	return func(context.Context) error {
+		p.send(syscall.SIGCONT)
+		return nil
+	}, nil
+}
+
+// loseHost ends all that runs on the host at once; it returns with its disk as it was.
+func loseHost(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	for _, p := range f.host.parts {
+		p.send(syscall.SIGSTOP) // nobody notices the death of another
+	}
+	var dying sync.WaitGroup
+	for _, p := range f.host.parts {
+		dying.Go(p.kill)
+	}
+	dying.Wait()
+	f.host.endVMs(ctx)
+	return func(context.Context) error {
+		var errs []error
+		for _, p := range f.host.parts {
+			errs = append(errs, p.start())
+		}
+		return errors.Join(errs...)
+	}, nil
+}
+
+func cut(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	return f.host.net.join, f.host.net.cut(ctx)
+}
+
+func deafen(direction string) func(context.Context, *herd, fault) (func(context.Context) error, error) {
+	return func(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+		return f.host.net.hear, f.host.net.deafen(ctx, direction)
+	}
+}
+
+// fillDisk leaves no byte on the host's disk.
+func fillDisk(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	path := filepath.Join(f.host.data, "ballast")
+	heal := func(context.Context) error { return os.Remove(path) }
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	block := make([]byte, 1<<20)
+	for len(block) > 0 {
+		n, err := file.Write(block)
+		if errors.Is(err, syscall.ENOSPC) && n == 0 {
+			block = block[:len(block)/2]
+		} else if err != nil && !errors.Is(err, syscall.ENOSPC) {
+			return heal, errors.Join(err, file.Close())
+		}
+	}
+	return heal, file.Close()
+}
+
+func killRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+	h.refusals.read(ctx, h.client) // it forgets them
+	h.redis.kill()
+	return func(context.Context) error { return h.redis.start() }, nil
+}
+
+func freezeRedis(_ context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+	h.redis.send(syscall.SIGSTOP)
+	return func(context.Context) error {
+		h.redis.send(syscall.SIGCONT)
+		return nil
+	}, nil
+}
+
+func fillRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+	return func(ctx context.Context) error { return fill(ctx, h.client, false) }, fill(ctx, h.client, true)
+}
+
+func jumpClock(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+	return func(ctx context.Context) error { return h.moveClock(ctx, 0) }, h.moveClock(ctx, f.shift)
+}
+
+// moveClock sets Redis' clock and waits until it shows.
+func (h *herd) moveClock(ctx context.Context, ahead time.Duration) error {
+	if err := h.redis.jump(ahead); err != nil {
+		return err
+	}
+	var seen time.Duration
+	const near = 2 * time.Second
+	if !h.await(ctx, stopPatience, func(ctx context.Context) bool {
+		skew, err := h.client.Redis.Skew(ctx)
+		seen = -skew
+		return err == nil && (seen-ahead).Abs() < near
+	}) {
+		return fmt.Errorf("the clock of Redis is ahead by %s, not by %s", seen, ahead)
+	}
+	return nil
+}
+
+// lockStore has another connection hold the result store, so that nobody can write.
+func lockStore(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+	db, err := sql.Open("sqlite", filepath.Join(h.dir, "store", "drover.db")) // the store registered the driver
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	heal := func(ctx context.Context) error {
+		_, err := conn.ExecContext(ctx, "ROLLBACK")
+		return errors.Join(err, conn.Close(), db.Close())
+	}
+	const patient = "PRAGMA busy_timeout = 10000"
+	if _, err := conn.ExecContext(ctx, patient); err != nil {
+		return nil, errors.Join(err, conn.Close(), db.Close())
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		return nil, errors.Join(err, conn.Close(), db.Close())
+	}
+	return heal, nil
+}

@@ -1,0 +1,270 @@
+package drill
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// overseerRole is what is no owner, but dies as well.
+const overseerRole core.Role = "overseer"
+
+// Pools of the herd under drill.
+var pools = []string{"exam", "practice"}
+
+// herd is the herd under drill.
+type herd struct {
+	cfg    Config
+	dir    string
+	root   bool // hosts have networks and disks of their own
+	redis  *server
+	hosts  []*host
+	client *Client
+	logs   []*os.File
+
+	refusals refusals
+}
+
+// host is one machine of the herd: its processes, its network, its disk.
+type host struct {
+	name  string
+	data  string
+	run   string
+	env   []string
+	net   *network // nil where it is not root
+	disk  bool     // data is a file system of its own
+	parts map[core.Role]*component
+}
+
+// diskSize is what a host's disk holds.
+const diskSize = "64m"
+
+// owner names the process of a role as Redis knows it.
+func (h *host) owner(role core.Role) string { return core.OwnerName(role, h.name, 0) }
+
+func newHerd(cfg Config, dir string) *herd { return &herd{cfg: cfg, dir: dir, root: Isolated()} }
+
+// kind says what the hosts are.
+func (h *herd) kind() string {
+	if h.root {
+		return "each with a network and a disk of its own"
+	}
+	return "plain processes (as root they would have networks and disks of their own)"
+}
+
+// build makes networks, disks and folders; start then runs what lives there.
+func (h *herd) build(ctx context.Context) error {
+	for _, sub := range []string{"store", "blobs"} {
+		if err := os.Mkdir(filepath.Join(h.dir, sub), 0o700); err != nil {
+			return core.Wrap(err, core.CodeUnavailable, h.dir, "a folder of the herd cannot be made")
+		}
+	}
+	if err := os.WriteFile(h.settings(), nil, 0o600); err != nil { // nobody else's settings are meant
+		return core.Wrap(err, core.CodeUnavailable, h.dir, "the herd's settings cannot be written")
+	}
+	at := ""
+	if h.root {
+		var err error
+		if at, err = newBridge(ctx); err != nil {
+			return err
+		}
+	}
+	log, err := h.log("redis")
+	if err != nil {
+		return err
+	}
+	if h.redis, err = newServer(ctx, filepath.Join(h.dir, "redis"), at, log); err != nil {
+		return err
+	}
+	for n := range h.cfg.Hosts {
+		if err := h.addHost(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *herd) settings() string { return filepath.Join(h.dir, "drover.yaml") }
+
+// environ is the environment of a program of the herd, on the host of that name.
+func (h *herd) environ(name, data string) []string {
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + h.dir, "DROVER_CONFIG=" + h.settings(), "DROVER_HOST=" + name, "DROVER_DATA=" + data,
+		"DROVER_REDIS=" + h.redis.url, "DROVER_STORE=sqlite://" + filepath.Join(h.dir, "store", "drover.db"),
+		"DROVER_BLOBS=file://" + filepath.Join(h.dir, "blobs"), "DROVER_SLOTS=" + strconv.Itoa(h.cfg.Slots),
+		"DROVER_RECONCILE_EVERY=5s", "DROVER_CHECK_EVERY=5s", "DROVER_DRAIN=10s",
+	}
+	if beat := h.cfg.Beat; beat > 0 {
+		env = append(env, "DROVER_BEAT="+beat.String(), "DROVER_SUSPECT="+(3*beat).String(), "DROVER_DOWN="+h.cfg.down().String())
+	}
+	return env
+}
+
+// addHost makes the nth host and its processes: overseers on the first two, a
+// taskrunner on the last.
+func (h *herd) addHost(ctx context.Context, n int) error {
+	o := &host{name: "h" + strconv.Itoa(n+1), parts: map[core.Role]*component{}}
+	h.hosts = append(h.hosts, o)
+	o.data = filepath.Join(h.dir, o.name)
+	o.run = filepath.Join(o.data, "run")
+	o.env = append(h.environ(o.name, o.data), "DROVER_RUN="+o.run)
+	if err := os.Mkdir(o.data, 0o700); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, o.data, "a host's folder cannot be made")
+	}
+	var err error
+	if h.root {
+		if err := unix.Mount("drill", o.data, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700,size="+diskSize); err != nil {
+			return core.Wrap(err, core.CodeUnavailable, o.data, "a host's disk cannot be made")
+		}
+		o.disk = true
+		if o.net, err = newNetwork(ctx, n); err != nil {
+			return err
+		}
+	}
+	roles := []core.Role{core.RoleVMFactory, core.RoleTestrunner}
+	if n < 2 {
+		roles = append(roles, overseerRole)
+	}
+	if n == h.cfg.Hosts-1 {
+		roles = append(roles, core.RoleTaskrunner)
+	}
+	for _, role := range roles {
+		p := &component{name: string(role) + "@" + o.name, argv: []string{h.cfg.Program, string(role)}, env: o.env}
+		if o.net != nil {
+			p.argv = append(o.net.enter(), p.argv...)
+		}
+		if p.log, err = h.log(p.name); err != nil {
+			return err
+		}
+		o.parts[role] = p
+	}
+	return nil
+}
+
+// log opens the file for what a process says; nil if nobody asked for it.
+func (h *herd) log(name string) (*os.File, error) {
+	if h.cfg.Logs == "" {
+		return nil, nil
+	}
+	err := os.MkdirAll(h.cfg.Logs, 0o700)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, h.cfg.Logs, "the folder for logs cannot be made")
+	}
+	f, err := os.OpenFile(filepath.Join(h.cfg.Logs, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, name, "a log cannot be made")
+	}
+	h.logs = append(h.logs, f)
+	return f, nil
+}
+
+// start runs everything and connects.
+func (h *herd) start(ctx context.Context) error {
+	if err := h.redis.start(); err != nil {
+		return err
+	}
+	var err error
+	open := func(ctx context.Context) bool {
+		h.client, err = h.cfg.Open(ctx, h.environ("drill", filepath.Join(h.dir, "drill")))
+		return err == nil
+	}
+	if !h.await(ctx, stopPatience, open) {
+		return err
+	}
+	for _, name := range pools {
+		p := core.DefaultPool(name)
+		p.Max, p.MaxWaiting, p.StageTimeout = h.cfg.Slots, 100_000, 10*time.Second
+		if err := h.client.Intake.SetPool(ctx, p); err != nil {
+			return err
+		}
+	}
+	for _, o := range h.hosts {
+		for _, p := range o.parts {
+			if err := p.start(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// await asks until it is so, at most for a while.
+func (h *herd) await(ctx context.Context, most time.Duration, so func(context.Context) bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for !so(ctx) {
+		if clock.Sleep(ctx, clock.Real{}, 50*time.Millisecond) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// exits counts, by process, how often one ended that nobody had killed.
+func (h *herd) exits() map[string]int {
+	all := map[string]int{}
+	for _, o := range h.hosts {
+		for _, p := range o.parts {
+			p.mu.Lock()
+			if p.exits > 0 {
+				all[p.name] = p.exits
+			}
+			p.mu.Unlock()
+		}
+	}
+	return all
+}
+
+// stop ends everything as an operator would, and destroys the VMs that are meant to stay.
+func (h *herd) stop(ctx context.Context) error {
+	var errs []error
+	for _, role := range []core.Role{core.RoleTestrunner, core.RoleTaskrunner, overseerRole, core.RoleVMFactory} {
+		for _, o := range h.hosts {
+			if p := o.parts[role]; p != nil {
+				bounded, cancel := context.WithTimeout(ctx, stopPatience)
+				if !p.stop(bounded) {
+					errs = append(errs, core.Errorf(core.CodeConflict, p.name, "%s did not stop within %s", p.name, stopPatience))
+				}
+				cancel()
+			}
+		}
+	}
+	for _, o := range h.hosts {
+		errs = append(errs, destroy(ctx, h.cfg.Program, o.env))
+	}
+	if h.client != nil {
+		errs = append(errs, h.client.Close())
+	}
+	if h.redis != nil {
+		h.redis.kill()
+	}
+	return errors.Join(errs...)
+}
+
+// remove takes networks and disks away, with what is on them.
+func (h *herd) remove(ctx context.Context) error {
+	var errs []error
+	for _, o := range h.hosts {
+		if o.net != nil {
+			errs = append(errs, o.net.remove(ctx))
+		}
+		if o.disk {
+			errs = append(errs, core.Wrap(unix.Unmount(o.data, 0), core.CodeUnavailable, o.data, "a host's disk cannot be taken away"))
+		}
+	}
+	if h.root {
+		errs = append(errs, each(ctx, "ip link del "+bridge))
+	}
+	for _, f := range h.logs {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,159 @@
+package drill
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// submitters are those who hand in work at the same time.
+const submitters = 12
+
+// page is how many unfinished requests are counted at most.
+const page = 1000
+
+// load keeps the herd busy: many submitters, two pools, three classes, mostly short
+// jobs and some longer ones.
+type load struct {
+	cfg    Config
+	herd   *herd
+	client *Client
+
+	mu      sync.Mutex
+	ids     []string // accepted requests
+	tasks   []string // accepted tasks
+	refused int      // submits that failed
+	waiting int      // unfinished requests, as last counted
+}
+
+func newLoad(cfg Config, h *herd) *load { return &load{cfg: cfg, herd: h, client: h.client} }
+
+// warm waits until the herd has ended one request on each host, or says what holds it up.
+func (l *load) warm(ctx context.Context) error {
+	dice := l.dice(submitters)
+	for range l.cfg.Hosts * l.cfg.Slots {
+		if err := l.submit(ctx, dice, 0); err != nil {
+			return err
+		}
+	}
+	if !l.herd.await(ctx, auditPatience, func(ctx context.Context) bool {
+		n, err := l.unfinished(ctx)
+		return err == nil && n == 0
+	}) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return core.Errorf(core.CodeUnavailable, "", "the herd did not end its first %d requests within %s; see what the components say with --logs DIR",
+			l.cfg.Hosts*l.cfg.Slots, auditPatience)
+	}
+	return nil
+}
+
+// run submits until ctx ends.
+func (l *load) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for n := range submitters {
+		all.Go(func() { l.hand(ctx, n) })
+	}
+	all.Go(func() { l.watch(ctx) })
+	all.Wait()
+}
+
+// watch counts what is unfinished, and hands in a task now and then.
+func (l *load) watch(ctx context.Context) {
+	const often, taskEvery = 100 * time.Millisecond, 20
+	for n := 0; clock.Sleep(ctx, clock.Real{}, often) == nil; n++ {
+		if waiting, err := l.unfinished(ctx); err == nil {
+			l.mu.Lock()
+			l.waiting = waiting
+			l.mu.Unlock()
+		}
+		if n%taskEvery == 0 {
+			l.task(ctx)
+		}
+	}
+}
+
+// task hands in a purge of nothing.
+func (l *load) task(ctx context.Context) {
+	args := []byte(`{"keep_ns":` + strconv.FormatInt(int64(24*time.Hour), 10) + `}`)
+	task, _, err := l.client.Intake.SubmitTask(ctx, core.Task{Kind: core.KindPurge, Args: args})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.refused++
+		return
+	}
+	l.tasks = append(l.tasks, task.ID)
+}
+
+func (l *load) dice(n int) *rand.Rand {
+	return rand.New(rand.NewPCG(l.cfg.Seed, uint64(n))) //nolint:gosec // the load is to be repeated, not to be unknown
+}
+
+// hand is one submitter: it hands in work as long as the herd has less than it should.
+func (l *load) hand(ctx context.Context, n int) {
+	dice := l.dice(n)
+	const pause = 50 * time.Millisecond
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		room := l.waiting < l.cfg.Load
+		if room {
+			l.waiting++ // until it is counted again
+		}
+		l.mu.Unlock()
+		if room && l.submit(ctx, dice, n) != nil {
+			l.mu.Lock()
+			l.refused++
+			l.mu.Unlock()
+		}
+		if clock.Sleep(ctx, clock.Real{}, pause) != nil {
+			return
+		}
+	}
+}
+
+// script of every job: a VM that served another before has its folder already, and
+// output that was mixed with another's is not two equal lines.
+const script = `mkdir used && echo "$1" && sleep "$2" && echo "$1"`
+
+// submit hands in one job.
+func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
+	id := strings.ToLower(ulid.Make().String())
+	const longOnes = 12 // one of so many is long
+	seconds := 0.05 + 0.4*dice.Float64()
+	if dice.IntN(longOnes) == 0 {
+		seconds = 2 + 3*dice.Float64()
+	}
+	classes := core.Classes()
+	_, _, err := l.client.Intake.Submit(ctx, core.Spec{
+		ID: id, Pool: pools[dice.IntN(len(pools))], Class: classes[dice.IntN(len(classes))], Submitter: fmt.Sprintf("s%d", n),
+		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
+	})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids = append(l.ids, id)
+	return nil
+}
+
+// unfinished counts accepted requests and tasks without an end.
+func (l *load) unfinished(ctx context.Context) (int, error) {
+	left, err := l.client.Store.Unfinished(ctx, "", page)
+	if err != nil {
+		return 0, err
+	}
+	tasks, err := l.client.Store.UnfinishedTasks(ctx, page)
+	return len(left) + len(tasks), err
+}

@@ -1,0 +1,89 @@
+package drill
+
+import (
+	"fmt"
+	"sync"
+
+	"drover/core"
+)
+
+// total names the sum of all kinds in Report.Faults.
+const total = "total"
+
+// Report says what became of the work.
+type Report struct {
+	Seed       uint64 `json:"seed"`
+	DurationMs int64  `json:"duration_ms"`
+	Hosts      int    `json:"hosts"`
+	Isolated   bool   `json:"isolated"` // hosts had networks and disks of their own
+	BeatMs     int64  `json:"beat_ms"`
+
+	Faults  map[string]int    `json:"faults"`  // injected, by kind, and their total
+	Skipped map[string]string `json:"skipped"` // kind → why it could not be injected here
+
+	Jobs     int `json:"jobs"`     // accepted requests
+	Tasks    int `json:"tasks"`    // accepted tasks
+	Refused  int `json:"refused"`  // submits that were not accepted
+	Attempts int `json:"attempts"` // recorded tries
+	Dead     int `json:"dead"`     // given up after too many platform faults, and told so
+
+	Lost    int              `json:"lost"`    // accepted, and without an end
+	Doubled int              `json:"doubled"` // with two ends, in a VM that served another, or with another's output
+	Leaked  int              `json:"leaked"`  // VMs, cgroups, mounts, network links and processes
+	Audit   []core.Violation `json:"audit"`   // invariants that are broken at the end
+	Zombies int              `json:"zombie_writes_refused"`
+
+	DetectMs     Spread              `json:"detect_ms"`     // from the fault until the owner is fenced
+	RedispatchMs Spread              `json:"redispatch_ms"` // from the fault until the work runs again
+	Recovery     map[string]recovery `json:"recovery"`      // the same by kind of fault
+
+	Exits   map[string]int `json:"exits"`   // components that ended by themselves, and how often
+	Details []string       `json:"details"` // what was lost, doubled or leaked, and where
+	Unknown []string       `json:"unknown"` // VMs of which hosts and Redis disagree at the end
+
+	mu sync.Mutex
+}
+
+// Spread is the distribution of times, in milliseconds.
+type Spread struct {
+	N   int   `json:"n"`
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
+}
+
+// String is the distribution for people.
+func (s Spread) String() string {
+	if s.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("p50 %d ms, p99 %d ms, at most %d ms (%d times)", s.P50, s.P99, s.Max, s.N)
+}
+
+type recovery struct {
+	Detect     Spread `json:"detect_ms"`
+	Redispatch Spread `json:"redispatch_ms"`
+}
+
+func newReport(cfg Config) *Report {
+	return &Report{
+		Seed: cfg.Seed, Hosts: cfg.Hosts, Isolated: Isolated(), BeatMs: cfg.beat().Milliseconds(),
+		Faults: map[string]int{total: 0}, Skipped: map[string]string{}, Recovery: map[string]recovery{},
+	}
+}
+
+// Sound reports whether all that must hold did.
+func (r *Report) Sound() bool {
+	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && len(r.Audit) == 0 && len(r.Unknown) == 0
+}
+
+func (r *Report) detail(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Details = append(r.Details, fmt.Sprintf(format, args...))
+}
+
+func (r *Report) leak(format string, args ...any) {
+	r.Leaked++
+	r.detail("leaked: "+format, args...)
+}

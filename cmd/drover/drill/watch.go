@@ -1,0 +1,175 @@
+package drill
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+// watch measures, from the herd's own events and the times of the faults, how soon
+// somebody noticed and how soon the work ran again. It goes by this machine's clock:
+// that of Redis jumps.
+type watch struct {
+	herd *herd
+
+	mu    sync.Mutex
+	blows map[string]*blow // by owner: those that nobody has noticed yet
+	work  map[string]*blow // by request: what was in hand and does not run again yet
+	found map[string]*samples
+}
+
+// blow is one owner that fell silent.
+type blow struct {
+	kind    string
+	owner   string
+	at      time.Time
+	noticed bool
+}
+
+// samples are the times of one kind of fault.
+type samples struct {
+	detect, redispatch []time.Duration
+}
+
+func newWatch(h *herd) *watch {
+	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}}
+}
+
+// struck notes that owners fell silent at a moment, and what they had in hand.
+func (w *watch) struck(ctx context.Context, kind string, owners []string, at time.Time) {
+	for _, owner := range owners {
+		b := &blow{kind: kind, owner: owner, at: at}
+		w.mu.Lock()
+		w.blows[owner] = b
+		w.mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		held, err := w.herd.client.Redis.Held(ctx, owner)
+		cancel()
+		if err != nil {
+			continue // Redis is hurt too: what it held is not known
+		}
+		w.mu.Lock()
+		for _, one := range held {
+			if one.VM != "" { // a request
+				w.work[one.Key] = b
+			}
+		}
+		w.mu.Unlock()
+	}
+}
+
+// healed forgets the blows that were over before anybody noticed.
+func (w *watch) healed(owners []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, owner := range owners {
+		if b := w.blows[owner]; b != nil && !strings.HasPrefix(b.kind, "kill") && b.kind != loseHostName {
+			delete(w.blows, owner)
+			maps.DeleteFunc(w.work, func(_ string, of *blow) bool { return of == b })
+		}
+	}
+}
+
+// run reads the events until ctx ends.
+func (w *watch) run(ctx context.Context) {
+	const (
+		block = time.Second
+		most  = 1000
+		pause = 20 * time.Millisecond
+	)
+	redisClient, last := w.herd.client.Redis.Client(), "$"
+	stream := w.herd.client.Redis.Namespace().Key("events")
+	for ctx.Err() == nil {
+		read, err := redisClient.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: most, Block: block}).Result()
+		if err != nil {
+			_ = clock.Sleep(ctx, clock.Real{}, pause) // ctx then ends the loop
+			continue
+		}
+		now := time.Now()
+		for _, s := range read {
+			for _, m := range s.Messages {
+				last = m.ID
+				w.event(now, text(m, "op"), text(m, "by"), text(m, "moved"))
+			}
+		}
+	}
+}
+
+func text(m redis.XMessage, field string) string {
+	s, _ := m.Values[field].(string)
+	return s
+}
+
+// event takes in what the herd says happened.
+func (w *watch) event(now time.Time, op, by, moved string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch op {
+	case "fence", "bury", "register":
+		w.noticed(now, by)
+	case "host down":
+		for owner := range w.blows {
+			if _, host, err := core.ParseOwner(owner); err == nil && host == moved {
+				w.noticed(now, owner)
+			}
+		}
+	case "running":
+		b := w.work[moved]
+		if b == nil {
+			return
+		}
+		delete(w.work, moved)
+		if by != b.owner || b.noticed { // else it had not lost it
+			w.of(b.kind).redispatch = append(w.of(b.kind).redispatch, now.Sub(b.at))
+		}
+	}
+}
+
+// noticed needs the mutex.
+func (w *watch) noticed(now time.Time, owner string) {
+	b := w.blows[owner]
+	if b == nil {
+		return
+	}
+	b.noticed = true
+	delete(w.blows, owner)
+	w.of(b.kind).detect = append(w.of(b.kind).detect, now.Sub(b.at))
+}
+
+// of needs the mutex.
+func (w *watch) of(kind string) *samples {
+	if w.found[kind] == nil {
+		w.found[kind] = &samples{}
+	}
+	return w.found[kind]
+}
+
+// times puts the measurements into the report.
+func (w *watch) times(r *Report) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all samples
+	for name, s := range w.found {
+		r.Recovery[name] = recovery{Detect: spread(s.detect), Redispatch: spread(s.redispatch)}
+		all.detect, all.redispatch = slices.Concat(all.detect, s.detect), slices.Concat(all.redispatch, s.redispatch)
+	}
+	r.DetectMs, r.RedispatchMs = spread(all.detect), spread(all.redispatch)
+}
+
+// spread sums times up.
+func spread(times []time.Duration) Spread {
+	if len(times) == 0 {
+		return Spread{}
+	}
+	slices.Sort(times)
+	at := func(share int) int64 { return times[min(len(times)*share/100, len(times)-1)].Milliseconds() }
+	return Spread{N: len(times), P50: at(50), P99: at(99), Max: at(100)}
+}
