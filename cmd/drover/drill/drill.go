@@ -196,6 +196,8 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 		}
 		go func() {
 			defer g.give(f.needs())
+			d.herd.note("fault %d: %s", f.n, f)
+			defer d.herd.note("fault %d is healed", f.n)
 			if err := f.carryOut(ctx, d.herd, w); err != nil {
 				d.report.detail("fault %d, %s: %v", f.n, f, err)
 			}

@@ -3,6 +3,7 @@ package drill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,6 +31,7 @@ type herd struct {
 	client *Client
 	logs   []*os.File
 
+	faults   *os.File // the log of faults
 	refusals refusals
 }
 
@@ -71,11 +73,14 @@ func (h *herd) build(ctx context.Context) error {
 		return core.Wrap(err, core.CodeUnavailable, h.dir, "the herd's settings cannot be written")
 	}
 	at := ""
+	var err error
 	if h.root {
-		var err error
 		if at, err = newBridge(ctx); err != nil {
 			return err
 		}
+	}
+	if h.faults, err = h.log("faults"); err != nil {
+		return err
 	}
 	log, err := h.log("redis")
 	if err != nil {
@@ -164,6 +169,13 @@ func (h *herd) log(name string) (*os.File, error) {
 	}
 	h.logs = append(h.logs, f)
 	return f, nil
+}
+
+// note writes a line with the time into the log of faults.
+func (h *herd) note(format string, args ...any) {
+	if h.faults != nil {
+		fmt.Fprintf(h.faults, time.Now().UTC().Format("15:04:05.000")+" "+format+"\n", args...)
+	}
 }
 
 // start runs everything and connects.

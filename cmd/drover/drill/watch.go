@@ -46,9 +46,12 @@ func newWatch(h *herd) *watch {
 // struck notes that owners fell silent at a moment, and what they had in hand.
 func (w *watch) struck(ctx context.Context, kind string, owners []string, at time.Time) {
 	for _, owner := range owners {
-		b := &blow{kind: kind, owner: owner, at: at}
 		w.mu.Lock()
-		w.blows[owner] = b
+		b := w.blows[owner]
+		if b == nil { // else nobody has noticed the one before yet
+			b = &blow{kind: kind, owner: owner, at: at}
+			w.blows[owner] = b
+		}
 		w.mu.Unlock()
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		held, err := w.herd.client.Redis.Held(ctx, owner)
