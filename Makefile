@@ -18,7 +18,7 @@ lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo -tags lxc)
 npm     := $(shell command -v npm)
 bullmq  := scripts/bench/peers/bullmq
 
-.PHONY: help build test lint fmt bench bench-vm demo docs needs clean
+.PHONY: help build test lint fmt bench bench-vm drill demo docs needs clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -51,6 +51,9 @@ bench: build ## measure the queue against its rivals, in turns on this machine (
 bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (BENCH='-cycles 10000')
 	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))
 	go test $(lxc) -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
+
+drill: build ## hurt a herd with 1,000 faults and show that nothing is lost (DRILL='--faults 100 --beat 200ms')
+	bin/drover drill $(or $(DRILL),--faults 1000 --at-once 6)
 
 demo: ## grade the examples on a herd of one process
 	go run ./cmd/drover demo

@@ -34,6 +34,7 @@ func drillCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Usage: "of the plan", DefaultText: "another each time"},
 			&cli.StringSliceFlag{Name: "only", Usage: "inject faults of this `KIND` only; may be given again"},
 			&cli.IntFlag{Name: "at-once", Usage: "most faults at the same time", Value: 4},
+			&cli.DurationFlag{Name: "hold", Usage: "`TIME` until each is healed", DefaultText: "some shorter, some longer than it takes to notice"},
 			&cli.IntFlag{Name: "hosts", Usage: "of the herd", Value: 3},
 			&cli.IntFlag{Name: "slots", Usage: "requests that each host runs at once", Value: 4},
 			&cli.IntFlag{Name: "load", Usage: "unfinished requests that are kept in the herd", Value: 12},
@@ -56,7 +57,7 @@ func drillAction(c *cli.Context) error {
 	}
 	cfg := drill.Config{
 		For: c.Duration("for"), Faults: c.Int("faults"), Seed: c.Uint64("seed"), Only: c.StringSlice("only"), AtOnce: c.Int("at-once"),
-		Hosts: c.Int("hosts"), Slots: c.Int("slots"), Load: c.Int("load"), Beat: c.Duration("beat"), Logs: c.String("logs"),
+		Hosts: c.Int("hosts"), Slots: c.Int("slots"), Load: c.Int("load"), Beat: c.Duration("beat"), Hold: c.Duration("hold"), Logs: c.String("logs"),
 		Program: program, Open: openDrilled, Progress: c.App.ErrWriter,
 	}
 	if !c.IsSet("seed") {

@@ -124,13 +124,3 @@ func (p *component) stop(ctx context.Context) bool {
 		return false
 	}
 }
-
-// pid is 0 while it does not run.
-func (p *component) pid() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil {
-		return 0
-	}
-	return p.cmd.Process.Pid
-}

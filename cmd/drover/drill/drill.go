@@ -30,6 +30,7 @@ type Config struct {
 	Seed   uint64        // the same seed and settings make the same plan
 	Only   []string      // kinds of faults; none means all
 	AtOnce int           // most faults at the same time
+	Hold   time.Duration // of every fault until it is healed; 0: the plan's
 	Hosts  int
 	Slots  int           // of each host's testrunner
 	Load   int           // unfinished requests that are kept in the herd
@@ -70,6 +71,8 @@ func (c *Config) Check() error {
 	switch {
 	case c.For < 0:
 		return core.Errorf(core.CodeInvalid, "for", "--for %s must not be below 0", c.For)
+	case c.Hold < 0:
+		return core.Errorf(core.CodeInvalid, "hold", "--hold %s must not be below 0", c.Hold)
 	case c.Beat != 0 && c.Beat < shortBeat:
 		return core.Errorf(core.CodeInvalid, "beat", "--beat %s must be at least %s", c.Beat, shortBeat)
 	}
@@ -113,6 +116,8 @@ type drill struct {
 	cfg    Config
 	herd   *herd
 	report *Report
+
+	mu sync.Mutex // guards the report while faults are injected
 }
 
 // Bounds of the phases after the faults.
@@ -199,7 +204,9 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 			d.herd.note("fault %d: %s", f.n, f)
 			defer d.herd.note("fault %d is healed", f.n)
 			if err := f.carryOut(ctx, d.herd, w); err != nil {
+				d.mu.Lock()
 				d.report.detail("fault %d, %s: %v", f.n, f, err)
+				d.mu.Unlock()
 			}
 		}()
 	}

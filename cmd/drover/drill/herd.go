@@ -50,7 +50,7 @@ type host struct {
 const diskSize = "64m"
 
 // owner names the process of a role as Redis knows it.
-func (h *host) owner(role core.Role) string { return core.OwnerName(role, h.name, 0) }
+func (o *host) owner(role core.Role) string { return core.OwnerName(role, o.name, 0) }
 
 func newHerd(cfg Config, dir string) *herd { return &herd{cfg: cfg, dir: dir, root: Isolated()} }
 

@@ -67,6 +67,9 @@ func (k *kind) draw(n int, dice *rand.Rand, cfg Config, h *herd) fault {
 		f.hold = cfg.down() * 6 / 5
 	}
 	f.hold += time.Duration(dice.Int64N(int64(f.hold)))
+	if cfg.Hold > 0 {
+		f.hold = cfg.Hold
+	}
 	const farthest = 240 // s
 	f.shift = time.Duration(dice.IntN(farthest)-farthest/2) * time.Second
 	return f

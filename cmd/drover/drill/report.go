@@ -2,7 +2,6 @@ package drill
 
 import (
 	"fmt"
-	"sync"
 
 	"drover/core"
 )
@@ -40,8 +39,6 @@ type Report struct {
 	Exits   map[string]int `json:"exits"`   // components that ended by themselves, and how often
 	Details []string       `json:"details"` // what was lost, doubled or leaked, and where
 	Unknown []string       `json:"unknown"` // VMs of which hosts and Redis disagree at the end
-
-	mu sync.Mutex
 }
 
 // Spread is the distribution of times, in milliseconds.
@@ -78,8 +75,6 @@ func (r *Report) Sound() bool {
 }
 
 func (r *Report) detail(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.Details = append(r.Details, fmt.Sprintf(format, args...))
 }
 

@@ -1,0 +1,75 @@
+package drill
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// blown is a watch that saw an owner fall silent with some requests in hand.
+func blown(kind, owner string, at time.Time, keys ...string) *watch {
+	w := newWatch(nil)
+	b := &blow{kind: kind, owner: owner, at: at}
+	w.blows[owner] = b
+	for _, key := range keys {
+		w.work[key] = b
+	}
+	return w
+}
+
+func TestTimesOfAKill(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	after := func(ms int) time.Time { return at.Add(time.Duration(ms) * time.Millisecond) }
+	w := blown("kill-testrunner", "testrunner@h1#0", at, "a-1", "b-1", "c-1")
+	w.healed([]string{"testrunner@h1#0"}) // it was started again; nobody has noticed yet
+	w.event(after(1), "fence", "testrunner@h2#0", "5")
+	w.event(after(900), "fence", "testrunner@h1#0", "5")
+	w.event(after(950), "register", "testrunner@h1#0", "6") // noticed once
+	w.event(after(1000), "running", "testrunner@h2#0", "a-1")
+	w.event(after(1200), "running", "testrunner@h1#0", "b-1") // its next life
+	w.event(after(1300), "running", "testrunner@h1#0", "other-1")
+	r := newReport(Config{})
+	w.times(r)
+	require.Equal(t, Spread{N: 1, P50: 900, P99: 900, Max: 900}, r.DetectMs)
+	require.Equal(t, Spread{N: 2, P50: 1200, P99: 1200, Max: 1200}, r.RedispatchMs)
+	require.Equal(t, r.DetectMs, r.Recovery["kill-testrunner"].Detect)
+}
+
+func TestAStopThatNobodyNoticedIsNoSample(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	w := blown("stop-testrunner", "testrunner@h1#0", at, "a-1", "b-1")
+	w.event(at.Add(time.Second), "running", "testrunner@h1#0", "a-1") // it was just going to
+	w.healed([]string{"testrunner@h1#0"})
+	w.event(at.Add(time.Minute), "fence", "testrunner@h1#0", "5")
+	w.event(at.Add(time.Minute), "running", "testrunner@h2#0", "b-1")
+	r := newReport(Config{})
+	w.times(r)
+	require.Zero(t, r.DetectMs)
+	require.Zero(t, r.RedispatchMs)
+}
+
+func TestALostHostTakesItsOwnersWithIt(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	w := blown(loseHostName, "testrunner@h1#0", at, "a-1")
+	w.event(at.Add(time.Second), "host down", "-", "h1")
+	w.event(at.Add(2*time.Second), "running", "testrunner@h2#0", "a-1")
+	r := newReport(Config{})
+	w.times(r)
+	require.Equal(t, int64(1000), r.DetectMs.Max)
+	require.Equal(t, int64(2000), r.RedispatchMs.Max)
+}
+
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	var times []time.Duration
+	for ms := 200; ms > 0; ms-- {
+		times = append(times, time.Duration(ms)*time.Millisecond)
+	}
+	require.Equal(t, Spread{N: 200, P50: 101, P99: 199, Max: 200}, spread(times))
+	require.Equal(t, "p50 101 ms, p99 199 ms, at most 200 ms (200 times)", spread(times).String())
+	require.Empty(t, Spread{}.String())
+}
