@@ -20,7 +20,7 @@ func (r *Report) count(ctx context.Context, h *herd, l *load) error {
 	for _, spec := range left {
 		r.lost(ctx, h, spec.ID, spec.Key())
 	}
-	tasks, err := h.client.Store.UnfinishedTasks(ctx, page)
+	tasks, err := h.client.Store.UnfinishedTasks(ctx, "", page)
 	if err != nil {
 		return err
 	}

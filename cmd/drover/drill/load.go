@@ -154,6 +154,6 @@ func (l *load) unfinished(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	tasks, err := l.client.Store.UnfinishedTasks(ctx, page)
+	tasks, err := l.client.Store.UnfinishedTasks(ctx, "", page)
 	return len(left) + len(tasks), err
 }
