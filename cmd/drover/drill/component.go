@@ -19,15 +19,20 @@ type component struct {
 	env  []string
 	log  *os.File // nil: nobody listens
 
-	mu    sync.Mutex
-	cmd   *exec.Cmd     // nil while it does not run
-	done  chan struct{} // closed when cmd has ended
-	down  bool          // it is meant not to run
-	exits int           // how often it ended by itself
+	mu      sync.Mutex
+	cmd     *exec.Cmd     // nil while it does not run
+	done    chan struct{} // closed when cmd has ended
+	down    bool          // it is meant not to run
+	exits   int           // how often it ended by itself
+	crashes int           // how often by a panic
 }
 
 // restartAfter is what a supervisor waits before it starts a process again.
 const restartAfter = 300 * time.Millisecond
+
+// panicked is the exit code of Go's runtime when it ends a program. Drover itself has
+// it for wrong settings, which a drill does not make.
+const panicked = 2
 
 // start runs the process unless it runs already.
 func (p *component) start() error {
@@ -56,14 +61,14 @@ func (p *component) launch() error {
 	p.cmd, p.done = cmd, done
 	go func() {
 		_ = cmd.Wait() // how it ended, its log says
-		p.ended()
+		p.ended(cmd.ProcessState.ExitCode())
 		close(done)
 	}()
 	return nil
 }
 
 // ended notes that the process is dead and has it started again if nobody wanted that.
-func (p *component) ended() {
+func (p *component) ended(code int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd = nil
@@ -71,6 +76,9 @@ func (p *component) ended() {
 		return
 	}
 	p.exits++
+	if code == panicked {
+		p.crashes++
+	}
 	time.AfterFunc(restartAfter, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

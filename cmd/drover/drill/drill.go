@@ -178,7 +178,7 @@ func (d *drill) work(ctx context.Context, kinds []*kind) error {
 	loaded.Wait()
 	d.settle(always, l)
 	w.times(d.report)
-	d.report.Exits = h.exits()
+	h.exits(d.report)
 	return d.report.count(always, h, l)
 }
 

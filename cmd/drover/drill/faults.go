@@ -50,6 +50,7 @@ var kinds = func() []*kind {
 		&kind{name: "mute-host", weight: 2, long: 0.6, root: true, victims: anyHost, part: "net", inject: deafen("output")},
 		&kind{name: "fill-disk", weight: 3, long: 0.6, root: true, victims: anyHost, part: "disk", inject: fillDisk},
 		&kind{name: "kill-redis", weight: 3, long: 0.2, part: "redis", inject: killRedis},
+		&kind{name: "wipe-redis", weight: 2, long: 0.2, part: "redis", inject: wipeRedis},
 		&kind{name: "stop-redis", weight: 2, long: 0.4, part: "redis", inject: freezeRedis},
 		&kind{name: "fill-redis", weight: 2, long: 0.3, part: "redis", inject: fillRedis},
 		&kind{name: "jump-clock", weight: 2, long: 0.6, part: "clock", inject: jumpClock},
@@ -196,6 +197,12 @@ func killRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) err
 	h.refusals.read(ctx, h.client) // it forgets them
 	h.redis.kill()
 	return func(context.Context) error { return h.redis.start() }, nil
+}
+
+// wipeRedis kills the server, and it comes back without its memory.
+func wipeRedis(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+	heal, err := killRedis(ctx, h, f)
+	return heal, errors.Join(err, h.redis.wipe())
 }
 
 func freezeRedis(_ context.Context, h *herd, _ fault) (func(context.Context) error, error) {

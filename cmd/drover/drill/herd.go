@@ -220,19 +220,19 @@ func (h *herd) await(ctx context.Context, most time.Duration, so func(context.Co
 	return true
 }
 
-// exits counts, by process, how often one ended that nobody had killed.
-func (h *herd) exits() map[string]int {
-	all := map[string]int{}
+// exits counts the ends of components that nobody had killed.
+func (h *herd) exits(r *Report) {
 	for _, o := range h.hosts {
 		for _, p := range o.parts {
 			p.mu.Lock()
-			if p.exits > 0 {
-				all[p.name] = p.exits
+			r.Exits += p.exits
+			r.Crashes += p.crashes
+			if p.crashes > 0 {
+				r.detail("crashed: %s, %d times; see what it says with --logs DIR", p.name, p.crashes)
 			}
 			p.mu.Unlock()
 		}
 	}
-	return all
 }
 
 // stop ends everything as an operator would, and destroys the VMs that are meant to stay.

@@ -129,7 +129,7 @@ const script = `mkdir used && echo "$1" && sleep "$2" && echo "$1"`
 // submit hands in one job.
 func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	id := strings.ToLower(ulid.Make().String())
-	const longOnes = 12 // one of so many is long
+	const longOnes = 6 // one of so many is long
 	seconds := 0.05 + 0.4*dice.Float64()
 	if dice.IntN(longOnes) == 0 {
 		seconds = 2 + 3*dice.Float64()

@@ -64,7 +64,7 @@ func (k *kind) draw(n int, dice *rand.Rand, cfg Config, h *herd) fault {
 	}
 	f.hold = cfg.down() / 8
 	if dice.Float64() < k.long {
-		f.hold = cfg.down() * 6 / 5
+		f.hold = cfg.down() * 7 / 5
 	}
 	f.hold += time.Duration(dice.Int64N(int64(f.hold)))
 	if cfg.Hold > 0 {

@@ -19,6 +19,7 @@ import (
 type server struct {
 	component
 	url   string
+	kept  string // folder of its append-only file
 	clock string // file that says how far its clock is ahead; "" if it cannot be moved
 	why   string // why not
 }
@@ -39,7 +40,7 @@ func newServer(ctx context.Context, dir, address string, log *os.File) (*server,
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, dir, "a folder for Redis cannot be made")
 	}
-	s := &server{component: component{name: "redis", log: log}}
+	s := &server{component: component{name: "redis", log: log}, kept: filepath.Join(dir, "appendonlydir")}
 	s.argv = []string{path, "--dir", dir, "--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"}
 	if address == "" {
 		socket := filepath.Join(dir, "redis.sock")
@@ -52,6 +53,11 @@ func newServer(ctx context.Context, dir, address string, log *os.File) (*server,
 	s.env = []string{"PATH=" + os.Getenv("PATH")}
 	s.fake(ctx, dir)
 	return s, nil
+}
+
+// wipe removes all that a server which is down had kept.
+func (s *server) wipe() error {
+	return core.Wrap(os.RemoveAll(s.kept), core.CodeUnavailable, s.kept, "what Redis kept cannot be removed")
 }
 
 // fake puts the server under a clock that can be moved.

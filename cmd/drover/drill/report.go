@@ -36,9 +36,10 @@ type Report struct {
 	RedispatchMs Spread              `json:"redispatch_ms"` // from the fault until the work runs again
 	Recovery     map[string]recovery `json:"recovery"`      // the same by kind of fault
 
-	Exits   map[string]int `json:"exits"`   // components that ended by themselves, and how often
-	Details []string       `json:"details"` // what was lost, doubled or leaked, and where
-	Unknown []string       `json:"unknown"` // VMs of which hosts and Redis disagree at the end
+	Exits   int      `json:"exits"`   // ends of components that nobody had killed
+	Crashes int      `json:"crashes"` // those of them that were a bug
+	Details []string `json:"details"` // what was lost, doubled or leaked, and where
+	Unknown []string `json:"unknown"` // VMs of which hosts and Redis disagree at the end
 }
 
 // Spread is the distribution of times, in milliseconds.
@@ -71,7 +72,7 @@ func newReport(cfg Config) *Report {
 
 // Sound reports whether all that must hold did.
 func (r *Report) Sound() bool {
-	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && len(r.Audit) == 0 && len(r.Unknown) == 0
+	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && len(r.Audit) == 0 && len(r.Unknown) == 0
 }
 
 func (r *Report) detail(format string, args ...any) {
