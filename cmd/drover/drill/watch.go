@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -92,7 +93,10 @@ func (w *watch) run(ctx context.Context) {
 	stream := w.herd.client.Redis.Namespace().Key("events")
 	for ctx.Err() == nil {
 		read, err := redisClient.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: most, Block: block}).Result()
-		if err != nil {
+		if err != nil { // also if there was nothing to read
+			if its, unknown := redisClient.XInfoStream(ctx, stream).Result(); unknown == nil && before(its.LastGeneratedID, last) {
+				last = "0-0" // Redis was wiped: a new stream
+			}
 			_ = clock.Sleep(ctx, clock.Real{}, pause) // ctx then ends the loop
 			continue
 		}
@@ -104,6 +108,19 @@ func (w *watch) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// before compares two ids of a stream by their times. "$" is before none.
+func before(id, other string) bool {
+	ms := func(id string) int64 {
+		text, _, _ := strings.Cut(id, "-")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	return ms(id) < ms(other)
 }
 
 func text(m redis.XMessage, field string) string {
@@ -131,6 +148,7 @@ func (w *watch) event(now time.Time, op, by, moved string) {
 		}
 		delete(w.work, moved)
 		if by != b.owner || b.noticed { // else it had not lost it
+			w.herd.note("%s runs again by %s, %d ms after %s of %s", moved, by, now.Sub(b.at).Milliseconds(), b.kind, b.owner)
 			w.of(b.kind).redispatch = append(w.of(b.kind).redispatch, now.Sub(b.at))
 		}
 	}
@@ -144,6 +162,7 @@ func (w *watch) noticed(now time.Time, owner string) {
 	}
 	b.noticed = true
 	delete(w.blows, owner)
+	w.herd.note("%s is noticed %d ms after %s", owner, now.Sub(b.at).Milliseconds(), b.kind)
 	w.of(b.kind).detect = append(w.of(b.kind).detect, now.Sub(b.at))
 }
 

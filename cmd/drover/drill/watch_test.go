@@ -9,7 +9,7 @@ import (
 
 // blown is a watch that saw an owner fall silent with some requests in hand.
 func blown(kind, owner string, at time.Time, keys ...string) *watch {
-	w := newWatch(nil)
+	w := newWatch(&herd{})
 	b := &blow{kind: kind, owner: owner, at: at}
 	w.blows[owner] = b
 	for _, key := range keys {
@@ -72,4 +72,11 @@ func TestSpread(t *testing.T) {
 	require.Equal(t, Spread{N: 200, P50: 101, P99: 199, Max: 200}, spread(times))
 	require.Equal(t, "p50 101 ms, p99 199 ms, at most 200 ms (200 times)", spread(times).String())
 	require.Empty(t, Spread{}.String())
+}
+
+func TestBefore(t *testing.T) {
+	t.Parallel()
+	require.True(t, before("5-0", "10-0"))
+	require.False(t, before("10-0", "10-7"))
+	require.False(t, before("10-0", "$"))
 }
