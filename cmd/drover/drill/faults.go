@@ -28,33 +28,37 @@ type kind struct {
 	inject func(ctx context.Context, h *herd, f fault) (heal func(context.Context) error, err error)
 }
 
-const loseHostName = "lose-host"
+// Kinds whose measurement differs.
+const (
+	loseHostName  = "lose-host"
+	wipeRedisName = "wipe-redis"
+)
 
 // kinds is the table of all faults.
 var kinds = func() []*kind {
 	var all []*kind
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory, core.RoleTaskrunner, overseerRole} {
-		weight := 4
-		if role == core.RoleTaskrunner {
-			weight = 2
+		weight, long := 4, 0.4
+		if role == core.RoleTaskrunner || role == overseerRole {
+			weight, long = 2, 0.2
 		}
 		all = append(all,
-			&kind{name: "kill-" + string(role), weight: 2 * weight, long: 0.4, victims: having(role), role: role, inject: kill},
-			&kind{name: "stop-" + string(role), weight: weight, long: 0.6, victims: having(role), role: role, inject: freeze},
+			&kind{name: "kill-" + string(role), weight: 2 * weight, long: long, victims: having(role), role: role, inject: kill},
+			&kind{name: "stop-" + string(role), weight: weight, long: long, victims: having(role), role: role, inject: freeze},
 		)
 	}
 	return append(all,
-		&kind{name: loseHostName, weight: 4, long: 0.7, victims: anyHost, part: "host", inject: loseHost},
-		&kind{name: "cut-host", weight: 3, long: 0.6, root: true, victims: anyHost, part: "net", inject: cut},
-		&kind{name: "deafen-host", weight: 2, long: 0.6, root: true, victims: anyHost, part: "net", inject: deafen("input")},
-		&kind{name: "mute-host", weight: 2, long: 0.6, root: true, victims: anyHost, part: "net", inject: deafen("output")},
-		&kind{name: "fill-disk", weight: 3, long: 0.6, root: true, victims: anyHost, part: "disk", inject: fillDisk},
+		&kind{name: loseHostName, weight: 4, long: 0.5, victims: anyHost, part: "host", inject: loseHost},
+		&kind{name: "cut-host", weight: 3, long: 0.5, root: true, victims: anyHost, part: "net", inject: cut},
+		&kind{name: "deafen-host", weight: 2, long: 0.5, root: true, victims: anyHost, part: "net", inject: deafen("input")},
+		&kind{name: "mute-host", weight: 2, long: 0.5, root: true, victims: anyHost, part: "net", inject: deafen("output")},
+		&kind{name: "fill-disk", weight: 3, long: 0.3, root: true, victims: anyHost, part: "disk", inject: fillDisk},
 		&kind{name: "kill-redis", weight: 3, long: 0.2, part: "redis", inject: killRedis},
-		&kind{name: "wipe-redis", weight: 2, long: 0.2, part: "redis", inject: wipeRedis},
-		&kind{name: "stop-redis", weight: 2, long: 0.4, part: "redis", inject: freezeRedis},
+		&kind{name: wipeRedisName, weight: 2, long: 0.2, part: "redis", inject: wipeRedis},
+		&kind{name: "stop-redis", weight: 2, long: 0.3, part: "redis", inject: freezeRedis},
 		&kind{name: "fill-redis", weight: 2, long: 0.3, part: "redis", inject: fillRedis},
-		&kind{name: "jump-clock", weight: 2, long: 0.6, part: "clock", inject: jumpClock},
-		&kind{name: "lock-store", weight: 3, long: 0.5, part: "store", inject: lockStore},
+		&kind{name: "jump-clock", weight: 2, long: 0.3, part: "clock", inject: jumpClock},
+		&kind{name: "lock-store", weight: 3, long: 0.3, part: "store", inject: lockStore},
 	)
 }()
 
@@ -116,8 +120,11 @@ func (f fault) struck() []string {
 
 // carryOut injects the fault, holds it, and heals it whatever happens to ctx.
 func (f fault) carryOut(ctx context.Context, h *herd, w *watch) error {
+	w.about(ctx, f.kind.name, f.struck())
 	heal, err := f.kind.inject(ctx, h, f)
-	w.struck(context.WithoutCancel(ctx), f.kind.name, f.struck(), time.Now())
+	if f.kind.name == wipeRedisName {
+		w.forget()
+	}
 	if err == nil {
 		_ = clock.Sleep(ctx, clock.Real{}, f.hold) // the end of the drill heals early
 	}

@@ -44,30 +44,63 @@ func newWatch(h *herd) *watch {
 	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}}
 }
 
-// struck notes that owners fell silent at a moment, and what they had in hand.
-func (w *watch) struck(ctx context.Context, kind string, owners []string, at time.Time) {
+// about notes that owners are to fall silent, and what they have in hand. One that is
+// not in the herd at this moment, or of which Redis cannot tell, is not measured.
+func (w *watch) about(ctx context.Context, kind string, owners []string) {
+	if len(owners) == 0 {
+		return
+	}
+	there := w.there(ctx)
 	for _, owner := range owners {
-		w.mu.Lock()
-		b := w.blows[owner]
-		if b == nil { // else nobody has noticed the one before yet
-			b = &blow{kind: kind, owner: owner, at: at}
-			w.blows[owner] = b
+		if !there[owner] {
+			continue
 		}
-		w.mu.Unlock()
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		held, err := w.herd.client.Redis.Held(ctx, owner)
 		cancel()
-		if err != nil {
-			continue // Redis is hurt too: what it held is not known
+		if err == nil {
+			w.struck(kind, owner, time.Now(), held)
 		}
-		w.mu.Lock()
-		for _, one := range held {
-			if one.VM != "" { // a request
-				w.work[one.Key] = b
-			}
-		}
-		w.mu.Unlock()
 	}
+}
+
+// struck notes that an owner falls silent.
+func (w *watch) struck(kind, owner string, at time.Time, held []core.Held) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.blows[owner]
+	if b == nil { // else nobody has noticed the one before yet
+		b = &blow{kind: kind, owner: owner, at: at}
+		w.blows[owner] = b
+	}
+	for _, one := range held {
+		if one.VM != "" { // a request
+			w.work[one.Key] = b
+		}
+	}
+}
+
+// there says which owners Redis counts as alive.
+func (w *watch) there(ctx context.Context) map[string]bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	owners, err := w.herd.client.Redis.ListOwners(ctx)
+	if err != nil {
+		return nil // it is hurt too
+	}
+	all := map[string]bool{}
+	for _, o := range owners {
+		all[o.Name] = o.Deadline > 0
+	}
+	return all
+}
+
+// forget drops all that is not noticed yet: Redis has forgotten it too.
+func (w *watch) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.blows)
+	clear(w.work)
 }
 
 // healed forgets the blows that were over before anybody noticed.

@@ -5,16 +5,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core"
 )
 
 // blown is a watch that saw an owner fall silent with some requests in hand.
 func blown(kind, owner string, at time.Time, keys ...string) *watch {
 	w := newWatch(&herd{})
-	b := &blow{kind: kind, owner: owner, at: at}
-	w.blows[owner] = b
+	var held []core.Held
 	for _, key := range keys {
-		w.work[key] = b
+		held = append(held, core.Held{Key: key, VM: "v-" + key})
 	}
+	w.struck(kind, owner, at, held)
 	return w
 }
 
@@ -61,6 +63,30 @@ func TestALostHostTakesItsOwnersWithIt(t *testing.T) {
 	w.times(r)
 	require.Equal(t, int64(1000), r.DetectMs.Max)
 	require.Equal(t, int64(2000), r.RedispatchMs.Max)
+}
+
+func TestASecondBlowCountsFromTheFirst(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	w := blown("kill-testrunner", "testrunner@h1#0", at)
+	w.struck("stop-testrunner", "testrunner@h1#0", at.Add(time.Second), nil)
+	w.event(at.Add(2*time.Second), "register", "testrunner@h1#0", "7")
+	r := newReport(Config{})
+	w.times(r)
+	require.Equal(t, int64(2000), r.Recovery["kill-testrunner"].Detect.Max)
+}
+
+func TestAWipedRedisIsNotMeasured(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	w := blown("kill-testrunner", "testrunner@h1#0", at, "a-1")
+	w.forget()
+	w.event(at.Add(time.Second), "register", "testrunner@h1#0", "7")
+	w.event(at.Add(time.Second), "running", "testrunner@h1#0", "a-1")
+	r := newReport(Config{})
+	w.times(r)
+	require.Zero(t, r.DetectMs)
+	require.Zero(t, r.RedispatchMs)
 }
 
 func TestSpread(t *testing.T) {
