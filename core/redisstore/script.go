@@ -17,7 +17,7 @@ var luaFiles embed.FS
 var library = []string{
 	"now", "int", "fail", "held", "ring", "event", "bury", "buried", "endings", "pass_when_full", "next_epoch", "end_epoch", "lose", "spec_head",
 	"wake", "not_idle", "enqueue", "dequeue", "again_requests", "again_tasks", "settle", "cancelled", "place",
-	"left", "overdue",
+	"left", "began", "overdue",
 }
 
 var (
