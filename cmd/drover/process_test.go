@@ -49,36 +49,47 @@ var program = sync.OnceValues(func() (string, error) {
 
 // testHerd is a herd of real processes on a real redis-server.
 type testHerd struct {
-	t    *testing.T
-	path string
-	cfg  *config.Config
-	herd *herd
-	env  []string
+	t     *testing.T
+	path  string
+	cfg   *config.Config
+	herd  *herd
+	env   []string
+	redis *redisserver.Server // nil on a Cluster
 }
 
 // patience is how long a test waits for something that must happen.
 const patience = 2 * time.Minute
 
-func newTestHerd(t *testing.T) *testHerd {
+// newTestHerd makes a herd with more settings, as in an environment.
+func newTestHerd(t *testing.T, settings ...string) *testHerd {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	path, err := program()
-	require.NoError(t, err)
 	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
+	h := newTestHerdOn(t, server.URL(), settings...)
+	h.redis = server
+	return h
+}
+
+// newTestHerdOn makes a herd on a Redis.
+func newTestHerdOn(t *testing.T, url string, settings ...string) *testHerd {
+	t.Helper()
+	path, err := program()
+	require.NoError(t, err)
 	scratch, err := service.NewScratch("drover-herd-") // t.TempDir's names are too long for sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
 	dir := scratch.Dir
 	h := &testHerd{t: t, path: path, env: []string{
-		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + server.URL(), "DROVER_HOST=h1",
+		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + url, "DROVER_HOST=h1",
 		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",
 	}}
+	h.env = append(h.env, settings...)
 	h.cfg, err = config.Load(nil, h.env)
 	require.NoError(t, err)
 	t.Cleanup(func() {
