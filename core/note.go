@@ -9,7 +9,8 @@ type HostNotes struct {
 // ProviderNote is how one provider of VMs fares on a host.
 type ProviderNote struct {
 	Name     string      `json:"name"`
-	Missing  string      `json:"missing,omitempty"` // why it makes no VMs; "" if it can
+	Missing  string      `json:"missing,omitempty"`  // why it makes no VMs; "" if it can
+	Since    int64       `json:"since_ms,omitempty"` // when that began, ms since 1970 by the host's clock
 	Limits   []LimitNote `json:"limits,omitempty"`
 	SelfTest *SelfTest   `json:"self_test,omitempty"` // nil: none was made
 }

@@ -1,6 +1,7 @@
 package vmfactory
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ type view struct {
 	fresh    *survey   // found, not yet told to Redis
 	touched  map[string]fate
 	absent   map[string]error // providers that are not ready
+	since    map[string]int64 // when that began, ms since 1970
 	limits   map[string][]Limit
 }
 
@@ -70,7 +72,9 @@ func (e *epoch) looked(s *survey, err error) {
 		return
 	}
 	e.fresh = s
+	since := make(map[string]int64)
 	for name, why := range s.absent {
+		since[name] = cmp.Or(e.since[name], e.clock.Now().UnixMilli())
 		if e.absent[name] == nil {
 			e.log.WithError(why).WithField("provider", name).Error("the provider is not ready on this host")
 		}
@@ -80,7 +84,7 @@ func (e *epoch) looked(s *survey, err error) {
 			e.log.WithField("provider", name).Info("the provider is ready again")
 		}
 	}
-	e.absent, e.limits = s.absent, s.limits
+	e.absent, e.since, e.limits = s.absent, since, s.limits
 	for vm, home := range s.homes {
 		if f, touched := e.touched[vm]; !touched || f.inHand || f.known {
 			e.homes.set(vm, home)

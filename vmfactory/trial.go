@@ -132,7 +132,7 @@ func (e *epoch) notes() []core.ProviderNote {
 	for _, name := range slices.Sorted(slices.Values(e.names)) {
 		note := core.ProviderNote{Name: name}
 		if err := e.absent[name]; err != nil {
-			note.Missing = cut(err.Error())
+			note.Missing, note.Since = cut(err.Error()), e.since[name]
 		}
 		for _, l := range e.limits[name] {
 			note.Limits = append(note.Limits, core.LimitNote{Name: l.Name, HeldBy: l.HeldBy, Note: cut(l.Note), Weak: l.Weak})

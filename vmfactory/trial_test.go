@@ -162,7 +162,10 @@ func TestAProviderThatIsNotReadyIsNotTested(t *testing.T) {
 		p := r.startWith(parts)
 		settle(10 * time.Second)
 		require.Zero(t, x.made.Load())
-		r.herd.look(func(h *herd) { require.Contains(t, h.notes[0].Missing, "no user namespaces") })
+		r.herd.look(func(h *herd) {
+			require.Contains(t, h.notes[0].Missing, "no user namespaces")
+			require.Positive(t, h.notes[0].Since)
+		})
 		r.prov.Mend(fake.Ready)
 		settle(2 * time.Minute)
 		require.Len(t, r.herd.cleanVMs("a"), 1)

@@ -38,11 +38,12 @@ type Config struct {
 	MaxWaiting      int           `koanf:"max_waiting" default:"1000000" usage:"most requests that Redis holds unfinished; more are refused"`
 	MaxWaitingBytes Size          `koanf:"max_waiting_bytes" default:"1GiB" usage:"most memory that their specs may take in Redis; more are refused"`
 	MaxAttempts     int           `koanf:"max_attempts" default:"3" usage:"platform faults after which a request is dead"`
+	MaxDeaths       int           `koanf:"max_deaths" default:"2" for:"testrunner overseer" usage:"deaths of testrunners or hosts that have a request in hand after which it is dead: it may be what kills them; 0 for never"`
 	Poll            time.Duration `koanf:"poll" default:"1s" usage:"how often an idle component looks for work even if no bell rings"`
 
 	Listen string        `koanf:"listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420; empty for none"`
 	Drain  time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
-	Beat   time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner" usage:"between an owner's proofs of life"`
+	Beat   time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole herd"`
 	Slots  int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
 	Pools  []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
@@ -60,8 +61,10 @@ type Config struct {
 	CreateTimeout  time.Duration `koanf:"create_timeout" default:"30s" for:"vmfactory" usage:"of each of the two phases of making a VM, after which it is given up"`
 	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"30s" for:"vmfactory" usage:"of one try to destroy a VM; after three it is set aside for a person"`
 
-	Suspect        time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how late a proof of life may be before a host gets no new work"`
-	Down           time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how late it may be before an owner or host is fenced and its work taken back"`
+	Suspect        time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last proof of life may be before a host gets no new work"`
+	Down           time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how long ago it may be before an owner or host is fenced and its work taken back"`
+	Monitors       []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (proofs of life), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
+	AuditEvery     time.Duration `koanf:"audit_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_audit_broken"`
 	KeepFinished   time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
 	KeepTombstones time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
 
@@ -74,6 +77,14 @@ const (
 	SelfTestOn   = "on"
 	SelfTestWarn = "warn"
 	SelfTestOff  = "off"
+)
+
+// The monitors of hosts.
+const (
+	MonitorHeartbeat = "heartbeat"
+	MonitorProvider  = "provider"
+	MonitorReport    = "report"
+	MonitorNone      = "none" // stands alone: there is no monitor
 )
 
 // Source says where a value came from: "default", "file PATH",
@@ -99,6 +110,7 @@ func (c *Config) File() string { return c.file }
 func (c *Config) In(dir string) *Config {
 	in := *c
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
+	in.Monitors = slices.Clone(c.Monitors)
 	for _, name := range []string{"data", "run", "redis", "redis_password_file", "store", "blobs"} {
 		delete(in.sources, name)
 	}

@@ -99,8 +99,29 @@ func (c *Config) checkNames() error {
 			problems = append(problems, c.problem(list.setting, "it names no %s", list.what))
 		}
 	}
+	problems = append(problems, c.checkMonitors())
 	if !slices.Contains([]string{SelfTestOn, SelfTestWarn, SelfTestOff}, c.SelfTest) {
 		problems = append(problems, c.problem("self_test", "%q is none: use on, warn or off", c.SelfTest))
+	}
+	return errors.Join(problems...)
+}
+
+func (c *Config) checkMonitors() error {
+	if slices.Equal(c.Monitors, []string{MonitorNone}) {
+		return nil
+	}
+	known := []string{MonitorHeartbeat, MonitorProvider, MonitorReport}
+	var problems []error
+	for i, name := range c.Monitors {
+		switch {
+		case !slices.Contains(known, name):
+			problems = append(problems, c.problem("monitors", "%q is no monitor: name some of %s, or %s alone", name, strings.Join(known, ", "), MonitorNone))
+		case slices.Contains(c.Monitors[:i], name):
+			problems = append(problems, c.problem("monitors", "%s is named twice", name))
+		}
+	}
+	if len(c.Monitors) == 0 {
+		problems = append(problems, c.problem("monitors", "it names no monitor: name some of %s, or %s", strings.Join(known, ", "), MonitorNone))
 	}
 	return errors.Join(problems...)
 }
@@ -126,6 +147,7 @@ func (c *Config) checkNumbers() error {
 		{"max_waiting", int64(c.MaxWaiting), 1, 1e9},
 		{"max_waiting_bytes", int64(c.MaxWaitingBytes), core.MaxSpecBytes, 1 << 50},
 		{"max_attempts", int64(c.MaxAttempts), 1, 100},
+		{"max_deaths", int64(c.MaxDeaths), 0, 100},
 		{"slots", int64(c.Slots), 1, maxSlots},
 		{"cache_bytes", int64(c.CacheBytes), 0, 1 << 50},
 		{"max_vms", int64(c.MaxVMs), 0, core.MaxPoolVMs},
@@ -153,6 +175,7 @@ func (c *Config) checkTimes() error {
 	atLeast("reconcile_every", c.ReconcileEvery, minBeat, "")
 	atLeast("create_timeout", c.CreateTimeout, minBeat, "")
 	atLeast("destroy_timeout", c.DestroyTimeout, minBeat, "")
+	atLeast("audit_every", c.AuditEvery, time.Second, ": it reads all that Redis holds")
 	atLeast("keep_finished", c.KeepFinished, time.Minute, "")
 	atLeast("keep_tombstones", c.KeepTombstones, 10*time.Minute, ": a retry must find what it repeats")
 	return errors.Join(problems...)

@@ -21,7 +21,7 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 	var troubles []error
 	for _, owner := range late {
 		report, err := reapOne(ctx, owners, store, owner, by, opts)
-		total.add(report)
+		total.Add(report)
 		switch core.CodeOf(err) {
 		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
 			// It came back, or another reaper was faster.

@@ -1,9 +1,12 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -13,11 +16,37 @@ import (
 // has, unless Options say otherwise.
 const MaxAttempts = 3
 
-// Options tune Settle and Reap. The zero value is the default.
+// MaxDeaths is how many owners may die with a request in hand until it is taken
+// for what kills them, unless Options say otherwise.
+const MaxDeaths = 2
+
+// Cause is why slots are emptied that their owner did not end itself.
+type Cause int
+
+// The causes.
+const (
+	Died    Cause = iota // the owner died: that uses an attempt, and counts as a death
+	Hung                 // the owner lives, the slot made no progress: that uses an attempt
+	Drained              // the owner lives, its host is to be empty: that uses nothing
+)
+
+// Options tune Decide, Settle and Reap. The zero value is the default.
 type Options struct {
+	Cause       Cause
 	MaxAttempts int                    // 0: the constant MaxAttempts
+	MaxDeaths   int                    // 0: the constant MaxDeaths; below 0: deaths alone make nothing dead
 	Now         func() time.Time       // nil: time.Now
-	Fail        func(h core.Held) bool // the work is to fail rather than run again (its host is lost and its pool says so); nil: never
+	Fail        func(h core.Held) bool // the work is to fail rather than run again (its host is lost, and its request or pool says so); nil: never
+}
+
+// filled returns the options with the defaults where they leave something open.
+func (o Options) filled() Options {
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, MaxAttempts)
+	o.MaxDeaths = cmp.Or(o.MaxDeaths, MaxDeaths)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
 }
 
 // Report says what became of the slots.
@@ -29,11 +58,13 @@ type Report struct {
 	Cancelled int               // of Done: recorded as cancelled now
 	Failed    int               // of Done: recorded as failed now
 	Retried   int               // queued again, one attempt used
-	Dead      int               // attempts used up
+	Released  int               // queued again, no attempt used
+	Dead      int               // attempts used up, or too many died with it in hand
 	Returned  int               // VMs of a vmfactory, given to be destroyed
 }
 
-func (r *Report) add(other Report) {
+// Add counts another report in.
+func (r *Report) Add(other Report) {
 	r.Owners = append(r.Owners, other.Owners...)
 	r.Items = append(r.Items, other.Items...)
 	r.Moved += other.Moved
@@ -41,6 +72,7 @@ func (r *Report) add(other Report) {
 	r.Cancelled += other.Cancelled
 	r.Failed += other.Failed
 	r.Retried += other.Retried
+	r.Released += other.Released
 	r.Dead += other.Dead
 	r.Returned += other.Returned
 }
@@ -54,42 +86,44 @@ const chunk = 256
 // settling again is always right. Returns FENCED if the owner has a newer epoch,
 // UNAVAILABLE if the store or Redis was.
 func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, held []core.Held, opts Options) (Report, error) {
-	role, host, err := core.ParseOwner(owner)
-	if err != nil {
-		return Report{}, err
-	}
-	if opts.MaxAttempts == 0 {
-		opts.MaxAttempts = MaxAttempts
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
 	var total Report
 	var troubles []error
-	for len(held) > 0 {
-		n := min(len(held), chunk)
-		j := judge{store: store, host: host, opts: opts}
-		items, err := j.items(ctx, role, held[:n])
+	for some := range slices.Chunk(held, chunk) {
+		items, report, err := Decide(ctx, store, owner, some, opts)
 		troubles = append(troubles, err)
-		held = held[n:]
 		if len(items) == 0 {
 			continue
 		}
-		settled, err := owners.Settle(ctx, owner, epoch, items, 0)
+		moved, err := owners.Settle(ctx, owner, epoch, items, 0)
 		if core.Is(err, core.CodeFenced) {
 			return total, err
 		}
 		troubles = append(troubles, err)
-		j.report.Items, j.report.Moved = items, settled.Moved
-		total.add(j.report)
+		report.Moved = moved
+		total.Add(report)
 	}
 	total.Owners = []string{owner}
 	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, owner, "not all slots of %s could be settled", owner)
 }
 
+// Decide says how slots of an owner are to end, each by what the store knows, and
+// records there the ends that are terminal. Redis is not asked and not told; deciding
+// again is always right. The error tells of all slots that could not be decided.
+func Decide(ctx context.Context, store core.ResultStore, owner string, held []core.Held, opts Options) ([]core.Settlement, Report, error) {
+	role, host, err := core.ParseOwner(owner)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	j := judge{store: store, owner: owner, host: host, opts: opts.filled()}
+	items, err := j.items(ctx, role, held)
+	j.report.Items = items
+	return items, j.report, err
+}
+
 // judge decides how slots end.
 type judge struct {
 	store  core.ResultStore
+	owner  string
 	host   string
 	opts   Options
 	report Report
@@ -135,11 +169,10 @@ func (j *judge) vm(context.Context, core.Held, core.RequestState) (core.Outcome,
 }
 
 func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (core.Outcome, error) {
-	if h.Attempts+1 < j.opts.MaxAttempts {
-		j.report.Retried++
-		return core.OutcomeRetry, nil
+	if j.opts.Cause == Drained || h.Attempts+1 < j.opts.MaxAttempts {
+		return j.again(), nil
 	}
-	note := fmt.Sprintf("its taskrunner died; that was attempt %d of %d", h.Attempts+1, j.opts.MaxAttempts)
+	note := fmt.Sprintf("its taskrunner %s; that was attempt %d of %d", j.opts.Cause, h.Attempts+1, j.opts.MaxAttempts)
 	first, err := j.store.EndTask(ctx, h.Key, core.TaskDead, note)
 	if err != nil && !core.Is(err, core.CodeNotFound) {
 		return "", err
@@ -152,6 +185,21 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 	return core.OutcomeDone, nil
 }
 
+// String is the cause as a part of a sentence about the owner.
+func (c Cause) String() string {
+	return [...]string{Died: "died", Hung: "made no progress with it", Drained: "gave it back"}[c]
+}
+
+// again is how a slot ends whose work is to be done once more.
+func (j *judge) again() core.Outcome {
+	if j.opts.Cause == Drained {
+		j.report.Released++
+		return core.OutcomeRelease
+	}
+	j.report.Retried++
+	return core.OutcomeRetry
+}
+
 func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestState) (core.Outcome, error) {
 	if ended != "" {
 		return j.ended(ended), nil
@@ -160,20 +208,22 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 		j.report.Done++
 		return core.OutcomeDone, nil //nolint:nilerr // no request has this key: nobody waits for it
 	}
-	attempt := h.Attempts + 1
+	attempt, deaths := h.Attempts+1, append(slices.Clone(h.Deaths), j.owner)
 	switch {
 	case h.Cancelled != "":
 		reason := fmt.Sprintf("cancelled by %s", h.Cancelled)
 		return j.record(ctx, h, core.RequestCancelled, core.BlameNone, reason)
 	case j.opts.Fail != nil && j.opts.Fail(h):
-		reason := fmt.Sprintf("host %s was lost while it ran, and pool %s does not run such work again", j.host, h.Pool)
+		reason := fmt.Sprintf("host %s was lost while it ran, and such work of pool %s is not run again", j.host, h.Pool)
 		return j.record(ctx, h, core.RequestFailed, core.BlamePlatform, reason)
-	case attempt >= j.opts.MaxAttempts:
-		reason := fmt.Sprintf("given up after %d attempts that faults of the platform ended; in the last one its testrunner on %s died", attempt, j.host)
+	case j.opts.Cause == Died && j.opts.MaxDeaths > 0 && len(deaths) >= j.opts.MaxDeaths:
+		reason := fmt.Sprintf("in quarantine: it was in hand when %d testrunners died (%s), so it may be what kills them", len(deaths), strings.Join(deaths, ", "))
+		return j.record(ctx, h, core.RequestDead, core.BlamePlatform, reason)
+	case j.opts.Cause != Drained && attempt >= j.opts.MaxAttempts:
+		reason := fmt.Sprintf("given up after %d attempts that faults of the platform ended; in the last one its testrunner on %s %s", attempt, j.host, j.opts.Cause)
 		return j.record(ctx, h, core.RequestDead, core.BlamePlatform, reason)
 	}
-	j.report.Retried++
-	return core.OutcomeRetry, nil
+	return j.again(), nil
 }
 
 // record makes the end durable before Redis hears of it. If another result was

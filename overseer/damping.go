@@ -1,0 +1,203 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"drover/core"
+)
+
+// dampingEvery is the rest between two looks at what happened; window is how long
+// it is remembered.
+const (
+	dampingEvery = 5 * time.Second
+	window       = 10 * time.Minute
+)
+
+// A host flaps that went down so often within the window. It is a black hole if it
+// had so many faults, they are so large a share of what ended there, and
+// so many times the share on all other hosts together.
+const (
+	flapDowns   = 3
+	holeFaults  = 5
+	holeShare   = 0.2
+	holeAgainst = 5
+)
+
+// A host on probation gets nothing for probationDelay, twice as long each time it is
+// put there again and at most maxProbation, then canaries; so many good ones end it.
+const (
+	probationDelay  = 30 * time.Second
+	maxProbation    = 10 * time.Minute
+	probationNeeded = 3
+)
+
+// damper remembers what lately became of hosts. An overseer that just started begins with what
+// the stream of events still has.
+type damper struct {
+	mu    sync.Mutex
+	after string // the last event that was read
+	marks []mark
+}
+
+// mark is what one look found of one host.
+type mark struct {
+	at   int64 // of the last event in it, ms
+	host string
+	tally
+}
+
+// tally counts what became of a host.
+type tally struct{ downs, faults, ends int }
+
+func (t *tally) add(other tally) {
+	t.downs += other.downs
+	t.faults += other.faults
+	t.ends += other.ends
+}
+
+// share is the part of what ended on a host that a fault ended.
+func (t tally) share() float64 { return float64(t.faults) / float64(max(1, t.faults+t.ends)) }
+
+// damp puts hosts on probation that flap or fail work far more than the others do.
+func (o *Overseer) damp(ctx context.Context) (Counts, error) {
+	counts := Counts{}
+	tallies, err := o.damper.read(ctx, o.parts.History)
+	if err != nil {
+		return counts, err
+	}
+	hosts, err := o.parts.Hosts.ListHosts(ctx)
+	if err != nil {
+		return counts, err
+	}
+	var troubles []error
+	for _, h := range hosts {
+		why := suspicious(h.Name, hosts, tallies)
+		if why == "" || h.Probation != nil {
+			continue
+		}
+		delay := min(maxProbation, probationDelay<<min(h.Probations, 10))
+		switch err := o.parts.Hosts.Probation(ctx, h.Name, why, delay, probationNeeded); core.CodeOf(err) {
+		case "":
+			counts["probations"]++
+			o.log.WithField("host", h.Name).WithField("reason", why).Warn("a host is on probation: it gets one request at a time until some went well")
+		case core.CodeNotFound:
+			// It was forgotten meanwhile.
+		default:
+			troubles = append(troubles, err)
+		}
+	}
+	return counts, errors.Join(troubles...)
+}
+
+// suspicious says why a host is not to be trusted for a while; "" if it is.
+func suspicious(name string, hosts []core.HostInfo, tallies map[string]tally) string {
+	its, others, rest := tallies[name], 0, tally{}
+	for _, h := range hosts {
+		if h.Name != name {
+			rest.add(tallies[h.Name])
+			if h.State == core.HostUp && h.Ready {
+				others++
+			}
+		}
+	}
+	switch {
+	case its.downs >= flapDowns:
+		return fmt.Sprintf("it went down %d times within %s", its.downs, window)
+	case others > 0 && its.faults >= holeFaults && its.share() >= holeShare && its.share() >= holeAgainst*rest.share():
+		return fmt.Sprintf("%d of the last %d requests that ended there had a fault of the platform, and %d of %d elsewhere",
+			its.faults, its.faults+its.ends, rest.faults, rest.faults+rest.ends)
+	}
+	return ""
+}
+
+// read counts what is new in the stream of events, forgets what is old, and returns
+// what is known of each host.
+func (d *damper) read(ctx context.Context, history core.History) (map[string]tally, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var newest int64
+	for {
+		events, err := history.Events(ctx, d.after)
+		if err != nil {
+			return nil, err
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			d.mark(e)
+			d.after, newest = e.ID, e.At
+		}
+	}
+	known := make(map[string]tally)
+	kept := d.marks[:0]
+	for _, m := range d.marks {
+		if newest == 0 || m.at > newest-window.Milliseconds() {
+			kept = append(kept, m)
+			t := known[m.host]
+			t.add(m.tally)
+			known[m.host] = t
+		}
+	}
+	d.marks = kept
+	return known, nil
+}
+
+// mark notes what one event says of a host.
+func (d *damper) mark(e core.Event) {
+	host, t := e.Moved, tally{}
+	switch e.Op {
+	case "host down":
+		t.downs = 1
+	case "host probation", "host trusted": // what was before is settled by that
+		d.forget(host)
+		return
+	case "exchange", "oust":
+		_, at, err := core.ParseOwner(e.By)
+		if err != nil || !strings.HasPrefix(e.By, string(core.RoleTestrunner)) {
+			return
+		}
+		host, t = at, ended(e.Moved)
+	}
+	if t == (tally{}) {
+		return
+	}
+	const together = 5000 // ms; as exact as it needs to be
+	if n := len(d.marks); n > 0 && d.marks[n-1].host == host && e.At-d.marks[n-1].at < together {
+		d.marks[n-1].tally.add(t)
+		return
+	}
+	d.marks = append(d.marks, mark{e.At, host, t})
+}
+
+// ended counts the requests in what an event moved: those that ended, by their keys
+// alone, and those that a fault put back.
+func ended(moved string) tally {
+	var t tally
+	for _, word := range strings.Fields(moved) {
+		_, outcome, other := strings.Cut(word, "=")
+		switch {
+		case !other:
+			t.ends++
+		case strings.HasPrefix(outcome, string(core.OutcomeRetry)):
+			t.faults++
+		}
+	}
+	return t
+}
+
+// forget drops what is known of a host.
+func (d *damper) forget(host string) {
+	kept := d.marks[:0]
+	for _, m := range d.marks {
+		if m.host != host {
+			kept = append(kept, m)
+		}
+	}
+	d.marks = kept
+}

@@ -1,0 +1,122 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"drover/core"
+	"drover/core/recovery"
+)
+
+// drainedEvery is the rest between two looks for drained hosts whose time is over.
+const drainedEvery = 2 * time.Second
+
+// drained empties the hosts that were drained with a deadline when it comes: what
+// still runs there is aimed at hosts that have room, or parked, and uses no attempt.
+// Work whose policy is to fail when its host is lost must not run twice, so it stays.
+func (o *Overseer) drained(ctx context.Context) (Counts, error) {
+	counts := Counts{}
+	hosts, err := o.parts.Hosts.ListHosts(ctx)
+	if err != nil {
+		return counts, err
+	}
+	now, err := o.now(ctx)
+	if err != nil {
+		return counts, err
+	}
+	var troubles []error
+	for _, h := range hosts {
+		if h.Drain && h.DrainUntil > 0 && h.DrainUntil <= now.UnixMilli() {
+			troubles = append(troubles, o.empty(ctx, counts, h.Name))
+		}
+	}
+	return counts, errors.Join(troubles...)
+}
+
+// empty takes from the living testrunners of a drained host what they have in hand.
+func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error {
+	leaving, _, err := o.inHand(ctx, host)
+	if err != nil || len(leaving) == 0 {
+		return err
+	}
+	held := make(map[string]core.Held)
+	var moving []leaver
+	var troubles []error
+	for _, l := range leaving {
+		held[l.held.Key] = l.held
+		items, report, err := recovery.Decide(ctx, o.parts.Store, l.owner, []core.Held{l.held}, o.options(recovery.Drained))
+		troubles = append(troubles, err)
+		counts.add(report)
+		for _, l.item = range items {
+			if l.item.Outcome == core.OutcomeRelease {
+				moving = append(moving, l)
+			} else {
+				troubles = append(troubles, o.oust(ctx, counts, l.owner, l.held, l.item))
+			}
+		}
+	}
+	err = o.move(ctx, counts, moving, func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error) {
+		for _, item := range items {
+			if err := o.oust(ctx, counts, owner, held[item.Key], item); err != nil {
+				return placed, err
+			}
+		}
+		return placed, nil
+	})
+	return errors.Join(append(troubles, err)...)
+}
+
+// oust empties one slot of a living owner. One that reads otherwise by now went on
+// or ended; it has its next turn.
+func (o *Overseer) oust(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement) error {
+	err := o.parts.Owners.Oust(ctx, owner, h, item, "its host is drained")
+	switch core.CodeOf(err) {
+	case "":
+		counts["slots"]++
+		return nil
+	case core.CodeConflict, core.CodeNotFound:
+		return nil
+	}
+	return err
+}
+
+// inHand lists what the testrunners of a host hold: what leaves a drained host, and
+// what stays by its policy.
+func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []leaver, err error) {
+	g, err := o.survey(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	owners, err := o.parts.Owners.ListOwners(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, owner := range owners {
+		if owner.Host != host || owner.Role != core.RoleTestrunner || owner.Slots == 0 {
+			continue
+		}
+		held, err := o.parts.Owners.Held(ctx, owner.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		specs, err := o.specs(ctx, owner.Name, held)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, h := range held {
+			spec := specs[h.Key]
+			need, ok := g.need(spec)
+			l := leaver{owner: owner.Name, held: h, need: need}
+			switch {
+			case !ok:
+				// Its pool is gone: nobody else could run it.
+			case g.policy(spec, h.Pool) == core.OnHostLossFail:
+				stays = append(stays, l)
+			default:
+				leaves = append(leaves, l)
+			}
+		}
+	}
+	return leaves, stays, nil
+}

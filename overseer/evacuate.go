@@ -1,0 +1,111 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/recovery"
+)
+
+// evacuate empties the owners of lost hosts. What each slot held ends by what the
+// store knows, by the policy of its request or pool, or goes to the host that has
+// room for it; what fits nowhere is parked, until any host can take it. The
+// order is that of placement, across all these owners.
+//
+// Killed anywhere, any overseer goes on: what is recorded is found in the store, what
+// is settled is no longer held, and the rest is still there. Two at once settle by the
+// same tokens, and place by one number, so that neither doubles nor overbooks.
+func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string) error {
+	if len(owners) == 0 {
+		return nil
+	}
+	ground, err := o.survey(ctx)
+	if err != nil {
+		return err
+	}
+	var troubles []error
+	var leaving []leaver
+	epochs := make(map[string]int64)
+	for _, owner := range owners {
+		some, epoch, err := o.collect(ctx, counts, ground, owner)
+		switch core.CodeOf(err) {
+		case "":
+			epochs[owner] = epoch
+			leaving = append(leaving, some...)
+		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
+			// It came back, or another overseer was faster.
+		default:
+			troubles = append(troubles, err)
+		}
+	}
+	err = o.move(ctx, counts, leaving, func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error) {
+		done, err := o.parts.Owners.Settle(ctx, owner, epochs[owner], items, placed)
+		counts["slots"] += done.Moved
+		return done.Placed, err
+	})
+	if err != nil {
+		return errors.Join(append(troubles, err)...)
+	}
+	for owner, epoch := range epochs {
+		switch err := o.parts.Owners.Forget(ctx, owner, epoch); core.CodeOf(err) {
+		case "":
+			counts["owners"]++
+			o.log.WithField("owner", owner).Warn("the owner was lost with its host: what it held is taken care of")
+		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
+			// Some slot has to wait for the next turn, or another overseer was faster.
+		default:
+			troubles = append(troubles, err)
+		}
+	}
+	return errors.Join(troubles...)
+}
+
+// collect fences an owner of a lost host, ends all its slots that are not to run
+// elsewhere, and returns those that are.
+func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner string) ([]leaver, int64, error) {
+	epoch, err := o.parts.Owners.Fence(ctx, owner, o.late(o.cfg.Down))
+	if err != nil {
+		return nil, 0, err
+	}
+	held, err := o.parts.Owners.Held(ctx, owner)
+	if err != nil {
+		return nil, epoch, err
+	}
+	specs, err := o.specs(ctx, owner, held)
+	if err != nil {
+		return nil, epoch, err
+	}
+	opts := o.options(recovery.Died)
+	opts.Fail = func(h core.Held) bool { return g.policy(specs[h.Key], h.Pool) == core.OnHostLossFail }
+	items, report, err := recovery.Decide(ctx, o.parts.Store, owner, held, opts)
+	if err != nil {
+		return nil, epoch, err
+	}
+	counts.add(report)
+	var leaving []leaver
+	var ending []core.Settlement
+	for _, item := range items {
+		need, ok := g.need(specs[item.Key])
+		if item.Outcome == core.OutcomeRetry && ok {
+			leaving = append(leaving, leaver{owner: owner, item: item, need: need})
+		} else {
+			ending = append(ending, item)
+		}
+	}
+	done, err := o.parts.Owners.Settle(ctx, owner, epoch, ending, 0)
+	counts["slots"] += done.Moved
+	return leaving, epoch, err
+}
+
+// tell logs where a request goes.
+func (o *Overseer) tell(l leaver, to string) {
+	log := o.log.WithFields(logrus.Fields{"request": l.item.Key, "from": l.owner, "to": to})
+	if to == core.Parked {
+		log.Warn("a request is parked: nothing living has room for it")
+		return
+	}
+	log.Info("a request moves")
+}

@@ -1,0 +1,110 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/recovery"
+)
+
+// hungEvery is the rest between two looks at all slots. A slot is hung that made no
+// progress for its limit and hungGrace, in which its owner may still end it by
+// itself. Together they stay below 5 s.
+const (
+	hungEvery = time.Second
+	hungGrace = 3 * time.Second
+)
+
+// Limits of phases whose owner named none, far above what any healthy one takes.
+const (
+	longStage = time.Minute
+	longRun   = 2 * core.MaxTimeout
+	longVM    = 10 * time.Minute
+	longTask  = time.Hour
+)
+
+// hung takes work from owners that live, but do not go on with it: a deadlock, a
+// disk that does not answer, a provider that never returns. The owner is told; what
+// it still does with it is refused.
+func (o *Overseer) hung(ctx context.Context) (Counts, error) {
+	counts := Counts{}
+	owners, err := o.parts.Owners.ListOwners(ctx)
+	if err != nil {
+		return counts, err
+	}
+	now, err := o.now(ctx)
+	if err != nil {
+		return counts, err
+	}
+	var pools ground
+	var troubles []error
+	for _, owner := range owners {
+		if owner.Slots == 0 || owner.Late {
+			continue // the late are reaped
+		}
+		if pools == nil {
+			if pools, err = o.survey(ctx); err != nil {
+				return counts, err
+			}
+		}
+		troubles = append(troubles, o.unhang(ctx, counts, pools, owner, now))
+	}
+	return counts, errors.Join(troubles...)
+}
+
+// unhang empties the hung slots of one owner.
+func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo, now time.Time) error {
+	held, err := o.parts.Owners.Held(ctx, owner.Name)
+	if err != nil {
+		return err
+	}
+	stuck := make(map[string]core.Held)
+	var slots []core.Held
+	for _, h := range held {
+		if now.Sub(time.UnixMilli(h.Since)) >= pools.limit(owner.Role, h)+hungGrace {
+			stuck[h.Key] = h
+			slots = append(slots, h)
+		}
+	}
+	if len(slots) == 0 {
+		return nil
+	}
+	items, report, err := recovery.Decide(ctx, o.parts.Store, owner.Name, slots, o.options(recovery.Hung))
+	counts.add(report)
+	troubles := []error{err}
+	for _, item := range items {
+		h := stuck[item.Key]
+		log := o.log.WithFields(logrus.Fields{"owner": owner.Name, "slot": item.Key, "phase": h.Phase})
+		switch err := o.parts.Owners.Oust(ctx, owner.Name, h, item, "hung in "+h.Phase); core.CodeOf(err) {
+		case "":
+			counts["slots"]++
+			log.Warn("a slot is hung: its work is taken from its owner")
+		case core.CodeConflict, core.CodeNotFound:
+			// It went on just now.
+		default:
+			troubles = append(troubles, err)
+		}
+	}
+	return errors.Join(troubles...)
+}
+
+// limit is how long a slot may go without progress.
+func (g ground) limit(role core.Role, h core.Held) time.Duration {
+	switch {
+	case h.Limit > 0:
+		return h.Limit
+	case role == core.RoleVMFactory:
+		return longVM
+	case role == core.RoleTaskrunner:
+		return longTask
+	case h.Phase != string(core.RequestClaimed):
+		return longRun
+	case g[h.Pool].StageTimeout > 0:
+		return g[h.Pool].StageTimeout
+	}
+	return longStage
+}

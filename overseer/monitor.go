@@ -1,0 +1,96 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+)
+
+// Monitor is a source of news of hosts. Each can be left out by the setting
+// monitors. Some look for themselves, others are told.
+type Monitor interface {
+	// Name is what the settings call it.
+	Name() string
+	// Every is the rest between two looks.
+	Every() time.Duration
+	// Look returns what is new, waiting up to wait if it is one that is told.
+	// News that was not acted on comes again, to this overseer or to another.
+	Look(ctx context.Context, wait time.Duration) ([]News, error)
+	// Done says that news was acted on.
+	Done(ctx context.Context, n News) error
+}
+
+// Kind says what became of a host.
+type Kind string
+
+// The kinds of news.
+const (
+	Lost      Kind = "lost"      // its proofs of life ended; it comes back by itself
+	Failed    Kind = "failed"    // somebody says so; it stays down until it is said to have recovered
+	Recovered Kind = "recovered" // somebody says so
+)
+
+// News is what a monitor says of a host.
+type News struct {
+	ID     string // the monitor's own, for Done
+	Host   string
+	Kind   Kind
+	By     string // who says so
+	Reason string
+}
+
+// watchWait is how long a monitor that is told may wait within one look.
+const watchWait = 5 * time.Second
+
+// monitors makes the monitors that the config names, in the order of the chores.
+func (o *Overseer) monitors() []Monitor {
+	all := []Monitor{
+		&heartbeat{hosts: o.parts.Hosts, suspect: o.late(o.cfg.Suspect), down: o.late(o.cfg.Down), every: o.cfg.JudgeEvery},
+		&provider{hosts: o.parts.Hosts, now: o.now},
+		&report{reports: o.parts.Reports},
+	}
+	return slices.DeleteFunc(all, func(m Monitor) bool { return !slices.Contains(o.cfg.Monitors, m.Name()) })
+}
+
+// watch is the chore of one monitor: its news is acted on.
+func (o *Overseer) watch(m Monitor) Chore {
+	look := func(wait time.Duration) func(context.Context) (Counts, error) {
+		return func(ctx context.Context) (Counts, error) {
+			counts := Counts{}
+			news, err := m.Look(ctx, wait)
+			for _, n := range news {
+				err = errors.Join(err, o.act(ctx, m, n, counts))
+			}
+			return counts, err
+		}
+	}
+	return Chore{Name: "watch " + m.Name(), Every: m.Every(), Run: look(watchWait), Whole: look(0)}
+}
+
+// act does what news asks for. What it says of a host that is not there, or that
+// came back meanwhile, is old.
+func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) error {
+	log := o.log.WithFields(logrus.Fields{"host": n.Host, "by": n.By, "reason": n.Reason})
+	var err error
+	switch n.Kind {
+	case Lost:
+		err = o.parts.Hosts.Down(ctx, n.Host, o.late(o.cfg.Down))
+	case Failed, Recovered:
+		err = o.parts.Hosts.Report(ctx, core.HostReport{Host: n.Host, Event: core.HostEvent(n.Kind), By: n.By, Reason: n.Reason})
+	}
+	switch core.CodeOf(err) {
+	case "":
+		counts["hosts_"+string(n.Kind)]++
+		log.Warn("a host is " + string(n.Kind))
+	case core.CodeConflict, core.CodeNotFound, core.CodeInvalid:
+		log.WithError(err).Debug("news of a host came to nothing")
+	default:
+		return err
+	}
+	return m.Done(ctx, n)
+}

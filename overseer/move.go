@@ -1,0 +1,158 @@
+package overseer
+
+import (
+	"context"
+	"slices"
+
+	"drover/core"
+	"drover/core/placement"
+)
+
+// leaver is a request that leaves its slot for another host.
+type leaver struct {
+	owner string
+	held  core.Held // of a living owner's
+	item  core.Settlement
+	need  placement.Need
+}
+
+// ground is what deciding about requests stands on: their pools as the store has them.
+type ground map[string]core.Pool
+
+func (o *Overseer) survey(ctx context.Context) (ground, error) {
+	pools, err := o.parts.Store.Pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := make(ground, len(pools))
+	for _, p := range pools {
+		g[p.Name] = p
+	}
+	return g, nil
+}
+
+// policy is what happens to a request whose host is lost: its own wish, else its pool's.
+func (g ground) policy(spec core.Spec, pool string) string {
+	if spec.OnHostLoss != "" {
+		return spec.OnHostLoss
+	}
+	return g[pool].OnHostLoss
+}
+
+// need is the size of the request's VM; false if its pool is not known.
+func (g ground) need(spec core.Spec) (placement.Need, bool) {
+	p, ok := g[spec.Pool]
+	return NeedOf(spec, p), ok
+}
+
+// NeedOf is what a request of the pool needs of a host: a whole VM, whatever less
+// it asks for itself.
+func NeedOf(spec core.Spec, p core.Pool) placement.Need {
+	return placement.Need{
+		Key: spec.Key(), Pool: spec.Pool, Class: spec.Class, Submitted: spec.Submitted,
+		CPU: int64(p.Limits.CPU), Memory: p.Limits.Memory, Disk: p.Limits.Disk,
+	}
+}
+
+// specs returns the specs of the requests in slots, by their keys; those of other
+// work are not there.
+func (o *Overseer) specs(ctx context.Context, owner string, held []core.Held) (map[string]core.Spec, error) {
+	byKey := make(map[string]core.Spec, len(held))
+	role, _, err := core.ParseOwner(owner)
+	if err != nil || role != core.RoleTestrunner || len(held) == 0 {
+		return byKey, err
+	}
+	keys := make([]string, len(held))
+	for i, h := range held {
+		keys[i] = h.Key
+	}
+	specs, err := o.parts.Queue.Specs(ctx, keys)
+	for _, s := range specs {
+		byKey[s.Key()] = s
+	}
+	return byKey, err
+}
+
+// rounds is how often placing is begun anew because another placed meanwhile; what
+// is left then has its next turn soon.
+const rounds = 16
+
+// run is how many requests move in one call.
+const run = 256
+
+// move places requests and moves them, the most important first; runs of one owner's
+// go in one call. settle moves some and returns the number of the next call, or
+// CONFLICT if another placed work since: then the rest is placed anew.
+func (o *Overseer) move(ctx context.Context, counts Counts, leaving []leaver, settle func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error)) error {
+	var conflict error
+	for range rounds {
+		if len(leaving) == 0 {
+			return nil
+		}
+		rooms, placed, err := o.parts.Evacuations.Rooms(ctx)
+		if err != nil {
+			return err
+		}
+		leaving = place(leaving, rooms)
+		for len(leaving) > 0 {
+			n := runOf(leaving)
+			items := make([]core.Settlement, n)
+			for i, l := range leaving[:n] {
+				items[i] = l.item
+			}
+			placed, conflict = settle(ctx, leaving[0].owner, items, placed)
+			if conflict != nil {
+				break
+			}
+			for _, l := range leaving[:n] {
+				o.tell(l, l.item.To)
+				if l.item.To == core.Parked {
+					counts["parked"]++
+				} else {
+					counts["aimed"]++
+				}
+			}
+			leaving = leaving[n:]
+		}
+		switch core.CodeOf(conflict) {
+		case "", core.CodeConflict:
+		case core.CodeFenced, core.CodeNotFound:
+			// The owner came back and settles its own; whose else it is goes on.
+			lost := leaving[0].owner
+			leaving = slices.DeleteFunc(leaving, func(l leaver) bool { return l.owner == lost })
+		default:
+			return conflict
+		}
+	}
+	return conflict
+}
+
+// place orders requests by importance and gives each the host that has room for
+// it, or parks it.
+func place(leaving []leaver, rooms []core.Room) []leaver {
+	needs := make([]placement.Need, len(leaving))
+	byKey := make(map[string]leaver, len(leaving))
+	for i, l := range leaving {
+		needs[i] = l.need
+		byKey[l.need.Key] = l
+	}
+	placed := make([]leaver, len(leaving))
+	for i, m := range placement.Place(needs, rooms) {
+		l := byKey[m.Key]
+		l.item.To = m.To
+		if m.To == "" {
+			l.item.To = core.Parked
+		}
+		placed[i] = l
+	}
+	return placed
+}
+
+// runOf is how many of the first requests have one owner.
+func runOf(leaving []leaver) int {
+	n := 1
+	for n < min(len(leaving), run) && leaving[n].owner == leaving[0].owner {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,58 @@
+package overseer
+
+import (
+	"context"
+	"slices"
+
+	"drover/core"
+	"drover/core/placement"
+)
+
+// Planned is where a request would go if its host were emptied now.
+type Planned struct {
+	Request string     `json:"request"` // its key
+	Pool    string     `json:"pool"`
+	Class   core.Class `json:"class"`
+	CPU     int64      `json:"cpu_milli"` // what its VM needs: thousandths of a processor, 0 if the pool does not say
+	Memory  int64      `json:"memory_bytes"`
+	Disk    int64      `json:"disk_bytes"`
+	From    string     `json:"from"`  // the owner that has it in hand
+	To      string     `json:"to"`    // "" if nothing fits
+	Stays   bool       `json:"stays"` // its policy is to fail rather than run twice: it finishes where it is
+}
+
+// Preview says where what a host has in hand would go, the most important first;
+// what stays comes last. Nothing is changed.
+func (o *Overseer) Preview(ctx context.Context, host string) ([]Planned, error) {
+	leaves, stays, err := o.inHand(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	rooms, _, err := o.parts.Evacuations.Rooms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rooms = slices.DeleteFunc(rooms, func(r core.Room) bool { return r.Host == host })
+	plan := make([]Planned, 0, len(leaves)+len(stays))
+	for _, l := range place(leaves, rooms) {
+		p := l.planned()
+		if p.To = l.item.To; p.To == core.Parked {
+			p.To = ""
+		}
+		plan = append(plan, p)
+	}
+	slices.SortFunc(stays, func(a, b leaver) int { return placement.Need.Compare(a.need, b.need) })
+	for _, l := range stays {
+		p := l.planned()
+		p.Stays = true
+		plan = append(plan, p)
+	}
+	return plan, nil
+}
+
+func (l leaver) planned() Planned {
+	return Planned{
+		Request: l.need.Key, Pool: l.need.Pool, Class: l.need.Class,
+		CPU: l.need.CPU, Memory: l.need.Memory, Disk: l.need.Disk, From: l.owner,
+	}
+}
