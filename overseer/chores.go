@@ -9,17 +9,26 @@ import (
 )
 
 // table lists the chores. Their order is that of an overseer that runs once: what
-// a dead owner held must be queued again before the sweep looks for what is missing.
+// monitors say decides who is lost, and what the lost held must be queued
+// again before the sweep looks for what is missing.
 func (o *Overseer) table() []Chore {
 	in, c := o.parts.Intake, o.cfg
-	return []Chore{
-		{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)},
-		{Name: "reap", Every: c.ReapEvery, Run: o.reap},
+	chores := []Chore{{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)}}
+	for _, m := range o.monitors() {
+		chores = append(chores, o.watch(m))
+	}
+	return append(chores, []Chore{
+		{Name: "reap", Every: c.JudgeEvery, Run: o.reap},
+		{Name: "hung", Every: hungEvery, Run: o.hung},
+		{Name: "drained", Every: drainedEvery, Run: o.drained},
+		{Name: "aims", Every: aimsEvery, Run: o.aims},
+		{Name: "damp", Every: dampingEvery, Run: o.damp},
 		{Name: "sweep", Every: c.SweepEvery, Run: count("queued", in.Sweep), Whole: count("queued", in.SweepAll)},
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
 		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
 		{Name: "purge", Every: c.PurgeEvery, Run: count("tasks", o.purge)},
-	}
+		{Name: "audit", Every: c.AuditEvery, Run: o.audit},
+	}...)
 }
 
 // count makes a chore of a function that only says how many.

@@ -1,6 +1,9 @@
 package overseer
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -10,14 +13,18 @@ import (
 // Config is how the overseer behaves. The zero value of a setting that Defaults
 // names is replaced by its default.
 type Config struct {
-	Suspect time.Duration // how late a host's proof of life may be before it gets no new work
-	Down    time.Duration // how late an owner's or host's may be before it is fenced
+	Beat    time.Duration // between an owner's proofs of life, all over the herd
+	Suspect time.Duration // how long ago a host's last proof of life may be before it gets no new work
+	Down    time.Duration // how long ago an owner's or host's may be before it is fenced
 
+	Monitors       []string      // by their names; nil: all
 	MaxAttempts    int           // tries that platform faults ended until a request is dead
+	MaxDeaths      int           // owners that died with a request in hand until it is dead; below 0: any number
 	KeepFinished   time.Duration // how long finished work stays in the result store
 	KeepTombstones time.Duration // how long Redis remembers what ended
 
-	ReapEvery   time.Duration
+	JudgeEvery  time.Duration // of proofs of life and of reaping; a quarter of Beat, within 100 ms and 1 s, unless set
+	AuditEvery  time.Duration
 	PoolsEvery  time.Duration
 	SweepEvery  time.Duration
 	ExpireEvery time.Duration
@@ -29,9 +36,9 @@ type Config struct {
 // Defaults returns the settings that a config may leave open.
 func Defaults() Config {
 	return Config{
-		Suspect: 3 * time.Second, Down: 5 * time.Second,
-		MaxAttempts: recovery.MaxAttempts, KeepFinished: 30 * 24 * time.Hour, KeepTombstones: time.Hour,
-		ReapEvery: time.Second, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
+		Beat: time.Second, Suspect: 3 * time.Second, Down: 5 * time.Second, Monitors: monitorNames,
+		MaxAttempts: recovery.MaxAttempts, MaxDeaths: recovery.MaxDeaths, KeepFinished: 30 * 24 * time.Hour, KeepTombstones: time.Hour,
+		AuditEvery: time.Minute, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
 		TrimEvery: time.Minute, PurgeEvery: time.Hour, Timeout: time.Minute,
 	}
 }
@@ -40,11 +47,12 @@ func Defaults() Config {
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
+		{&c.Beat, &d.Beat},
 		{&c.Suspect, &d.Suspect},
 		{&c.Down, &d.Down},
 		{&c.KeepFinished, &d.KeepFinished},
 		{&c.KeepTombstones, &d.KeepTombstones},
-		{&c.ReapEvery, &d.ReapEvery},
+		{&c.AuditEvery, &d.AuditEvery},
 		{&c.PoolsEvery, &d.PoolsEvery},
 		{&c.SweepEvery, &d.SweepEvery},
 		{&c.ExpireEvery, &d.ExpireEvery},
@@ -56,22 +64,29 @@ func (c Config) filled() Config {
 			*f.got = *f.or
 		}
 	}
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = d.MaxAttempts
+	c.MaxAttempts, c.MaxDeaths = cmp.Or(c.MaxAttempts, d.MaxAttempts), cmp.Or(c.MaxDeaths, d.MaxDeaths)
+	c.JudgeEvery = cmp.Or(c.JudgeEvery, min(max(c.Beat/4, 100*time.Millisecond), time.Second))
+	if c.Monitors == nil {
+		c.Monitors = d.Monitors
 	}
 	return c
 }
 
 // check returns an INVALID error that names the first setting that cannot be.
 func (c Config) check() error {
-	if c.Suspect > c.Down {
-		return core.Errorf(core.CodeInvalid, "", "overseer: suspect %s must not be above down %s", c.Suspect, c.Down)
+	if c.Suspect < c.Beat || c.Suspect > c.Down {
+		return core.Errorf(core.CodeInvalid, "", "overseer: suspect %s must be between beat %s and down %s", c.Suspect, c.Beat, c.Down)
+	}
+	for _, name := range c.Monitors {
+		if !slices.Contains(monitorNames, name) {
+			return core.Errorf(core.CodeInvalid, name, "overseer: %q is no monitor: use %s", name, strings.Join(monitorNames, ", "))
+		}
 	}
 	if c.MaxAttempts < 1 {
 		return core.Errorf(core.CodeInvalid, "", "overseer: max attempts %d must be at least 1", c.MaxAttempts)
 	}
 	for _, d := range []time.Duration{
-		c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.ReapEvery, c.PoolsEvery, c.SweepEvery,
+		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.JudgeEvery, c.AuditEvery, c.PoolsEvery, c.SweepEvery,
 		c.ExpireEvery, c.TrimEvery, c.PurgeEvery, c.Timeout,
 	} {
 		if d < 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +67,11 @@ func (t tally) share() float64 { return float64(t.faults) / float64(max(1, t.fau
 // damp puts hosts on probation that flap or fail work far more than the others do.
 func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	tallies, err := o.damper.read(ctx, o.parts.History)
+	now, err := o.now(ctx)
+	if err != nil {
+		return counts, err
+	}
+	tallies, err := o.damper.read(ctx, o.parts.History, now.Add(-window))
 	if err != nil {
 		return counts, err
 	}
@@ -115,12 +120,11 @@ func suspicious(name string, hosts []core.HostInfo, tallies map[string]tally) st
 	return ""
 }
 
-// read counts what is new in the stream of events, forgets what is old, and returns
-// what is known of each host.
-func (d *damper) read(ctx context.Context, history core.History) (map[string]tally, error) {
+// read counts what is new in the stream of events, forgets what was before since,
+// and returns what is known of each host.
+func (d *damper) read(ctx context.Context, history core.History, since time.Time) (map[string]tally, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var newest int64
 	for {
 		events, err := history.Events(ctx, d.after)
 		if err != nil {
@@ -131,20 +135,16 @@ func (d *damper) read(ctx context.Context, history core.History) (map[string]tal
 		}
 		for _, e := range events {
 			d.mark(e)
-			d.after, newest = e.ID, e.At
+			d.after = e.ID
 		}
 	}
 	known := make(map[string]tally)
-	kept := d.marks[:0]
+	d.marks = slices.DeleteFunc(d.marks, func(m mark) bool { return m.at < since.UnixMilli() })
 	for _, m := range d.marks {
-		if newest == 0 || m.at > newest-window.Milliseconds() {
-			kept = append(kept, m)
-			t := known[m.host]
-			t.add(m.tally)
-			known[m.host] = t
-		}
+		t := known[m.host]
+		t.add(m.tally)
+		known[m.host] = t
 	}
-	d.marks = kept
 	return known, nil
 }
 
@@ -155,7 +155,7 @@ func (d *damper) mark(e core.Event) {
 	case "host down":
 		t.downs = 1
 	case "host probation", "host trusted": // what was before is settled by that
-		d.forget(host)
+		d.marks = slices.DeleteFunc(d.marks, func(m mark) bool { return m.host == host })
 		return
 	case "exchange", "oust":
 		_, at, err := core.ParseOwner(e.By)
@@ -189,15 +189,4 @@ func ended(moved string) tally {
 		}
 	}
 	return t
-}
-
-// forget drops what is known of a host.
-func (d *damper) forget(host string) {
-	kept := d.marks[:0]
-	for _, m := range d.marks {
-		if m.host != host {
-			kept = append(kept, m)
-		}
-	}
-	d.marks = kept
 }

@@ -12,6 +12,7 @@ type metrics struct {
 	failures *prometheus.CounterVec
 	done     *prometheus.CounterVec
 	last     *prometheus.GaugeVec
+	broken   *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -30,6 +31,9 @@ func newMetrics() *metrics {
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "drover_chore_success_timestamp_seconds", Help: "When a chore last ran without a failure.",
 		}, chore),
+		broken: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "drover_audit_broken", Help: "Broken invariants that the last audit found; see drover doctor.",
+		}, []string{"rule"}),
 	}
 }
 
@@ -46,7 +50,7 @@ func (m *metrics) observe(chore string, counts Counts, took time.Duration, err e
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.failures, m.done, m.last}
+	return []prometheus.Collector{m.seconds, m.failures, m.done, m.last, m.broken}
 }
 
 // Describe implements prometheus.Collector.

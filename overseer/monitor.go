@@ -44,6 +44,9 @@ type News struct {
 	Reason string
 }
 
+// monitorNames are all monitors' names, in the order of the chores.
+var monitorNames = []string{"heartbeat", "provider", "report"}
+
 // watchWait is how long a monitor that is told may wait within one look.
 const watchWait = 5 * time.Second
 

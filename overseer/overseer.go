@@ -38,13 +38,19 @@ type Intake interface {
 
 // Parts are what an Overseer works with.
 type Parts struct {
-	Owners core.Owners
-	Hosts  core.Hosts
-	Queue  core.Queue
-	Store  core.ResultStore
-	Intake Intake
-	Clock  clock.Clock // nil: the machine's
-	Log    logrus.FieldLogger
+	Owners      core.Owners
+	Hosts       core.Hosts
+	Queue       core.Queue
+	Evacuations core.Evacuations
+	Reports     core.Reports
+	History     core.History
+	Audit       core.Audit
+	Store       core.ResultStore
+	Intake      Intake
+	Clock       clock.Clock // nil: the machine's
+	// Skew is how far that clock is ahead of Redis'; nil: not at all.
+	Skew func(ctx context.Context) (time.Duration, error)
+	Log  logrus.FieldLogger
 }
 
 // Overseer runs the chores. Any number of overseers may run at once.
@@ -54,6 +60,7 @@ type Overseer struct {
 	clock   clock.Clock
 	log     logrus.FieldLogger
 	metrics *metrics
+	damper  damper
 	chores  []Chore
 }
 
@@ -70,6 +77,19 @@ func New(cfg Config, parts Parts) (*Overseer, error) {
 	}
 	o.chores = o.table()
 	return o, nil
+}
+
+// late turns how long ago a proof of life may be into how late: each says that the
+// next is due within a beat.
+func (o *Overseer) late(since time.Duration) time.Duration { return since - o.cfg.Beat }
+
+// now is the time by Redis' clock, which all of its records are of.
+func (o *Overseer) now(ctx context.Context) (time.Time, error) {
+	if o.parts.Skew == nil {
+		return o.clock.Now(), nil
+	}
+	ahead, err := o.parts.Skew(ctx)
+	return o.clock.Now().Add(-ahead), err
 }
 
 // Collector returns the overseer's Prometheus metrics.

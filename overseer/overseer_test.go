@@ -35,6 +35,8 @@ type world struct {
 	tasks []core.Task
 	hang  bool
 	late  []string // hosts
+
+	broken []core.Violation
 }
 
 func (w *world) call(ctx context.Context, name string) (int, error) {
@@ -106,8 +108,8 @@ func (w *world) Trim(ctx context.Context, keep time.Duration) (int, error) {
 }
 
 func (w *world) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
-	if suspect != 3*time.Second || down != 5*time.Second {
-		return nil, errors.New("not the default")
+	if suspect != 2*time.Second || down != 4*time.Second {
+		return nil, errors.New("not the default, counted from when a proof was due")
 	}
 	_, err := w.call(ctx, "judge")
 	return w.late, err
@@ -118,6 +120,34 @@ func (w *world) Down(ctx context.Context, _ string, _ time.Duration) error {
 	return err
 }
 
+func (w *world) Evacuations(context.Context) ([]core.Evacuation, error)    { return nil, nil }
+func (w *world) Rooms(context.Context) ([]core.Room, int64, error)         { return nil, 0, nil }
+func (w *world) Unaim(context.Context, string, time.Duration) (int, error) { return 0, nil }
+func (w *world) Promote(ctx context.Context) (int, error)                  { return w.call(ctx, "promote") }
+func (w *world) ListOwners(context.Context) ([]core.OwnerInfo, error)      { return nil, nil }
+
+func (w *world) Audit(ctx context.Context) ([]core.Violation, error) {
+	_, err := w.call(ctx, "audit")
+	return w.broken, err
+}
+
+func (w *world) Events(context.Context, string) ([]core.Event, error) { return nil, nil }
+
+func (w *world) AddHostReport(context.Context, core.HostReport) error { return nil }
+
+func (w *world) HostReports(ctx context.Context, _ string, wait time.Duration) ([]core.HostReport, error) {
+	if wait > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	_, err := w.call(ctx, "reports")
+	return nil, err
+}
+
+func (w *world) HostReportDone(context.Context, ...string) error { return nil }
+
 func (w *world) ListHosts(context.Context) ([]core.HostInfo, error)    { return nil, nil }
 func (w *world) Late(context.Context, time.Duration) ([]string, error) { return nil, nil }
 func (w *world) Pools(context.Context) ([]core.Pool, error)            { return nil, nil }
@@ -125,7 +155,9 @@ func (w *world) Pools(context.Context) ([]core.Pool, error)            { return 
 func newOverseer(t *testing.T, w *world, cfg overseer.Config) (*overseer.Overseer, *test.Hook) {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
-	o, err := overseer.New(cfg, overseer.Parts{Owners: w, Hosts: w, Queue: w, Store: w, Intake: w, Log: log})
+	o, err := overseer.New(cfg, overseer.Parts{
+		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Audit: w, Store: w, Intake: w, Log: log,
+	})
 	require.NoError(t, err)
 	return o, logs
 }
@@ -159,16 +191,24 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "judge", "sweep all", "expire all", "trim", "submit"}, w.calls)
+	require.Equal(t, []string{"pools", "judge", "reports", "promote", "sweep all", "expire all", "trim", "submit", "audit"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
 		{"chore":"pools","counts":{"restored":1},"took_ms":0},
+		{"chore":"watch heartbeat","counts":{},"took_ms":0},
+		{"chore":"watch provider","counts":{},"took_ms":0},
+		{"chore":"watch report","counts":{},"took_ms":0},
 		{"chore":"reap","counts":{},"took_ms":0},
+		{"chore":"hung","counts":{},"took_ms":0},
+		{"chore":"drained","counts":{},"took_ms":0},
+		{"chore":"aims","counts":{"promoted":1},"took_ms":0},
+		{"chore":"damp","counts":{},"took_ms":0},
 		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
 		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
-		{"chore":"purge","counts":{"tasks":1},"took_ms":0}]}`, string(text))
+		{"chore":"purge","counts":{"tasks":1},"took_ms":0},
+		{"chore":"audit","counts":{},"took_ms":0}]}`, string(text))
 	require.Equal(t, core.KindPurge, w.tasks[0].Kind)
 	require.JSONEq(t, `{"keep_ns":2592000000000000}`, string(w.tasks[0].Args))
 	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_done_total", "sweep"), 0)
@@ -181,12 +221,12 @@ func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.ErrorIs(t, err, down)
-	require.ErrorContains(t, err, "chore reap")
+	require.ErrorContains(t, err, "chore watch heartbeat")
 	require.ErrorContains(t, err, "chore expire")
 	require.Equal(t, 1, w.count("submit"), "the others were done")
 	require.Equal(t, down.Error(), report.Chores[1].Error)
 	require.Empty(t, report.Chores[2].Error)
-	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_failures_total", "reap"), 0)
+	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_failures_total", "watch heartbeat"), 0)
 }
 
 func TestAHostThatComesBackInTimeIsNoFailure(t *testing.T) {
@@ -208,8 +248,10 @@ func TestTheDaemonKeepsTheRhythm(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- o.Run(ctx) }()
-		<-time.After(59500 * time.Millisecond)
-		for name, n := range map[string]int{"judge": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 1, "sweep all": 0} {
+		<-time.After(59600 * time.Millisecond)
+		for name, n := range map[string]int{
+			"judge": 239, "reports": 11, "promote": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 1, "audit": 1, "sweep all": 0,
+		} {
 			require.Equal(t, n, w.count(name), name)
 		}
 		cancel()
@@ -225,8 +267,8 @@ func TestAFailingChoreIsReportedOnceAndHoldsNobodyBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- o.Run(ctx) }()
-		<-time.After(29500 * time.Millisecond)
-		require.Equal(t, 30, w.count("judge"))
+		<-time.After(29600 * time.Millisecond)
+		require.Equal(t, 119, w.count("judge"))
 		require.Equal(t, 6, w.count("sweep"))
 		w.set(func() { w.fail = nil })
 		<-time.After(5 * time.Second)
@@ -279,6 +321,8 @@ func TestConfig(t *testing.T) {
 		"suspect above down": {Suspect: time.Minute},
 		"negative time":      {SweepEvery: -1},
 		"negative attempts":  {MaxAttempts: -1},
+		"beat over suspect":  {Beat: time.Minute},
+		"unknown monitor":    {Monitors: []string{"oracle"}},
 	} {
 		_, err := overseer.New(cfg, overseer.Parts{})
 		require.True(t, core.Is(err, core.CodeInvalid), name)

@@ -23,7 +23,8 @@ import (
 // Lateness counts from the start of Redis at the earliest, and that may be just
 // now: suspect is long past when down is reached.
 const (
-	suspect = time.Millisecond
+	beat    = time.Millisecond
+	suspect = 2 * time.Millisecond
 	down    = 100 * time.Millisecond
 )
 
@@ -107,15 +108,27 @@ func (s *scene) claim(host, pool string, n int, life time.Duration) []core.Claim
 
 func (s *scene) parts() overseer.Parts {
 	log, _ := test.NewNullLogger()
-	return overseer.Parts{Owners: s.herd, Hosts: s.herd, Queue: s.herd, Store: s.store, Intake: s.in, Log: log}
+	return overseer.Parts{
+		Owners: s.herd, Hosts: s.herd, Queue: s.herd, Evacuations: s.herd, Reports: s.herd, History: s.herd, Audit: s.herd,
+		Store: s.store, Intake: s.in, Log: log,
+	}
 }
 
 // oversee runs the chores once, by the given parts.
 func (s *scene) oversee(parts overseer.Parts) (overseer.Counts, error) {
-	o, err := overseer.New(overseer.Config{Suspect: suspect, Down: down, KeepTombstones: time.Hour}, parts)
+	o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down, KeepTombstones: time.Hour}, parts)
 	require.NoError(s.t, err)
 	report, err := o.Once(context.Background())
-	return report.Chores[1].Counts, err
+	return countsOf(report, "reap"), err
+}
+
+func countsOf(report overseer.Report, chore string) overseer.Counts {
+	for _, done := range report.Chores {
+		if done.Chore == chore {
+			return done.Counts
+		}
+	}
+	return nil
 }
 
 // until lets overseers work, time after time, until something is reached.
@@ -261,7 +274,7 @@ func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
 	require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: lateBy(time.Hour), Member: core.OwnerName(core.RoleVMFactory, "h1", 0)}).Err())
 	require.NoError(t, b.Admin.ZAdd(ctx, hosts, redis.Z{Score: lateBy(time.Second), Member: "h1"}).Err())
 
-	patient, err := overseer.New(overseer.Config{Suspect: suspect, Down: time.Hour}, s.parts())
+	patient, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: time.Hour}, s.parts())
 	require.NoError(t, err)
 	for range 3 {
 		_, err = patient.Once(ctx)
@@ -288,7 +301,7 @@ func TestManyOverseers(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 10 {
-					o, err := overseer.New(overseer.Config{Suspect: suspect, Down: down}, s.parts())
+					o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.parts())
 					if err == nil {
 						_, err = o.Once(context.Background())
 					}

@@ -22,6 +22,7 @@ type Config struct {
 
 	Poll        time.Duration // how often an idle runner asks for work unasked; default 1 s
 	MaxAttempts int           // platform faults until a request is dead; default recovery.MaxAttempts
+	MaxDeaths   int           // runners that died with a request in hand until it is dead; default recovery.MaxDeaths, below 0 any number
 	RunGrace    time.Duration // how long after a run's time limit its VM may take to say so; default 10 s
 	HandOver    time.Duration // how long a runner that must stop still tries to deliver results; default 10 s
 	SpoolFiles  int           // most results that the spool holds; default 10,000

@@ -221,7 +221,7 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 		if err == nil {
 			var report recovery.Report
 			report, err = recovery.Settle(ctx, r.parts.Owners, r.parts.Store, desk.Owner(), desk.Epoch(), left,
-				recovery.Options{MaxAttempts: r.cfg.MaxAttempts, Now: r.parts.Clock.Now})
+				recovery.Options{MaxAttempts: r.cfg.MaxAttempts, MaxDeaths: r.cfg.MaxDeaths, Now: r.parts.Clock.Now})
 			if report.Moved > 0 {
 				r.log.WithField("report", report).Info("settled what the predecessor left")
 			}

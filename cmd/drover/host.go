@@ -15,12 +15,15 @@ import (
 
 func hostCommand() *cli.Command {
 	return &cli.Command{
-		Name: "host", Usage: "look at hosts and drain them", OnUsageError: usageError,
+		Name: "host", Usage: "look at hosts, drain them, and say how they fare", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
 			clientCommand("list", "list hosts and what runs on them", "", nil, listHosts),
 			clientCommand("show", "show what is known of a host", "HOST", nil, showHost),
-			clientCommand("drain", "let a host take no new work", "HOST", nil, drainHost(true)),
-			clientCommand("undrain", "let a drained host take work again", "HOST", nil, drainHost(false)),
+			drainCommand(),
+			clientCommand("undrain", "let a drained host take work again", "HOST", nil, undrainHost),
+			reportCommand(),
+			clientCommand("trust", "end a host's probation", "HOST", nil, trustHost),
+			clientCommand("evacuations", "list requests that moved or are to move off a host, those under way first", "[HOST]", nil, listEvacuations),
 			clientCommand("forget", "remove a host that is down for good", "HOST", nil, forgetHost),
 		},
 	}
@@ -50,7 +53,13 @@ func listHosts(c *cli.Context, h *herd) error {
 func hostState(h core.HostInfo) string {
 	state := string(h.State)
 	if h.Drain {
-		state += ", drained"
+		state += ", drained" + drainDeadline(h.DrainUntil)
+	}
+	if h.Failed != nil {
+		state += fmt.Sprintf(", reported failed by %s%s", clean(h.Failed.By), prefixed(": ", clean(h.Failed.Reason)))
+	}
+	if h.Probation != nil {
+		state += fmt.Sprintf(", on probation (%d of %d)", h.Probation.Good, h.Probation.Needed)
 	}
 	if !h.Ready {
 		state += ", not reconciled yet"
@@ -77,27 +86,6 @@ func counts(m map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func drainHost(on bool) func(*cli.Context, *herd) error {
-	return func(c *cli.Context, h *herd) error {
-		host, err := oneArg(c, "host")
-		if err != nil {
-			return err
-		}
-		if err := aboutHost(h.redis.Drain(c.Context, host, on, 0), host); err != nil {
-			return err
-		}
-		if c.Bool("json") {
-			return printJSON(c.App.Writer, map[string]any{"host": host, "drain": on})
-		}
-		text := "host %s takes work again\n"
-		if on {
-			text = "host %s takes no new work; what it has in hand it finishes\n"
-		}
-		_, err = fmt.Fprintf(c.App.Writer, text, host)
-		return err
-	}
 }
 
 // aboutHost says of a host what Redis refused.

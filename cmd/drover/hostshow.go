@@ -36,16 +36,28 @@ func showHost(c *cli.Context, h *herd) error {
 	return v.print(c.App.Writer)
 }
 
-func (h *herd) hostView(c *cli.Context, name string) (hostView, error) {
+// host finds a host by its name.
+func (h *herd) host(c *cli.Context, name string) (core.HostInfo, error) {
+	if err := core.CheckName("host", name); err != nil {
+		return core.HostInfo{}, err
+	}
 	hosts, err := h.redis.ListHosts(c.Context)
 	if err != nil {
-		return hostView{}, err
+		return core.HostInfo{}, err
 	}
 	i := slices.IndexFunc(hosts, func(one core.HostInfo) bool { return one.Name == name })
 	if i < 0 {
-		return hostView{}, aboutHost(core.Errorf(core.CodeNotFound, name, "there is no host"), name)
+		return core.HostInfo{}, aboutHost(core.Errorf(core.CodeNotFound, name, "there is no host"), name)
 	}
-	v := hostView{HostInfo: hosts[i], OwnersOf: []core.OwnerInfo{}, VMsOf: map[string]map[string]int{}}
+	return hosts[i], nil
+}
+
+func (h *herd) hostView(c *cli.Context, name string) (hostView, error) {
+	info, err := h.host(c, name)
+	if err != nil {
+		return hostView{}, err
+	}
+	v := hostView{HostInfo: info, OwnersOf: []core.OwnerInfo{}, VMsOf: map[string]map[string]int{}}
 	owners, err := h.redis.ListOwners(c.Context)
 	if err != nil {
 		return hostView{}, err
@@ -76,6 +88,10 @@ func (v hostView) print(w io.Writer) error {
 		{"cpus", v.CPU},
 		{"memory", size(v.Memory)},
 	}
+	if v.Disk > 0 {
+		rows = append(rows, table.Row{"disk", size(v.Disk)})
+	}
+	rows = append(rows, troubleRows(v.HostInfo)...)
 	for _, o := range v.OwnersOf {
 		beat := lateness(o.Deadline)
 		if o.Deadline == 0 {
@@ -96,6 +112,37 @@ func (v hostView) print(w io.Writer) error {
 		rows = append(rows, table.Row{"broken pool " + pool, clean(v.Broken[pool])})
 	}
 	return printTable(w, "", table.Row{"", ""}, rows)
+}
+
+// troubleRows say who holds what against a host.
+func troubleRows(h core.HostInfo) []table.Row {
+	var rows []table.Row
+	if f := h.Failed; f != nil {
+		rows = append(rows, table.Row{"failed", fmt.Sprintf("reported by %s %s%s; drover host report %s recovered lets it back",
+			clean(f.By), since(f.At), prefixed(": ", clean(f.Reason)), h.Name)})
+	}
+	if p := h.Probation; p != nil {
+		text := fmt.Sprintf("%s; %d of %d requests in a row went well, for the %s time", clean(p.Reason), p.Good, p.Needed, ordinal(p.Times))
+		if left := time.Until(time.UnixMilli(p.Until)); left > 0 {
+			text += fmt.Sprintf("; it gets none for another %s", left.Round(time.Second))
+		}
+		rows = append(rows, table.Row{"probation", text + "; drover host trust " + h.Name + " ends it"})
+	}
+	return rows
+}
+
+// ordinal writes 1 as 1st.
+func ordinal(n int) string {
+	switch {
+	case n%100/10 == 1:
+	case n%10 == 1:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
 }
 
 func providerRows(p core.ProviderNote) []table.Row {

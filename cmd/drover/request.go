@@ -23,7 +23,7 @@ func requestCommand() *cli.Command {
 		Name: "request", Usage: "look at, cancel and rerun requests", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
 			clientCommand("list", "list requests, newest first", "", []cli.Flag{
-				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
+				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, parked, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
 				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
 				&cli.StringFlag{Name: "pool", Usage: "only those of pool `P`"},
 				&cli.StringFlag{Name: "assignment", Usage: "only those for assignment `A`"},
@@ -79,7 +79,7 @@ func listRequests(c *cli.Context, h *herd) error {
 }
 
 // inRedis are the states that only Redis tells apart; to the store they are queued.
-var inRedis = []core.RequestState{core.RequestQueued, core.RequestClaimed, core.RequestRunning, core.RequestCancelling}
+var inRedis = []core.RequestState{core.RequestQueued, core.RequestParked, core.RequestClaimed, core.RequestRunning, core.RequestCancelling}
 
 func statesFlag(c *cli.Context) ([]core.RequestState, error) {
 	var states []core.RequestState
@@ -87,7 +87,7 @@ func statesFlag(c *cli.Context) ([]core.RequestState, error) {
 		state := core.RequestState(s)
 		if !slices.Contains(inRedis, state) && !state.Terminal() {
 			return nil, core.Errorf(core.CodeInvalid, s,
-				"--state %q is none: use queued, claimed, running, cancelling, completed, failed, cancelled, timed_out or dead", s)
+				"--state %q is none: use queued, parked, claimed, running, cancelling, completed, failed, cancelled, timed_out or dead", s)
 		}
 		states = append(states, state)
 	}
@@ -129,11 +129,12 @@ type view struct {
 	Submitter  string      `json:"submitter"`
 	Class      core.Class  `json:"class"`
 	Assignment string      `json:"assignment,omitempty"`
+	OnHostLoss string      `json:"on_host_loss,omitempty"` // "" is its pool's
 	Place      *core.Place `json:"place,omitempty"`
 }
 
 func (h *herd) view(ctx context.Context, row core.Row) (view, error) {
-	v := view{Submitter: row.Spec.Submitter, Class: row.Spec.Class, Assignment: row.Spec.Assignment}
+	v := view{Submitter: row.Spec.Submitter, Class: row.Spec.Class, Assignment: row.Spec.Assignment, OnHostLoss: row.Spec.OnHostLoss}
 	if row.Result != nil {
 		v.Result = *row.Result
 		return v, nil
@@ -148,6 +149,7 @@ func (h *herd) view(ctx context.Context, row core.Row) (view, error) {
 		v.Reason = "accepted, not in Redis yet: the overseer's sweep puts it there"
 		return v, nil
 	}
+	v.Reason = waitsFor(place)
 	v.Place, v.State, v.VM, v.Token, v.Attempt = &place, place.State, place.VM, place.Token, place.Attempts+1
 	if _, host, err := core.ParseOwner(place.Owner); err == nil {
 		v.Host = host
@@ -202,11 +204,13 @@ func printView(w io.Writer, v view, history []core.Attempt) error {
 	}
 	add("assignment", v.Assignment)
 	if v.Place != nil {
-		if v.State == core.RequestQueued {
+		if v.State == core.RequestQueued && v.Reason == "" {
 			add("ahead of it", fmt.Sprintf("%d of the same submitter", v.Place.Ahead))
 		}
 		add("held by", v.Place.Owner)
+		add("faults so far", faults(v.Place.Attempts))
 	}
+	add("on host loss", v.OnHostLoss)
 	add("blame", string(v.Blame))
 	add("reason", clean(v.Reason))
 	if v.State.Terminal() {

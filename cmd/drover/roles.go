@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -106,7 +107,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 	}
 	r, err := testrunner.New(testrunner.Config{
 		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: filepath.Join(cfg.Data, "spool"),
-		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
+		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 	}, testrunner.Parts{
 		Owners: s.herd.redis, Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
 		Blobs: s.herd.blobs, Harnesses: cached{s.herd.blobs, cache}, Log: s.log, Collect: s.metrics,
@@ -221,14 +222,30 @@ func newTaskrunner(s surroundings) (role, error) {
 	}, nil
 }
 
+// monitors are those that the overseer is to have; empty, not nil, for none.
+func monitors(cfg *config.Config) []string {
+	if slices.Equal(cfg.Monitors, []string{config.MonitorNone}) {
+		return []string{}
+	}
+	return cfg.Monitors
+}
+
+// maxDeaths is the setting as parts read it: below 0 is never.
+func maxDeaths(cfg *config.Config) int {
+	if cfg.MaxDeaths == 0 {
+		return -1
+	}
+	return cfg.MaxDeaths
+}
+
 func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 	cfg := s.herd.cfg
 	o, err := overseer.New(overseer.Config{
-		Suspect: cfg.Suspect, Down: cfg.Down, MaxAttempts: cfg.MaxAttempts,
-		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones,
+		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
+		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, AuditEvery: cfg.AuditEvery,
 	}, overseer.Parts{
-		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Store: s.herd.store,
-		Intake: s.herd.intake, Log: s.log,
+		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Evacuations: s.herd.redis, Reports: s.herd.redis,
+		History: s.herd.redis, Audit: s.herd.redis, Store: s.herd.store, Intake: s.herd.intake, Skew: s.herd.redis.Skew, Log: s.log,
 	})
 	if err == nil {
 		err = s.metrics.Register(o.Collector())

@@ -3,9 +3,32 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"drover/core"
 )
+
+// waitsFor says what a waiting request waits for, other than its turn; "" for nothing.
+func waitsFor(p core.Place) string {
+	switch {
+	case p.State == core.RequestParked:
+		return "parked: when its host was lost or drained no other had room for it; the first that has takes it"
+	case p.Due > 0:
+		left := max(0, time.Until(time.UnixMilli(p.Due))).Round(100 * time.Millisecond)
+		return fmt.Sprintf("after a fault of the platform its next try is due in %s", left)
+	case p.Aimed != "":
+		return fmt.Sprintf("it moves to host %s, which takes it before all other work", p.Aimed)
+	}
+	return ""
+}
+
+// faults counts faults of the platform; "" for none.
+func faults(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d, of the platform", n)
+}
 
 // whyWaiting says why a request is not being run yet, and what to do about it.
 func (h *herd) whyWaiting(ctx context.Context, spec core.Spec) string {
@@ -35,6 +58,9 @@ func (h *herd) whyWaiting(ctx context.Context, spec core.Spec) string {
 	place, err := h.redis.Locate(ctx, spec.Key())
 	if err == nil && place.State == "" {
 		return "still waiting: it is accepted, but not in Redis yet; the overseer's sweep puts it there"
+	}
+	if why := waitsFor(place); err == nil && why != "" {
+		return "still waiting: " + why
 	}
 	return fmt.Sprintf("still waiting for its turn and a VM of pool %s; %d of the same submitter are ahead. drover doctor says more", spec.Pool, place.Ahead)
 }

@@ -66,6 +66,9 @@ func checkNames(s *core.Spec) error {
 	if err := core.CheckName("submitter", s.Submitter); err != nil {
 		return err
 	}
+	if s.OnHostLoss != "" && s.OnHostLoss != core.OnHostLossRequeue && s.OnHostLoss != core.OnHostLossFail {
+		return invalid(s, "on host loss %q is none: use %s or %s, or leave it out for the pool's", s.OnHostLoss, core.OnHostLossRequeue, core.OnHostLossFail)
+	}
 	if s.Supersede && s.Assignment == "" {
 		return invalid(s, "only a request that names its assignment can supersede older ones for it")
 	}

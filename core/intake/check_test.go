@@ -45,6 +45,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"a bad pool", func(s *core.Spec) { s.Pool = "a:b" }, core.CodeInvalid, "pool"},
 		{"an unknown pool", func(s *core.Spec) { s.Pool = "p9" }, core.CodeNotFound, "there are: p1"},
 		{"an unknown class", func(s *core.Spec) { s.Class = "urgent" }, core.CodeInvalid, "high, normal or low"},
+		{"an unknown policy", func(s *core.Spec) { s.OnHostLoss = "hope" }, core.CodeInvalid, "requeue or fail"},
 		{"no submitter", func(s *core.Spec) { s.Submitter = "" }, core.CodeInvalid, "submitter"},
 		{"a bad submitter", func(s *core.Spec) { s.Submitter = "Ann" }, core.CodeInvalid, "submitter"},
 		{"nothing to run", func(s *core.Spec) { s.Command = nil }, core.CodeInvalid, "command or a harness"},

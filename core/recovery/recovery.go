@@ -94,12 +94,12 @@ func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, own
 		if len(items) == 0 {
 			continue
 		}
-		moved, err := owners.Settle(ctx, owner, epoch, items, 0)
+		settled, err := owners.Settle(ctx, owner, epoch, items, 0)
 		if core.Is(err, core.CodeFenced) {
 			return total, err
 		}
 		troubles = append(troubles, err)
-		report.Moved = moved
+		report.Moved = settled.Moved
 		total.Add(report)
 	}
 	total.Owners = []string{owner}

@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output, Tasks, Evacuations, Reports and Audit, and is safe for concurrent use.
+// Pools, Output, Tasks, Evacuations, Reports, History and Audit, and is safe for concurrent use.
 type Store struct {
 	db    *redis.Client // repeats calls by itself
 	once  *redis.Client // for calls that must not be repeated, or that block
@@ -99,6 +99,7 @@ var (
 
 	_ core.Evacuations = (*Store)(nil)
 	_ core.Reports     = (*Store)(nil)
+	_ core.History     = (*Store)(nil)
 )
 
 // Open makes a Store and checks that the server answers and has this schema.

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+func reportCommand() *cli.Command {
+	report := clientCommand("report", "say that a host failed or has recovered", "HOST failed|recovered", []cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "why: a `TEXT` for operators"},
+		&cli.StringFlag{Name: "by", Usage: "`WHO` says so", DefaultText: "who you are"},
+	}, reportHost)
+	report.Description = "A host that failed gets no work, and what it has in hand goes elsewhere at once, though its owners may still prove\n" +
+		"their lives. It stays so until it is reported recovered. The report waits in Redis for an overseer whose monitors have report."
+	return report
+}
+
+func reportHost(c *cli.Context, h *herd) error {
+	if c.NArg() != 2 {
+		return core.Errorf(core.CodeInvalid, "", "%s takes two arguments, the host and failed or recovered", c.Command.HelpName)
+	}
+	r := core.HostReport{Host: c.Args().Get(0), Event: core.HostEvent(c.Args().Get(1)), Reason: c.String("reason"), By: c.String("by")}
+	if r.By == "" {
+		r.By = person()
+	}
+	if r.Event != core.HostFailed && r.Event != core.HostRecovered {
+		return core.Errorf(core.CodeInvalid, string(r.Event), "%q is nothing to report of a host: use failed or recovered", r.Event)
+	}
+	const most = 300
+	if len(r.Reason) > most || len(r.By) > core.MaxNameLen {
+		return core.Errorf(core.CodeInvalid, "reason", "--reason takes at most %d bytes, --by at most %d", most, core.MaxNameLen)
+	}
+	if _, err := h.host(c, r.Host); err != nil {
+		return err
+	}
+	if err := h.redis.AddHostReport(c.Context, r); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, r)
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "it is reported that host %s %s; an overseer acts on it\n", r.Host, map[core.HostEvent]string{
+		core.HostFailed: "failed", core.HostRecovered: "has recovered",
+	}[r.Event])
+	return err
+}
+
+func trustHost(c *cli.Context, h *herd) error {
+	host, err := oneArg(c, "host")
+	if err != nil {
+		return err
+	}
+	if err := aboutHost(h.redis.Probation(c.Context, host, "", 0, 0), host); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, map[string]any{"host": host, "trusted": true})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "host %s is trusted\n", host)
+	return err
+}

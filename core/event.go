@@ -1,0 +1,19 @@
+package core
+
+import "context"
+
+// Event is one entry of the stream of events: what one script call moved.
+type Event struct {
+	ID    string `json:"id"`    // its place in the stream; the next read names it
+	At    int64  `json:"at_ms"` // the server's clock
+	Op    string `json:"op"`
+	By    string `json:"by"`    // an owner, or "-"
+	Moved string `json:"moved"` // a word for each thing; of a request that did not end: key=outcome
+}
+
+// History is what happened lately. It is capped: the older, the less is left.
+type History interface {
+	// Events returns the next events after the one with this id, oldest first, at
+	// most a thousand; none if there are no more. "" begins with what is left.
+	Events(ctx context.Context, after string) ([]Event, error)
+}
