@@ -152,7 +152,7 @@ func (d *damper) read(ctx context.Context, history core.History, since time.Time
 func (d *damper) mark(e core.Event) {
 	host, t := e.Moved, tally{}
 	switch e.Op {
-	case "host down":
+	case "host down", "host failed":
 		t.downs = 1
 	case "host probation", "host trusted": // what was before is settled by that
 		d.marks = slices.DeleteFunc(d.marks, func(m mark) bool { return m.host == host })

@@ -8,6 +8,8 @@
 //	nothing, and it was cancelled     recorded cancelled, then done
 //	nothing, its host is lost and     recorded failed, then done
 //	  its pool wants that
+//	nothing, and too many owners      recorded dead, then dead: it may be what kills them
+//	  died with it in hand
 //	nothing, attempts used up         recorded dead, then dead
 //	nothing                           retry: queued again, one attempt used
 //	not even the request              done: nobody waits for it
@@ -17,6 +19,9 @@
 // refused by the store, or it wins and what we record is refused, and then the slot
 // ends by what the store has. A taskrunner's slot ends the same way. A
 // vmfactory's slots hold VMs half made or half destroyed: they end dirty.
+//
+// Slots of an owner that lives end by the same table if they are hung, or if their
+// host is drained and its time is over; then nothing dies, and a drain uses no attempt.
 //
 // Reap, for each late owner, fences, lists, settles, forgets. A reaper that dies,
 //

@@ -86,6 +86,9 @@ const chunk = 256
 // settling again is always right. Returns FENCED if the owner has a newer epoch,
 // UNAVAILABLE if the store or Redis was.
 func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, held []core.Held, opts Options) (Report, error) {
+	if _, _, err := core.ParseOwner(owner); err != nil {
+		return Report{}, err
+	}
 	var total Report
 	var troubles []error
 	for some := range slices.Chunk(held, chunk) {

@@ -347,3 +347,86 @@ func TestSettleRefusesAName(t *testing.T) {
 	_, err := recovery.Settle(t.Context(), w.herd.Store, w.store, "me", 1, nil, recovery.Options{})
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 }
+
+// die lets the runner die with all it holds, and settles that by the options.
+func (w *world) die(opts recovery.Options) {
+	w.t.Helper()
+	again := w.herd.Register(w.t, w.herd.Runner)
+	_, err := recovery.Settle(w.t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, opts)
+	require.NoError(w.t, err)
+	w.herd.Epoch, w.seq = again.Epoch, 0
+}
+
+// A request in whose hand owners die is taken out before it kills the third; a
+// fault that a living owner told of is no death.
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		w.hold("poison", 1)
+		w.die(recovery.Options{})
+		require.Equal(t, core.RequestQueued, w.place("poison"), "a fault and a death")
+		w.herd.AddVMs(t, 1)
+		require.Len(t, w.exchange(1).Claims, 1)
+		w.die(recovery.Options{MaxAttempts: 10})
+		row, err := w.store.Get(t.Context(), "poison")
+		require.NoError(t, err)
+		require.Equal(t, core.RequestDead, row.State)
+		require.Equal(t, core.BlamePlatform, row.Result.Blame)
+		require.Contains(t, row.Result.Reason, "in quarantine: it was in hand when 2 testrunners died (testrunner@h1#0, testrunner@h1#0)")
+		dead, err := w.herd.Store.ListDead(t.Context(), 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"poison-1"}, dead)
+		coretest.RequireSound(t, w.herd.Store)
+	})
+}
+
+func TestQuarantineCanBeTurnedOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.hold("tough", 0)
+	for range 5 {
+		w.die(recovery.Options{MaxAttempts: 10, MaxDeaths: -1})
+		require.Equal(t, core.RequestQueued, w.place("tough"))
+		w.herd.AddVMs(t, 1)
+		require.Len(t, w.exchange(1).Claims, 1)
+	}
+}
+
+// What the cause of emptying a slot changes: the outcome, the count, the reason.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		cause    recovery.Cause
+		attempts int
+		deaths   []string
+		want     core.Outcome
+		reason   string
+	}{
+		{"died", recovery.Died, 0, nil, core.OutcomeRetry, ""},
+		{"died, last attempt", recovery.Died, 2, nil, core.OutcomeDead, "its testrunner on h1 died"},
+		{"died again", recovery.Died, 1, []string{"testrunner@h2#0"}, core.OutcomeDead, "2 testrunners died (testrunner@h2#0, testrunner@h1#0)"},
+		{"hung", recovery.Hung, 0, nil, core.OutcomeRetry, ""},
+		{"hung is no death", recovery.Hung, 1, []string{"testrunner@h2#0"}, core.OutcomeRetry, ""},
+		{"hung, last attempt", recovery.Hung, 2, nil, core.OutcomeDead, "its testrunner on h1 made no progress with it"},
+		{"drained", recovery.Drained, 0, nil, core.OutcomeRelease, ""},
+		{"drained uses no attempt", recovery.Drained, 2, []string{"testrunner@h2#0"}, core.OutcomeRelease, ""},
+	} {
+		w := newWorld(t, coretest.Mini(t))
+		claim := w.hold("some", 0)
+		held := core.Held{Key: claim.Key, VM: claim.VM, Token: claim.Token, Attempts: c.attempts, Deaths: c.deaths, Phase: "running"}
+		items, report, err := recovery.Decide(t.Context(), w.store, w.herd.Runner, []core.Held{held}, recovery.Options{Cause: c.cause})
+		require.NoError(t, err, c.name)
+		require.Equal(t, []core.Settlement{{Key: claim.Key, Token: claim.Token, Outcome: c.want}}, items, c.name)
+		require.Equal(t, items, report.Items, c.name)
+		row, err := w.store.Get(t.Context(), "some")
+		require.NoError(t, err, c.name)
+		if c.reason == "" {
+			require.Nil(t, row.Result, c.name)
+			continue
+		}
+		require.Equal(t, 1, report.Dead, c.name)
+		require.Contains(t, row.Result.Reason, c.reason, c.name)
+	}
+}
