@@ -62,6 +62,15 @@ func (o mortalOwners) Forget(ctx context.Context, owner string, epoch int64) err
 	return o.m.call(func() error { return o.Owners.Forget(ctx, owner, epoch) })
 }
 
+func (o mortalOwners) ListOwners(ctx context.Context) (all []core.OwnerInfo, err error) {
+	err = o.m.call(func() (err error) { all, err = o.Owners.ListOwners(ctx); return err })
+	return all, err
+}
+
+func (o mortalOwners) Oust(ctx context.Context, owner string, h core.Held, s core.Settlement, why string) error {
+	return o.m.call(func() error { return o.Owners.Oust(ctx, owner, h, s, why) })
+}
+
 type mortalHosts struct {
 	core.Hosts
 	m *mortal
@@ -99,4 +108,27 @@ func (s mortalStore) Record(ctx context.Context, r core.Result) (first bool, err
 func (s mortalStore) Pools(ctx context.Context) (pools []core.Pool, err error) {
 	err = s.m.call(func() (err error) { pools, err = s.ResultStore.Pools(ctx); return err })
 	return pools, err
+}
+
+type mortalQueue struct {
+	core.Queue
+	m *mortal
+}
+
+func (q mortalQueue) Specs(ctx context.Context, keys []string) (specs []core.Spec, err error) {
+	err = q.m.call(func() (err error) { specs, err = q.Queue.Specs(ctx, keys); return err })
+	return specs, err
+}
+
+// evacuations is embedded under a name that none of its methods has.
+type evacuations = core.Evacuations
+
+type mortalEvacuations struct {
+	evacuations
+	m *mortal
+}
+
+func (e mortalEvacuations) Rooms(ctx context.Context) (rooms []core.Room, placed int64, err error) {
+	err = e.m.call(func() (err error) { rooms, placed, err = e.evacuations.Rooms(ctx); return err })
+	return rooms, placed, err
 }

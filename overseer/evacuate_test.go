@@ -1,0 +1,195 @@
+package overseer_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/overseer"
+)
+
+// most lets a host have no more VMs of the pool again than it has now.
+func (s *scene) most(n int) {
+	p := core.DefaultPool("again")
+	p.Max, p.Warm = n, min(p.Warm, n)
+	require.NoError(s.t, s.in.SetPool(context.Background(), p))
+}
+
+// Work of a lost host goes to hosts with room, the most important first; what fits
+// nowhere is parked and taken by whoever joins, before all other work (H5-H7, H11, H12).
+func TestEvacuationByPriorityAndRoom(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Minute)
+		low := s.submitAs("again", 1, func(s *core.Spec) { s.Class = core.ClassLow })[0]
+		old, young := s.submit("again", 1)[0], s.submit("again", 1)[0]
+		high := s.submitAs("again", 1, func(s *core.Spec) { s.Class = core.ClassHigh })[0]
+		s.claim("h1", "again", 4, time.Minute)
+		s.hostWith("h2", time.Minute, 2)
+		s.hostWith("h3", time.Minute, 1)
+		s.most(2)
+		s.die("h1")
+		later := s.submit("again", 1)[0]
+		s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
+
+		// h3 has the fewest idle VMs; it may make one more, which does not come first.
+		require.Equal(t, map[string]string{
+			high: "scheduled h1>h3", old: "scheduled h1>h2", young: "scheduled h1>h2", low: "scheduled h1>h3",
+		}, s.moves())
+		coretest.RequireSound(t, s.herd)
+		require.Equal(t, core.Key(high, 1), s.claim("h3", "again", 1, time.Minute)[0].Key)
+		claims := s.claim("h2", "again", 2, time.Minute)
+		require.Equal(t, core.Key(old, 1), claims[0].Key)
+		require.Equal(t, "accepted h1>h2", s.moves()[young])
+		s.end("h2", claims, core.OutcomeDone)
+		require.Equal(t, "finished h1>h2", s.moves()[young])
+		require.Equal(t, core.RequestQueued, s.place(later).State)
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// Nothing living has room: it is parked, not lost, and whoever joins takes it first.
+func TestWhatFitsNowhereIsParked(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.hostWith("h1", time.Minute, 3)
+		ids := s.submit("again", 3)
+		s.claim("h1", "again", 3, time.Minute)
+		s.hostWith("h2", time.Minute, 1)
+		s.most(1)
+		s.die("h1")
+		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		require.Equal(t, map[string]string{ids[0]: "scheduled h1>h2", ids[1]: "parked h1>", ids[2]: "parked h1>"}, s.moves())
+		require.Equal(t, core.RequestParked, s.place(ids[1]).State)
+		coretest.RequireSound(t, s.herd)
+
+		s.submit("again", 1)
+		s.hostWith("h3", time.Minute, 2)
+		claims := s.claim("h3", "again", 2, time.Minute)
+		require.Equal(t, core.Key(ids[1], 1), claims[0].Key)
+		require.Equal(t, core.Key(ids[2], 1), claims[1].Key)
+		require.Equal(t, "accepted h1>h3", s.moves()[ids[1]])
+		s.end("h3", claims, core.OutcomeRetry)
+		require.Equal(t, "failed h1>h3", s.moves()[ids[1]])
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// A request's own policy stands above its pool's (H4).
+func TestAPolicyOfTheRequestsOwn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, coretest.Mini(t))
+	s.host("h1", time.Minute)
+	s.host("h2", time.Minute)
+	no := s.submitAs("again", 1, func(s *core.Spec) { s.OnHostLoss = core.OnHostLossFail })[0]
+	yes := s.submitAs("once", 1, func(s *core.Spec) { s.OnHostLoss = core.OnHostLossRequeue })[0]
+	s.claim("h1", "again", 1, time.Minute)
+	s.claim("h1", "once", 1, time.Minute)
+	s.die("h1")
+	s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+	require.Equal(t, core.RequestFailed, s.state(no))
+	row, err := s.store.Get(context.Background(), no)
+	require.NoError(t, err)
+	require.Equal(t, "host h1 was lost while it ran, and such work of pool again is not run again", row.Result.Reason)
+	require.Equal(t, "h2", s.place(yes).Aimed)
+	coretest.RequireSound(t, s.herd)
+}
+
+// A host that does not take in time what was aimed at it loses it to whoever can; one that is lost too as well.
+func TestWhatIsAimedIsNotStuck(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Minute)
+		s.host("h2", time.Minute)
+		ids := s.submit("again", 2)
+		s.claim("h1", "again", 2, time.Minute)
+		s.die("h1")
+		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		require.Equal(t, "h2", s.place(ids[0]).Aimed)
+		s.die("h2")
+		s.until(s.parts(), func() bool { return len(s.owners()) == 0 })
+		require.Equal(t, "failed h1>h2", s.moves()[ids[0]])
+		require.Empty(t, s.place(ids[0]).Aimed)
+		require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
+		require.Equal(t, 1, s.place(ids[0]).Attempts, "h2 had not taken it")
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// Two hosts are lost, many overseers heal at once: none overbooks, nothing doubles.
+func TestManyOverseersEvacuate(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Minute)
+		s.host("h2", time.Minute)
+		ids := s.submit("again", 16)
+		s.claim("h1", "again", 8, time.Minute)
+		s.claim("h2", "again", 8, time.Minute)
+		s.hostWith("h3", time.Minute, 5)
+		s.hostWith("h4", time.Minute, 6)
+		s.most(6)
+		s.die("h1")
+		s.die("h2")
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				for range 10 {
+					o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.parts())
+					if err == nil {
+						_, err = o.Once(context.Background())
+					}
+					if err != nil {
+						t.Errorf("an overseer failed: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
+		states := map[string]int{}
+		for _, id := range ids {
+			p := s.place(id)
+			states[string(p.State)+p.Aimed]++
+			require.Equal(t, 1, p.Attempts)
+		}
+		require.Equal(t, map[string]int{"queuedh3": 6, "queuedh4": 6, "parked": 4}, states)
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// The overseer is killed at every step of a drain's end; the next one goes on.
+func TestKilledAtEveryStepOfADrain(t *testing.T) {
+	t.Parallel()
+	for _, after := range []bool{false, true} {
+		t.Run(fmt.Sprintf("in effect %v", after), func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				s := newScene(t, coretest.Mini(t))
+				clock := s.drainedScene()
+				m := &mortal{at: at, after: after}
+				parts := s.parts()
+				parts.Clock = clock
+				mortals := parts
+				mortals.Queue, mortals.Evacuations = mortalQueue{s.herd, m}, mortalEvacuations{s.herd, m}
+				mortals.Owners, mortals.Hosts, mortals.Store = mortalOwners{s.herd, m}, mortalHosts{s.herd, m}, mortalStore{s.store, m}
+				_, err := s.oversee(mortals)
+				require.Equal(t, m.dead, err != nil, "what failed is told")
+				s.requireDrained(parts)
+				if !m.dead {
+					require.Greater(t, at, 10)
+					return
+				}
+			}
+		})
+	}
+}
