@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -153,13 +154,18 @@ func (w *world) Late(context.Context, time.Duration) ([]string, error) { return 
 func (w *world) Pools(context.Context) ([]core.Pool, error)            { return nil, nil }
 
 func newOverseer(t *testing.T, w *world, cfg overseer.Config) (*overseer.Overseer, *test.Hook) {
-	log, logs := test.NewNullLogger()
-	log.SetLevel(logrus.DebugLevel)
-	o, err := overseer.New(cfg, overseer.Parts{
-		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Audit: w, Store: w, Intake: w, Log: log,
-	})
+	logs, parts := newParts(w)
+	o, err := overseer.New(cfg, parts)
 	require.NoError(t, err)
 	return o, logs
+}
+
+func newParts(w *world) (*test.Hook, overseer.Parts) {
+	log, logs := test.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	return logs, overseer.Parts{
+		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Audit: w, Store: w, Intake: w, Log: log,
+	}
 }
 
 func value(t *testing.T, c prometheus.Collector, name, chore string) float64 {
@@ -312,6 +318,33 @@ func TestOnePurgeAPeriod(t *testing.T) {
 			<-time.After(time.Minute)
 		}
 		require.Len(t, w.tasks, 3)
+	})
+}
+
+// What an audit finds is logged, up to a bound, and counted by rule until it is gone.
+func TestTheAuditTellsWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		for i := range 30 {
+			w.broken = append(w.broken, core.Violation{Rule: core.RuleTurns, ID: fmt.Sprint("s", i), Text: "it is in turn 2 times"})
+		}
+		o, logs := newOverseer(t, w, overseer.Config{})
+		_, err := o.Once(t.Context())
+		require.NoError(t, err)
+		require.InDelta(t, 30, value(t, o.Collector(), "drover_audit_broken", "turns"), 0)
+		told := 0
+		for _, e := range logs.AllEntries() {
+			if e.Data["rule"] == core.RuleTurns {
+				told++
+				require.Contains(t, e.Message, "it is in turn 2 times")
+			}
+		}
+		require.Equal(t, 20, told)
+		w.broken = nil
+		_, err = o.Once(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, value(t, o.Collector(), "drover_audit_broken", "turns"))
 	})
 }
 
