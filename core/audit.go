@@ -32,4 +32,9 @@ type Audit interface {
 	// waits. What looks wrong it reads again, and tells what looked so each time: on
 	// a busy herd, what moves while it is read looks wrong now and then.
 	Audit(ctx context.Context) ([]Violation, error)
+	// Mend puts right what an audit found, after looking again. Work in hand stays
+	// there, other work waits, a VM that may have been used is destroyed, an owner
+	// whose records do not agree is fenced. False: it is not so any more, or only a
+	// person can mend it.
+	Mend(ctx context.Context, v Violation) (bool, error)
 }

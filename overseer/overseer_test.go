@@ -132,6 +132,11 @@ func (w *world) Audit(ctx context.Context) ([]core.Violation, error) {
 	return w.broken, err
 }
 
+func (w *world) Mend(ctx context.Context, v core.Violation) (bool, error) {
+	_, err := w.call(ctx, "mend")
+	return v.ID != "s3", err
+}
+
 func (w *world) Events(context.Context, string) ([]core.Event, error) { return nil, nil }
 
 func (w *world) AddHostReport(context.Context, core.HostReport) error { return nil }
@@ -341,6 +346,7 @@ func TestTheAuditTellsWhatIsBroken(t *testing.T) {
 			}
 		}
 		require.Equal(t, 20, told)
+		require.InDelta(t, 29, value(t, o.Collector(), "drover_chore_done_total", "audit")-30, 0, "all but one could be mended")
 		w.broken = nil
 		_, err = o.Once(t.Context())
 		require.NoError(t, err)

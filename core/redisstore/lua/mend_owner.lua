@@ -1,0 +1,21 @@
+-- Fence an owner whose records do not agree, so that it is reaped; one that lives begins anew.
+-- ARGV    1 owner, 2 role, 3 host
+-- RETURN  1, or 0 if they agree, or it is fenced
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  they agree, the answer is 0
+local owner = ARGV[1]
+local epoch, last = redis.call('HGET', K.owner(owner), 'epoch'), redis.call('HGET', K.epochs, owner)
+local due = redis.call('ZSCORE', K.owners, owner)
+local rooted = redis.call('EXISTS', K.host(ARGV[3])) == 1 or tonumber(due or 1) == 0
+if due and epoch and epoch == last and rooted then
+  return 0
+end
+pass_when_full()
+if tonumber(epoch or 0) > tonumber(last or 0) then
+  redis.call('HSET', K.epochs, owner, epoch)
+end
+redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', ARGV[3])
+end_epoch(owner, now())
+event('mend', '-', owner)
+return 1

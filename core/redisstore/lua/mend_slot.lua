@@ -1,0 +1,17 @@
+-- Remove a slot that cannot be read, or whose token its owner never had. What was in it is
+-- found nowhere then, and put right as such.
+-- ARGV    1 owner, 2 key
+-- RETURN  1, or 0 if there is nothing wrong with it
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  the slot is gone, the answer is 0
+local slot = redis.call('HGET', K.slots(ARGV[1]), ARGV[2])
+local _, token = held(slot or '')
+local epoch = tonumber(string.match(token or '', '^(%d+)%.%d+$') or 0)
+if not slot or epoch > 0 and epoch <= tonumber(redis.call('HGET', K.owner(ARGV[1]), 'epoch') or 0) then
+  return 0
+end
+redis.call('HDEL', K.slots(ARGV[1]), ARGV[2])
+ring(K.notice(ARGV[1]))
+event('mend', '-', ARGV[2])
+return 1

@@ -1,0 +1,53 @@
+-- Put a VM right that an audit found in no place or in several: whoever has it in a slot keeps
+-- it, else it is destroyed; a VM is never used that may have been. Lists lose what is no VM.
+-- ARGV    1 VM
+-- RETURN  1, or 0 if there is nothing wrong with it
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  the answer is 0
+local vm, hosts, wrong, known = ARGV[1], redis.call('ZRANGE', K.hosts, 0, -1), 0, 0
+local pools, slotted = redis.call('SMEMBERS', K.pools), {}
+for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
+  local all = redis.call('HGETALL', K.slots(owner))
+  for i = 1, #all, 2 do
+    if all[i] == vm or held(all[i + 1]) == vm then
+      slotted[string.match(owner, '@(.-)#')] = true
+    end
+  end
+end
+for _, host in ipairs(hosts) do
+  known = known + redis.call('HEXISTS', K.vms(host), vm)
+end
+for _, host in ipairs(hosts) do
+  local fact = redis.call('HGET', K.vms(host), vm)
+  local its, lists, places = fact and string.match(fact, '^(.-)|'), { K.dirty(host) }, 0
+  for _, pool in ipairs(pools) do
+    lists[#lists + 1] = K.clean(host, pool)
+  end
+  local clean = its and redis.call('LPOS', K.clean(host, its), vm)
+  for _, list in ipairs(lists) do
+    while redis.call('LREM', list, 1, vm) == 1 do
+      places = places + 1
+    end
+  end
+  places = places + redis.call('HEXISTS', K.aside(host), vm)
+  local listed = places > 0
+  places = places + (slotted[host] and 1 or 0)
+  if its and places == 1 and clean then
+    redis.call('RPUSH', K.clean(host, its), vm)
+  elseif its and places == 0 and known > 1 then
+    redis.call('HDEL', K.vms(host), vm)
+    known, wrong = known - 1, 1
+  elseif listed or its and places ~= 1 then
+    redis.call('HDEL', K.aside(host), vm)
+    wrong = 1
+    if its and not slotted[host] then
+      redis.call('RPUSH', K.dirty(host), vm)
+      ring(K.factory_bell(host))
+    end
+  end
+end
+if wrong == 1 then
+  event('mend', '-', vm)
+end
+return wrong

@@ -1,0 +1,88 @@
+package redisstore
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"drover/core"
+)
+
+// What a violation's text names beside its id.
+var (
+	queueInText = regexp.MustCompile(`queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
+	turnInText  = regexp.MustCompile(`in pool (\S+), class (\S+),`)
+	tokenInText = regexp.MustCompile(`of an epoch of (\S+),`)
+)
+
+// Mend implements core.Audit.
+func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
+	switch v.Rule {
+	case core.RuleRequests, core.RuleMoves:
+		args := []any{v.ID}
+		for _, m := range queueInText.FindAllStringSubmatch(v.Text, -1) {
+			args = append(args, m[1], m[2], m[3])
+		}
+		return s.mend(ctx, "mend_request", v.ID, args...)
+	case core.RuleTurns:
+		if m := queueInText.FindStringSubmatch(v.ID); m != nil {
+			return s.mend(ctx, "mend_turn", v.ID, m[1], m[2], m[3])
+		}
+		if m := turnInText.FindStringSubmatch(v.Text); m != nil {
+			return s.mend(ctx, "mend_turn", v.ID, m[1], m[2], v.ID)
+		}
+		return false, nil
+	case core.RuleOwners:
+		role, host, err := core.ParseOwner(v.ID)
+		if err != nil {
+			return false, nil //nolint:nilerr // no owner has this name: somebody else wrote it
+		}
+		return s.mend(ctx, "mend_owner", v.ID, v.ID, string(role), host)
+	case core.RuleTokens:
+		return s.mendSlot(ctx, v)
+	case core.RuleVMs:
+		return s.mend(ctx, "mend_vm", v.ID, v.ID)
+	case core.RuleTasks:
+		return s.mend(ctx, "mend_task", v.ID, v.ID)
+	case core.RuleHosts:
+		return s.mend(ctx, "mend_host", v.ID, v.ID)
+	case core.RuleLeft, core.RuleKeys:
+		return s.mendLeft(ctx, v)
+	}
+	return false, nil
+}
+
+func (s *Store) mend(ctx context.Context, script, id string, args ...any) (bool, error) {
+	reply, err := s.run(ctx, script, id, args...)
+	return num(reply) == 1, err
+}
+
+// mendSlot removes a slot that is no claim's, and puts right what was in it.
+func (s *Store) mendSlot(ctx context.Context, v core.Violation) (bool, error) {
+	m := tokenInText.FindStringSubmatch(v.Text)
+	if m == nil {
+		return false, nil
+	}
+	mended, err := s.mend(ctx, "mend_slot", v.ID, m[1], v.ID)
+	role, _, _ := strings.Cut(m[1], "@")
+	if err != nil || !mended || role != string(core.RoleTestrunner) {
+		return mended, err // a VM or task is found nowhere by the next audit
+	}
+	return s.mend(ctx, "mend_request", v.ID, v.ID)
+}
+
+// mendLeft removes what is noted and not so. A stranger's key is a stranger's to remove.
+func (s *Store) mendLeft(ctx context.Context, v core.Violation) (bool, error) {
+	def, args := classify(v.ID)
+	id := ""
+	if len(args) > 0 {
+		id = args[0]
+	}
+	switch {
+	case def.Name == "" && v.Rule == core.RuleLeft:
+		return s.mend(ctx, "mend_left", v.ID, "note", v.ID)
+	case def.Name == "pool" && v.Rule == core.RuleKeys, v.Rule == core.RuleLeft:
+		return s.mend(ctx, "mend_left", v.ID, def.Name, id)
+	}
+	return false, nil
+}
