@@ -12,7 +12,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 
-	"drover/core"
 	"drover/core/config"
 )
 
@@ -106,17 +105,7 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 			return err
 		}
 	}
-	broken, err := h.redis.Audit(ctx)
-	if err != nil {
-		return err
-	}
-	for _, v := range broken {
-		f.fail("audit "+string(v.Rule), mends[v.Rule], "%s: %s", v.ID, v.Text)
-	}
-	if len(broken) == 0 {
-		f.ok("audit", "every request and every VM is in exactly one place")
-	}
-	return nil
+	return f.audit(ctx, h)
 }
 
 func (f *findings) ping(ctx context.Context, about, url string, ping func(context.Context) error) {
@@ -125,19 +114,6 @@ func (f *findings) ping(ctx context.Context, about, url string, ping func(contex
 		return
 	}
 	f.ok(about, "%s can be written; every host and client must name the same", url)
-}
-
-// mends say how to put a broken invariant right.
-var mends = map[core.Rule]string{
-	core.RuleKeys:     "something else writes into this namespace: give it another, or remove the key with redis-cli",
-	core.RuleRequests: "drover overseer --once (its sweep queues again what is nowhere)",
-	core.RuleTurns:    "drover overseer --once; if it stays, drover request rerun",
-	core.RuleOwners:   "drover overseer --once (it settles what the dead hold)",
-	core.RuleTokens:   "drover overseer --once (it settles what the dead hold)",
-	core.RuleVMs:      "restart the host's vmfactory with drover vmfactory --recover",
-	core.RuleTasks:    "drover overseer --once (its sweep queues again what is nowhere)",
-	core.RuleHosts:    "start the host's components again, or drover host forget HOST",
-	core.RuleLeft:     "harmless; drover overseer --once trims it",
 }
 
 // redis looks at the server's version, safety and clock.
@@ -151,26 +127,39 @@ func (f *findings) redis(ctx context.Context, h *herd) error {
 			"the embedded one at %s: it keeps nothing, waiting work is queued again from the store at the next start", h.cfg.Redis)
 		return nil
 	}
-	version := facts["redis_version"]
-	if major, _, _ := strings.Cut(version, "."); len(major) < 2 && major < "7" {
-		f.fail("redis", "upgrade to 7.0 or later", "version %s is older than 7.0", version)
+	if major, _, _ := strings.Cut(facts["redis_version"], "."); len(major) < 2 && major < "7" {
+		f.fail("redis", "upgrade to 7.0 or later", "version %s is older than 7.0", facts["redis_version"])
 	} else {
-		f.ok("redis", "version %s at %s, namespace %s", version, h.cfg.Redis, h.cfg.Namespace)
+		f.ok("redis", "version %s at %s, namespace %s", facts["redis_version"], h.cfg.Redis, h.cfg.Namespace)
 	}
-	if facts["aof_enabled"] == "0" {
-		f.warn("redis durability", "set appendonly yes in redis.conf", "AOF is off: a restart forgets what waits until the sweep has put it back")
-	}
-	if policy := facts["maxmemory_policy"]; policy != "" && policy != "noeviction" {
-		f.fail("redis eviction", "set maxmemory-policy noeviction in redis.conf", "the policy %s throws keys away when memory is short: work would be lost until the sweep", policy)
-	}
+	f.redisKeeps(facts)
 	skew, err := h.redis.Skew(ctx)
 	if err != nil {
 		return err
 	}
+	f.clock(skew)
+	return nil
+}
+
+// redisKeeps looks at whether Redis keeps what it acknowledged.
+func (f *findings) redisKeeps(facts map[string]string) {
+	if facts["aof_enabled"] == "0" {
+		f.warn("redis durability", "redis-cli CONFIG SET appendonly yes, and appendonly yes in redis.conf", "AOF is off: a restart forgets what waits until the sweep has put it back")
+	}
+	if facts["aof_last_write_status"] == "err" {
+		f.fail("redis durability", "see Redis' log; free its disk", "the last write of the AOF failed")
+	}
+	if policy := facts["maxmemory_policy"]; policy != "" && policy != "noeviction" {
+		f.fail("redis eviction", "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf",
+			"the policy %s throws keys away when memory is short: work would be lost until the sweep", policy)
+	}
+}
+
+// clock looks at how far this machine's is ahead of Redis'.
+func (f *findings) clock(skew time.Duration) {
 	if skew.Abs() > time.Second {
 		f.warn("clock", "keep both clocks right with NTP", "this machine's clock and Redis' differ by %s; times in results are off by that", skew.Round(time.Millisecond))
 	}
-	return nil
 }
 
 func (f findings) failed() bool {

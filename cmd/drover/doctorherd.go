@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -16,10 +18,10 @@ func (f *findings) owners(ctx context.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	roles, versions := map[core.Role]int{}, map[string]bool{}
+	roles, versions := map[core.Role]int{}, map[string][]string{}
 	for _, o := range owners {
 		roles[o.Role]++
-		versions[o.Version] = true
+		versions[o.Version] = append(versions[o.Version], o.Name)
 		if o.Late {
 			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its proof of life is late")
 		}
@@ -29,10 +31,26 @@ func (f *findings) owners(ctx context.Context, h *herd) error {
 			f.fail(string(need), "start one: drover "+string(need)+", or drover up", "none is running")
 		}
 	}
-	if len(versions) > 1 {
-		f.warn("versions", "upgrade all components", "components of %d versions are running", len(versions))
-	}
+	f.versions(versions)
 	return nil
+}
+
+// versions looks at whether all owners, and this program, are of one version.
+func (f *findings) versions(owners map[string][]string) {
+	if len(owners) == 0 || len(owners) == 1 && owners[version] != nil {
+		return
+	}
+	const named = 3
+	var parts []string
+	for _, v := range slices.Sorted(maps.Keys(owners)) {
+		names := owners[v]
+		text := clean(v) + ": " + strings.Join(names[:min(named, len(names))], " ")
+		if len(names) > named {
+			text += fmt.Sprintf(" and %d more", len(names)-named)
+		}
+		parts = append(parts, text)
+	}
+	f.warn("versions", "restart the older ones with the newer program", "this program is %s, owners are %s", version, strings.Join(parts, "; "))
 }
 
 // hosts looks at whether they take work.
@@ -49,7 +67,11 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 		for _, p := range host.Providers {
 			f.selfTest(about, p)
 		}
+		f.probation(about, host)
 		switch {
+		case host.Failed != nil:
+			f.fail(about, "mend it, then drover host report "+host.Name+" recovered",
+				"%s reported %s that it failed%s", clean(host.Failed.By), since(host.Failed.At), prefixed(": ", clean(host.Failed.Reason)))
 		case host.State != core.HostUp:
 			f.warn(about, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
 		case late > 2*h.cfg.Down:
@@ -58,12 +80,20 @@ func (f *findings) hosts(ctx context.Context, h *herd) error {
 		case !host.Ready:
 			f.warn(about, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
 		case host.Drain:
-			f.warn(about, "drover host undrain "+host.Name, "is drained")
+			f.warn(about, "drover host undrain "+host.Name, "is drained%s", drainDeadline(host.DrainUntil))
 		default:
 			f.ok(about, "up; VMs: %s", cmp.Or(counts(host.VMs), "none"))
 		}
 	}
 	return nil
+}
+
+// probation looks at whether a host is trusted.
+func (f *findings) probation(about string, host core.HostInfo) {
+	if p := host.Probation; p != nil {
+		f.warn(about, "it ends by itself when its work goes well; drover host trust "+host.Name+" ends it now",
+			"is on probation: %s; %d of %d requests in a row went well", clean(p.Reason), p.Good, p.Needed)
+	}
 }
 
 // selfTest looks at what a host has proved.

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"drover/core"
+)
+
+// audit looks at whether everything is in exactly one place.
+func (f *findings) audit(ctx context.Context, h *herd) error {
+	broken, err := h.redis.Audit(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range broken {
+		f.fail("audit "+string(v.Rule), h.mend(v), "%s: %s", v.ID, v.Text)
+	}
+	if len(broken) == 0 {
+		f.ok("audit", "every request and every VM is in exactly one place")
+	}
+	return nil
+}
+
+// mend says which command puts a broken invariant right.
+func (h *herd) mend(v core.Violation) string {
+	const overseer = "drover overseer --once"
+	switch v.Rule {
+	case core.RuleKeys:
+		switch {
+		case strings.HasPrefix(v.ID, "pool:"):
+			return overseer + " lists the pool again"
+		case v.ID == "meta":
+			return "upgrade all components and clients to one version, then drover doctor"
+		}
+		return fmt.Sprintf("somebody else writes into this namespace: give them another; redis-cli UNLINK %s:%s", h.cfg.Namespace, v.ID)
+	case core.RuleRequests:
+		id, _, err := core.ParseKey(v.ID)
+		if err != nil {
+			return overseer + " takes it out"
+		}
+		return overseer + " leaves it in one place; drover request show " + id + " says where"
+	case core.RuleMoves:
+		return overseer + " ends the record; drover host evacuations shows it"
+	case core.RuleTurns:
+		return overseer + " puts the submitter in its turn"
+	case core.RuleOwners:
+		return overseer + " fences it and settles what it holds; one that lives begins anew"
+	case core.RuleTokens:
+		return overseer + " empties the slot"
+	case core.RuleVMs:
+		return overseer + " has the VM destroyed; if it stays, restart its host's vmfactory with --recover"
+	case core.RuleTasks:
+		return overseer + " queues it again"
+	case core.RuleHosts:
+		return overseer + " puts its record right; drover host show " + v.ID
+	case core.RuleLeft:
+		return overseer + " removes it; nothing suffers until then"
+	}
+	return overseer
+}
