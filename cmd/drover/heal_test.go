@@ -226,11 +226,11 @@ func TestDoctorNamesWhatMends(t *testing.T) {
 	require.NoError(t, db.RPush(ctx, space.Key("turns", "default", "low"), "ghost").Err())
 	require.NoError(t, db.HSet(ctx, space.Key("deaths"), "gone-1", "x").Err())
 	require.NoError(t, db.Set(ctx, string(space)+":stranger", 1, 0).Err())
-	out, _, code := h.run("doctor")
+	out, _, code := h.run("doctor", "--json")
 	require.Equal(t, exitFault, code)
 	for _, part := range []string{
 		core.Key(ids[0], 1) + ": it is nowhere", "drover request show " + ids[0], "ghost: it is in turn", "gone-1: deaths has it",
-		"stranger: no key", "redis-cli UNLINK drover:stranger", "→ drover overseer --once",
+		"stranger: no key", "redis-cli UNLINK drover:stranger", `"mend": "drover overseer --once`,
 	} {
 		require.Contains(t, out, part)
 	}
