@@ -156,13 +156,17 @@ func TestManyOverseersEvacuate(t *testing.T) {
 		}
 		wg.Wait()
 		s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
-		states := map[string]int{}
 		for _, id := range ids {
-			p := s.place(id)
-			states[string(p.State)+p.Aimed]++
-			require.Equal(t, 1, p.Attempts)
+			require.Equal(t, 1, s.place(id).Attempts)
 		}
-		require.Equal(t, map[string]int{"queuedh3": 6, "queuedh4": 6, "parked": 4}, states)
+		// By the records: on a slow machine a host may have lost what it did not take in time.
+		moves, err := s.herd.Evacuations(context.Background())
+		require.NoError(t, err)
+		to := map[string]int{}
+		for _, m := range moves {
+			to[m.To]++
+		}
+		require.Equal(t, map[string]int{"h3": 6, "h4": 6, "": 4}, to)
 		coretest.RequireSound(t, s.herd)
 	})
 }
