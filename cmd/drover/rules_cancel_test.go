@@ -33,11 +33,11 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	factory, runner := first[0], first[1]
 	watch := h.startAll("overseer", "overseer")
 	running := long()
-	h.awaitRunning(running)
+	h.awaitRun(running)
 	cancelled(running, core.RequestCancelling)
 
 	orphan := long()
-	h.awaitRunning(orphan)
+	h.awaitRun(orphan)
 	freeze(runner)
 	epoch := h.owner(runner).Epoch
 	cancelled(orphan, core.RequestCancelling)
@@ -55,7 +55,7 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 
 	lost := func(id string, is func(core.Place) bool) {
 		t.Helper()
-		h.awaitRunning(id)
+		h.awaitRun(id)
 		epoch := h.owner(runner).Epoch
 		freeze(factory)
 		freeze(runner)
@@ -68,11 +68,11 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	lost(long(), func(p core.Place) bool { return p.State == core.RequestParked })
 
 	aimed := long()
-	h.awaitRunning(aimed)
+	h.awaitRun(aimed)
 	second := h.on("h2").startAll("vmfactory", "testrunner")
 	h.awaitHost("h2", warm)
 	busy := long()
-	h.awaitRunning(busy)
+	h.awaitRun(busy)
 	lost(aimed, func(p core.Place) bool { return p.Aimed == "h2" })
 	cancelled(busy, core.RequestCancelling)
 

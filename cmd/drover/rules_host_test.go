@@ -20,7 +20,7 @@ func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	h.awaitHost("h1", warm)
 	stay := h.submit(4, "sleep", "6")
 	for _, id := range stay {
-		h.awaitRunning(id)
+		h.awaitRun(id)
 	}
 	second := h.on("h2").startAll("vmfactory", "testrunner")
 	move := h.submit(4, "sh", "-c", "sleep 2; echo done")
@@ -38,7 +38,7 @@ func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	}
 	h.awaitLeft(0)
 	h.requireOnce(append(stay, move...))
-	h.requireFirstTry(stay)
+	h.requireOneClaim(stay)
 	moves, err := h.herd.redis.Evacuations(t.Context())
 	require.NoError(t, err)
 	moved := make(map[string]int)

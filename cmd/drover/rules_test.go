@@ -81,7 +81,7 @@ func (h *testHerd) end(all ...*process) {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	require.Eventually(t, is, patience, 5*time.Millisecond, what)
+	require.Eventually(t, is, patience, poll, what)
 }
 
 func (h *testHerd) place(id string) core.Place {
@@ -106,7 +106,7 @@ func (h *testHerd) awaitPlace(id, what string, is func(core.Place) bool) core.Pl
 
 func isRunning(p core.Place) bool { return p.State == core.RequestRunning }
 
-func (h *testHerd) awaitRunning(id string) core.Place {
+func (h *testHerd) awaitRun(id string) core.Place {
 	h.t.Helper()
 	return h.awaitPlace(id, id+" runs", isRunning)
 }
@@ -184,8 +184,8 @@ func (h *testHerd) claims(id string) int {
 	return n
 }
 
-// requireFirstTry requires that no request ran, or was claimed, a second time.
-func (h *testHerd) requireFirstTry(ids []string) {
+// requireOneClaim requires that no request ran, or was claimed, a second time.
+func (h *testHerd) requireOneClaim(ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
 		require.Len(h.t, h.tries(id), 1, id)

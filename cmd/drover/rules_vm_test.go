@@ -37,7 +37,7 @@ func TestChecksAndClaimsShareNoVM(t *testing.T) {
 	}
 	h.awaitLeft(0)
 	h.requireOnce(ids)
-	h.requireFirstTry(ids)
+	h.requireOneClaim(ids)
 	h.requireVMsOnce(ids)
 	for _, id := range ids {
 		require.NotEqual(t, sick, h.tries(id)[0].Result.VM)
@@ -73,7 +73,7 @@ func TestOneVMFactoryWorksOnAHost(t *testing.T) {
 	ids := h.submit(10, "true")
 	h.awaitLeft(0)
 	h.requireOnce(ids)
-	h.requireFirstTry(ids)
+	h.requireOneClaim(ids)
 	h.end(runner, second)
 }
 
@@ -103,7 +103,7 @@ func TestRoomFollowsTheWork(t *testing.T) {
 	h.awaitLeft(0)
 	ids = append(append(ids, many...), last)
 	h.requireOnce(ids)
-	h.requireFirstTry(ids)
+	h.requireOneClaim(ids)
 	h.end(runner, factory)
 }
 
@@ -115,7 +115,7 @@ func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 	h.pool()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sleep", "1")[0]
-	vm := h.awaitRunning(id).VM
+	vm := h.awaitRun(id).VM
 	whole, err := os.ReadFile(h.initOf(vm))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(h.initOf(vm), []byte("torn"), 0o600))
