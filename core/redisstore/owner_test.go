@@ -360,6 +360,47 @@ func TestNobodyIsLateFromBeforeRedisBegan(t *testing.T) {
 	})
 }
 
+// A clock that was ahead when Redis began, and was set back: nobody would be late until it is
+// as late again.
+func TestAClockThatWasSetBackHoldsBackOneGrace(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.owners(t, 3)
+	x.due(t, -time.Hour, x.Runner)
+	const by = 5 * time.Second
+	ahead := open(t, x.b, "second-life", x.now(t).Add(time.Hour))
+	judged := func() []string {
+		_, err := ahead.Judge(t.Context(), by, by)
+		require.NoError(t, err)
+		return x.late(t, ahead, by)
+	}
+	require.Empty(t, judged())
+	x.b.Mini.SetTime(start.Add(by - time.Millisecond))
+	require.Empty(t, judged())
+	x.b.Mini.SetTime(start.Add(by))
+	require.Equal(t, []string{x.Runner}, judged())
+	x.b.Mini.SetTime(start.Add(-time.Minute)) // and once more
+	require.Empty(t, judged())
+	x.due(t, -time.Hour, x.Runner)
+	x.b.Mini.SetTime(start.Add(by - time.Minute))
+	require.Equal(t, []string{x.Runner}, judged())
+}
+
+// So would the mark of most being late.
+func TestAMarkOfMassLatenessThatIsStillToComeIsOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	all := append(x.owners(t, 4), x.Runner, x.Factory)
+	const by = 5 * time.Second
+	x.due(t, -by, all...)
+	require.Empty(t, x.late(t, x.Store, by))
+	x.b.Mini.SetTime(start.Add(-time.Hour)) // set back
+	x.due(t, -by, all...)
+	require.Empty(t, x.late(t, x.Store, by))
+	x.b.Mini.SetTime(start.Add(by - time.Hour))
+	require.ElementsMatch(t, all, x.late(t, x.Store, by))
+}
+
 // Rule 7: when most are late at once it is Redis, not they: a full grace.
 func TestMassLatenessGetsAGrace(t *testing.T) {
 	t.Parallel()

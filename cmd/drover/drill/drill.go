@@ -194,6 +194,9 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 		if clock.Sleep(ctx, clock.Real{}, f.gap) != nil || !g.take(ctx, f.needs()) {
 			break
 		}
+		if d.cfg.AtOnce == 1 { // it is a measurement: everybody is back from the fault before
+			d.herd.await(ctx, stopPatience, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
+		}
 		d.report.Faults[f.kind.name]++
 		d.report.Faults[total]++
 		if n := d.report.Faults[total]; n%50 == 0 {

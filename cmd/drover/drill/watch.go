@@ -95,6 +95,12 @@ func (w *watch) there(ctx context.Context) map[string]bool {
 	return all
 }
 
+// all reports whether all these owners are alive.
+func (w *watch) all(ctx context.Context, owners []string) bool {
+	there := w.there(ctx)
+	return !slices.ContainsFunc(owners, func(owner string) bool { return !there[owner] })
+}
+
 // forget drops all that is not noticed yet: Redis has forgotten it too.
 func (w *watch) forget() {
 	w.mu.Lock()

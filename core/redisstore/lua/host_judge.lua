@@ -4,7 +4,8 @@
 -- REFUSE  -
 -- MOVES   host up→suspect, suspect→up
 -- REPEAT  judges again
-local clock, start = now(), tonumber(ARGV[3])
+local clock = now()
+local start = began(tonumber(ARGV[3]), clock)
 local suspect, down = tonumber(ARGV[1]), tonumber(ARGV[2])
 local may_suspect, may_down = overdue(suspect, start, clock), overdue(down, start, clock)
 local out = {}

@@ -5,7 +5,7 @@ local function overdue(by, start, clock)
   local mark = 'mass_late_' .. by
   local owners = redis.call('ZRANGEBYSCORE', K.owners, 1, clock - by)
   local alive = redis.call('ZCOUNT', K.owners, 1, '+inf')
-  if clock - start < by then
+  if clock - began(start, clock) < by then
     return nil
   end
   pass_when_full()
@@ -14,8 +14,9 @@ local function overdue(by, start, clock)
     return owners
   end
   local since = tonumber(redis.call('HGET', K.meta, mark) or clock)
-  -- A mark from before most of them last proved their lives is of another time.
-  if since == clock or redis.call('ZCOUNT', K.owners, 1, since) * 2 <= alive then
+  -- A mark from before most of them last proved their lives is of another time, and so is
+  -- one that is still to come.
+  if since >= clock or redis.call('ZCOUNT', K.owners, 1, since) * 2 <= alive then
     redis.call('HSET', K.meta, mark, clock)
     return nil
   end
