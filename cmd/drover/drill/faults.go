@@ -203,7 +203,11 @@ func fillDisk(_ context.Context, _ *herd, f fault) (func(context.Context) error,
 func killRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
 	h.refusals.read(ctx, h.client) // it forgets them
 	h.redis.kill()
-	return func(context.Context) error { return h.redis.start() }, nil
+	return func(ctx context.Context) error {
+		err := h.redis.start()
+		h.await(ctx, stopPatience, func(ctx context.Context) bool { return h.client.Redis.Ping(ctx) == nil })
+		return err
+	}, nil
 }
 
 // wipeRedis kills the server, and it comes back without its memory.
