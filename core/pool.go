@@ -1,9 +1,6 @@
 package core
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 // Pool is a named kind of VM: what it is made of, how large it is, how many
 // stand ready on each host, and what its requests may do.
@@ -60,7 +57,10 @@ type VMKind struct {
 
 // Kind is that of the pool's VMs.
 func (p Pool) Kind() VMKind {
-	k := VMKind{Provider: p.Provider, Image: p.Image, Network: cmp.Or(p.Network, NetworkNone), Limits: p.Limits}
+	k := VMKind{Provider: p.Provider, Image: p.Image, Network: p.Network, Limits: p.Limits}
+	if k.Network == "" {
+		k.Network = NetworkNone
+	}
 	k.Limits.Timeout, k.Limits.Output = 0, 0
 	return k
 }

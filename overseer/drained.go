@@ -10,7 +10,7 @@ import (
 )
 
 // drainedEvery is the rest between two looks for drained hosts whose time is over.
-const drainedEvery = 2 * time.Second
+const drainedEvery = 5 * time.Second
 
 // drained empties the hosts that were drained with a deadline when it comes: what
 // still runs there is aimed at hosts that have room, or parked, and uses no attempt.

@@ -197,3 +197,69 @@ func TestKilledAtEveryStepOfADrain(t *testing.T) {
 		})
 	}
 }
+
+// rival places something itself right after the first look at the rooms.
+type rival struct {
+	evacuations
+	s     *scene
+	looks int
+}
+
+func (r *rival) Rooms(ctx context.Context) ([]core.Room, int64, error) {
+	rooms, placed, err := r.evacuations.Rooms(ctx)
+	if r.looks++; r.looks == 1 {
+		rivals := r.s.claim("h4", "once", 1, time.Hour)[0]
+		held := core.Held{Key: rivals.Key, Slot: r.s.held(core.RoleTestrunner, "h4")[0].Slot}
+		item := core.Settlement{Key: rivals.Key, Token: rivals.Token, Outcome: core.OutcomeRelease, To: "h2"}
+		require.NoError(r.s.t, r.s.herd.Oust(ctx, core.OwnerName(core.RoleTestrunner, "h4", 0), held, item, "a rival's"))
+	}
+	return rooms, placed, err
+}
+
+// Who placed by rooms that another has used since places anew, so that none is given away twice.
+func TestRoomsThatAnotherUsedAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Hour)
+		s.hostWith("h2", time.Hour, 1)
+		s.hostWith("h4", time.Hour, 1)
+		s.submit("once", 1)
+		id := s.submit("again", 1)[0]
+		s.claim("h1", "again", 1, time.Hour)
+		s.die("h1")
+		parts := s.parts()
+		r := &rival{evacuations: s.herd, s: s}
+		parts.Evacuations = r
+		s.until(parts, func() bool { return len(s.owners()) == 4 })
+		require.Equal(t, 2, r.looks)
+		require.NotEmpty(t, s.place(id).Aimed)
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
+// A host that lives and does not take what is aimed at it loses it to whoever does.
+func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
+	t.Parallel()
+	b := coretest.Mini(t)
+	s := newScene(t, b)
+	s.host("h1", time.Hour)
+	s.hostWith("h2", time.Hour, 1)
+	s.host("h3", time.Hour)
+	id := s.submit("again", 1)[0]
+	s.claim("h1", "again", 1, time.Hour)
+	s.die("h1")
+	s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
+	require.Equal(t, "h2", s.place(id).Aimed)
+	s.claim("h3", "again", 0, time.Hour)
+	b.Mini.SetTime(time.Now().Add(4 * time.Second))
+	_, err := s.oversee(s.parts())
+	require.NoError(t, err)
+	require.Equal(t, "h2", s.place(id).Aimed, "it has five seconds")
+	b.Mini.SetTime(time.Now().Add(7 * time.Second))
+	_, err = s.oversee(s.parts())
+	require.NoError(t, err)
+	require.Equal(t, "failed h1>h2", s.moves()[id])
+	require.Equal(t, core.Key(id, 1), s.claim("h3", "again", 1, time.Hour)[0].Key)
+	coretest.RequireSound(t, s.herd)
+}

@@ -47,8 +47,12 @@ type News struct {
 // monitorNames are all monitors' names, in the order of the chores.
 var monitorNames = []string{"heartbeat", "provider", "report"}
 
-// watchWait is how long a monitor that is told may wait within one look.
-const watchWait = 5 * time.Second
+// watchWait is how long a monitor that is told may wait within one look; a stopping
+// overseer waits as long for it. lookBatches bounds the looks of one that runs once.
+const (
+	watchWait   = time.Second
+	lookBatches = 64
+)
 
 // monitors makes the monitors that the config names, in the order of the chores.
 func (o *Overseer) monitors() []Monitor {
@@ -62,21 +66,33 @@ func (o *Overseer) monitors() []Monitor {
 
 // watch is the chore of one monitor: its news is acted on.
 func (o *Overseer) watch(m Monitor) Chore {
-	look := func(wait time.Duration) func(context.Context) (Counts, error) {
-		return func(ctx context.Context) (Counts, error) {
-			counts := Counts{}
-			news, err := m.Look(ctx, wait)
-			for _, n := range news {
-				err = errors.Join(err, o.act(ctx, m, n, counts))
-			}
-			return counts, err
+	look := func(ctx context.Context, wait time.Duration, counts Counts) (int, error) {
+		news, err := m.Look(ctx, wait)
+		for _, n := range news {
+			err = errors.Join(err, o.act(ctx, m, n, counts))
 		}
+		return len(news), err
 	}
-	return Chore{Name: "watch " + m.Name(), Every: m.Every(), Run: look(watchWait), Whole: look(0)}
+	return Chore{
+		Name: "watch " + m.Name(), Every: m.Every(),
+		Run: func(ctx context.Context) (Counts, error) {
+			counts := Counts{}
+			_, err := look(ctx, watchWait, counts)
+			return counts, err
+		},
+		Whole: func(ctx context.Context) (Counts, error) {
+			counts := Counts{}
+			for range lookBatches {
+				if n, err := look(ctx, 0, counts); err != nil || n == 0 {
+					return counts, err
+				}
+			}
+			return counts, nil
+		},
+	}
 }
 
-// act does what news asks for. What it says of a host that is not there, or that
-// came back meanwhile, is old.
+// act does what news asks for. What makes no sense, or comes too late, is done with.
 func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) error {
 	log := o.log.WithFields(logrus.Fields{"host": n.Host, "by": n.By, "reason": n.Reason})
 	var err error
@@ -85,13 +101,16 @@ func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) er
 		err = o.parts.Hosts.Down(ctx, n.Host, o.late(o.cfg.Down))
 	case Failed, Recovered:
 		err = o.parts.Hosts.Report(ctx, core.HostReport{Host: n.Host, Event: core.HostEvent(n.Kind), By: n.By, Reason: n.Reason})
+	default:
+		err = core.Errorf(core.CodeInvalid, n.Host, "%q is no news of a host", n.Kind)
 	}
 	switch core.CodeOf(err) {
 	case "":
 		counts["hosts_"+string(n.Kind)]++
 		log.Warn("a host is " + string(n.Kind))
-	case core.CodeConflict, core.CodeNotFound, core.CodeInvalid:
-		log.WithError(err).Debug("news of a host came to nothing")
+	case core.CodeConflict: // it came back meanwhile
+	case core.CodeNotFound, core.CodeInvalid:
+		log.WithError(err).Warn("news of a host came to nothing")
 	default:
 		return err
 	}

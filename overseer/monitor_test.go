@@ -69,6 +69,31 @@ func TestAHostThatIsReportedFailed(t *testing.T) {
 	})
 }
 
+// An overseer that runs once acts on all that waits, in its order; a watchdog may write what it likes.
+func TestManyReportsAtOnce(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Hour)
+		s.host("h2", time.Hour)
+		for i := range 151 {
+			s.report("h1", []core.HostEvent{core.HostFailed, core.HostRecovered}[i%2])
+		}
+		for _, values := range [][]any{
+			{"host", "h2", "event", "exploded", "by", "me"}, {"nothing", "at all"}, {"host", "not a:name", "event", "failed"},
+			{"host", "h2", "event", "failed", "reason", "no ping", "by", "my-watchdog"},
+		} {
+			require.NoError(t, b.Admin.XAdd(t.Context(), &redis.XAddArgs{Stream: b.Namespace + ":reports", Values: values}).Err())
+		}
+		counts := countsOf(s.once(nil, 0), "watch report")
+		require.Equal(t, overseer.Counts{"hosts_failed": 77, "hosts_recovered": 75}, counts)
+		require.NotNil(t, s.hosts()["h1"].Failed)
+		require.Equal(t, "my-watchdog", s.hosts()["h2"].Failed.By)
+		require.Empty(t, countsOf(s.once(nil, 0), "watch report"))
+		coretest.RequireSound(t, s.herd)
+	})
+}
+
 // An overseer that was killed over a report leaves it to the next one.
 func TestAReportThatWasNotActedOnComesAgain(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ func TestAHostIsShownWithWhatItProved(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 	require.Equal(t, core.HostUp, v.State)
 	require.Len(t, v.OwnersOf, 3)
+	require.Positive(t, v.Disk)
 	require.Contains(t, v.VMsOf, "default")
 	require.Len(t, v.Providers, 1)
 	require.NotEmpty(t, v.Providers[0].Limits)

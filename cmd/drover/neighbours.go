@@ -18,14 +18,28 @@ func notes(cfg *config.Config) string { return filepath.Join(cfg.Run, "owners") 
 
 // owners is where a role registers: its neighbours then know of its death at once.
 func (s surroundings) owners() core.Owners {
-	return neighbour.Owners{Owners: s.herd.redis, Dir: notes(s.herd.cfg), Log: s.log}
+	return neighbour.Owners{Owners: s.herd.redis, Dir: notes(s.herd.cfg), Notice: noticer(s.log)}
 }
 
 // neighbours looks after the other processes of this host.
 func (h *herd) neighbours(log logrus.FieldLogger) service.Service {
-	watch := neighbour.Watch{Dir: notes(h.cfg), Log: log, Bury: func(ctx context.Context, owner string, epoch int64) error {
+	watch := neighbour.Watch{Dir: notes(h.cfg), Notice: noticer(log), Bury: func(ctx context.Context, owner string, epoch int64) error {
 		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: maxDeaths(h.cfg)})
 		return err
 	}}
 	return service.Service{Name: "neighbours", Run: watch.Run}
+}
+
+// noticer logs what concerns neighbours.
+func noticer(log logrus.FieldLogger) neighbour.Notice {
+	return func(owner, text string, err error) {
+		entry := log.WithFields(nil)
+		if owner != "" {
+			entry = entry.WithField("about", owner)
+		}
+		if err != nil {
+			entry = entry.WithError(err)
+		}
+		entry.Warn(text)
+	}
 }

@@ -26,8 +26,8 @@ func newAloneHerd(t *testing.T, settings ...string) (*testHerd, *redisserver.Ser
 	return newTestHerdOn(t, server.URL()), server
 }
 
-// awaitRunning waits until as many requests of those run at once, and returns which.
-func (h *testHerd) awaitRunning(ids []string, n int) (running []string) {
+// awaitSome waits until as many requests of those run at once, and returns which.
+func (h *testHerd) awaitSome(ids []string, n int) (running []string) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
 		running = nil
@@ -56,12 +56,12 @@ func (h *testHerd) recorded(ids []string) bool {
 	return true
 }
 
-// requireFirstTry requires that no request was run twice.
-func (h *testHerd) requireFirstTry(ids []string) {
+// requireOneTry requires that no request was run twice. That Redis forgot a claim and
+// heard of it again does not matter here.
+func (h *testHerd) requireOneTry(ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
-		tries, err := h.herd.store.Attempts(context.Background(), id)
-		require.NoError(h.t, err)
+		tries := h.tries(id)
 		require.Len(h.t, tries, 1, id)
 		require.Equal(h.t, 1, tries[0].Result.Attempt, id)
 	}
@@ -78,7 +78,7 @@ func TestRedisIsKilledWhileJobsRun(t *testing.T) {
 			h.pool()
 			factory, runner := h.start("vmfactory"), h.start("testrunner")
 			ids := h.submit(12, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 2")
-			running := h.awaitRunning(ids, 4)
+			running := h.awaitSome(ids, 4)
 			require.NoError(t, server.Kill())
 			require.Eventually(t, func() bool { return h.recorded(running) }, patience, poll, "without Redis")
 			require.GreaterOrEqual(t, h.unfinished(), 12-5, "and nothing new is begun")
@@ -86,7 +86,7 @@ func TestRedisIsKilledWhileJobsRun(t *testing.T) {
 			h.awaitLeft(0)
 			runner.stop()
 			factory.stop()
-			h.requireFirstTry(ids)
+			h.requireOneTry(ids)
 			h.requireOnce(ids)
 			h.requireFresh(ids, runner)
 			h.requireNothingLeft()
@@ -175,7 +175,7 @@ func TestTheResultStoreIsLockedForAWhile(t *testing.T) {
 			h.pool()
 			factory, runner := h.start("vmfactory"), h.start("testrunner")
 			ids := h.submit(3, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 1; echo $$")
-			h.awaitRunning(ids, 3)
+			h.awaitSome(ids, 3)
 			unlock := h.lock()
 			require.Eventually(t, func() bool { return h.spooled() == 3 }, patience, poll)
 			require.Equal(t, 3, h.slots())
@@ -191,7 +191,7 @@ func TestTheResultStoreIsLockedForAWhile(t *testing.T) {
 			require.Eventually(t, func() bool { return h.spooled() == 0 && h.slots() == 0 }, patience, poll)
 			runner.stop()
 			factory.stop()
-			h.requireFirstTry(ids)
+			h.requireOneTry(ids)
 			h.requireOnce(ids)
 			h.requireFresh(ids, runner)
 			h.requireNothingLeft()

@@ -49,11 +49,12 @@ var program = sync.OnceValues(func() (string, error) {
 
 // testHerd is a herd of real processes on a real redis-server.
 type testHerd struct {
-	t    *testing.T
-	path string
-	cfg  *config.Config
-	herd *herd
-	env  []string
+	t     *testing.T
+	path  string
+	cfg   *config.Config
+	herd  *herd
+	env   []string
+	redis *redisserver.Server // nil on a Cluster
 }
 
 // patience is how long a test waits for something that must happen.
@@ -62,14 +63,20 @@ const patience = 2 * time.Minute
 // poll is how often it looks.
 const poll = 10 * time.Millisecond
 
-func newTestHerd(t *testing.T) *testHerd {
+// newTestHerd makes a herd with more settings, as in an environment.
+func newTestHerd(t *testing.T, settings ...string) *testHerd {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
 	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
-	return newTestHerdOn(t, server.URL())
+	h := newTestHerdOn(t, server.URL(), settings...)
+	h.redis = server
+	return h
 }
 
 // newTestHerdOn makes one on the Redis that a URL names, with more settings.

@@ -60,7 +60,18 @@ func registration(cfg *config.Config, kind core.Role, n int) (core.Registration,
 	return core.Registration{
 		Owner: core.OwnerName(kind, cfg.Host, n), Host: cfg.Host, Machine: hex.EncodeToString(sum[:8]), PID: os.Getpid(),
 		Version: version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: int64(facts.Totalram * uint64(facts.Unit)), //nolint:gosec // no machine has that much
+		DiskBytes: diskBytes(cfg.Run),
 	}, nil
+}
+
+// diskBytes is the size of the file system on which the VMs of the host are, 0 if it
+// cannot be told.
+func diskBytes(dir string) int64 {
+	var facts unix.Statfs_t
+	if err := unix.Statfs(dir, &facts); err != nil {
+		return 0
+	}
+	return int64(facts.Blocks) * facts.Bsize //nolint:gosec // no disk has that much
 }
 
 // named takes a free number for an owner of this host.

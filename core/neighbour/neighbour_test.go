@@ -5,11 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -50,11 +49,11 @@ type burial struct {
 }
 
 // watched runs a Watch whose burials end as the errors say, one after the other.
-func watched(t *testing.T, dir string, ends ...error) (buried chan burial, hook *logtest.Hook) {
+func watched(t *testing.T, dir string, ends ...error) (buried chan burial, notices *atomic.Int64) {
 	t.Helper()
-	log, hook := logtest.NewNullLogger()
+	notices = &atomic.Int64{}
 	buried = make(chan burial, 16)
-	w := &Watch{Dir: dir, Every: time.Millisecond, Log: log, Bury: func(_ context.Context, owner string, epoch int64) error {
+	w := &Watch{Dir: dir, Every: time.Millisecond, Notice: func(string, string, error) { notices.Add(1) }, Bury: func(_ context.Context, owner string, epoch int64) error {
 		var err error
 		if len(ends) > 0 {
 			err, ends = ends[0], ends[1:]
@@ -69,7 +68,7 @@ func watched(t *testing.T, dir string, ends ...error) (buried chan burial, hook 
 		cancel()
 		require.NoError(t, <-done)
 	})
-	return buried, hook
+	return buried, notices
 }
 
 func requireNoNotes(t *testing.T, dir string) {
@@ -164,14 +163,18 @@ func TestABurialIsTriedUntilItIsDone(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			c := newChild(t, dir)
-			buried, hook := watched(t, dir, away, away, end)
+			buried, notices := watched(t, dir, away, away, end)
 			require.NoError(t, c.cmd.Process.Kill())
 			for range 3 {
 				<-buried
 			}
 			requireNoNotes(t, dir)
 			require.Empty(t, buried)
-			require.NotEmpty(t, hook.AllEntries())
+			noticed := int64(2)
+			if end == nil {
+				noticed++
+			}
+			require.Equal(t, noticed, notices.Load(), "each trouble, and a burial")
 		})
 	}
 }
@@ -194,7 +197,7 @@ func TestOwnersLeaveNotes(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "owners")
 	inner := &owners{}
-	o := Owners{Owners: inner, Dir: dir, Log: logrus.New()}
+	o := Owners{Owners: inner, Dir: dir, Notice: func(string, string, error) { t.Error("nothing is wrong") }}
 	reg := core.Registration{Owner: "testrunner@h1#0", Host: "h1"}
 	for range 2 { // the second epoch's note takes the place of the first's
 		_, err := o.Register(t.Context(), reg)
@@ -220,9 +223,9 @@ func TestANoteThatCannotBeLeft(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(dir, nil, 0o600))
-	log, hook := logtest.NewNullLogger()
-	o := Owners{Owners: &owners{}, Dir: dir, Log: log}
+	notices := 0
+	o := Owners{Owners: &owners{}, Dir: dir, Notice: func(string, string, error) { notices++ }}
 	_, err := o.Register(t.Context(), core.Registration{Owner: "testrunner@h1#0"})
 	require.NoError(t, err)
-	require.Len(t, hook.AllEntries(), 1)
+	require.Equal(t, 1, notices)
 }

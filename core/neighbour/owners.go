@@ -3,18 +3,19 @@ package neighbour
 import (
 	"context"
 
-	"github.com/sirupsen/logrus"
-
 	"drover/core"
 )
+
+// Notice hears what operators are to know of an owner, with the error behind it if there is one.
+type Notice func(owner, text string, err error)
 
 // Owners leaves a note in Dir for every owner that registers through it, and
 // removes it with the owner. Without a note an owner works as well; only its death
 // is noticed later.
 type Owners struct {
 	core.Owners
-	Dir string
-	Log logrus.FieldLogger
+	Dir    string
+	Notice Notice
 }
 
 // Register implements core.Owners.
@@ -28,7 +29,7 @@ func (o Owners) Register(ctx context.Context, r core.Registration) (core.Registe
 		err = note.write(o.Dir)
 	}
 	if err != nil {
-		o.Log.WithError(err).WithField("owner", r.Owner).Warn("neighbours cannot watch this process: its death will be noticed by its missing proofs of life")
+		o.Notice(r.Owner, "neighbours cannot watch this process: its death will be noticed by its missing proofs of life", err)
 	}
 	return registered, nil
 }

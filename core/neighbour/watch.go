@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
 	"drover/core"
@@ -17,11 +16,11 @@ import (
 
 // Watch looks after the other processes of a host.
 type Watch struct {
-	Dir   string                                                     // of the notes
-	Bury  func(ctx context.Context, owner string, epoch int64) error // ends the owner's epoch and settles what it held; may be called again
-	Every time.Duration                                              // between looks for new notes; default 250 ms
-	Clock clock.Clock                                                // nil: the machine's
-	Log   logrus.FieldLogger
+	Dir    string                                                     // of the notes
+	Bury   func(ctx context.Context, owner string, epoch int64) error // ends the owner's epoch and settles what it held; may be called again
+	Every  time.Duration                                              // between looks for new notes; default 250 ms
+	Clock  clock.Clock                                                // nil: the machine's
+	Notice Notice
 
 	space    string
 	mu       sync.Mutex
@@ -41,14 +40,14 @@ func (w *Watch) Run(ctx context.Context) error {
 	defer w.group.Wait()
 	var err error
 	if w.space, err = ownSpace(); err != nil {
-		w.Log.WithError(err).Warn("the processes of this host cannot be watched: their deaths will be noticed by missing proofs of life")
+		w.Notice("", "the processes of this host cannot be watched: their deaths will be noticed by missing proofs of life", err)
 		return nil
 	}
 	unread := false
 	for ctx.Err() == nil {
 		err := w.look(ctx)
 		if err != nil && !unread {
-			w.Log.WithError(err).Warn("cannot see the other processes of this host; trying again")
+			w.Notice("", "cannot see the other processes of this host; trying again", err)
 		}
 		unread = err != nil
 		if clock.Sleep(ctx, w.Clock, w.Every) != nil {
@@ -95,10 +94,9 @@ func (w *Watch) end(n Note) {
 // follow waits for the death of the note's process and buries its owner. It
 // returns when ctx ends, too.
 func (w *Watch) follow(ctx context.Context, n Note) {
-	log := w.Log.WithFields(logrus.Fields{"owner": n.Owner, "pid": n.PID})
 	if err := gone(ctx, n); err != nil {
 		if ctx.Err() == nil {
-			log.WithError(err).Warn("cannot watch this process: its death will be noticed by missing proofs of life")
+			w.Notice(n.Owner, "cannot watch this process: its death will be noticed by missing proofs of life", err)
 			<-ctx.Done() // else the next look tries it again, and says so again
 		}
 		return
@@ -112,7 +110,7 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 		err := w.Bury(ctx, n.Owner, n.Epoch)
 		switch core.CodeOf(err) {
 		case "":
-			log.Warn("the process died: what it held was settled")
+			w.Notice(n.Owner, "the process died: what it held was settled", nil)
 			n.remove(w.Dir)
 			return
 		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
@@ -120,7 +118,7 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 			return
 		}
 		if ctx.Err() == nil {
-			log.WithError(err).Warn("the process died; what it held cannot be settled yet")
+			w.Notice(n.Owner, "the process died; what it held cannot be settled yet", err)
 		}
 		if clock.Sleep(ctx, w.Clock, pause.NextBackOff()) != nil {
 			return

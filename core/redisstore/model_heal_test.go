@@ -17,11 +17,11 @@ func (m *model) aim(items []core.Settlement) ([]core.Settlement, int64) {
 	for i := range items {
 		_, request := m.ledger[items[i].Key]
 		if request && (items[i].Outcome == core.OutcomeRetry || items[i].Outcome == core.OutcomeRelease) && !m.draining {
-			items[i].To = pick(m, "to", []string{"", "", core.Parked, "h1", "h2"})
+			items[i].To = pick(m, "to", []string{"", core.Parked, "h1", "h2"})
 		}
 	}
 	placed, _ := strconv.ParseInt(m.look().Hash("meta")["placed"], 10, 64) // none yet: 0
-	if m.chance("old number", 6) {
+	if m.chance("old number", 3) {
 		placed--
 	}
 	return items, placed
@@ -48,8 +48,28 @@ func (m *model) oust() {
 		m.ousted[claimID(h.Key, h.Token)] = true
 		err := m.s.Oust(m.ctx, owner, h, items[0], "the model says so")
 		m.note("oust %v of %s: %v", items[0], owner, err)
-		m.may(err, core.CodeConflict)
+		if to := items[0].To; m.may(err, core.CodeConflict) && to != "" && m.chance("is upset", 2) {
+			m.upset(h.Key, to)
+		}
 	})
+}
+
+// upset lets something happen to what was aimed or parked before anybody takes it.
+func (m *model) upset(key, to string) {
+	switch m.n("how", 4) {
+	case 0:
+		m.may(m.s.Drain(m.ctx, to, true, 0), core.CodeNotFound)
+	case 1:
+		m.may(m.s.Report(m.ctx, core.HostReport{Host: to, Event: core.HostFailed, By: "dog"}), core.CodeNotFound, core.CodeInvalid)
+	default:
+		place, err := m.s.Cancel(m.ctx, key, "somebody", core.CancelWaiting)
+		m.must(err)
+		if place.State != "" {
+			m.record(key, core.RequestCancelled)
+			_, err = m.s.Withdraw(m.ctx, key)
+			m.must(err)
+		}
+	}
 }
 
 // bury ends the epoch of a process that is gone, at once or when another may have its name.

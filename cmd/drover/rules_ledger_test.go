@@ -1,0 +1,151 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// Rules 1, 3 and 21. Redis loses everything while claims are in flight and two overseers
+// watch. The store has all that was accepted, so the sweep puts it back; the hosts have
+// all VMs, so none that began to serve is taken for a clean one. The namespace is in braces.
+func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
+	t.Parallel()
+	h := newRulesHerd(t, "DROVER_NAMESPACE={herd}", noQuarantine, manyTries)
+	h.pool()
+	all := h.startAll("vmfactory", "testrunner", "testrunner", "overseer", "overseer")
+	ids := h.submit(60, "sh", "-c", "echo hello; sleep 0.05")
+	h.awaitLeft(45)
+	require.NoError(t, h.redis.Kill())
+	require.NoError(t, os.RemoveAll(filepath.Join(h.redis.Dir, "appendonlydir")))
+	require.NoError(t, h.redis.Restart(t.Context()))
+	h.awaitLeft(0)
+	h.end(all...)
+	h.requireOnce(ids)
+	h.requireVMsOnce(ids)
+	keys, err := h.herd.redis.Client().Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.NotEmpty(t, keys)
+	for _, key := range keys {
+		require.True(t, strings.HasPrefix(key, "{herd}:"), key)
+	}
+}
+
+// Rule 2. A runner records a result and freezes before it can finish. Whoever reaps it
+// asks the store, so the request does not run again, though another runner is idle. The
+// finish arrives after that, and changes nothing. A rerun is a new generation, whose result is
+// not refused for the first one's.
+func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
+	t.Parallel()
+	h := newRulesHerd(t, lateSoon...)
+	h.pool()
+	l := h.newLine()
+	factory, frozen := h.start("vmfactory"), h.over(l).start("testrunner")
+	id := h.submit(1, "sh", "-c", "sleep 1; echo done")[0]
+	h.awaitRunning(id)
+	l.holds("")
+	h.awaitLeft(0)
+	freeze(frozen)
+	epoch := h.owner(frozen).Epoch
+	require.NotEmpty(t, h.place(id).Owner, "the slot is full until somebody ends it")
+	others := h.startAll("testrunner", "overseer", "overseer")
+	h.awaitReaped(frozen)
+	require.Empty(t, h.place(id).State, "it has its end")
+	l.release()
+	thaw(frozen)
+	h.awaitOwner(frozen, epoch)
+	h.requireFirstTry([]string{id})
+	h.requireOnce([]string{id})
+
+	_, errs, code := h.run("request", "rerun", id)
+	require.Zero(t, code, errs)
+	await(t, "the rerun has a result", func() bool { return len(h.tries(id)) == 2 })
+	h.end(append(others, frozen, factory)...)
+	for i, try := range h.tries(id) {
+		require.True(t, try.Accepted, "%+v", try)
+		require.Equal(t, i+1, try.Result.Generation)
+	}
+	h.requireSound()
+}
+
+// Rules 1 and 19. A submit dies between the store and Redis, and what it said to Redis
+// arrives when the sweep has long queued the request and it has ended: its tombstone
+// keeps it from running twice. Tombstones go once they are older than any such call.
+func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	h := newRulesHerd(t, noQuarantine, neverLate)
+	h.pool()
+	l := h.newLine()
+	l.holds(`"submitter":"late"`)
+	submitter := h.over(l).start("run", "--submitter", "late", "--", "echo", "once")
+	l.awaitHeld(t)
+	rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "late"})
+	require.NoError(t, err)
+	require.Len(t, rows, 1, "the store is first")
+	id := rows[0].Spec.ID
+	require.Empty(t, h.place(id).State)
+	submitter.kill()
+	all := h.startAll("vmfactory", "testrunner", "overseer", "overseer")
+	h.awaitLeft(0)
+	before := l.answered()
+	l.release()
+	await(t, "the late enqueue has run", func() bool { return l.answered() > before })
+	h.requireOnce([]string{id})
+	h.requireFirstTry([]string{id})
+	h.end(all...)
+
+	tombs := []string{h.herd.redis.Namespace().Key("tombstones"), h.herd.redis.Namespace().Key("tombstones_old")}
+	exist := func() int64 { return h.herd.redis.Client().Exists(t.Context(), tombs...).Val() }
+	require.Positive(t, exist())
+	for range 2 { // the younger take the place of the older
+		_, err = h.herd.redis.Trim(t.Context(), time.Millisecond) // sooner than overseers may
+		require.NoError(t, err)
+	}
+	require.Zero(t, exist())
+}
+
+// Rule 1. A submit that supersedes an older one dies when it has told the store and
+// nobody else. The sweep withdraws the older one, in the store first, and queues the newer.
+func TestASupersedeThatDiesInTheMiddle(t *testing.T) {
+	t.Parallel()
+	h := newRulesHerd(t, noQuarantine, neverLate)
+	h.pool()
+	dir := t.TempDir()
+	cases := filepath.Join(dir, "cases.yaml")
+	require.NoError(t, os.WriteFile(cases, []byte("run: cat cases.yaml\ntests:\n  - {input: 1, output: 1}\n"), 0o600))
+	submit := func(h *testHerd) *process {
+		return h.start("submit", "--no-wait", "--submitter", "ann", "--assignment", "a1", "--supersede",
+			"--harness", dir, "--submission", cases)
+	}
+	older := submit(h)
+	older.await()
+	old := strings.TrimSpace(older.said())
+	h.awaitPlace(old, "it waits", func(p core.Place) bool { return p.State == core.RequestQueued })
+	l := h.newLine()
+	l.holds(core.Key(old, 1))
+	newer := submit(h.over(l))
+	l.awaitHeld(t)
+	newer.kill()
+	rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "ann"})
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	id := rows[0].Spec.ID
+	require.Empty(t, h.place(id).State, "Redis has not heard of it")
+
+	watch := h.start("overseer")
+	h.awaitPlace(id, "the sweep queued it", func(p core.Place) bool { return p.State == core.RequestQueued })
+	h.requireState(old, core.RequestCancelled)
+	l.release()
+	all := h.startAll("vmfactory", "testrunner")
+	h.awaitLeft(0)
+	require.Zero(t, h.claims(old))
+	h.requireFirstTry([]string{id})
+	h.end(append(all, watch)...)
+	h.requireSound()
+}
