@@ -194,8 +194,8 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 		if clock.Sleep(ctx, clock.Real{}, f.gap) != nil || !g.take(ctx, f.needs()) {
 			break
 		}
-		if d.cfg.AtOnce == 1 { // it is a measurement: everybody is back from the fault before
-			d.herd.await(ctx, stopPatience, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
+		if d.cfg.AtOnce == 1 {
+			d.recover(ctx, w, f)
 		}
 		d.report.Faults[f.kind.name]++
 		d.report.Faults[total]++
@@ -214,6 +214,19 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 		}()
 	}
 	g.drain()
+}
+
+// recover makes the herd as it was before the fault before: who fails one after the other
+// is a measurement, and no flapping host to be wary of.
+func (d *drill) recover(ctx context.Context, w *watch, f fault) {
+	d.herd.await(ctx, stopPatience, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
+	for _, o := range d.herd.hosts {
+		if err := d.herd.client.Redis.Probation(ctx, o.name, "", 0, 0); err != nil {
+			d.mu.Lock()
+			d.report.detail("%s stays on probation: %v", o.name, err)
+			d.mu.Unlock()
+		}
+	}
 }
 
 // settle waits until every accepted request has its end, and the audit is clean.
