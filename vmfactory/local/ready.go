@@ -39,6 +39,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if p.owners.mode == rangeMode && info.Mode().Perm()&everybody == 0 {
 		return unready("other users may not execute drover, and VMs have their own: chmod a+x %s", executable())
 	}
+	if what := confine.LacksDumpLimit(); what != "" {
+		return unready("%s", what)
+	}
 	if _, err := confine.Filters(confine.Situation{}); err != nil {
 		return unready("%v", err)
 	}
