@@ -31,6 +31,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if release := kernel(); tooOld(release) {
 		return unready("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
 	}
+	if p.guest != nil {
+		return unready("%v", p.guest)
+	}
 	info, err := os.Stat(p.spawn.program)
 	if err != nil {
 		return unready("/proc is not mounted (%v)", err)
