@@ -17,7 +17,7 @@ var version = "dev"
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		fmt.Println(version)
+		fmt.Fprintln(os.Stdout, version)
 		return
 	}
 	fmt.Fprintln(os.Stderr, "drover-guest: drover's vmfactory starts this in VMs; there is nothing to call here")
