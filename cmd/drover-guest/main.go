@@ -12,7 +12,14 @@ import (
 	_ "drover/vmfactory/enter" // never returns in a VM's first process
 )
 
+// version is set by the build.
+var version = "dev"
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Fprintln(os.Stdout, version)
+		return
+	}
 	fmt.Fprintln(os.Stderr, "drover-guest: drover's vmfactory starts this in VMs; there is nothing to call here")
 	os.Exit(2)
 }

@@ -13,9 +13,12 @@ import (
 const Kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN |
 	1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_SYS_PTRACE
 
-// Limits of the agent itself; it lowers some further for its commands.
+// Limits of the agent itself; it lowers some further for its commands. That of core
+// dumps is the one that the kernel takes for none at all: at 0 it still starts the
+// host's program for them as the host's root, if core_pattern names one. The filters
+// keep it there.
 var limits = map[int]uint64{
-	unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
+	unix.RLIMIT_CORE: noDump, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
 	unix.RLIMIT_NICE: 0, unix.RLIMIT_RTPRIO: 0, unix.RLIMIT_SIGPENDING: 512,
 }
 

@@ -151,7 +151,7 @@ func assembleAll(s Situation) ([][]byte, error) {
 	if s.Watched {
 		gone = append(gone, uncounted...)
 	}
-	gonePart := []seccomp.NameWithConditions{}
+	gonePart := dumpLimits()
 	if s.Watched { // shared memory without a file, which may be on no process's account
 		gonePart = append(gonePart, seccomp.NameWithConditions{Name: "mmap", Conditions: seccomp.ArgumentConditions{
 			{Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_SHARED}, {Argument: 3, Operation: seccomp.BitsSet, Value: unix.MAP_ANONYMOUS},
@@ -177,6 +177,17 @@ func assembleAll(s Situation) ([][]byte, error) {
 		all = append(all, made)
 	}
 	return all, nil
+}
+
+// dumpLimits matches whatever would change the limit of core dumps, which must stay
+// where it is. They answer ENOSYS: gpg and others, which forbid themselves dumps, go on at that.
+func dumpLimits() []seccomp.NameWithConditions {
+	const fresh = 2 // the argument of prlimit64 that is no limit if it only asks
+	set := append(lowWord(1, unix.RLIMIT_CORE), seccomp.Condition{Argument: fresh, Operation: seccomp.NotEqual, Value: 0})
+	return []seccomp.NameWithConditions{
+		{Name: "setrlimit", Conditions: lowWord(0, unix.RLIMIT_CORE)},
+		{Name: "prlimit64", Conditions: set},
+	}
 }
 
 // plainSockets matches the sockets of a family that are not of its protocols. A

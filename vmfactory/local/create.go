@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"drover/vmfactory/trace"
@@ -39,15 +40,29 @@ func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error 
 	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
 }
 
-// takePlace finds users of the host that no other VM of the run folder has.
+// takePlace finds users of the host that no other VM has.
 func (p *Provider) takePlace(id string) (int, error) {
 	n := p.owners.places()
 	if p.owners.mode == singleMode {
 		return 0, nil
 	}
-	place, ok := p.places.Take(id, n, p.tag+id, nil)
+	others := p.others()
+	place, ok := p.places.Take(id, n, p.tag+id, func(place int) bool { return others[place] })
 	if !ok {
 		return 0, core.Errorf(core.CodeFull, id, "all %d users that VMs may have on this host are taken", n)
 	}
 	return place, nil
+}
+
+// others are the places whose users VMs of other run folders have, or of other
+// providers. Where VMs have no cgroups nobody can tell.
+func (p *Provider) others() map[int]bool {
+	held := map[int]bool{}
+	own := p.cgroups.name(p.tag, "")
+	for _, u := range p.cgroups.host.Users(func(name string) bool { return strings.HasPrefix(name, cgroupPrefix) && !strings.HasPrefix(name, own) }) {
+		for _, place := range p.owners.having(u) {
+			held[place] = true
+		}
+	}
+	return held
 }

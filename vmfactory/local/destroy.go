@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -30,9 +29,11 @@ func (p *Provider) Destroy(ctx context.Context, id string) error {
 }
 
 func (p *Provider) end(ctx context.Context, id string) error {
-	folder := p.traces.Path(id)
-	if _, err := os.Lstat(filepath.Join(folder, trace.RecordFile)); err == nil {
-		if err := p.endInit(ctx, id); err != nil {
+	// A note that cannot be read was cut when the machine lost its power; with it
+	// ended all that it names. One that was started and not noted ends by itself: it
+	// never gets its plan. So does, without its folder, whatever lives all the same.
+	if who, err := p.init(id); err == nil {
+		if err := who.Kill(ctx); err != nil {
 			return err
 		}
 	}
@@ -41,19 +42,6 @@ func (p *Provider) end(ctx context.Context, id string) error {
 	}
 	left, err := p.traces.Unname(id)
 	return errors.Join(err, os.RemoveAll(left))
-}
-
-// endInit kills the first process, if there was one. One that was started and
-// not noted ends by itself: it never gets its plan.
-func (p *Provider) endInit(ctx context.Context, id string) error {
-	who, err := p.init(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return who.Kill(ctx)
 }
 
 // InitFile of a VM's folder says which process is its first.

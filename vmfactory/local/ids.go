@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/vmfactory/cgroup"
 )
 
 // Users inside a VM.
@@ -142,6 +143,22 @@ func (o owners) places() int {
 	case singleMode:
 	}
 	return 1
+}
+
+// having lists the places whose VMs would have one of these users.
+func (o owners) having(u cgroup.Users) []int {
+	each := 1
+	if o.mode == rangeMode {
+		each = 2
+	}
+	first, last := max(u.First, o.uids.start)-o.uids.start, min(u.First+u.Count-1-o.uids.start, each*o.places()-1)
+	var all []int
+	for id := first; id <= last; id++ {
+		if place := id / each; len(all) == 0 || all[len(all)-1] != place {
+			all = append(all, place)
+		}
+	}
+	return all
 }
 
 // mapping is one line of a map: an id inside the VM and the host's.

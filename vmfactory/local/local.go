@@ -33,6 +33,7 @@ type Config struct {
 	TieToProcess bool    // VMs end when this process does, however it ends
 	Cgroup       string  // of version 2, to make VMs' cgroups in; "" finds one, CgroupsOff uses none
 	Guest        string  // the program that VMs start; "" is drover-guest beside the executable, or the executable itself where there is none
+	Version      string  // that it must be of, which is drover's own; "" is any
 	CPUs         float64 // most CPUs that a VM may use, where cgroups hold them; 0 is DefaultCPUs
 }
 
@@ -53,6 +54,7 @@ type Provider struct {
 	inotify  bool          // VMs may watch files
 	anchor   time.Duration // between an agent's looks whether its VM's folder is there
 	spawn    spawner
+	guest    error  // the small program is of another version than ours; nil if it is not, or is not there
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
 	mu     sync.Mutex    // guards the lifeline
@@ -87,7 +89,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
-	p.spawn.program = guestProgram(cfg.Guest)
+	p.spawn.program, p.guest = guestProgram(cfg.Guest, cfg.Version)
 	p.inotify = confine.RoomForWatchers(sysctl)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")

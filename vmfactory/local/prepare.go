@@ -42,7 +42,13 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err := p.start(ctx, r); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.traces.LastWords(id))
 	}
-	return p.traces.Await(ctx, id, p.init)
+	if err := p.traces.Await(ctx, id, p.init); err != nil {
+		return err
+	}
+	if p.owners.mode != singleMode && p.others()[r.Place] { // who looked for a place at the same moment
+		return core.Errorf(core.CodeBadVM, id, "VM %s has users of the host that a VM of another run folder has", id)
+	}
+	return nil
 }
 
 // start brings the VM's first process on its way to being the agent. Until it

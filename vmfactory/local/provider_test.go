@@ -384,6 +384,10 @@ func TestGuestProgram(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	self, err := os.Executable()
 	require.NoError(t, err)
+	wrong, err := New(Config{Run: t.TempDir(), Guest: path, Version: "another"})
+	require.NoError(t, err)
+	require.ErrorContains(t, wrong.Ready(t.Context()), "another version than drover", "a half-done upgrade")
+	require.NoError(t, wrong.Close())
 	for what, c := range map[string]struct{ guest, runs string }{
 		"it is there": {path, path}, "it is not there": {filepath.Join(dir, "none"), self}, "it needs libraries": {"/bin/sh", self},
 	} {

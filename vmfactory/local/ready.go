@@ -31,6 +31,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if release := kernel(); tooOld(release) {
 		return unready("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
 	}
+	if p.guest != nil {
+		return unready("%v", p.guest)
+	}
 	info, err := os.Stat(p.spawn.program)
 	if err != nil {
 		return unready("/proc is not mounted (%v)", err)
@@ -38,6 +41,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 	const everybody = 0o001
 	if p.owners.mode == rangeMode && info.Mode().Perm()&everybody == 0 {
 		return unready("other users may not execute drover, and VMs have their own: chmod a+x %s", executable())
+	}
+	if what := confine.LacksDumpLimit(); what != "" {
+		return unready("%s", what)
 	}
 	if _, err := confine.Filters(confine.Situation{}); err != nil {
 		return unready("%v", err)

@@ -41,20 +41,24 @@ type spawner struct {
 const itself = "/proc/self/exe"
 
 // guestProgram is what VMs start: the small program if it is there and can be
-// executed in VMs, else ours, which is the same and heavier.
-func guestProgram(path string) string {
+// executed in VMs, else ours, which is the same and heavier. One of another version
+// is a half-done upgrade, of which somebody must hear.
+func guestProgram(path, version string) (string, error) {
 	if path == "" {
 		var err error
 		if path, err = program.Beside(); err != nil {
-			return itself
+			return itself, nil
 		}
 	}
-	guest := program.Guest{Path: path}
+	guest := program.Guest{Path: path, Version: version}
 	defer guest.Close()
-	if _, err := guest.Open(); err != nil {
-		return itself
+	switch _, err := guest.Open(); {
+	case errors.Is(err, program.ErrVersion):
+		return itself, err
+	case err != nil:
+		return itself, nil
 	}
-	return path
+	return path, nil
 }
 
 var errClosed = errors.New("the provider is closed")

@@ -14,6 +14,7 @@ import (
 
 // The names of a VM's cgroups begin with these, then the tag of its run folder.
 const (
+	drover        = "drover-"     // what is of any provider
 	payloadPrefix = "drover-lxc-" // what is in the container
 	monitorPrefix = "drover-lxm-" // its monitor
 )

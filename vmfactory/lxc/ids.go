@@ -1,14 +1,9 @@
 package lxc
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"drover/core"
-	"drover/vmfactory/cgroup"
 )
 
 // Users inside a VM.
@@ -45,28 +40,13 @@ func (p *Provider) takePlace(id string) (int, error) {
 	return place, nil
 }
 
-// others are the places whose users VMs of other run folders have.
+// others are the places whose users VMs of other run folders have, or of other providers.
 func (p *Provider) others() map[int]bool {
 	held := map[int]bool{}
-	folders := p.cgroups.Folders()
-	if len(folders) == 0 {
-		return held // nothing can be made here
-	}
-	at := folders[0]
-	entries, _ := os.ReadDir(at) // one that cannot be read has no containers
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), payloadPrefix) || strings.HasPrefix(e.Name(), payload(p.tag, "")) {
-			continue
-		}
-		pids := cgroup.Processes(filepath.Join(at, e.Name()))
-		if len(pids) == 0 {
-			continue // it is gone
-		}
-		first, count, err := users(pids[0])
-		if err != nil {
-			continue // so is its process
-		}
-		for place := floor(first - p.cfg.FirstID); place <= floor(first+count-1-p.cfg.FirstID); place++ {
+	own := payload(p.tag, "")
+	for _, u := range p.cgroups.Users(func(name string) bool { return strings.HasPrefix(name, drover) && !strings.HasPrefix(name, own) }) {
+		last := min(u.First+u.Count-1, p.cfg.FirstID+p.cfg.IDs-1)
+		for place := floor(max(u.First, p.cfg.FirstID) - p.cfg.FirstID); place <= floor(last-p.cfg.FirstID); place++ {
 			held[place] = true
 		}
 	}
@@ -79,16 +59,4 @@ func floor(id int) int {
 		return -1
 	}
 	return id / idsEach
-}
-
-// users are those of the host that a process's namespace has, as far as they are
-// in one piece; count is 0 if it has none.
-func users(pid int) (first, count int, err error) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/uid_map")
-	if err != nil {
-		return 0, 0, err
-	}
-	var inside int
-	_, err = fmt.Sscan(string(text), &inside, &first, &count)
-	return first, count, err
 }

@@ -36,6 +36,7 @@ type Config struct {
 	Run          string // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	Images       Images
 	Guest        string  // the guest program; "" is drover-guest beside the executable
+	Version      string  // that it must be of, which is drover's own; "" is any
 	TieToProcess bool    // VMs end when this process does, however it ends
 	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs
 	FirstID      int     // first of the host's users and groups that containers may have; 0 is DefaultFirstID
@@ -88,7 +89,7 @@ func New(cfg Config) (*Provider, error) {
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
-		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: program.Guest{Path: cfg.Guest}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
+		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: program.Guest{Path: cfg.Guest, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 		step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/vmfactory/confine"
 )
 
 // The oldest kernel that suffices: mount_setattr came with 5.12, and since 5.14
@@ -22,7 +23,7 @@ const oldestLiblxc = 5
 // Ready returns nil or UNAVAILABLE with what is missing on this machine and how
 // to mend it. It starts no container.
 func (p *Provider) Ready(context.Context) error {
-	for _, look := range []func() string{lacksLiblxc, lacksRoot, lacksKernel, p.lacksIDs, p.lacksCgroups, p.lacksGuest} {
+	for _, look := range []func() string{lacksLiblxc, lacksRoot, lacksKernel, p.lacksIDs, confine.LacksDumpLimit, p.lacksCgroups, p.lacksGuest} {
 		if what := look(); what != "" {
 			return core.Errorf(core.CodeUnavailable, "", "this machine cannot make containers: %s", what)
 		}

@@ -3,11 +3,16 @@
 package program
 
 import (
+	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,7 +35,8 @@ func Beside() (string, error) {
 // is mounted for it, and nobody in a VM can name it. All methods are safe for
 // concurrent use.
 type Guest struct {
-	Path string
+	Path    string
+	Version string // that it must be of; "" is any
 
 	mu   sync.Mutex
 	fd   int
@@ -50,6 +56,12 @@ func (g *Guest) Open() (int, error) {
 		return g.fd, nil
 	}
 	if err := static(g.Path, info); err != nil {
+		return -1, err
+	}
+	if err := g.same(); err != nil {
+		if g.info != nil { // replaced before we are: what we have is still the right one
+			return g.fd, nil
+		}
 		return -1, err
 	}
 	fd, err := unix.Open(g.Path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -79,6 +91,30 @@ func static(path string, info os.FileInfo) error {
 		}
 	}
 	return nil
+}
+
+// ErrVersion is a program that belongs to another drover than we are.
+var ErrVersion = errors.New("it is of another version than drover")
+
+// same asks the program which version it is of. One from before it could be asked
+// says nothing.
+func (g *Guest) same() error {
+	if g.Version == "" {
+		return nil
+	}
+	const patient = time.Minute // on a busy machine
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	said, err := exec.CommandContext(ctx, g.Path, "--version").Output()
+	is := strings.TrimSpace(string(said))
+	if err == nil && is == g.Version {
+		return nil
+	}
+	if is == "" {
+		is = "unknown"
+	}
+	return fmt.Errorf("the program %s that VMs start: %w (%.60q, not %q): put the one that was built with this drover in its place (make build makes both)",
+		g.Path, ErrVersion, is, g.Version)
 }
 
 func (g *Guest) shut() {

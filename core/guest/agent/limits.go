@@ -65,7 +65,6 @@ func (a *Agent) bind(l core.Limits) error {
 		resource   int
 		soft, hard uint64
 	}{
-		{syscall.RLIMIT_CORE, 0, 0},
 		{syscall.RLIMIT_STACK, stackSoft, stackHard},
 		{rlimitMemlock, memlockSize, memlockSize},
 		{rlimitMsgqueue, 0, 0},

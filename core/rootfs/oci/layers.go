@@ -32,7 +32,7 @@ func inspect(ctx context.Context, image v1.Image, limits rootfs.Limits) error {
 	if len(layers) != len(config.RootFS.DiffIDs) {
 		return core.Errorf(core.CodeInvalid, "", "the container image has %d layers, and its configuration names %d: save it again", len(layers), len(config.RootFS.DiffIDs))
 	}
-	seen := &sight{ctx: ctx, limits: limits}
+	seen := &sight{ctx: ctx, limits: limits, rooted: map[bool]bool{}}
 	for i, layer := range layers {
 		content, err := layer.Uncompressed()
 		if err != nil {
@@ -55,6 +55,7 @@ type sight struct {
 	limits  rootfs.Limits
 	entries int
 	bytes   int64
+	rooted  map[bool]bool // whether there are names with a leading slash, and without
 }
 
 // layer reads one layer and returns its content's digest, in hex.
@@ -81,11 +82,16 @@ func (s *sight) layer(content io.Reader) (string, error) {
 func (s *sight) entry(h *tar.Header) error {
 	s.entries++
 	s.bytes += h.Size
+	if name := path.Clean(h.Name); name != "." && name != "/" {
+		s.rooted[path.IsAbs(name)] = true
+	}
 	switch {
 	case s.ctx.Err() != nil:
 		return core.Wrap(s.ctx.Err(), core.CodeUnavailable, "", "reading the layers was stopped")
 	case s.entries > s.limits.Entries || s.bytes > s.limits.Bytes:
 		return core.Errorf(core.CodeLimit, "", "the layers are too large: at most %d files, folders and links and %d bytes are allowed in all of them together", s.limits.Entries, s.limits.Bytes)
+	case len(s.rooted) > 1: // package mutate takes /x and x for two files, and who is unpacked last would win
+		return core.Errorf(core.CodeInvalid, h.Name, "some names in the layers begin with / and some do not, and %q is where that shows: build the image so that all are of one kind", h.Name)
 	case (h.Typeflag == tar.TypeSymlink || h.Typeflag == tar.TypeLink) && lost(path.Clean(h.Name), h.Linkname):
 		return core.Errorf(core.CodeInvalid, h.Name, "the link %q in a layer leads out of the root, to %q", h.Name, h.Linkname)
 	}

@@ -195,6 +195,38 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestNamesOfLayers shows that the upper of two files stays however their names are
+// spelt, and that images are refused where that cannot be told.
+func TestNamesOfLayers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lower, upper []string
+		refused      bool
+	}{
+		"without":               {[]string{"opt/", "opt/x=old", "opt/y=old"}, []string{"opt/x=new", "opt/.wh.y="}, false},
+		"a dot above":           {[]string{"opt/", "opt/x=old", "opt/y=old"}, []string{"./", "./opt/x=new", "./opt/.wh.y="}, false},
+		"a dot below":           {[]string{"./", "./opt/", "./opt/x=old", "./opt/y=old"}, []string{"opt/x=new", "opt/.wh.y="}, false},
+		"slashes":               {[]string{"/", "/opt/", "/opt/x=old", "/opt/y=old"}, []string{"/opt/x=new", "/opt/.wh.y="}, false},
+		"a slash above":         {[]string{"opt/", "opt/x=old", "opt/y=old"}, []string{"/opt/x=new"}, true},
+		"a slash below":         {[]string{"/opt/", "/opt/x=old", "/opt/y=old"}, []string{"./opt/x=new"}, true},
+		"one that hides":        {[]string{"opt/", "opt/x=new", "opt/y=old"}, []string{"/opt/.wh.y="}, true},
+		"both in one":           {[]string{"opt/", "opt/x=new"}, []string{"//opt/z=z", "opt/a=a"}, true},
+		"a slash above, dotted": {[]string{"opt/", "opt/x=old", "opt/y=old"}, []string{"/./opt/x=new"}, true},
+	} {
+		made := image(t, archive(t, c.lower...), archive(t, c.upper...))
+		for _, file := range []string{layoutOf(t, made), saved(t, made)} {
+			files, _, err := read(t, file)
+			if c.refused {
+				require.Equal(t, core.CodeInvalid, core.CodeOf(err), name)
+				require.ErrorContains(t, err, "begin with /", name)
+				continue
+			}
+			require.NoError(t, err, name)
+			require.Equal(t, map[string]string{"opt/x": "new"}, files, name)
+		}
+	}
+}
+
 // swapped puts other layers into what docker save wrote.
 func swapped(t *testing.T, file string) string {
 	t.Helper()

@@ -52,5 +52,6 @@ func Probes() []Probe {
 		{More + 1, "typing into a terminal (TIOCSTI)", "there is none", nil, probeOf("terminal")},
 		{More + 2, "open files", "no more than the limit", []string{"limits/open-files"}, nil},
 		{More + 3, "a VM used before", "never given out", []string{"life/one assignment"}, nil},
+		{More + 4, "a crash where core_pattern names a program", "the host's root does not start it", nil, crash},
 	}
 }

@@ -61,7 +61,7 @@ type host struct {
 var watchedFiles = []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/ld.so.preload", "/etc/crontab", "/dev/null", "/bin/sh", "/proc/self/exe"}
 
 var watchedTexts = []string{
-	"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/kernel/modprobe", "/proc/sys/net/ipv4/ip_forward", "/proc/sys/kernel/domainname",
+	corePattern, "/proc/sys/kernel/hostname", "/proc/sys/kernel/modprobe", "/proc/sys/net/ipv4/ip_forward", "/proc/sys/kernel/domainname",
 }
 
 func lookAtHost(t *testing.T) host {
@@ -71,6 +71,8 @@ func lookAtHost(t *testing.T) host {
 	require.NoError(t, os.Chmod(h.canary, 0o666)) // whoever gets to it could change it
 	t.Cleanup(func() { _ = os.Remove(h.canary) })
 	h.marks = marks(h.canary)
+	free := dumps(t, unix.LOCK_SH)
+	defer free()
 	for _, path := range watchedTexts {
 		text, _ := os.ReadFile(path) // one that is not there stays away
 		h.texts[path] = string(text)
@@ -99,6 +101,8 @@ func (h host) unharmed(t *testing.T) {
 	text, err := os.ReadFile(h.canary)
 	require.NoError(t, err)
 	assert.Equal(t, "unharmed", string(text))
+	free := dumps(t, unix.LOCK_SH)
+	defer free()
 	for path, was := range h.texts {
 		text, _ := os.ReadFile(path)
 		assert.Equal(t, was, string(text), path)

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,21 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// coreDumps tries to have the kernel write down what a crash leaves.
-func coreDumps(Target) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
-		return err
-	}
-	if now.Max != 0 {
-		return fmt.Errorf("core dumps may have %d bytes", now.Max)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err == nil {
-		return errors.New("allowed itself core dumps")
-	}
-	return nil
-}
 
 // releaseAgent looks for the file by which a cgroup of version 1 names a program
 // that the host's kernel starts as root, and tries to mount such a hierarchy.

@@ -84,7 +84,7 @@ func register() {
 		"forks": forks, "memory": memory, "shared-zero": sharedZero, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,
 		"open-files": openFiles, "watchers": watchers, "orphans": orphans, "shared-memory": sharedMemory,
 		"memory-files": memoryFiles, "memory-file": memoryFile, "memory-system-v": memorySystemV, "memory-pipes": memoryPipes, "memory-tables": memoryTables,
-		"threads": threads, "deep": deep, "core-dumps": coreDumps, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
+		"threads": threads, "deep": deep, "core-dumps": coreDumps, "crash": crash, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
 		"litter": litter, "locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
 		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "traces": traces,
 	})

@@ -146,6 +146,7 @@ func TestGetThrough(t *testing.T) {
 		"threads":         {target: few},
 		"deep":            {target: few},
 		"core-dumps":      {private: true, says: "core dumps"},
+		"crash":           {says: "was dumped"},
 		"agent-files":     {target: Target{PID: ownVictim(t).Process.Pid}, says: "/proc/"},
 		"setuid-programs": {},
 		"locks":           {target: Target{Files: []string{locked}}},
@@ -173,6 +174,9 @@ func TestGetThrough(t *testing.T) {
 				t.Skip("this kernel runs no programs of another architecture")
 			}
 			covered[name] = true
+			if pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern"); name == "crash" && !bytes.HasPrefix(pattern, []byte("core")) {
+				t.Skipf("what crashes is not dumped where it stands here, but to %q", pattern)
+			}
 			if name == "queues" { // the first makes it, the second finds it
 				require.Equal(t, Held, start(t, name, c.target, sys))
 				defer unlink(t, queue)

@@ -1,0 +1,38 @@
+package confine
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// noDump is the limit of core dumps, in bytes, at which the kernel makes none: no
+// file, since no dump is that short, and no program of the host is started.
+const noDump = 1
+
+// LacksDumpLimit returns why VMs cannot have that limit here and how to mend it, ""
+// if they can. It makes room below a hard limit of 0 where this process may.
+func LacksDumpLimit() string {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
+		return "the kernel does not say how large core dumps may be (" + err.Error() + ")"
+	}
+	if now.Max >= noDump || unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: now.Cur, Max: noDump}) == nil {
+		return ""
+	}
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err == nil {
+		return lacksDumpLimit(string(pattern))
+	}
+	return ""
+}
+
+// lacksDumpLimit judges a host's pattern where limits are stuck at 0.
+func lacksDumpLimit(pattern string) string {
+	if !strings.HasPrefix(pattern, "|") {
+		return ""
+	}
+	return "a job that crashes would have the kernel start " + strings.TrimSpace(pattern[1:]) + " as the host's root: start drover with a hard limit of core dumps " +
+		"above 0 (ulimit -Hc 1; systemd: LimitCORE=1), or set another pattern with sysctl -w kernel.core_pattern=core"
+}
