@@ -80,7 +80,9 @@ func TestManyReportsAtOnce(t *testing.T) {
 			s.report("h1", []core.HostEvent{core.HostFailed, core.HostRecovered}[i%2])
 		}
 		for _, values := range [][]any{
-			{"host", "h2", "event", "exploded", "by", "me"}, {"nothing", "at all"}, {"host", "not a:name", "event", "failed"},
+			{"host", "h2", "event", "exploded", "by", "me"},
+			{"nothing", "at all"},
+			{"host", "not a:name", "event", "failed"},
 			{"host", "h2", "event", "failed", "reason", "no ping", "by", "my-watchdog"},
 		} {
 			require.NoError(t, b.Admin.XAdd(t.Context(), &redis.XAddArgs{Stream: b.Namespace + ":reports", Values: values}).Err())

@@ -133,6 +133,8 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	c.stop(ids)
 }
 
+// Rule 21. All of a herd in braces is on one shard of a real Cluster, and goes on when
+// that loses its primary.
 func TestAHerdOnACluster(t *testing.T) {
 	t.Parallel()
 	servers, err := redisserver.StartCluster(context.Background(), 3, 1, "--appendonly", "yes")

@@ -54,7 +54,7 @@ type testHerd struct {
 	cfg   *config.Config
 	herd  *herd
 	env   []string
-	redis *redisserver.Server // nil on a Cluster
+	redis *redisserver.Server // nil if another's was named
 }
 
 // patience is how long a test waits for something that must happen.

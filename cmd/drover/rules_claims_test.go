@@ -25,7 +25,7 @@ func TestLostAnswersStrandNothing(t *testing.T) {
 	h.awaitLeft(0)
 	h.requireOnce(ids)
 	h.requireVMsOnce(ids)
-	h.requireFirstTry(ids)
+	h.requireOneClaim(ids)
 	toFactory.release()
 	toRunner.release()
 	h.end(factory, runner)
@@ -42,7 +42,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] == 4 })
 	ids := h.submit(4, "sleep", "1")
 	for _, id := range ids {
-		h.awaitRunning(id)
+		h.awaitRun(id)
 	}
 	l.holds("")
 	h.awaitLeft(0)
@@ -123,7 +123,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 	done("a new VM rings: there is only one at a time", h.submit(4, "true")...)
 
 	id := h.submit(1, "sh", "-c", "sleep 2; echo done")[0]
-	h.awaitRunning(id)
+	h.awaitRun(id)
 	other := h.start("testrunner")
 	h.awaitOwner(other, 0)
 	runner.kill()
@@ -168,7 +168,7 @@ func TestBellsThatLieChangeNothing(t *testing.T) {
 		}
 	}
 	h.requireOnce(ids)
-	h.requireFirstTry(ids)
+	h.requireOneClaim(ids)
 	h.end(all...)
 }
 
@@ -181,7 +181,7 @@ func TestADrainedHostThatDiesComesBackDrained(t *testing.T) {
 	h.pool()
 	first, watch := h.startAll("vmfactory", "testrunner"), h.start("overseer")
 	inHand := h.submit(1, "sh", "-c", "sleep 1; echo done")
-	h.awaitRunning(inHand[0])
+	h.awaitRun(inHand[0])
 	waiting := h.submit(3, "true")
 	_, errs, code := h.run("host", "drain", "h1")
 	require.Zero(t, code, errs)
@@ -204,7 +204,7 @@ func TestADrainedHostThatDiesComesBackDrained(t *testing.T) {
 	require.Zero(t, code, errs)
 	h.awaitLeft(0)
 	require.Equal(t, "h1", h.requireState(last[0], core.RequestCompleted).Result.Host)
-	h.requireFirstTry(append(append(inHand, waiting...), last...))
+	h.requireOneClaim(append(append(inHand, waiting...), last...))
 	h.end(append(first, watch)...)
 	h.requireSound()
 }

@@ -23,7 +23,7 @@ func TestAZombieThatWakes(t *testing.T) {
 	factory, zombie := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sh", "-c", slowRun)[0]
 	key := core.Key(id, 1)
-	first := h.awaitRunning(id)
+	first := h.awaitRun(id)
 	output := func(token string) (text string) {
 		chunks, err := h.herd.redis.Read(t.Context(), key, token, "", 0)
 		require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 	} {
 		ids := h.submit(4, "sleep", "8")
 		for _, id := range ids {
-			h.awaitRunning(id)
+			h.awaitRun(id)
 		}
 		var epochs []int64
 		for _, p := range all[:3] {
@@ -86,7 +86,7 @@ func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 		require.NoError(t, fault.end())
 		h.awaitLeft(0)
 		h.requireOnce(ids)
-		h.requireFirstTry(ids)
+		h.requireOneClaim(ids)
 		for i, p := range all[:3] {
 			require.Equal(t, epochs[i], h.owner(p).Epoch, "%s: %v was fenced", fault.name, p.cmd.Args)
 		}
@@ -112,7 +112,7 @@ func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 	ids := h.submit(2, "sh", "-c", "sleep 1; echo done")
 	h.awaitLeft(0)
 	h.requireOnce(ids)
-	h.requireFirstTry(ids)
+	h.requireOneClaim(ids)
 	require.Equal(t, core.HostUp, h.host("h1").State)
 
 	factory = h.start("vmfactory")
@@ -122,7 +122,7 @@ func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 	require.Subset(t, found, clean[2:], "the first two served")
 
 	long := h.submit(1, "sh", "-c", "sleep 1; echo done")
-	h.awaitRunning(long[0])
+	h.awaitRun(long[0])
 	freeze(factory)
 	freeze(runner)
 	down := func(host core.HostInfo) bool { return host.State == core.HostDown }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,8 +63,11 @@ func (h *testHerd) startAll(roles ...string) []*process {
 	return all
 }
 
+// stopAll ends components well. One that has not come so far as to heed signals
+// would end badly.
 func stopAll(all ...*process) {
 	for _, p := range all {
+		await(p.h.t, "it starts", func() bool { return strings.Contains(p.said(), "is starting") })
 		p.stop()
 	}
 }
@@ -75,7 +81,7 @@ func (h *testHerd) end(all ...*process) {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	require.Eventually(t, is, patience, 5*time.Millisecond, what)
+	require.Eventually(t, is, patience, poll, what)
 }
 
 func (h *testHerd) place(id string) core.Place {
@@ -100,7 +106,7 @@ func (h *testHerd) awaitPlace(id, what string, is func(core.Place) bool) core.Pl
 
 func isRunning(p core.Place) bool { return p.State == core.RequestRunning }
 
-func (h *testHerd) awaitRunning(id string) core.Place {
+func (h *testHerd) awaitRun(id string) core.Place {
 	h.t.Helper()
 	return h.awaitPlace(id, id+" runs", isRunning)
 }
@@ -178,8 +184,8 @@ func (h *testHerd) claims(id string) int {
 	return n
 }
 
-// requireFirstTry requires that no request ran, or was claimed, a second time.
-func (h *testHerd) requireFirstTry(ids []string) {
+// requireOneClaim requires that no request ran, or was claimed, a second time.
+func (h *testHerd) requireOneClaim(ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
 		require.Len(h.t, h.tries(id), 1, id)
@@ -214,6 +220,19 @@ func (h *testHerd) requireState(id string, state core.RequestState) core.Row {
 	require.NoError(h.t, err)
 	require.Equal(h.t, state, row.State, "%s: %+v", id, row.Result)
 	return row
+}
+
+// initOf is the file that says which process is a VM's first.
+func (h *testHerd) initOf(vm string) string { return filepath.Join(h.cfg.Run, vm, "init.json") }
+
+// killVM ends a VM of h1 from within, as a fault of the platform does.
+func (h *testHerd) killVM(vm string) {
+	h.t.Helper()
+	text, err := os.ReadFile(h.initOf(vm))
+	require.NoError(h.t, err)
+	var who struct{ PID int }
+	require.NoError(h.t, json.Unmarshal(text, &who))
+	require.NoError(h.t, syscall.Kill(who.PID, syscall.SIGKILL))
 }
 
 func freeze(p *process) { p.signal(syscall.SIGSTOP) }

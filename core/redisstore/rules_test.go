@@ -14,32 +14,34 @@ import (
 )
 
 // rules are those that interleavings force, and the tests that attack each: a folder of the
-// repository and the test's name. TestModel plays them all against one another.
+// repository and the test's name, and tests on real processes, which are in cmd/drover.
+// TestModel plays them all against one another.
 var rules = []struct {
-	rule  string
-	tests []string
+	rule      string
+	tests     []string
+	processes []string
 }{
-	{"1 the result store is the ledger", []string{"core/redisstore TestModel", "core/intake TestCrashInSubmit", "core/intake TestSweepAfterTotalLoss", "core/intake TestSweepReadsTwice"}},
-	{"2 who reaps asks the store after fencing; a rerun is a new generation", []string{"core/recovery TestResultOfTheLastBreathCounts", "core/recovery TestCrashAfterEveryStep", "core/intake TestRerun"}},
-	{"3 a VM serves one assignment", []string{"core/redisstore TestModel", "core/redisstore TestNothingIsClaimedBeforeReconciling", "core/redisstore TestReconcile", "core/guest TestAssignmentRace", "vmfactory TestAnotherIncarnationDuringALook"}},
-	{"4 a lost reply strands nothing", []string{"core/redisstore TestModel", "core/redisstore TestLanes", "core/redisstore TestLateCopyOfAnEmptyCallTakesNothing", "core/claims TestLostReplyStrandsNothing", "core/claims TestStrangeSlotIsReleased", "core/claims TestFinishGoesThroughAfterItsContextEnded"}},
-	{"5 a verdict per item", []string{"core/redisstore TestModel", "core/redisstore TestFinishVerdictPerItem", "core/redisstore TestEnqueueVerdictPerItem", "core/claims TestVerdictPerItem"}},
-	{"6 a fenced owner cannot come back by a proof of life", []string{"core/redisstore TestModel", "core/redisstore TestAFencedOwnerCannotBeatBack", "core/redisstore TestBury", "core/claims TestFencedWhileWorkRuns"}},
-	{"7 lateness: from the start of Redis, and a grace for most", []string{"core/redisstore TestNobodyIsLateFromBeforeRedisBegan", "core/redisstore TestMassLatenessGetsAGrace", "core/redisstore TestJudgeWaitsWhileMostAreLate", "core/redisstore TestJudgeCountsFromRedisStart"}},
-	{"8 a host is down when all its owners are late", []string{"core/redisstore TestModel", "core/redisstore TestOneLiveOwnerKeepsAHost", "overseer TestALostHostIsTakenDown"}},
-	{"9 a full Redis does not kill the herd", []string{"core/redisstore TestAFullRedisDoesNotKillTheHerd", "core/redisstore TestHealingPassesWhenFull", "core/redisstore TestEnqueueRefusesWhatIsTooMuch", "core/intake TestFull"}},
-	{"10 a cancel has a place that all read", []string{"core/redisstore TestModel", "core/redisstore TestCancelIsSeenByAll", "core/redisstore TestWhereverItWaitsItCanBeWithdrawn", "core/redisstore TestCancelOfWhatIsParkedReachesItsClaim", "core/intake TestClaimDuringCancelHearsOfIt"}},
-	{"11 one way into a queue and one out", []string{"core/redisstore TestModel", "core/redisstore TestStaleTurnsAreSkipped", "core/redisstore TestTurnsInBatches"}},
-	{"12 what makes a pair possible rings", []string{"core/redisstore TestWhatMakesAPairPossibleRings", "core/redisstore TestBellsRingOnce", "core/redisstore TestTheRingGoesToWhoCanUseIt", "core/redisstore TestWhatIsParkedRings", "core/redisstore TestAHostOnProbationIsNotWoken", "core/claims TestBellsAloneBringWork"}},
-	{"13 a VM becomes clean once", []string{"core/redisstore TestModel", "core/redisstore TestAVMIsCleanOnce", "vmfactory TestAHealthCheckLeavesClaimedVMsAlone"}},
-	{"14 one vmfactory a host", []string{"core/redisstore TestRegisterRefuses", "vmfactory TestOneFactoryAHost", "vmfactory TestEvictingAFrozenFactory"}},
-	{"15 drain is a flag that each claim reads", []string{"core/redisstore TestModel", "core/redisstore TestDrainAndPauseStopClaims", "core/redisstore TestDownFencesAllOfTheHost", "core/redisstore TestADrainedHostTakesNoTasks"}},
-	{"16 live output is kept by claim", []string{"core/redisstore TestOutput", "testrunner TestLiveOutputOfAnAttemptThatFailed"}},
-	{"17 the target follows what waits; runners rotate among pools", []string{"vmfactory TestPlan", "vmfactory TestIdleVMsGiveWay", "core/claims TestRotatesAmongPools"}},
-	{"18 a host is forgotten after fencing only; what will not die is set aside", []string{"core/redisstore TestModel", "core/redisstore TestForgetHost", "core/redisstore TestAFailedHostIsForgotten", "vmfactory TestAVMThatWillNotDieIsSetAside"}},
-	{"19 what ended leaves a tombstone; each structure is trimmed", []string{"core/redisstore TestModel", "core/redisstore TestTombstonesAndTrim", "core/redisstore TestEventsAreCapped", "core/redisstore TestOutputIsBounded"}},
-	{"20 another schema may not join", []string{"core/redisstore TestSchemasDoNotMix"}},
-	{"21 braces keep a herd on one shard", []string{"core/redisstore TestAHerdInBraces", "core/redisstore TestKeys"}},
+	{"1 the result store is the ledger", []string{"core/redisstore TestModel", "core/intake TestCrashInSubmit", "core/intake TestSweepAfterTotalLoss", "core/intake TestSweepReadsTwice"}, []string{"TestRedisWipedWhileClaimsAreInFlight", "TestASubmitThatReachesRedisAfterTheEnd", "TestASupersedeThatDiesInTheMiddle"}},
+	{"2 who reaps asks the store after fencing; a rerun is a new generation", []string{"core/recovery TestResultOfTheLastBreathCounts", "core/recovery TestCrashAfterEveryStep", "core/intake TestRerun"}, []string{"TestARunnerThatFreezesBetweenRecordAndFinish", "TestThreeOverseersEvacuateAHostOnce"}},
+	{"3 a VM serves one assignment", []string{"core/redisstore TestModel", "core/redisstore TestNothingIsClaimedBeforeReconciling", "core/redisstore TestReconcile", "core/guest TestAssignmentRace", "vmfactory TestAnotherIncarnationDuringALook"}, []string{"TestRedisWipedWhileClaimsAreInFlight", "TestChecksAndClaimsShareNoVM"}},
+	{"4 a lost reply strands nothing", []string{"core/redisstore TestModel", "core/redisstore TestLanes", "core/redisstore TestLateCopyOfAnEmptyCallTakesNothing", "core/claims TestLostReplyStrandsNothing", "core/claims TestStrangeSlotIsReleased", "core/claims TestFinishGoesThroughAfterItsContextEnded"}, []string{"TestLostAnswersStrandNothing"}},
+	{"5 a verdict per item", []string{"core/redisstore TestModel", "core/redisstore TestFinishVerdictPerItem", "core/redisstore TestEnqueueVerdictPerItem", "core/claims TestVerdictPerItem"}, []string{"TestOneStaleFinishHoldsNoOtherBack"}},
+	{"6 a fenced owner cannot come back by a proof of life", []string{"core/redisstore TestModel", "core/redisstore TestAFencedOwnerCannotBeatBack", "core/claims TestFencedWhileWorkRuns"}, []string{"TestAZombieThatWakes"}},
+	{"7 lateness: from the start of Redis, and a grace for most", []string{"core/redisstore TestNobodyIsLateFromBeforeRedisBegan", "core/redisstore TestMassLatenessGetsAGrace", "core/redisstore TestJudgeWaitsWhileMostAreLate", "core/redisstore TestJudgeCountsFromRedisStart"}, []string{"TestARedisThatIsSilentFencesNobody"}},
+	{"8 a host is down when all its owners are late", []string{"core/redisstore TestModel", "core/redisstore TestOneLiveOwnerKeepsAHost", "overseer TestALostHostIsTakenDown"}, []string{"TestAHostIsDownWhenAllItsOwnersAreLate"}},
+	{"9 a full Redis does not kill the herd", []string{"core/redisstore TestAFullRedisDoesNotKillTheHerd", "core/redisstore TestEnqueueRefusesWhatIsTooMuch", "core/intake TestFull"}, []string{"TestAFullRedisKillsNothing"}},
+	{"10 a cancel has a place that all read", []string{"core/redisstore TestModel", "core/redisstore TestCancelIsSeenByAll", "core/intake TestClaimDuringCancelHearsOfIt"}, []string{"TestACancelIsHeardInEveryPlace"}},
+	{"11 one way into a queue and one out", []string{"core/redisstore TestModel", "core/redisstore TestStaleTurnsAreSkipped", "core/redisstore TestTurnsInBatches"}, []string{"TestStaleTurnsHoldNobodyUp", "TestThreeOverseersEvacuateAHostOnce"}},
+	{"12 what makes a pair possible rings", []string{"core/redisstore TestWhatMakesAPairPossibleRings", "core/redisstore TestBellsRingOnce", "core/redisstore TestTheRingGoesToWhoCanUseIt", "core/claims TestBellsAloneBringWork"}, []string{"TestBellsAloneBringWork", "TestBellsThatLieChangeNothing"}},
+	{"13 a VM becomes clean once", []string{"core/redisstore TestModel", "core/redisstore TestAVMIsCleanOnce", "vmfactory TestAHealthCheckLeavesClaimedVMsAlone"}, []string{"TestChecksAndClaimsShareNoVM", "TestLostAnswersStrandNothing"}},
+	{"14 one vmfactory a host", []string{"core/redisstore TestRegisterRefuses", "vmfactory TestOneFactoryAHost", "vmfactory TestEvictingAFrozenFactory"}, []string{"TestOneVMFactoryWorksOnAHost"}},
+	{"15 drain is a flag that each claim reads", []string{"core/redisstore TestModel", "core/redisstore TestDrainAndPauseStopClaims", "core/redisstore TestDownFencesAllOfTheHost", "core/redisstore TestADrainedHostTakesNoTasks"}, []string{"TestADrainedHostThatDiesComesBackDrained"}},
+	{"16 live output is kept by claim", []string{"core/redisstore TestOutput", "testrunner TestLiveOutputOfAnAttemptThatFailed"}, []string{"TestAZombieThatWakes"}},
+	{"17 the target follows what waits; runners rotate among pools", []string{"vmfactory TestPlan", "vmfactory TestIdleVMsGiveWay", "core/claims TestRotatesAmongPools"}, []string{"TestRoomFollowsTheWork"}},
+	{"18 a host is forgotten after fencing only; what will not die is set aside", []string{"core/redisstore TestModel", "core/redisstore TestForgetHost", "vmfactory TestAVMThatWillNotDieIsSetAside"}, []string{"TestThreeOverseersEvacuateAHostOnce", "TestAVMThatCannotBeDestroyedIsSetAside"}},
+	{"19 what ended leaves a tombstone; each structure is trimmed", []string{"core/redisstore TestModel", "core/redisstore TestTombstonesAndTrim", "core/redisstore TestEventsAreCapped", "core/redisstore TestOutputIsBounded"}, []string{"TestASubmitThatReachesRedisAfterTheEnd"}},
+	{"20 another schema may not join", []string{"core/redisstore TestSchemasDoNotMix"}, []string{"TestAnotherSchemaMayNotJoin"}},
+	{"21 braces keep a herd on one shard", []string{"core/redisstore TestAHerdInBraces", "core/redisstore TestKeys"}, []string{"TestAHerdOnACluster", "TestRedisWipedWhileClaimsAreInFlight"}},
 }
 
 func TestEachRuleIsAttacked(t *testing.T) {
@@ -47,6 +49,12 @@ func TestEachRuleIsAttacked(t *testing.T) {
 	require.Len(t, rules, 21)
 	for _, r := range rules {
 		require.NotEmpty(t, r.tests, r.rule)
+		require.NotEmpty(t, r.processes, "rule %s is not attacked on real processes", r.rule)
+		number, _, _ := strings.Cut(r.rule, " ")
+		for _, test := range r.processes {
+			require.True(t, hasTest(t, "cmd/drover", test), "rule %s is attacked by %s, which is not in cmd/drover", r.rule, test)
+			require.Contains(t, numbersOf(t, "cmd/drover", test), number, "%s does not say that it attacks rule %s", test, r.rule)
+		}
 		for _, test := range r.tests {
 			folder, name, _ := strings.Cut(test, " ")
 			require.True(t, hasTest(t, folder, name), "rule %s is attacked by %s, which is not in %s", r.rule, name, folder)
@@ -57,17 +65,36 @@ func TestEachRuleIsAttacked(t *testing.T) {
 // hasTest says whether a folder of the repository has the test.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
+	return commentOf(t, folder, name) != nil
+}
+
+// commentOf returns the lines of a test's comment and its first; nil if there is no such test.
+func commentOf(t *testing.T, folder, name string) []byte {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*_test.go"))
 	require.NoError(t, err)
-	begins := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(t \*testing\.T\)`)
+	begins := regexp.MustCompile(`(?m)(^//.*\n)*^func ` + regexp.QuoteMeta(name) + `\(t \*testing\.T\)`)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		if begins.Match(text) {
-			return true
+		if found := begins.Find(text); found != nil {
+			return found
 		}
 	}
-	return false
+	return nil
+}
+
+var (
+	ruleList   = regexp.MustCompile(`^// Rules? ([0-9, and\n/]+)`)
+	ruleNumber = regexp.MustCompile(`[0-9]+`)
+)
+
+// numbersOf returns the rules that a test's comment begins with.
+func numbersOf(t *testing.T, folder, name string) []string {
+	t.Helper()
+	list := ruleList.FindSubmatch(commentOf(t, folder, name))
+	require.NotNil(t, list, "%s does not begin with the rules that it attacks", name)
+	return ruleNumber.FindAllString(string(list[1]), -1)
 }
 
 // Rule 21: in a namespace in braces every key has them, so that a Cluster keeps all on one

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// Rule 9. Redis is full and refuses whatever takes memory. What is in hand ends, nobody
+// is fenced for a proof of life that did not fit, and what is accepted meanwhile waits in
+// the store. Limits on waiting work refuse before it comes to that.
+func TestAFullRedisKillsNothing(t *testing.T) {
+	t.Parallel()
+	h := newRulesHerd(t, lateSoon...)
+	h.pool()
+	all := h.startAll("vmfactory", "testrunner", "overseer")
+	ids := h.submit(4, "sleep", "4")
+	for _, id := range ids {
+		h.awaitRun(id)
+	}
+	var epochs []int64
+	for _, p := range all[:2] {
+		epochs = append(epochs, h.owner(p).Epoch)
+	}
+	waiting := h.submit(3, "true")
+	_, errs, code := h.with("DROVER_MAX_WAITING=7").run("run", "--", "true")
+	require.Equal(t, exitRefused, code, errs)
+	require.Contains(t, errs, "as many as this herd allows")
+
+	db := h.herd.redis.Client()
+	require.NoError(t, db.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	require.ErrorContains(t, db.Set(t.Context(), "x", "y", 0).Err(), "OOM")
+	accepted := h.start("run", "--submitter", "ann", "--", "true")
+	await(t, "the store has it", func() bool {
+		rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "ann"})
+		require.NoError(t, err)
+		return len(rows) == 1
+	})
+	for _, id := range ids {
+		h.awaitEnd(id)
+	}
+	h.requireOneClaim(ids)
+	for i, p := range all[:2] {
+		require.Equal(t, epochs[i], h.owner(p).Epoch)
+	}
+	require.NoError(t, db.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	h.awaitLeft(0)
+	h.requireOnce(append(ids, waiting...))
+	accepted.await()
+	require.Zero(t, accepted.cmd.ProcessState.ExitCode(), accepted.said())
+	h.end(all...)
+}
+
+// Rule 20. Programs of another schema than the one that is there neither join nor ask
+// for anything, and say why.
+func TestAnotherSchemaMayNotJoin(t *testing.T) {
+	t.Parallel()
+	h := newRulesHerd(t)
+	h.pool()
+	runner := h.start("testrunner")
+	h.awaitOwner(runner, 0)
+	runner.stop()
+	meta := h.herd.redis.Namespace().Key("meta")
+	db := h.herd.redis.Client()
+	its, err := db.HGet(t.Context(), meta, "schema").Result()
+	require.NoError(t, err)
+	require.NoError(t, db.HSet(t.Context(), meta, "schema", "99").Err())
+	for _, args := range [][]string{
+		{"vmfactory"}, {"testrunner"}, {"taskrunner"}, {"overseer"}, {"overseer", "--once"}, {"run", "--", "true"}, {"host", "list"},
+	} {
+		out, errs, code := h.run(args...)
+		require.NotZero(t, code, "%v: %s", args, out)
+		require.Contains(t, errs, "has schema 99", args)
+	}
+	require.NoError(t, db.HSet(t.Context(), meta, "schema", its).Err())
+	runner = h.start("testrunner")
+	h.awaitOwner(runner, 0)
+	runner.stop()
+}
