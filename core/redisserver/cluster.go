@@ -42,8 +42,12 @@ func (c *Cluster) join(ctx context.Context, primaries int) error {
 	nodes := make([]*redis.Client, len(c.Nodes))
 	for i, s := range c.Nodes {
 		nodes[i] = redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
-		defer nodes[i].Close() //nolint:errcheck // there is nothing to lose
 	}
+	defer func() {
+		for _, node := range nodes {
+			_ = node.Close() // there is nothing to lose
+		}
+	}()
 	for i, node := range nodes {
 		if i < primaries {
 			if err := node.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err(); err != nil {

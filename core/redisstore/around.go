@@ -30,8 +30,12 @@ func (s *Store) Around(ctx context.Context) (Around, error) {
 	case s.link.sentinel != nil:
 		return s.aroundSentinel(ctx)
 	case s.link.cluster != nil:
-		nodes, home := s.db.(*redis.ClusterClient), Around{Kind: "cluster"}
-		slots, err := nodes.ClusterSlots(ctx).Result()
+		home := Around{Kind: "cluster"}
+		nodes, ok := s.db.(*redis.ClusterClient)
+		if !ok {
+			return home, core.Errorf(core.CodeInternal, "", "the client of a Cluster is none")
+		}
+		shards, err := nodes.ClusterShards(ctx).Result()
 		if err != nil {
 			return home, fault(ctx, err, "")
 		}
@@ -39,13 +43,12 @@ func (s *Store) Around(ctx context.Context) (Around, error) {
 		if err != nil {
 			return home, fault(ctx, err, "")
 		}
-		shards := make(map[string]bool)
-		for _, r := range slots {
-			if len(r.Nodes) > 0 {
-				shards[r.Nodes[0].ID] = true
+		home.Primary = primary.Options().Addr
+		for _, shard := range shards {
+			if len(shard.Slots) > 0 {
+				home.Shards++
 			}
 		}
-		home.Primary, home.Shards = primary.Options().Addr, len(shards)
 		return home, nil
 	}
 	return Around{}, nil

@@ -137,10 +137,10 @@ func TestARepromotedServerIsAnotherLife(t *testing.T) {
 	}
 	ports := [2]string{listen(admins[0]), listen(admins[1])}
 	swap := func() {
-		require.NoError(t, admins[1].SlaveOf(ctx, "127.0.0.1", ports[0]).Err())
+		require.NoError(t, admins[1].ReplicaOf(ctx, "127.0.0.1", ports[0]).Err())
 		follows(t, admins[1], admins[0])
-		require.NoError(t, admins[1].SlaveOf(ctx, "no", "one").Err())
-		require.NoError(t, admins[0].SlaveOf(ctx, "127.0.0.1", ports[1]).Err())
+		require.NoError(t, admins[1].ReplicaOf(ctx, "no", "one").Err())
+		require.NoError(t, admins[0].ReplicaOf(ctx, "127.0.0.1", ports[1]).Err())
 		follows(t, admins[0], admins[1])
 	}
 	s, h := ready(t, servers[0].URL(), "t")
@@ -148,7 +148,7 @@ func TestARepromotedServerIsAnotherLife(t *testing.T) {
 	swap()
 	_, err := s.Exchange(ctx, h.Call(2, 1))
 	refused(t, err, core.CodeUnavailable)
-	require.NoError(t, admins[0].SlaveOf(ctx, "no", "one").Err())
+	require.NoError(t, admins[0].ReplicaOf(ctx, "no", "one").Err())
 	require.False(t, exchanged(t, s, h.Call(2, 1)).Ready, "who met a replica asks again")
 	second := s.Incarnation()
 	require.NotEqual(t, first, second)
@@ -157,7 +157,7 @@ func TestARepromotedServerIsAnotherLife(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, exchanged(t, s, h.Call(3, 0)).Ready)
 	swap()
-	require.NoError(t, admins[0].SlaveOf(ctx, "no", "one").Err())
+	require.NoError(t, admins[0].ReplicaOf(ctx, "no", "one").Err())
 	b, err := s.Beat(ctx, h.Factory, h.Made, time.Minute)
 	require.NoError(t, err)
 	require.False(t, b.Ready, "a vmfactory asks even if nobody met the replica")
