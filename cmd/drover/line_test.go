@@ -32,7 +32,7 @@ func (h *testHerd) newLine() *line {
 	dir, err := os.MkdirTemp(h.cfg.Data, "line-")
 	require.NoError(h.t, err)
 	l := &line{to: h.redis.Socket, free: make(chan struct{})}
-	l.socket, err = net.Listen("unix", filepath.Join(dir, "l")) //nolint:noctx // it begins at once
+	l.socket, err = net.Listen("unix", filepath.Join(dir, "l"))
 	require.NoError(h.t, err)
 	var conns sync.WaitGroup
 	conns.Go(func() {
@@ -59,12 +59,12 @@ func (h *testHerd) over(l *line) *testHerd {
 
 // serve is one connection.
 func (l *line) serve(client net.Conn) {
-	defer client.Close()                  //nolint:errcheck // either end may be gone
-	server, err := net.Dial("unix", l.to) //nolint:noctx // it is a socket of this machine
+	defer client.Close()
+	server, err := net.Dial("unix", l.to)
 	if err != nil {
 		return
 	}
-	defer server.Close() //nolint:errcheck // either end may be gone
+	defer server.Close()
 	answers := make(chan struct{})
 	go func() {
 		defer close(answers)
