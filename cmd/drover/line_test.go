@@ -59,12 +59,12 @@ func (h *testHerd) over(l *line) *testHerd {
 
 // serve is one connection.
 func (l *line) serve(client net.Conn) {
-	defer client.Close() // either end may be gone
+	defer client.Close()
 	server, err := net.Dial("unix", l.to)
 	if err != nil {
 		return
 	}
-	defer server.Close() // either end may be gone
+	defer server.Close()
 	answers := make(chan struct{})
 	go func() {
 		defer close(answers)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,15 +79,20 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	turns := h.herd.redis.Namespace().Key("turns", "default", "normal")
-	for i := range 100 {
-		require.NoError(t, h.herd.redis.Client().LPush(t.Context(), turns, fmt.Sprintf("ghost%d", i%50)).Err())
-	}
 	h.submit(1, "true")
-	all := h.startAll("vmfactory", "testrunner", "testrunner", "overseer")
+	db, turns := h.herd.redis.Client(), h.herd.redis.Namespace().Key("turns", "default", "normal")
+	waiting, err := db.LRange(t.Context(), turns, 0, -1).Result()
+	require.NoError(t, err)
+	require.NoError(t, db.Del(t.Context(), turns).Err())
+	for _, submitter := range waiting {
+		require.NoError(t, db.RPush(t.Context(), turns, "ghost", submitter, "ghost").Err())
+	}
+	factory := h.start("vmfactory")
+	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] >= 4 })
+	all := append(h.startAll("testrunner", "testrunner", "overseer"), factory)
 	h.awaitLeft(25)
-	all[1].kill()
-	all[1] = h.start("testrunner")
+	all[0].kill()
+	all[0] = h.start("testrunner")
 	h.awaitLeft(0)
 	for i, id := range ids {
 		if i%7 < 3 {
@@ -98,7 +102,7 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 			h.requireState(id, core.RequestCompleted)
 		}
 	}
-	await(t, "no turn is left", func() bool { return h.herd.redis.Client().Exists(t.Context(), turns).Val() == 0 })
+	await(t, "no turn is left", func() bool { return db.Exists(t.Context(), turns).Val() == 0 })
 	h.end(all...)
 	h.requireSound()
 }

@@ -72,7 +72,7 @@ func TestAnotherSchemaMayNotJoin(t *testing.T) {
 	} {
 		out, errs, code := h.run(args...)
 		require.NotZero(t, code, "%v: %s", args, out)
-		require.Contains(t, errs, "has schema 99", args)
+		require.Contains(t, errs, "schema 99", args)
 	}
 	require.NoError(t, db.HSet(t.Context(), meta, "schema", its).Err())
 	runner = h.start("testrunner")
