@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"drover/core"
 )
@@ -114,14 +117,19 @@ func TestRoomFollowsTheWork(t *testing.T) {
 // host goes on without it.
 func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
 	h := newRulesHerd(t, neverLate)
 	h.pool()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sleep", "1")[0]
 	vm := h.awaitRun(id).VM
-	whole, err := os.ReadFile(h.initOf(vm))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(h.initOf(vm), []byte("torn"), 0o600))
+	// A folder that something is mounted on can neither be renamed nor removed.
+	folder := filepath.Dir(h.initOf(vm))
+	require.NoError(t, unix.Mount(folder, folder, "", unix.MS_BIND, ""))
+	mend := sync.OnceValue(func() error { return unix.Unmount(folder, unix.MNT_DETACH) })
+	t.Cleanup(func() { _ = mend() })
 	aside := func() *core.VMInfo {
 		out, errs, code := h.run("vm", "list", "--json")
 		require.Zero(t, code, errs)
@@ -140,6 +148,6 @@ func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 	h.awaitLeft(0)
 	h.requireOnce(append(ids, id))
 	require.NotNil(t, aside(), "it stays until a person mends it")
-	require.NoError(t, os.WriteFile(h.initOf(vm), whole, 0o600))
+	require.NoError(t, mend())
 	h.end(runner, factory)
 }
