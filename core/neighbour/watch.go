@@ -106,7 +106,7 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 	}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 2*time.Second
-	for ctx.Err() == nil {
+	for tried := false; ctx.Err() == nil; tried = true {
 		err := w.Bury(ctx, n.Owner, n.Epoch)
 		switch core.CodeOf(err) {
 		case "":
@@ -117,8 +117,8 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 			n.remove(w.Dir) // it has a new epoch, or somebody was faster
 			return
 		}
-		if ctx.Err() == nil {
-			w.Notice(n.Owner, "the process died; what it held cannot be settled yet", err)
+		if ctx.Err() == nil && !tried {
+			w.Notice(n.Owner, "the process died; what it held cannot be settled yet, trying again", err)
 		}
 		if clock.Sleep(ctx, w.Clock, pause.NextBackOff()) != nil {
 			return
