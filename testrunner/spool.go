@@ -188,29 +188,9 @@ func (r *Runner) putSpool(res core.Result) bool {
 	return err == nil
 }
 
-func (r *Runner) unspool(res core.Result) {
-	if err := r.spool.remove(&res); err != nil {
-		r.log.WithError(err).Warn("a delivered result stays in the spool; it is delivered once more")
-	}
-}
+func (r *Runner) unspool(res core.Result) { r.spool.drop(res, r.log) }
 
 // deliver records every spooled result. Returns UNAVAILABLE while the store is down.
 func (r *Runner) deliver(ctx context.Context) error {
-	return r.spool.each(ctx, func(res core.Result) error {
-		first, err := r.parts.Store.Record(ctx, res)
-		log := r.log.WithField("request", res.Key()).WithField("token", res.Token)
-		switch core.CodeOf(err) {
-		case "":
-			log.WithField("accepted", first).Info("delivered a spooled result")
-		case core.CodeNotFound:
-			log.WithError(err).Error("the store does not know the request any more; its spooled result is dropped")
-		case core.CodeInvalid, core.CodeLimit:
-			log.WithError(err).Error("the store refuses a spooled result; it is set aside")
-			return err
-		default:
-			return err
-		}
-		r.unspool(res)
-		return nil
-	})
+	return r.spool.deliver(ctx, r.parts.Store, r.log)
 }

@@ -11,10 +11,14 @@ import (
 	"drover/core/neighbour"
 	"drover/core/recovery"
 	"drover/core/service"
+	"drover/testrunner"
 )
 
 // notes is the folder in which the owners of a host say which processes they are.
 func notes(cfg *config.Config) string { return filepath.Join(cfg.Run, "owners") }
+
+// spoolDir is where results of this host wait while the result store is down.
+func spoolDir(cfg *config.Config) string { return filepath.Join(cfg.Data, "spool") }
 
 // owners is where a role registers: its neighbours then know of its death at once.
 func (s surroundings) owners() core.Owners {
@@ -24,6 +28,10 @@ func (s surroundings) owners() core.Owners {
 // neighbours looks after the other processes of this host.
 func (h *herd) neighbours(log logrus.FieldLogger) service.Service {
 	watch := neighbour.Watch{Dir: notes(h.cfg), Notice: noticer(log), Bury: func(ctx context.Context, owner string, epoch int64) error {
+		// The store decides what becomes of a slot: what the dead one could not record goes there first.
+		if err := testrunner.Deliver(ctx, spoolDir(h.cfg), h.store, log); err != nil {
+			return err
+		}
 		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: maxDeaths(h.cfg)})
 		return err
 	}}

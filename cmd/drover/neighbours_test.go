@@ -68,7 +68,6 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	factory, next := h.start("vmfactory"), h.start("testrunner")
 	runsIn(in(next))
 	cancel()
-	next.stop()
-	factory.stop()
+	h.end(next, factory)
 	h.requireNothingLeft()
 }

@@ -166,9 +166,11 @@ func (p *process) signal(s syscall.Signal) {
 	_ = p.cmd.Process.Signal(s) // it may have ended already
 }
 
-// stop ends a process as an operator does and requires that it ends well.
+// stop ends a process as an operator does and requires that it ends well. One that has
+// not come so far as to say something does not heed signals yet.
 func (p *process) stop() {
 	p.h.t.Helper()
+	await(p.h.t, "it starts", func() bool { return p.said() != "" })
 	p.signal(syscall.SIGTERM)
 	p.await()
 	require.Zero(p.h.t, p.cmd.ProcessState.ExitCode(), "drover said:\n%s", p.out)

@@ -106,7 +106,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 		return role{}, errors.Join(err, cache.Close())
 	}
 	r, err := testrunner.New(testrunner.Config{
-		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: filepath.Join(cfg.Data, "spool"),
+		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: spoolDir(cfg),
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 	}, testrunner.Parts{
 		Owners: s.owners(), Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,

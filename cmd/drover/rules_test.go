@@ -63,11 +63,8 @@ func (h *testHerd) startAll(roles ...string) []*process {
 	return all
 }
 
-// stopAll ends components well. One that has not come so far as to heed signals
-// would end badly.
 func stopAll(all ...*process) {
 	for _, p := range all {
-		await(p.h.t, "it starts", func() bool { return strings.Contains(p.said(), "is starting") })
 		p.stop()
 	}
 }
