@@ -3,6 +3,7 @@ package cgroup
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/core/guest/wire"
 )
 
 const (
@@ -104,6 +106,7 @@ func kernel(t *testing.T, files map[string]string) {
 func TestHybrid(t *testing.T) {
 	t.Parallel()
 	limits := core.Limits{Memory: 64<<20 + 1, Pids: 10}
+	most := strconv.Itoa(64<<20 + wire.AgentMemory) // in whole pages
 	for name, c := range map[string]struct {
 		has          string
 		kinds        map[string]int64
@@ -114,7 +117,7 @@ func TestHybrid(t *testing.T) {
 		"memory and pids in version 2": {
 			has: "memory pids", kinds: map[string]int64{"cpu": v1},
 			whole: map[string]string{
-				"unified/vm/memory.max": "83886080", "unified/vm/memory.swap.max": "0", "unified/vm/pids.max": "74",
+				"unified/vm/memory.max": most, "unified/vm/memory.swap.max": "0", "unified/vm/pids.max": "74",
 				"cpu/vm/cpu.cfs_period_us": "100000", "cpu/vm/cpu.cfs_quota_us": "50000",
 			},
 			inner: map[string]string{"unified/vm/job/memory.max": "67108864", "unified/vm/job/pids.max": "26"},
@@ -123,7 +126,7 @@ func TestHybrid(t *testing.T) {
 		"pids in version 2": {
 			has: "pids", kinds: map[string]int64{"cpu": v1, "memory": v1},
 			whole: map[string]string{
-				"memory/vm/memory.limit_in_bytes": "83886080", "memory/vm/memory.memsw.limit_in_bytes": "83886080", "unified/vm/pids.max": "74",
+				"memory/vm/memory.limit_in_bytes": most, "memory/vm/memory.memsw.limit_in_bytes": most, "unified/vm/pids.max": "74",
 				"cpu/vm/cpu.cfs_period_us": "100000", "cpu/vm/cpu.cfs_quota_us": "50000",
 			},
 			inner: map[string]string{"memory/vm/job/memory.limit_in_bytes": "67108864", "unified/vm/job/pids.max": "26"},
@@ -131,7 +134,7 @@ func TestHybrid(t *testing.T) {
 		},
 		"processors in version 2": {
 			has: "cpu", kinds: map[string]int64{"pids": v1, "memory": v1},
-			whole: map[string]string{"memory/vm/memory.limit_in_bytes": "83886080", "pids/vm/pids.max": "74", "unified/vm/cpu.max": "50000 100000"},
+			whole: map[string]string{"memory/vm/memory.limit_in_bytes": most, "pids/vm/pids.max": "74", "unified/vm/cpu.max": "50000 100000"},
 			inner: map[string]string{"memory/vm/job/memory.limit_in_bytes": "67108864", "pids/vm/job/pids.max": "26"},
 			doors: []int{0, 1, 4}, bad: "unified/vm/cpu.max",
 		},
