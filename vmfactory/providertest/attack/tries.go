@@ -77,9 +77,11 @@ func memoryBomb(t *testing.T, s *scene) []string {
 func memoryElsewhere(t *testing.T, s *scene) []string {
 	t.Helper()
 	var leaks []string
-	target := probe.Target{Most: 2 * providertest.Pool().Limits.Memory, Folders: []string{"/tmp", guest.HomeDir, "/dev/shm"}}
+	pool := providertest.Pool()
+	pool.Limits.Disk += 64 << 20 // a probe that the race detector makes large has room beside the files
+	target := probe.Target{Most: 2 * pool.Limits.Memory, Folders: []string{"/tmp", guest.HomeDir, "/dev/shm"}}
 	for _, name := range []string{"memory-files", "memory-file", "memory-system-v", "memory-pipes", "memory-tables"} {
-		v := s.Armed(t, providertest.Pool())
+		v := s.Armed(t, pool)
 		require.NoError(t, v.Stage(t.Context(), wire.Submission, oneFile(t, 20<<20)))
 		o, err := v.Try(t, core.Limits{}, nil, v.ProbeArgs(name, target)...)
 		if err == nil {
