@@ -3,7 +3,6 @@ package overseer_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/overseer"
 )
 
 // most lets a host have no more VMs of the pool again than it has now.
@@ -140,21 +138,7 @@ func TestManyOverseersEvacuate(t *testing.T) {
 		s.most(6)
 		s.die("h1")
 		s.die("h2")
-		var wg sync.WaitGroup
-		for range 6 {
-			wg.Go(func() {
-				for range 10 {
-					o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.parts())
-					if err == nil {
-						_, err = o.Once(context.Background())
-					}
-					if err != nil {
-						t.Errorf("an overseer failed: %v", err)
-					}
-				}
-			})
-		}
-		wg.Wait()
+		s.together(6)
 		s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
 		for _, id := range ids {
 			require.Equal(t, 1, s.place(id).Attempts)

@@ -317,6 +317,26 @@ func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
 	require.Equal(t, core.RequestFailed, s.state(id), "the host was lost, not the testrunner alone")
 }
 
+// together lets n overseers do all they do at once, ten times each.
+func (s *scene) together(n int) {
+	s.t.Helper()
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for range 10 {
+				o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.parts())
+				if err == nil {
+					_, err = o.Once(context.Background())
+				}
+				if err != nil {
+					s.t.Errorf("an overseer failed: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // Many overseers at once do what one would.
 func TestManyOverseers(t *testing.T) {
 	t.Parallel()
@@ -327,21 +347,7 @@ func TestManyOverseers(t *testing.T) {
 		ids := s.submit("again", 10)
 		s.claim("h1", "again", 10, time.Minute)
 		s.die("h1")
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for range 10 {
-					o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.parts())
-					if err == nil {
-						_, err = o.Once(context.Background())
-					}
-					if err != nil {
-						t.Errorf("an overseer failed: %v", err)
-					}
-				}
-			})
-		}
-		wg.Wait()
+		s.together(8)
 		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
 		for _, id := range ids {
 			require.Equal(t, core.RequestQueued, s.place(id).State)

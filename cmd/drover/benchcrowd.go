@@ -22,9 +22,7 @@ type bystanders struct {
 	all   []*claims.Presence
 	stop  context.CancelFunc
 	done  sync.WaitGroup
-
-	mu    sync.Mutex
-	fault error
+	fault error // of the looks; to be read when they are done
 }
 
 // crowd lets n owners, ten a host, join and prove their lives every second.
@@ -66,9 +64,7 @@ func (b *bystanders) watch(ctx context.Context) {
 			err = errors.Join(err, b.store.Down(ctx, host, c.Down))
 		}
 		if err != nil && ctx.Err() == nil && !core.Is(err, core.CodeConflict) {
-			b.mu.Lock()
 			b.fault = err
-			b.mu.Unlock()
 		}
 	}
 }

@@ -28,9 +28,12 @@ func (s surroundings) owners() core.Owners {
 // neighbours looks after the other processes of this host.
 func (h *herd) neighbours(log logrus.FieldLogger) service.Service {
 	watch := neighbour.Watch{Dir: notes(h.cfg), Notice: noticer(log), Bury: func(ctx context.Context, owner string, epoch int64) error {
-		// The store decides what becomes of a slot: what the dead one could not record goes there first.
-		if err := testrunner.Deliver(ctx, spoolDir(h.cfg), h.store, log); err != nil {
-			return err
+		// The store decides what becomes of a runner's slot: what that could not record goes there
+		// first. Others leave nothing for the store, and need not wait for it.
+		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
+			if err := testrunner.Deliver(ctx, spoolDir(h.cfg), h.store, log); err != nil {
+				return err
+			}
 		}
 		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: maxDeaths(h.cfg)})
 		return err

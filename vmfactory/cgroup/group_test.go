@@ -19,25 +19,14 @@ import (
 	"drover/core"
 	"drover/core/guest/wire"
 	"drover/vmfactory/process"
+	"drover/vmfactory/providertest"
 )
-
-// need skips a test at a desk that lacks something, and fails it in CI, which must not.
-func need(t *testing.T, ok bool, what string) {
-	t.Helper()
-	switch {
-	case ok:
-	case os.Getenv("CI") == "true":
-		require.Fail(t, "CI must have "+what)
-	default:
-		t.Skip("this test needs " + what)
-	}
-}
 
 // mounted returns the host's cgroups, where one can be made.
 func mounted(t *testing.T) Host {
 	t.Helper()
 	h := Find(Root, FSType)
-	need(t, os.Geteuid() == 0 && len(h.Missing()) == 0, "root, and cgroups")
+	providertest.Need(t, os.Geteuid() == 0 && len(h.Missing()) == 0, "root, and cgroups")
 	return h
 }
 
@@ -156,7 +145,7 @@ func TestDoors(t *testing.T) {
 func TestVersion2(t *testing.T) {
 	t.Parallel()
 	h := Find(Root, FSType)
-	need(t, h.V2() != "" && os.Geteuid() == 0, "cgroups of version 2, and root")
+	providertest.Need(t, h.V2() != "" && os.Geteuid() == 0, "cgroups of version 2, and root")
 	folder := filepath.Join(h.V2(), ours(t))
 	passes, before := words(h.V2(), "cgroup.controllers"), words(h.V2(), "cgroup.subtree_control")
 	defer func() {

@@ -27,6 +27,7 @@ import (
 	"drover/core/rootfs"
 	"drover/vmfactory"
 	"drover/vmfactory/images"
+	"drover/vmfactory/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -103,13 +104,7 @@ func (s *shelf) open(t *testing.T, cfg images.Config) *images.Store {
 // root skips a test that mounts, or fails it where all must run.
 func root(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("images are mounted by root: run the tests as root")
-	}
-	t.Skip("images are mounted by root")
+	providertest.Need(t, os.Geteuid() == 0, "root: images are mounted")
 }
 
 func requireCode(t *testing.T, want core.Code, err error) {

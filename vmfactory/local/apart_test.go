@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/vmfactory/cgroup"
+	"drover/vmfactory/providertest"
 	"drover/vmfactory/trace"
 )
 
@@ -30,7 +31,7 @@ func TestCutNotes(t *testing.T) {
 			t.Run(name+" "+file, func(t *testing.T) {
 				t.Parallel()
 				p := open(t, Config{Run: t.TempDir()})
-				need(t, p.cgroups.any(), "cgroups, by which processes are found that are not noted")
+				providertest.Need(t, p.cgroups.any(), "cgroups, by which processes are found that are not noted")
 				who := started(t, p, "vm")
 				path := filepath.Join(p.traces.Path("vm"), file)
 				text, err := os.ReadFile(path)
@@ -51,7 +52,7 @@ func TestCutNotes(t *testing.T) {
 func TestFoldersShareNoUsers(t *testing.T) {
 	t.Parallel()
 	one, two := open(t, Config{Run: t.TempDir()}), open(t, Config{Run: t.TempDir()})
-	need(t, one.owners.mode != singleMode && one.cgroups.any(), "users to lend, and cgroups")
+	providertest.Need(t, one.owners.mode != singleMode && one.cgroups.any(), "users to lend, and cgroups")
 	started(t, one, "vm")
 	r, err := one.traces.Read("vm")
 	require.NoError(t, err)

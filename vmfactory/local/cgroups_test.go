@@ -14,19 +14,8 @@ import (
 
 	"drover/core"
 	"drover/vmfactory/cgroup"
+	"drover/vmfactory/providertest"
 )
-
-// need skips a test at a desk that lacks something, and fails it in CI, which must not.
-func need(t *testing.T, ok bool, what string) {
-	t.Helper()
-	switch {
-	case ok:
-	case os.Getenv("CI") == "true":
-		require.Fail(t, "CI must have "+what)
-	default:
-		t.Skip("this test needs " + what)
-	}
-}
 
 // tree makes a tree of cgroups of version 2 out of files: folder → what it passes on.
 func tree(t *testing.T, passes map[string]string) string {
@@ -93,7 +82,7 @@ var ours = fmt.Sprint("test", os.Getpid())
 func usable(t *testing.T) cgroups {
 	t.Helper()
 	c := findCgroups("", ours, true)
-	need(t, c.any(), "cgroups: "+c.why)
+	providertest.Need(t, c.any(), "cgroups: "+c.why)
 	return c
 }
 

@@ -27,7 +27,7 @@ func newLocal(t *testing.T, run string) vmfactory.Provider {
 	require.NoError(t, err)
 	if err := ready(p); err != nil {
 		require.NoError(t, p.Close())
-		need(t, false, "a machine that can make VMs: "+err.Error())
+		providertest.Need(t, false, "a machine that can make VMs: "+err.Error())
 	}
 	return p
 }
@@ -77,7 +77,7 @@ const nobody = 65534
 // cgroups, as an ordinary user, and as one to whom users are lent.
 func TestConformanceAs(t *testing.T) {
 	t.Parallel()
-	need(t, os.Geteuid() == 0, "root, to become others")
+	providertest.Need(t, os.Geteuid() == 0, "root, to become others")
 	t.Run("root without cgroups", func(t *testing.T) {
 		again(t, []string{"/proc/self/exe"}, 0, nil, CgroupsOff)
 	})
@@ -95,7 +95,7 @@ func TestConformanceAs(t *testing.T) {
 	t.Run("a user with newuidmap", func(t *testing.T) {
 		for _, program := range []string{"newuidmap", "setpriv", "unshare"} {
 			_, err := exec.LookPath(program)
-			need(t, err == nil, program)
+			providertest.Need(t, err == nil, program)
 		}
 		etc := t.TempDir() // a small /etc of its own, in which users are lent
 		for _, name := range []string{"subuid", "subgid"} {
@@ -124,7 +124,7 @@ func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cg
 	require.NoError(t, err, "%s", out)
 	_, why, skipped := strings.Cut(string(out), "this test needs ")
 	why, _, _ = strings.Cut(why, "\n")
-	need(t, !skipped, why)
+	providertest.Need(t, !skipped, why)
 	require.Contains(t, string(out), "--- PASS: TestConformance", "it ran")
 	require.Contains(t, string(out), "--- PASS: TestAttacks", "it ran")
 }

@@ -26,6 +26,7 @@ import (
 	"drover/core/guest"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
+	"drover/vmfactory/providertest"
 )
 
 // open returns a provider on a machine that can make VMs.
@@ -35,7 +36,7 @@ func open(t *testing.T, cfg Config) *Provider {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	if err := ready(p); err != nil {
-		need(t, false, "a machine that can make VMs: "+err.Error())
+		providertest.Need(t, false, "a machine that can make VMs: "+err.Error())
 	}
 	return p
 }
@@ -356,7 +357,7 @@ func TestReadyInside(t *testing.T) {
 func TestCPU(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir(), CPUs: 0.25})
-	need(t, p.cgroups.host.Has(cgroup.CPU), "cgroups that hold the cpu: "+p.cgroups.why)
+	providertest.Need(t, p.cgroups.host.Has(cgroup.CPU), "cgroups that hold the cpu: "+p.cgroups.why)
 	started(t, p, "vm")
 	c, err := guest.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)

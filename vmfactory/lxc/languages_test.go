@@ -50,8 +50,8 @@ func newDebian(t *testing.T, name string, packages ...string) (debian, core.Imag
 // Debian packages, within the limits of an ordinary pool.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	need(t, linked, "a build with -tags lxc, and lxc-dev")
-	need(t, os.Geteuid() == 0, "root")
+	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
+	providertest.Need(t, os.Geteuid() == 0, "root")
 	from, image := newDebian(t, "languages", imagetest.Languages...)
 	program, err := guestFile()
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestLanguages(t *testing.T) {
 		require.NoError(t, err)
 		if err := p.Ready(t.Context()); err != nil {
 			require.NoError(t, p.Close())
-			need(t, false, "a machine that can make containers: "+err.Error())
+			providertest.Need(t, false, "a machine that can make containers: "+err.Error())
 		}
 		return p
 	})
@@ -92,8 +92,8 @@ func TestLanguages(t *testing.T) {
 // A pool whose image is not there says so, and leaves nothing.
 func TestImageIsMissing(t *testing.T) {
 	t.Parallel()
-	need(t, linked, "a build with -tags lxc, and lxc-dev")
-	need(t, os.Geteuid() == 0, "root")
+	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
+	providertest.Need(t, os.Geteuid() == 0, "root")
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
 	require.NoError(t, err)
 	host, err := images.Open(images.Config{Dir: t.TempDir(), Images: store})

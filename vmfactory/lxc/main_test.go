@@ -16,6 +16,7 @@ import (
 	"drover/core"
 	"drover/vmfactory"
 	"drover/vmfactory/program"
+	"drover/vmfactory/providertest"
 )
 
 func TestMain(m *testing.M) {
@@ -23,18 +24,6 @@ func TestMain(m *testing.M) {
 		removeFixtures()
 		os.Exit(code)
 	}))
-}
-
-// need skips a test that this machine cannot run; in CI it fails.
-func need(t *testing.T, there bool, what string) {
-	t.Helper()
-	if there {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		require.Fail(t, "this test needs "+what)
-	}
-	t.Skip("this test needs " + what)
 }
 
 // guestFile builds the guest program, once for all tests and the processes that
@@ -61,15 +50,15 @@ var guestFile = sync.OnceValues(func() (string, error) {
 
 func newLXC(t *testing.T, run string) vmfactory.Provider {
 	t.Helper()
-	need(t, linked, "a build with -tags lxc, and lxc-dev")
-	need(t, os.Geteuid() == 0, "root")
+	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
+	providertest.Need(t, os.Geteuid() == 0, "root")
 	program, err := guestFile()
 	require.NoError(t, err)
 	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: program})
 	require.NoError(t, err)
 	if err := p.Ready(t.Context()); err != nil {
 		require.NoError(t, p.Close())
-		need(t, false, "a machine that can make containers: "+err.Error())
+		providertest.Need(t, false, "a machine that can make containers: "+err.Error())
 	}
 	return imaged{p}
 }

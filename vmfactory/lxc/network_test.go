@@ -23,6 +23,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/vmfactory/providertest"
 )
 
 // The test binary under other names: in VMs, where it says what becomes of a
@@ -147,7 +148,7 @@ func TestEgress(t *testing.T) {
 	provider(t, folder(t)) // or skip
 	for _, tool := range []string{"ip", "nft", "nsenter", "unshare"} {
 		_, err := exec.LookPath(tool)
-		need(t, err == nil, tool)
+		providertest.Need(t, err == nil, tool)
 	}
 	// liblxc looks for the bridge in /sys, which shows the network that it was mounted in.
 	own := `mount --rbind /sys/fs/cgroup "$0" && mount -t sysfs sysfs /sys && mount --rbind "$0" /sys/fs/cgroup && umount -l "$0" && exec "$@"`

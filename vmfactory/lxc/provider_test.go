@@ -381,7 +381,7 @@ func TestImageStaysClosed(t *testing.T) {
 	t.Parallel()
 	p := provider(t, folder(t))
 	_, err := exec.LookPath("nsenter")
-	need(t, err == nil, "nsenter")
+	providertest.Need(t, err == nil, "nsenter")
 	started(t, p, "vm", pool())
 	pid := strconv.Itoa(inside(t, p, "vm"))
 	as := func(command ...string) (string, error) {

@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"drover/vmfactory"
 	"drover/vmfactory/fake"
 	"drover/vmfactory/local"
+	"drover/vmfactory/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,12 +32,8 @@ func open(t *testing.T, cgroup string) (*local.Provider, string) {
 	p, err := local.New(local.Config{Run: folder, Cgroup: cgroup})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	if err := p.Ready(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			require.NoError(t, err, "this test needs a machine that can make VMs")
-		}
-		t.Skipf("this test needs a machine that can make VMs: %v", err)
-	}
+	err = p.Ready(t.Context())
+	providertest.Need(t, err == nil, fmt.Sprintf("a machine that can make VMs: %v", err))
 	return p, folder
 }
 
