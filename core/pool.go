@@ -15,10 +15,11 @@ type Pool struct {
 
 	Limits Limits `json:"limits"` // of a request that names none; a request may lower, never raise them
 
-	MaxWait      time.Duration `json:"max_wait_ns"`  // a request that waited longer ends timed_out; 0 is for ever
-	MaxWaiting   int           `json:"max_waiting"`  // waiting requests of one submitter and class
-	StageTimeout time.Duration `json:"stage_ns"`     // from claim to the command's start
-	OnHostLoss   string        `json:"on_host_loss"` // requeue or fail
+	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waited longer ends timed_out; 0 is for ever
+	MaxWaiting   int           `json:"max_waiting"`               // waiting requests of one submitter and class
+	StageTimeout time.Duration `json:"stage_ns"`                  // from claim to the command's start
+	OnHostLoss   string        `json:"on_host_loss"`              // requeue or fail
+	KeepOutputs  time.Duration `json:"keep_outputs_ns,omitempty"` // how long a result keeps stdout, stderr and files; 0 is as long as itself
 }
 
 // AllPools stands for every pool where a host says which it serves; no pool has this name.

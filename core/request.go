@@ -28,6 +28,7 @@ const (
 	MaxFiles     = 1000     // files of a submission, harness excluded
 	MaxArgs      = 256      // words of a command
 	MaxCollect   = 32       // paths to collect
+	MaxNotify    = 8        // webhooks told of one end
 )
 
 // File is one file of a request, stored in the blob store by its content hash.
@@ -96,6 +97,8 @@ type Spec struct {
 	Input       json.RawMessage `json:"input,omitempty"`      // what the harness gets under raw_* and actions
 	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that are kept with the result; of a plain command
 	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for
+	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
+	Notify      []string        `json:"notify,omitempty"`     // webhooks that are told of its end
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
 	Idempotency string          `json:"idempotency,omitempty"`
 	OnHostLoss  string          `json:"on_host_loss,omitempty"` // OnHostLossRequeue or OnHostLossFail; "" is the pool's

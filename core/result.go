@@ -108,9 +108,10 @@ type Result struct {
 	Image      string            `json:"image,omitempty"` // digest of the VM's image, or the provider's name for the host's own system
 	Times      Times             `json:"times"`
 	Usage      Usage             `json:"usage"`
-	HeldBy     map[string]string `json:"held_by,omitempty"`  // limit → what held it: cgroup, rlimit, tmpfs, watchdog, agent
-	Files      []File            `json:"files,omitempty"`    // what Spec.Collect asked for, in the blob store
-	LeftOut    []LeftOut         `json:"left_out,omitempty"` // what lay there and was not collected
+	HeldBy     map[string]string `json:"held_by,omitempty"`    // limit → what held it: cgroup, rlimit, tmpfs, watchdog, agent
+	Files      []File            `json:"files,omitempty"`      // what Spec.Collect asked for, in the blob store
+	LeftOut    []LeftOut         `json:"left_out,omitempty"`   // what lay there and was not collected
+	Expired    int64             `json:"expired_ms,omitempty"` // when stdout, stderr and files were deleted by their pool's KeepOutputs; 0 if they were not
 }
 
 // LeftOut is something that was not collected.

@@ -59,9 +59,11 @@ type ResultStore interface {
 	// first 16 KiB of stdout and stderr. Returns NOTFOUND for an unknown id.
 	Attempts(ctx context.Context, id string) ([]Attempt, error)
 	// Purge deletes rows finished and tasks ended before the time, at most limit,
-	// and returns how many.
+	// and returns how many. It spares requests that a submission names, tasks whose
+	// download has not expired, and what is in the outbox.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
-	// Digests calls fn with every blob digest that a row or an image names, perhaps
+	// Digests calls fn with every blob digest that a row, a submission, an assignment,
+	// an experiment, a task's download that has not expired, or an image names, perhaps
 	// more than once.
 	Digests(ctx context.Context, fn func(digest string) error) error
 

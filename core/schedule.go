@@ -1,0 +1,32 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Schedule makes a task again and again.
+type Schedule struct {
+	Name      string          `json:"name"`
+	Cron      string          `json:"cron"` // five fields, or @daily and the like; UTC unless it begins with CRON_TZ=
+	Kind      string          `json:"kind"`
+	Args      json.RawMessage `json:"args,omitempty"`
+	Class     Class           `json:"class"`
+	Requester string          `json:"requester,omitempty"`
+	About     string          `json:"about,omitempty"`
+	Paused    bool            `json:"paused,omitempty"`
+	Since     int64           `json:"since_ms"` // nothing before is made up for
+	Last      int64           `json:"last_ms"`  // the moment that the last task was made for; 0 if none was
+	Revision  int64           `json:"revision"`
+}
+
+// Schedules keeps schedules. Put is as in Roster.
+type Schedules interface {
+	PutSchedule(ctx context.Context, s Schedule) (revision int64, err error)
+	DeleteSchedule(ctx context.Context, name string) error
+	// ListSchedules lists all, in order of name; there are at most MaxSchedules.
+	ListSchedules(ctx context.Context) ([]Schedule, error)
+}
+
+// MaxSchedules bounds the schedules of a herd.
+const MaxSchedules = 1000

@@ -1,0 +1,33 @@
+package core
+
+import "context"
+
+// Deed is an entry of the audit trail: who did what to what. It is durable before
+// the thing is done, so none that was done is missing; one that then failed is
+// followed by an entry that says so.
+type Deed struct {
+	ID      string `json:"id"` // a lower-case ULID
+	At      int64  `json:"at_ms"`
+	Actor   string `json:"actor"`
+	Action  Action `json:"action"`
+	Class   string `json:"class,omitempty"` // "" if it belongs to none
+	Subject string `json:"subject"`         // such as cs101/hw1, or a user's handle
+	Text    string `json:"text"`            // one sentence: what, from what to what, why
+}
+
+// TrailFilter selects deeds. Zero fields do not select.
+type TrailFilter struct {
+	Class   string
+	Actor   string
+	Subject string
+	Before  string // ids before this one, newest first: a page's cursor
+	Limit   int    // 1 to 1000; 0 is 50
+}
+
+// Trail keeps the audit trail. Nothing of it is ever changed or deleted by a user.
+type Trail interface {
+	// AddDeed makes an entry durable; the same id again does nothing.
+	AddDeed(ctx context.Context, d Deed) error
+	// ListDeeds returns a page, newest first.
+	ListDeeds(ctx context.Context, f TrailFilter) ([]Deed, error)
+}

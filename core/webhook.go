@@ -1,0 +1,46 @@
+package core
+
+import "context"
+
+// The events that webhooks tell of.
+const (
+	EventRequestEnded = "request.ended"
+	EventTaskEnded    = "task.ended"
+	EventTest         = "webhook.test"
+)
+
+// Webhook is an address that is told of events, signed with its secret as
+// standardwebhooks.com describes.
+type Webhook struct {
+	ID       string   `json:"id"`
+	Class    string   `json:"class,omitempty"` // whose events it gets; "" for those that requests and tasks name it for
+	By       string   `json:"by"`              // who made it
+	URL      string   `json:"url"`             // https, or http where settings allow it
+	Secret   string   `json:"-"`               // whsec_…; shown once
+	Events   []string `json:"events"`
+	Disabled bool     `json:"disabled,omitempty"`
+	Created  int64    `json:"created_ms"`
+	Revision int64    `json:"revision"`
+}
+
+// Notice is an end that somebody is to be told of: of one generation of a request or task.
+type Notice struct {
+	Event string // EventRequestEnded or EventTaskEnded
+	Key   string
+}
+
+// Webhooks keeps webhooks and the outbox: ends that were recorded and not yet
+// handed to tasks that deliver them. Put is as in Roster.
+type Webhooks interface {
+	PutWebhook(ctx context.Context, w Webhook) (revision int64, err error)
+	GetWebhook(ctx context.Context, id string) (Webhook, error)
+	DeleteWebhook(ctx context.Context, id string) error
+	// ListWebhooks lists those of a class, or with "" those of none, in order of id.
+	ListWebhooks(ctx context.Context, class, after string, limit int) ([]Webhook, error)
+
+	// Outbox lists the oldest ends whose request or task names webhooks (Notify) and
+	// that were not marked as sent. An end gets there in the very step that records it.
+	Outbox(ctx context.Context, limit int) ([]Notice, error)
+	// Sent takes notices out of the outbox.
+	Sent(ctx context.Context, notices []Notice) error
+}
