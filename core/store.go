@@ -77,6 +77,9 @@ type ResultStore interface {
 	Pools(ctx context.Context) ([]Pool, error)
 
 	Images
+	Roster
+	Coursework
+	Trail
 
 	TaskLedger
 	Webhooks

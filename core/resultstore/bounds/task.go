@@ -7,7 +7,6 @@ import (
 	"mime"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"drover/core"
 )
@@ -24,37 +23,22 @@ const (
 
 // Task checks a new task and returns its encoding. Returns INVALID or LIMIT.
 func Task(t core.Task) ([]byte, error) {
-	if err := core.CheckName("task id", t.ID); err != nil {
-		return nil, err
-	}
 	t.State = cmp.Or(t.State, core.TaskQueued)
 	switch {
 	case t.Generation != 1:
 		return nil, core.Errorf(core.CodeInvalid, t.ID, "a new task is of generation 1, not %d", t.Generation)
 	case t.State != core.TaskQueued || t.Ended != 0 || t.Note != "" || t.Progress != nil || len(t.Failures) > 0 || t.Download != nil:
 		return nil, core.Errorf(core.CodeInvalid, t.ID, "task %s is new and has an end, progress or failures: leave them out", t.ID)
-	case t.Created < 0 || t.NotBefore < 0:
-		return nil, core.Errorf(core.CodeInvalid, t.ID, "task %s names a time before 1970", t.ID)
 	}
-	for _, check := range []func() error{
-		func() error { return order(t.ID, t.Kind, t.Args, t.Class) },
-		func() error { return optional("lane", t.Lane) },
-		func() error { return optional("requester", t.Requester) },
-		func() error { return optional("parent", t.Parent) },
-		func() error { return about(t.ID, t.About) },
-		func() error { return notify(t.ID, t.Notify) },
-	} {
-		if err := check(); err != nil {
-			return nil, err
-		}
+	if err := first(
+		names("task id", t.ID), order(t.ID, t.Kind, t.Args, t.Class),
+		optional("lane", t.Lane), optional("requester", t.Requester), optional("parent", t.Parent),
+		about(t.ID, t.About), notify(t.ID, t.Notify), utf8Within(t.ID, "unique key", t.Unique, MaxUnique), times(t.ID, t.Created, t.NotBefore),
+	); err != nil {
+		return nil, err
 	}
-	switch {
-	case t.Parent == t.ID:
+	if t.Parent == t.ID {
 		return nil, core.Errorf(core.CodeInvalid, t.ID, "task %s cannot be a part of itself", t.ID)
-	case len(t.Unique) > MaxUnique:
-		return nil, core.Errorf(core.CodeLimit, t.ID, "task %s has a unique key of %d bytes, at most %d are allowed", t.ID, len(t.Unique), MaxUnique)
-	case !utf8.ValidString(t.Unique):
-		return nil, core.Errorf(core.CodeInvalid, t.ID, "the unique key of task %s is not UTF-8", t.ID)
 	}
 	return EncodeTask(t)
 }
@@ -133,18 +117,15 @@ func TaskEnd(e core.TaskEnd) error {
 	if !e.State.Terminal() {
 		return core.Errorf(core.CodeInvalid, e.ID, "state %q of task %s is not an end", e.State, e.ID)
 	}
-	if len(e.Note) > MaxNote {
-		return core.Errorf(core.CodeLimit, e.ID, "the note of task %s has %d bytes, at most %d are kept", e.ID, len(e.Note), MaxNote)
-	}
 	if p := e.Progress; p != nil {
 		if p.Done < 0 || p.Total < 0 {
 			return core.Errorf(core.CodeInvalid, e.ID, "task %s cannot be at %d of %d", e.ID, p.Done, p.Total)
 		}
-		if len(p.Text) > MaxProgressText {
-			return core.Errorf(core.CodeLimit, e.ID, "what task %s is at has %d bytes, at most %d are kept", e.ID, len(p.Text), MaxProgressText)
+		if err := utf8Within(e.ID, "progress", p.Text, MaxProgressText); err != nil {
+			return err
 		}
 	}
-	return download(e.ID, e.Download)
+	return first(utf8Within(e.ID, "note", e.Note, MaxNote), download(e.ID, e.Download))
 }
 
 // download checks what a task made. Returns INVALID or LIMIT.
@@ -152,10 +133,10 @@ func download(id string, d *core.Download) error {
 	if d == nil {
 		return nil
 	}
-	if len(d.Name) > MaxDownloadName {
-		return core.Errorf(core.CodeLimit, id, "the download of task %s has a name of %d bytes, at most %d are allowed", id, len(d.Name), MaxDownloadName)
+	if err := utf8Within(id, "download's name", d.Name, MaxDownloadName); err != nil {
+		return err
 	}
-	unfit := func(r rune) bool { return r == '/' || r == '\\' || r == utf8.RuneError || unicode.IsControl(r) }
+	unfit := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) }
 	if d.Name == "" || d.Name == "." || d.Name == ".." || strings.ContainsFunc(d.Name, unfit) {
 		return core.Errorf(core.CodeInvalid, id, "the download of task %s cannot be named %q: use a file name of plain text without slashes", id, d.Name)
 	}
@@ -173,10 +154,7 @@ func TaskFailure(id string, f core.TaskFailure) error {
 	if f.Attempt < 1 || f.At < 0 {
 		return core.Errorf(core.CodeInvalid, id, "a failure of task %s names attempt %d at %d ms, which cannot be", id, f.Attempt, f.At)
 	}
-	if len(f.Text) > MaxNote {
-		return core.Errorf(core.CodeLimit, id, "a failure of task %s has %d bytes, at most %d are kept", id, len(f.Text), MaxNote)
-	}
-	return nil
+	return utf8Within(id, "failure", f.Text, MaxNote)
 }
 
 // TaskFilter checks a filter and returns the number of tasks it asks for. Returns INVALID.
@@ -184,10 +162,7 @@ func TaskFilter(f core.TaskFilter) (int, error) {
 	if len(f.States) > MaxStates {
 		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
 	}
-	if f.Limit == 0 {
-		return DefaultRows, nil
-	}
-	return f.Limit, within(f.Limit, MaxRows)
+	return rows(f.Limit)
 }
 
 // Retry checks that a task can have its next generation, created at a time. Returns

@@ -24,16 +24,9 @@ var events = map[string]bool{core.EventRequestEnded: true, core.EventTaskEnded: 
 
 // Webhook checks a webhook; a change may leave out the secret. Returns INVALID or LIMIT.
 func Webhook(w core.Webhook) error {
-	if err := core.CheckName("webhook", w.ID); err != nil {
-		return err
-	}
-	if err := optional("class", w.Class); err != nil {
-		return err
-	}
-	if err := core.CheckName("user", w.By); err != nil {
-		return err
-	}
-	if err := address(w); err != nil {
+	if err := first(
+		names("webhook", w.ID, "user", w.By), optional("class", w.Class), address(w), times(w.ID, w.Created), revision(w.ID, w.Revision),
+	); err != nil {
 		return err
 	}
 	if len(w.Events) == 0 || len(w.Events) > len(events) {
@@ -44,9 +37,6 @@ func Webhook(w core.Webhook) error {
 			return core.Errorf(core.CodeInvalid, w.ID, "webhook %s asks for %.40q, which is no event: use %s or %s",
 				w.ID, event, core.EventRequestEnded, core.EventTaskEnded)
 		}
-	}
-	if w.Created < 0 || w.Revision < 0 {
-		return core.Errorf(core.CodeInvalid, w.ID, "webhook %s has the time %d and the revision %d, which cannot be", w.ID, w.Created, w.Revision)
 	}
 	if w.Secret == "" && w.Revision > 0 {
 		return nil

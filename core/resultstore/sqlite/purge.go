@@ -10,7 +10,7 @@ import (
 const purgeBatch = 100
 
 // finishedBefore selects the requests that one batch of a purge deletes.
-const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND finished < ?
+const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND kept = 0 AND finished < ?
 	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'request.ended' AND o.id = requests.id)
 	ORDER BY finished, id LIMIT ?)`
 

@@ -1,6 +1,6 @@
 package sqlite
 
-// ledger came with version 4: tasks are documents beside the columns that they are
+// ledger came with version 5: tasks are documents beside the columns that they are
 // found by, ends wait in the outbox until they were told, webhooks, schedules, and
 // results whose outputs were deleted.
 //

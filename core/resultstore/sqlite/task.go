@@ -120,13 +120,9 @@ func (s *Store) RetryTask(ctx context.Context, id string, now int64) (core.Task,
 		if err := bounds.Retry(task, now); err != nil {
 			return core.Task{}, err
 		}
-		var waits bool
-		err = t.one("SELECT EXISTS (SELECT 1 FROM tasks WHERE unique_key = ? AND unique_key <> '' AND state = 'queued')", []any{task.Unique}, &waits)
-		if err != nil {
-			return core.Task{}, err
-		}
-		if waits {
-			return core.Task{}, core.Errorf(core.CodeConflict, id, "another task does the same as %s and has not ended yet: wait for its end, or cancel it", id)
+		waits, err := t.any("SELECT 1 FROM tasks WHERE unique_key = ? AND unique_key <> '' AND state = 'queued'", task.Unique)
+		if err != nil || waits {
+			return core.Task{}, conflict(err, id, "another task does the same as %s and has not ended yet: wait for its end, or cancel it", id)
 		}
 		task.Generation++
 		task.Created, task.State, task.Ended, task.Note, task.Progress, task.Download = now, core.TaskQueued, 0, "", nil, nil
