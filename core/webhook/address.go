@@ -67,7 +67,7 @@ func (a Addresses) CheckURL(text string) error {
 		return invalid("must not have a part after #, which is never sent")
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return core.Wrap(a.Check(u.Scheme, ip), core.CodeInvalid, "", "the webhook's URL cannot be used")
+		return core.Wrap(a.Check(u.Scheme, ip), core.CodeInvalid, "", "webhooks may not go to %s", ip)
 	}
 	if !hostName.MatchString(u.Hostname()) {
 		return invalid("names the host %.80q, which is not a name of letters, digits, dots and hyphens", u.Hostname())
@@ -76,16 +76,18 @@ func (a Addresses) CheckURL(text string) error {
 }
 
 // Check returns FORBIDDEN for an address to which a delivery by the scheme must not go.
+// Its sentence does not tell the address: who made the webhook may not know what its
+// name stands for where drover is.
 func (a Addresses) Check(scheme string, ip netip.Addr) error {
 	ip = ip.Unmap().WithZone("") // no network contains an address with a zone
 	if slices.ContainsFunc(a.Allowed, func(n netip.Prefix) bool { return n.Contains(ip) }) {
 		return nil
 	}
 	if scheme != "https" {
-		return core.Errorf(core.CodeForbidden, ip.String(), "webhooks may go to %s by https only, unless the setting webhook_allow names a network of it", ip)
+		return core.Errorf(core.CodeForbidden, ip.String(), "its address is in no network that the setting webhook_allow names, so webhooks may go there by https only")
 	}
 	if ip == azure || public.SafeAddr(ip) != nil {
-		return core.Errorf(core.CodeForbidden, ip.String(), "webhooks may not go to %s, which is not public, unless the setting webhook_allow names a network of it", ip)
+		return core.Errorf(core.CodeForbidden, ip.String(), "its address is not public, and in no network that the setting webhook_allow names")
 	}
 	return nil
 }
