@@ -53,6 +53,6 @@ func (j *Job) Args(into any) error {
 // costs little: call it for each step.
 func (j *Job) Progress(done, total int64, text string) {
 	if j.teller != nil {
-		j.teller.say(core.TaskProgress{Done: done, Total: total, Text: clipTo(text, maxProgressText)})
+		j.teller.say(core.TaskProgress{Done: max(done, 0), Total: max(total, 0), Text: clipTo(text, maxProgressText)})
 	}
 }

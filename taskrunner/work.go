@@ -76,7 +76,7 @@ func (e *epoch) label(kind string) string {
 }
 
 func (t *try) tell(ctx context.Context, p core.TaskProgress, limit time.Duration) error {
-	return t.tasks.ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.ID, t.Token, p, limit)
+	return wide(t.tasks).ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.ID, t.Token, p, limit)
 }
 
 // do runs a task and records its end, store first. Ctx is the handler's, which a
@@ -192,7 +192,7 @@ func (t *try) wakeParent(ctx context.Context) {
 	defer cancel()
 	parent, err := t.store.GetTask(ctx, t.Task.Parent)
 	if err == nil && !parent.State.Terminal() {
-		err = t.tasks.WakeTask(ctx, parent.Key())
+		err = wide(t.tasks).WakeTask(ctx, parent.Key())
 	}
 	if err != nil {
 		t.log.WithError(err).WithField("parent", t.Task.Parent).Debug("the parent was not woken")
