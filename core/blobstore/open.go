@@ -56,15 +56,20 @@ import (
 var openers = map[string]func(ctx context.Context, rest string) (*Store, error){
 	"file": openFile,
 	"mem":  openMem,
+	"s3":   openS3,
 }
 
 // Schemes lists the URLs that Open knows, as examples for people.
-func Schemes() []string { return []string{"file://PATH", "mem://"} }
+func Schemes() []string {
+	return []string{"file://PATH", "s3://BUCKET?region=REGION", "mem://"}
+}
 
 // Open opens the store that a URL names: "file://PATH", a folder, absolute or
 // relative to the working folder, made (mode 0700) if only its last part is
-// missing; or "mem://", one of its own that ends with the program. Returns
-// INVALID for another URL, UNAVAILABLE if the store cannot be used.
+// missing; "s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true" (all but
+// the bucket may be left out), whose credentials come from the environment or the files of
+// the AWS tools and are not tried here; or "mem://", one of its own that ends with the
+// program. Returns INVALID for another URL, UNAVAILABLE if the store cannot be used.
 func Open(ctx context.Context, url string) (core.Blobs, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	open := openers[scheme]
