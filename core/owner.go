@@ -165,6 +165,7 @@ const (
 	OutcomeDone    Outcome = "done"    // its terminal result is in the store; or the VM operation is complete
 	OutcomeRelease Outcome = "release" // given back: queued again at the front, no attempt used
 	OutcomeRetry   Outcome = "retry"   // platform fault, one attempt used: queued again, after a pause unless its owner died
+	OutcomeLater   Outcome = "later"   // a task that waits for others: it goes on after a pause, no attempt used
 	OutcomeDead    Outcome = "dead"    // its terminal result "dead" is in the store
 )
 

@@ -6,35 +6,196 @@ import (
 	"time"
 )
 
-// TaskState is where a task is.
+// TaskState is where a task is. Until its end the store says queued, and Redis where.
 type TaskState string
 
 // The task states.
 const (
-	TaskQueued TaskState = "queued"
-	TaskDone   TaskState = "done"
-	TaskDead   TaskState = "dead" // attempts used up
+	TaskQueued     TaskState = "queued"
+	TaskDelayed    TaskState = "delayed" // until its time, the pause after a failure, or its children
+	TaskRunning    TaskState = "running"
+	TaskCancelling TaskState = "cancelling" // in a slot, somebody asked to stop it
+	TaskDone       TaskState = "done"
+	TaskDead       TaskState = "dead" // attempts used up, or trying again is no use
+	TaskCancelled  TaskState = "cancelled"
 )
 
-// KindPurge is the kind of task that deletes finished work past its retention,
-// and then files that nothing names any more.
-const KindPurge = "purge"
+// Terminal reports whether nothing but a retry leaves s.
+func (s TaskState) Terminal() bool {
+	return s == TaskDone || s == TaskDead || s == TaskCancelled
+}
+
+// The kinds of task. Their arguments are the types named after them.
+const (
+	KindPurge            = "purge"             // deletes finished work past its retention, outputs past their lifetime, and files that nothing names
+	KindArchive          = "archive"           // a zip of submissions
+	KindAssignmentCSV    = "assignment_csv"    // an assignment's scores
+	KindGradebook        = "gradebook"         // a class's scores
+	KindExperiment       = "experiment"        // reruns an assignment; fans out
+	KindRerun            = "rerun"             // reruns one submission for an experiment
+	KindDeleteClass      = "delete_class"      // with all that hangs on it
+	KindDeleteAssignment = "delete_assignment" // with all that hangs on it
+	KindWebhook          = "webhook"           // one delivery
+)
 
 // PurgeArgs are the arguments of a purge.
 type PurgeArgs struct {
 	Keep time.Duration `json:"keep_ns"` // how long finished work stays
 }
 
+// ArchiveArgs are the arguments of an archive.
+type ArchiveArgs struct {
+	Class      string `json:"class"`
+	Assignment string `json:"assignment"`
+	User       string `json:"user,omitempty"` // only this one's; "" is every student's
+	Latest     bool   `json:"latest,omitempty"`
+}
+
+// AssignmentCSVArgs are the arguments of an assignment's CSV.
+type AssignmentCSVArgs struct {
+	Class      string `json:"class"`
+	Assignment string `json:"assignment"`
+	Header     bool   `json:"header,omitempty"`
+}
+
+// GradebookArgs are the arguments of a gradebook.
+type GradebookArgs struct {
+	Class string `json:"class"`
+	Fill  string `json:"fill"` // what stands where there is no score
+}
+
+// ExperimentArgs are the arguments of an experiment's task: the rest is in its record.
+type ExperimentArgs struct {
+	Experiment string `json:"experiment"`
+}
+
+// RerunArgs are the arguments of the rerun of one submission.
+type RerunArgs struct {
+	Experiment string `json:"experiment"`
+	Submission string `json:"submission"`
+	Run        int    `json:"run"` // 0 to Repeat-1
+}
+
+// DeleteArgs are the arguments of a deletion.
+type DeleteArgs struct {
+	Class      string `json:"class"`
+	Assignment string `json:"assignment,omitempty"` // "" is the whole class
+}
+
+// WebhookArgs are the arguments of a delivery.
+type WebhookArgs struct {
+	Webhook string `json:"webhook"`
+	Event   string `json:"event"`
+	Key     string `json:"key"` // of the request or task that the event is about
+}
+
 // Task is background work that needs no VM.
 type Task struct {
-	ID      string          `json:"id"`
-	Kind    string          `json:"kind"`
-	Args    json.RawMessage `json:"args,omitempty"`
-	Unique  string          `json:"unique,omitempty"` // at most one unfinished task has this key
-	Created int64           `json:"created_ms"`
-	State   TaskState       `json:"state"`
-	Ended   int64           `json:"ended_ms,omitempty"`
-	Note    string          `json:"note,omitempty"` // why it is dead, or what it did
+	ID         string          `json:"id"`
+	Generation int             `json:"gen"` // 1 for the first; a retry by hand is the next
+	Kind       string          `json:"kind"`
+	Args       json.RawMessage `json:"args,omitempty"`
+	Unique     string          `json:"unique,omitempty"`    // at most one unfinished task has this key
+	Class      Class           `json:"class"`               // weight; "" is normal
+	Lane       string          `json:"lane,omitempty"`      // lanes of a kind take turns; "" is the requester's
+	Requester  string          `json:"requester,omitempty"` // handle; "" is drover itself
+	About      string          `json:"about,omitempty"`     // the class, or class/assignment, whose staff may see it
+	Parent     string          `json:"parent,omitempty"`    // id of the task that it is a part of
+	NotBefore  int64           `json:"not_before_ms,omitempty"`
+	Notify     []string        `json:"notify,omitempty"` // webhooks that are told of its end
+	Created    int64           `json:"created_ms"`
+
+	State    TaskState     `json:"state"`
+	Ended    int64         `json:"ended_ms,omitempty"`
+	Note     string        `json:"note,omitempty"` // what it did, or why it is dead
+	Progress *TaskProgress `json:"progress,omitempty"`
+	Failures []TaskFailure `json:"failures,omitempty"` // the last MaxTaskFailures, oldest first
+	Download *Download     `json:"download,omitempty"` // what it made
+}
+
+// MaxTaskFailures bounds the failures that a task's row remembers.
+const MaxTaskFailures = 8
+
+// Key is the task's name in Redis.
+func (t *Task) Key() string { return Key(t.ID, t.Generation) }
+
+// TaskProgress is how far a task is.
+type TaskProgress struct {
+	Done  int64  `json:"done"`
+	Total int64  `json:"total"`          // 0: not known
+	Text  string `json:"text,omitempty"` // what it is at, for people
+}
+
+// TaskFailure is a try that ended badly.
+type TaskFailure struct {
+	Generation int    `json:"gen"`
+	Attempt    int    `json:"attempt"`
+	At         int64  `json:"at_ms"`
+	Text       string `json:"text"`
+}
+
+// Download is a file that a task made for its requester.
+type Download struct {
+	Name    string `json:"name"` // that a browser saves it as
+	Type    string `json:"type"` // such as application/zip
+	Digest  string `json:"digest"`
+	Size    int64  `json:"size"`
+	Expires int64  `json:"expires_ms"` // from then on it may be gone
+}
+
+// TaskEnd is how a generation of a task ended.
+type TaskEnd struct {
+	ID         string
+	Generation int
+	State      TaskState
+	Note       string
+	Progress   *TaskProgress
+	Download   *Download
+}
+
+// TaskFilter selects tasks. Zero fields do not select.
+type TaskFilter struct {
+	States    []TaskState // queued, done, dead, cancelled: what the store knows
+	Kind      string
+	Requester string
+	Class     string // of About, or of an assignment there
+	Parent    string
+	Lane      string
+	Before    string // ids before this one, newest first: a page's cursor
+	Limit     int    // 1 to 1000; 0 is 50
+}
+
+// TaskTally counts the children of a task by state.
+type TaskTally struct {
+	Total, Done, Dead, Cancelled int
+}
+
+// Open is how many have not ended.
+func (t TaskTally) Open() int { return t.Total - t.Done - t.Dead - t.Cancelled }
+
+// TaskLedger is the durable side of tasks.
+type TaskLedger interface {
+	// CreateTask makes a task durable; a unique task that waits already returns false,
+	// and so does the same task again. Returns CONFLICT if the id is another task's.
+	CreateTask(ctx context.Context, t Task) (bool, error)
+	// GetTask returns NOTFOUND for an unknown id.
+	GetTask(ctx context.Context, id string) (Task, error)
+	// EndTask records a generation's end once; a later call returns false. Returns
+	// NOTFOUND for an unknown id or generation. A task with Notify gets into the outbox.
+	EndTask(ctx context.Context, e TaskEnd) (bool, error)
+	// FailTask notes a try that ended badly. Returns NOTFOUND as EndTask.
+	FailTask(ctx context.Context, id string, f TaskFailure) error
+	// RetryTask starts the next generation of a dead or cancelled task, created now.
+	// Returns CONFLICT if it is neither, or if a unique task like it waits; LIMIT
+	// after too many.
+	RetryTask(ctx context.Context, id string, now int64) (Task, error)
+	// UnfinishedTasks lists tasks without an end and with ids after the given one,
+	// in order of id: the sweeper's cursor.
+	UnfinishedTasks(ctx context.Context, after string, limit int) ([]Task, error)
+	// ListTasks returns a page, newest first (by id).
+	ListTasks(ctx context.Context, f TaskFilter) ([]Task, error)
+	// CountChildren counts the tasks with this parent.
+	CountChildren(ctx context.Context, parent string) (TaskTally, error)
 }
 
 // TaskClaim is a task in an owner's slot.
@@ -44,24 +205,52 @@ type TaskClaim struct {
 	Attempts int // tries that ended badly so far
 }
 
-// TaskFinish ends a task's claim. Retry waits Delay before the next try.
+// TaskFinish ends a task's claim. With OutcomeRetry and OutcomeLater it waits Delay.
 type TaskFinish struct {
-	ID      string
+	Key     string
 	Token   string
 	Outcome Outcome
 	Delay   time.Duration
 }
 
+// TaskPlace says where Redis has a task.
+type TaskPlace struct {
+	State    TaskState     `json:"state"` // queued, delayed, running, cancelling; "" if Redis does not have it
+	Owner    string        `json:"owner,omitempty"`
+	Since    int64         `json:"since_ms,omitempty"` // in the slot
+	Due      int64         `json:"due_ms,omitempty"`   // of a delayed one
+	Attempts int           `json:"attempts"`           // tries that ended badly so far
+	Progress *TaskProgress `json:"progress,omitempty"`
+}
+
+// TaskRate bounds how often tasks of a kind begin. Zero fields bound nothing.
+type TaskRate struct {
+	Every time.Duration `json:"every_ns,omitempty"` // one per this time, on average
+	Burst int           `json:"burst,omitempty"`    // that may begin at once after a rest; 0 is 1
+	Most  int           `json:"most,omitempty"`     // in hand at once, in the whole herd
+}
+
+// TaskQueueInfo counts waiting tasks of a kind and class.
+type TaskQueueInfo struct {
+	Kind    string   `json:"kind"`
+	Class   Class    `json:"class"`
+	Waiting int      `json:"waiting"`
+	Lanes   int      `json:"lanes"`
+	Rate    TaskRate `json:"rate"`
+	Next    int64    `json:"next_ms,omitempty"` // when the rate lets the next one begin; 0 is now
+}
+
 // Tasks is the queue of tasks.
 type Tasks interface {
-	// EnqueueTask queues an accepted task; one that Redis has stays as it is.
+	// EnqueueTask queues an accepted task, or holds it until its time; one that Redis
+	// has, or that ended lately, stays as it is.
 	EnqueueTask(ctx context.Context, t Task) error
 	// ExchangeTasks finishes and claims in one script; lane and seq as in Exchange.
 	ExchangeTasks(ctx context.Context, x TaskExchange) (TaskExchanged, error)
 	// WaitTask returns when a task may be there, or after poll.
 	WaitTask(ctx context.Context, poll time.Duration) error
-	// PresentTasks says which ids Redis has anywhere.
-	PresentTasks(ctx context.Context, ids []string) ([]bool, error)
+	// PresentTasks says which keys Redis has anywhere.
+	PresentTasks(ctx context.Context, keys []string) ([]bool, error)
 }
 
 // TaskExchange is one call of a taskrunner.
@@ -78,6 +267,8 @@ type TaskExchange struct {
 
 // TaskExchanged is its answer.
 type TaskExchanged struct {
-	Finished []bool
-	Claims   []TaskClaim
+	Finished  []bool
+	Claims    []TaskClaim
+	Cancelled map[string]string // keys in its slots that somebody cancelled → who
+	Next      time.Duration     // until a rate or a delay lets the next task begin, where nothing could; 0 if nothing waits for that
 }

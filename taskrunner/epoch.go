@@ -100,7 +100,7 @@ func (e *epoch) run(stop context.Context) error {
 // take notes that a task ended, and all others that did meanwhile.
 func (e *epoch) take(f core.TaskFinish) {
 	for {
-		delete(e.running, f.ID)
+		delete(e.running, f.Key)
 		e.ends = append(e.ends, f)
 		select {
 		case f = <-e.finished:
@@ -174,7 +174,7 @@ func (e *epoch) compose(now time.Time, stopping bool) bool {
 func (e *epoch) answered(x core.TaskExchanged) []core.TaskClaim {
 	for i, ok := range x.Finished {
 		if !ok {
-			e.log.WithField("task", e.call.Finish[i].ID).Warn("the task was not ours any more")
+			e.log.WithField("task", e.call.Finish[i].Key).Warn("the task was not ours any more")
 		}
 	}
 	if !e.rest.IsZero() {

@@ -127,7 +127,7 @@ func (h *herd) held() (held []core.Held) {
 func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
 	err = h.do(ctx, "settle", epoch, func() {
 		for _, it := range items {
-			if h.finish(core.TaskFinish{ID: it.Key, Token: it.Token, Outcome: it.Outcome}) {
+			if h.finish(core.TaskFinish{Key: it.Key, Token: it.Token, Outcome: it.Outcome}) {
 				out.Moved++
 			}
 		}
@@ -148,19 +148,19 @@ func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
 }
 
 func (h *herd) finish(f core.TaskFinish) bool {
-	if h.slots[f.ID] != f.Token {
+	if h.slots[f.Key] != f.Token {
 		return false
 	}
-	delete(h.slots, f.ID)
+	delete(h.slots, f.Key)
 	switch f.Outcome {
 	case core.OutcomeDone, core.OutcomeDead:
-		delete(h.tasks, f.ID)
-		delete(h.attempts, f.ID)
+		delete(h.tasks, f.Key)
+		delete(h.attempts, f.Key)
 	case core.OutcomeRetry:
-		h.attempts[f.ID]++
-		h.later[f.ID] = time.Now().Add(f.Delay)
+		h.attempts[f.Key]++
+		h.later[f.Key] = time.Now().Add(f.Delay)
 	case core.OutcomeRelease:
-		h.queue = append([]string{f.ID}, h.queue...)
+		h.queue = append([]string{f.Key}, h.queue...)
 	}
 	return true
 }

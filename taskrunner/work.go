@@ -39,7 +39,7 @@ func (e *epoch) label(kind string) string {
 
 // do runs a task and records its end, store first.
 func (e *epoch) do(ctx context.Context, c core.TaskClaim) core.TaskFinish {
-	f := core.TaskFinish{ID: c.Task.ID, Token: c.Token}
+	f := core.TaskFinish{Key: c.Task.ID, Token: c.Token}
 	log := e.log.WithFields(logrus.Fields{"task": c.Task.ID, "kind": c.Task.Kind, "attempt": c.Attempts + 1})
 	note, err := e.attempt(ctx, c)
 	switch {

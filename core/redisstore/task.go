@@ -41,7 +41,7 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 		if f.Outcome == core.OutcomeRetry {
 			outcome += strconv.FormatInt(f.Delay.Milliseconds(), 10)
 		}
-		return ending{f.ID, f.Token, outcome}
+		return ending{f.Key, f.Token, outcome}
 	})
 	reply, err := s.run(ctx, "task_exchange", x.Owner, args...)
 	if err != nil {

@@ -45,7 +45,7 @@ func (k *tasker) add(t *testing.T, ids ...string) {
 }
 
 func ended(c core.TaskClaim, o core.Outcome, delay time.Duration) core.TaskFinish {
-	return core.TaskFinish{ID: c.Task.ID, Token: c.Token, Outcome: o, Delay: delay}
+	return core.TaskFinish{Key: c.Task.ID, Token: c.Token, Outcome: o, Delay: delay}
 }
 
 func TestTasks(t *testing.T) {
