@@ -115,23 +115,29 @@ type SubmissionFilter struct {
 // Coursework keeps assignments, deadlines, submissions and grades.
 // Put is as in Roster.
 type Coursework interface {
-	// PutAssignment returns NOTFOUND if there is no such class, CONFLICT if that is being deleted.
+	// PutAssignment returns NOTFOUND if there is no such class, CONFLICT if that is being
+	// deleted, unless it marks the assignment as being deleted too.
 	PutAssignment(ctx context.Context, a Assignment) (revision int64, err error)
 	GetAssignment(ctx context.Context, class, handle string) (Assignment, error)
 	// ListAssignments lists those of a class, in order of handle.
 	ListAssignments(ctx context.Context, class, after string, limit int) ([]Assignment, error)
-	// DeleteAssignment removes an assignment with its deadlines. Returns CONFLICT while
-	// it has submissions or experiments.
+	// DeleteAssignment removes an assignment with its deadlines and experiments. Returns
+	// CONFLICT while it has submissions: DeleteSubmissions takes those, and with them
+	// the requests of experiments.
 	DeleteAssignment(ctx context.Context, class, handle string) error
 
-	// PutDeadline sets a user's own; one without Due and Cutoff removes it.
+	// PutDeadline sets a user's own; one without Due and Cutoff removes it. Returns
+	// NOTFOUND if there is no such assignment or user, CONFLICT if the assignment or
+	// its class is being deleted.
 	PutDeadline(ctx context.Context, d Deadline) error
 	// Deadlines lists personal deadlines of a class; assignment and user select unless "".
 	Deadlines(ctx context.Context, class, assignment, user string) ([]Deadline, error)
 
 	// CreateSubmission makes a submission durable. The same id, or the same
 	// idempotency key of the same user, again returns the first one and false.
-	// Returns CONFLICT if the id is another submission's. From then on no Purge takes its request.
+	// Returns CONFLICT if the id is another submission's, or the assignment or its
+	// class is being deleted, NOTFOUND if there is no such assignment or user, or no
+	// such request whose Spec.Submission is this one. From then on no Purge takes that request.
 	CreateSubmission(ctx context.Context, s Submission) (Submission, bool, error)
 	GetSubmission(ctx context.Context, id string) (Submission, error)
 	// ListSubmissions returns a page with what became of each, newest first.
@@ -139,16 +145,21 @@ type Coursework interface {
 	// Standings returns the newest submission of each user, users after the given one, in order of user.
 	Standings(ctx context.Context, class, assignment, after string, limit int) ([]Standing, error)
 	// Bind makes another request's result the one that counts, if it was from's. Returns
-	// false if it was not. From then on no Purge takes that request.
+	// false if it was not, NOTFOUND if there is no such submission, or no such request
+	// whose Spec.Submission is this one. From then on no Purge takes that request, nor
+	// the one before.
 	Bind(ctx context.Context, id, from, to string) (bool, error)
 	// SetGrade sets or, with nil, removes a person's grade.
 	SetGrade(ctx context.Context, id string, g *Grade) error
 	// DeleteSubmissions removes at most limit submissions of an assignment, and every
-	// request that was made for it, with their history; those that have not ended
-	// yet are left. It returns how many submissions it removed and how many it left;
-	// none of either: all are gone.
+	// request that was made for one (Spec.Submission), those of experiments too, with
+	// their history. A submission with a request that has not ended yet is left. It
+	// returns how many it removed, and how many are left because of that; none of
+	// either: all are gone.
 	DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error)
 
+	// PutExperiment makes an experiment only if the assignment takes submissions, as in
+	// CreateSubmission.
 	PutExperiment(ctx context.Context, e Experiment) (revision int64, err error)
 	GetExperiment(ctx context.Context, id string) (Experiment, error)
 	// ListExperiments lists those of an assignment, newest first.

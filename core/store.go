@@ -72,6 +72,9 @@ type ResultStore interface {
 	Pools(ctx context.Context) ([]Pool, error)
 
 	Images
+	Roster
+	Coursework
+	Trail
 
 	// CreateTask makes a task durable; a unique task that waits already returns false.
 	CreateTask(ctx context.Context, t Task) (bool, error)

@@ -160,6 +160,7 @@ type TaskFilter struct {
 	Requester string
 	Class     string // of About, or of an assignment there
 	Parent    string
+	Lane      string
 	Before    string // ids before this one, newest first: a page's cursor
 	Limit     int    // 1 to 1000; 0 is 50
 }

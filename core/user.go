@@ -35,7 +35,8 @@ type Enrolment struct {
 //
 // Every Put creates what has Revision 0 and else changes what has that very
 // revision. It returns the new revision, CONFLICT if the name is taken or somebody
-// changed the thing meanwhile, NOTFOUND if it is gone.
+// changed the thing meanwhile, NOTFOUND if it is gone. A list's limit is 1 to 1000;
+// what is listed of something unknown is nothing.
 type Roster interface {
 	// PutUser returns CONFLICT also if the e-mail address is another's.
 	PutUser(ctx context.Context, u User) (revision int64, err error)
@@ -43,7 +44,8 @@ type Roster interface {
 	GetUser(ctx context.Context, handle string) (User, error)
 	// ListUsers lists users with handles after the given one, in order of handle.
 	ListUsers(ctx context.Context, after string, limit int) ([]User, error)
-	// DeleteUser removes a user. Returns CONFLICT while it is enrolled or has submissions.
+	// DeleteUser removes a user with its personal deadlines. Returns CONFLICT while it
+	// is enrolled or has submissions.
 	DeleteUser(ctx context.Context, handle string) error
 
 	PutClass(ctx context.Context, c SchoolClass) (revision int64, err error)
@@ -54,7 +56,8 @@ type Roster interface {
 	DeleteClass(ctx context.Context, handle string) error
 
 	// Enrol puts a user into a class, or changes the role there. Returns NOTFOUND if
-	// there is no such user or class.
+	// there is no such user or class, CONFLICT if that is being deleted, LIMIT for more
+	// than MaxMemberships.
 	Enrol(ctx context.Context, e Enrolment) error
 	// Drop takes a user out of a class; submissions stay. Returns false if it was in none.
 	Drop(ctx context.Context, class, user string) (bool, error)

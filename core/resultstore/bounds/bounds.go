@@ -125,11 +125,19 @@ func Filter(f core.Filter) (int, error) {
 	if len(f.States) > MaxStates {
 		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
 	}
-	if f.Limit == 0 {
+	return rows(f.Limit)
+}
+
+// rows says how many rows a limit asks for, 0 being none named. Returns INVALID.
+func rows(limit int) (int, error) {
+	if limit == 0 {
 		return DefaultRows, nil
 	}
-	return f.Limit, within(f.Limit, MaxRows)
+	return limit, within(limit, MaxRows)
 }
+
+// Rows checks how much is asked for of a list whose rows may be large. Returns INVALID.
+func Rows(limit int) error { return within(limit, MaxRows) }
 
 // Page checks how much of a list is asked for. Returns INVALID.
 func Page(limit int) error { return within(limit, MaxPage) }

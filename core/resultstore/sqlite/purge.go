@@ -10,7 +10,7 @@ import (
 const purgeBatch = 100
 
 // finishedBefore selects the requests that one batch of a purge deletes.
-const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND finished < ? ORDER BY finished, id LIMIT ?)`
+const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND kept = 0 AND finished < ? ORDER BY finished, id LIMIT ?)`
 
 // Purge deletes what finished before the time, see core.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {

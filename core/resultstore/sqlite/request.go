@@ -25,9 +25,9 @@ func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, err
 		return core.Row{}, false, err
 	}
 	made, err := commit(ctx, s.committer, spec.ID, len(doc), func(t *tx) (created, error) {
-		n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, idempotency, state, finished, spec)
-			VALUES (?, 1, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
-			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Idempotency, doc)
+		n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, state, finished, spec)
+			VALUES (?, 1, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
+			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, doc)
 		if err != nil {
 			return created{}, err
 		}
@@ -202,7 +202,8 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 		if err != nil {
 			return core.Spec{}, err
 		}
-		_, err = t.exec("UPDATE requests SET generation = ?, state = 'queued', finished = 0, spec = ? WHERE id = ?", spec.Generation, doc, id)
+		_, err = t.exec(`UPDATE requests SET generation = ?, state = 'queued', finished = 0, blame = '', score = NULL, max_score = NULL, spec = ?
+			WHERE id = ?`, spec.Generation, doc, id)
 		return spec, err
 	})
 }
@@ -211,8 +212,7 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 // the log from being folded into the file.
 const digestPage = 100
 
-// Digests calls fn with every digest that a row or an image names, perhaps more
-// than once.
+// Digests calls fn with every digest that is named here, see core.ResultStore.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
 	images, err := s.ListImages(ctx)
 	if err != nil {
@@ -234,30 +234,49 @@ func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error
 			}
 		}
 		if len(page) < digestPage {
-			return s.collected(ctx, fn)
+			break
 		}
 		after = page[len(page)-1].ID
 	}
+	for _, query := range namingFiles {
+		if err := s.files(ctx, query, fn); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// collected calls fn with the digests of files that results name.
-func (s *Store) collected(ctx context.Context, fn func(digest string) error) error {
+// namingFiles are the queries for files that other rows than requests name: each
+// returns a page of cursors with a list of files.
+var namingFiles = []string{
+	"SELECT seq, CAST(result AS TEXT) ->> '$.files' FROM attempts WHERE seq > ? ORDER BY seq LIMIT ?",
+	"SELECT rowid, CAST(doc AS TEXT) ->> '$.files' FROM submissions WHERE rowid > ? ORDER BY rowid LIMIT ?",
+	"SELECT rowid, json_array(CAST(doc AS TEXT) -> '$.harness.file') FROM assignments WHERE rowid > ? ORDER BY rowid LIMIT ?",
+	"SELECT rowid, json_array(CAST(doc AS TEXT) -> '$.harness.file') FROM experiments WHERE rowid > ? ORDER BY rowid LIMIT ?",
+}
+
+// files calls fn with the digests of files that a query of namingFiles finds.
+func (s *Store) files(ctx context.Context, query string, fn func(digest string) error) error {
 	for after := int64(-1); ; {
 		rows, digests := 0, []string{}
-		err := s.rows(ctx, `SELECT seq, coalesce(CAST(result AS TEXT) ->> '$.files', '[]') FROM attempts WHERE seq > ? ORDER BY seq LIMIT ?`,
-			[]any{after, digestPage}, func(r *sql.Rows) error {
-				var text string
-				if err := r.Scan(&after, &text); err != nil {
-					return err
-				}
-				var files []core.File
-				err := json.Unmarshal([]byte(text), &files)
-				for _, f := range files {
+		err := s.rows(ctx, query, []any{after, digestPage}, func(r *sql.Rows) error {
+			var text sql.NullString
+			if err := r.Scan(&after, &text); err != nil {
+				return err
+			}
+			rows++
+			if !text.Valid {
+				return nil
+			}
+			var files []core.File
+			err := decode([]byte(text.String), &files, "files")
+			for _, f := range files {
+				if f.Digest != "" { // an assignment may have no harness
 					digests = append(digests, f.Digest)
 				}
-				rows++
-				return core.Wrap(err, core.CodeInternal, "", "the files of a result cannot be read")
-			})
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,207 @@
+package bounds
+
+import (
+	"encoding/json"
+	"io/fs"
+	"math"
+	"slices"
+
+	"drover/core"
+)
+
+// The bounds of coursework.
+const (
+	MaxHarnessConfig   = 64 << 10 // harness.json
+	MaxDeadlines       = 10_000   // personal deadlines of a class
+	MaxExperimentUsers = 2000     // users that an experiment may name
+	MaxRepeat          = 100      // runs of a submission in an experiment
+	MaxScore           = 1e12     // of any score, also below zero
+	maxPath            = 4095     // of a file, as Linux has it
+)
+
+// Assignment checks an assignment. Returns INVALID or LIMIT.
+func Assignment(a core.Assignment) error {
+	if err := names("class", a.Class, "assignment", a.Handle); err != nil {
+		return err
+	}
+	id := a.Name()
+	if err := first(
+		title(id, "title", a.Title),
+		text(id, "text", a.Text, MaxText),
+		times(id, a.Due, a.Cutoff, a.HideUntil, a.Created),
+		ordered(id, a.Due, a.Cutoff),
+		harness(id, a.Harness),
+		revision(id, a.Revision),
+	); err != nil {
+		return err
+	}
+	if a.Pool != "" || a.Harness != nil {
+		if err := core.CheckName("pool", a.Pool); err != nil {
+			return err
+		}
+	}
+	l := a.Limits
+	switch {
+	case !a.Weight.Valid():
+		return core.Errorf(core.CodeInvalid, id, "weight %.40q of assignment %s is none: use high, normal or low", a.Weight, id)
+	case l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), int64(l.CPU), l.Output) < 0:
+		return core.Errorf(core.CodeInvalid, id, "a limit of assignment %s is negative: leave it out to get the pool's", id)
+	case a.MaxFiles < 0 || a.MaxFiles > core.MaxFiles:
+		return core.Errorf(core.CodeInvalid, id, "assignment %s takes %d files: use 1 to %d, or 0 for the most", id, a.MaxFiles, core.MaxFiles)
+	case a.MaxBytes < 0:
+		return core.Errorf(core.CodeInvalid, id, "assignment %s takes %d bytes: use 0 for what the pool's disk holds", id, a.MaxBytes)
+	}
+	return nil
+}
+
+// ordered checks that a cutoff is not before its due date; 0 is never.
+func ordered(id string, due, cutoff int64) error {
+	if cutoff != 0 && cutoff < due {
+		return core.Errorf(core.CodeInvalid, id, "the cutoff of %s is before its due date: nothing could ever be late; make it the same or later", id)
+	}
+	return nil
+}
+
+func harness(id string, h *core.Harness) error {
+	if h == nil {
+		return nil
+	}
+	if err := digest(id, "its harness", h.File); err != nil {
+		return err
+	}
+	if len(h.Config) > MaxHarnessConfig {
+		return core.Errorf(core.CodeLimit, id, "the harness of %s has a configuration of %d bytes, at most %d are allowed", id, len(h.Config), MaxHarnessConfig)
+	}
+	if len(h.Config) > 0 && !json.Valid(h.Config) {
+		return core.Errorf(core.CodeInvalid, id, "the configuration of the harness of %s is not JSON", id)
+	}
+	return nil
+}
+
+// digest checks that a file is named by its content.
+func digest(id, what string, f core.File) error {
+	if _, sum, err := core.ParseImageRef("file@" + f.Digest); err != nil || sum == "" || f.Size < 0 {
+		return core.Errorf(core.CodeInvalid, id, "%s names %s by the digest %.80q of %d bytes, which cannot be: it has the form sha256: and 64 hex digits",
+			id, what, f.Digest, f.Size)
+	}
+	return nil
+}
+
+// Deadline checks a personal deadline. Returns INVALID or LIMIT.
+func Deadline(d core.Deadline) error {
+	if err := names("class", d.Class, "assignment", d.Assignment, "user", d.User, "user", d.By); err != nil {
+		return err
+	}
+	return first(
+		times(d.User, d.Due, d.Cutoff, d.Since),
+		ordered(d.User, d.Due, d.Cutoff),
+		text(d.User, "reason of the deadline", d.Reason, MaxReason),
+	)
+}
+
+// Submission checks a new submission and returns its encoding. Returns INVALID or LIMIT.
+func Submission(s core.Submission) ([]byte, error) {
+	if err := names("submission id", s.ID, "class", s.Class, "assignment", s.Assignment, "user", s.User); err != nil {
+		return nil, err
+	}
+	for kind, name := range map[string]string{"user": s.By, "request id": s.Request} {
+		if name != "" {
+			if err := core.CheckName(kind, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	switch {
+	case s.Kind != "public" && s.Kind != "final":
+		return nil, core.Errorf(core.CodeInvalid, s.ID, "submission %s is of kind %.40q: use public or final", s.ID, s.Kind)
+	case s.Grade != nil:
+		return nil, core.Errorf(core.CodeInvalid, s.ID, "submission %s is new and has a grade: grade it once it is there", s.ID)
+	case len(s.Files) > core.MaxFiles:
+		return nil, core.Errorf(core.CodeLimit, s.ID, "submission %s has %d files, at most %d are allowed", s.ID, len(s.Files), core.MaxFiles)
+	}
+	if err := first(files(s.ID, s.Files), line(s.ID, "idempotency key", s.Idempotency, MaxLine), times(s.ID, s.At)); err != nil {
+		return nil, err
+	}
+	doc, err := json.Marshal(s)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, s.ID, "submission %s cannot be written as JSON", s.ID)
+	}
+	if len(doc) > core.MaxSpecBytes {
+		return nil, core.Errorf(core.CodeLimit, s.ID, "submission %s has %d bytes beside its files, at most %d are allowed: hand in fewer files", s.ID, len(doc), core.MaxSpecBytes)
+	}
+	return doc, nil
+}
+
+func files(id string, all []core.File) error {
+	known := make(map[string]bool, len(all))
+	for _, f := range all {
+		if err := first(line(id, "file path", f.Path, maxPath), digest(id, "a file", f)); err != nil {
+			return err
+		}
+		if !fs.ValidPath(f.Path) || f.Path == "." || known[f.Path] {
+			return core.Errorf(core.CodeInvalid, id, "file path %q of submission %s is not relative, clean and its only one", f.Path, id)
+		}
+		known[f.Path] = true
+	}
+	return nil
+}
+
+// SameSubmission reports whether two submissions of one id are the same one: who
+// handed in what, for what. When, and what became of it, do not count.
+func SameSubmission(a, b core.Submission) bool {
+	return a.Class == b.Class && a.Assignment == b.Assignment && a.User == b.User && a.By == b.By && a.Kind == b.Kind && slices.Equal(a.Files, b.Files)
+}
+
+// Submissions checks a filter and returns the number of rows it asks for. Returns INVALID.
+func Submissions(f core.SubmissionFilter) (int, error) {
+	if f.Assignment != "" && f.Class == "" {
+		return 0, core.Errorf(core.CodeInvalid, f.Assignment, "submissions for %s are looked for without its class: name that too", f.Assignment)
+	}
+	return rows(f.Limit)
+}
+
+// Grade checks a grade; nil is none. Returns INVALID or LIMIT.
+func Grade(id string, g *core.Grade) error {
+	if g == nil {
+		return nil
+	}
+	scores := []float64{g.Score}
+	if g.MaxScore != nil {
+		scores = append(scores, *g.MaxScore)
+	}
+	for _, score := range scores {
+		if math.IsNaN(score) || math.Abs(score) > MaxScore {
+			return core.Errorf(core.CodeInvalid, id, "submission %s cannot get the score %v: use a number of at most %g", id, score, MaxScore)
+		}
+	}
+	return first(core.CheckName("user", g.By), text(id, "reason of the grade", g.Reason, MaxReason), times(id, g.At))
+}
+
+// Experiment checks an experiment. Returns INVALID or LIMIT.
+func Experiment(e core.Experiment) error {
+	if err := names("experiment id", e.ID, "class", e.Class, "assignment", e.Assignment, "user", e.By); err != nil {
+		return err
+	}
+	switch e.State {
+	case core.ExperimentRunning, core.ExperimentReady, core.ExperimentApplied, core.ExperimentAborted:
+	default:
+		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s has the state %.40q, which is none", e.ID, e.State)
+	}
+	if e.Repeat < 1 || e.Repeat > MaxRepeat {
+		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s runs each submission %d times: use 1 to %d", e.ID, e.Repeat, MaxRepeat)
+	}
+	if len(e.Users) > MaxExperimentUsers {
+		return core.Errorf(core.CodeLimit, e.ID, "experiment %s names %d users, at most %d are allowed: name none for everybody", e.ID, len(e.Users), MaxExperimentUsers)
+	}
+	for _, user := range e.Users {
+		if err := core.CheckName("user", user); err != nil {
+			return err
+		}
+	}
+	if e.DecidedBy != "" {
+		if err := core.CheckName("user", e.DecidedBy); err != nil {
+			return err
+		}
+	}
+	return first(harness(e.ID, e.Harness), times(e.ID, e.Created, e.Decided), revision(e.ID, e.Revision))
+}

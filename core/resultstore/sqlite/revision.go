@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"strings"
+
+	"drover/core"
+)
+
+// column is a column of a row with its value.
+type column struct {
+	name  string
+	value any
+}
+
+// revised is a row that carries a revision.
+type revised struct {
+	what     string   // for people: "user ann"
+	table    string   //
+	key      []column // its primary key
+	columns  []column // all others but revision
+	revision int64    // that the caller knows; 0 makes the row
+}
+
+// put makes a row or changes it, as core.Roster says of every Put.
+func (t *tx) put(r revised) (int64, error) {
+	next := r.revision + 1
+	if r.revision == 0 {
+		all := append(append(append([]column{}, r.key...), r.columns...), column{"revision", next})
+		names, args := split(all, "", ", ")
+		n, err := t.exec("INSERT INTO "+r.table+" ("+names+") VALUES (?"+strings.Repeat(", ?", len(all)-1)+") ON CONFLICT DO NOTHING", args...)
+		if err == nil && n == 0 {
+			err = core.Errorf(core.CodeConflict, r.id(), "there is a %s already: take another name, or change that one", r.what)
+		}
+		return next, err
+	}
+	set, args := split(append(append([]column{}, r.columns...), column{"revision", next}), " = ?", ", ")
+	where, key := split(r.key, " = ?", " AND ")
+	n, err := t.exec("UPDATE "+r.table+" SET "+set+" WHERE "+where+" AND revision = ?", append(append(args, key...), r.revision)...)
+	if err != nil || n == 1 {
+		return next, err
+	}
+	is, err := t.any("SELECT 1 FROM "+r.table+" WHERE "+where, key...)
+	switch {
+	case err != nil:
+		return 0, err
+	case is:
+		return 0, core.Errorf(core.CodeConflict, r.id(), "somebody changed %s meanwhile: read it again, then change it", r.what)
+	}
+	return 0, core.Errorf(core.CodeNotFound, r.id(), "there is no %s any more", r.what)
+}
+
+// id is the last part of the key.
+func (r revised) id() string {
+	id, _ := r.key[len(r.key)-1].value.(string)
+	return id
+}
+
+func split(columns []column, suffix, between string) (string, []any) {
+	names, values := make([]string, len(columns)), make([]any, len(columns))
+	for i, c := range columns {
+		names[i], values[i] = c.name+suffix, c.value
+	}
+	return strings.Join(names, between), values
+}
+
+// any reports whether a query finds a row.
+func (t *tx) any(query string, args ...any) (bool, error) {
+	var is bool
+	err := t.one("SELECT EXISTS ("+query+")", args, &is)
+	return is, err
+}
+
+// encode writes a document of the store.
+func encode(what any, id string) ([]byte, error) {
+	doc, err := json.Marshal(what)
+	return doc, core.Wrap(err, core.CodeInvalid, id, "%s cannot be written as JSON", id)
+}
