@@ -83,7 +83,7 @@ func (h *herd) faults(f func(op string) (before, after error)) {
 func (h *herd) submit(kind string, ids ...string) {
 	h.look(func() {
 		for _, id := range ids {
-			h.tasks[id] = core.Task{ID: id, Kind: kind}
+			h.tasks[id] = core.Task{ID: id, Generation: 1, Kind: kind}
 			h.queue = append(h.queue, id)
 		}
 		h.ring()
@@ -226,10 +226,10 @@ func (h *herd) EnqueueTask(context.Context, core.Task) error           { panic("
 func (h *herd) PresentTasks(context.Context, []string) ([]bool, error) { panic("not called") }
 
 // EndTask implements core.ResultStore.
-func (h *herd) EndTask(ctx context.Context, id string, state core.TaskState, note string) (first bool, err error) {
+func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
 	err = h.do(ctx, "end", 0, func() {
-		if first = h.ends[id] == ""; first {
-			h.ends[id], h.notes[id] = state, note
+		if first = h.ends[end.ID] == ""; first {
+			h.ends[end.ID], h.notes[end.ID] = end.State, end.Note
 		}
 	})
 	return first, err
