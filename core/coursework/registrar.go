@@ -1,6 +1,7 @@
 package coursework
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -63,17 +64,30 @@ func (r *Registrar) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// start submits a task for the actor. A task that waits already and would do the same
-// for the same one is returned instead.
+// start submits a task for the actor. One that has not ended and does the same for
+// the same one is returned instead.
 func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
 	}
 	sum := sha256.Sum256([]byte(about + "\n" + a.Handle + "\n" + string(raw)))
-	t, _, err := r.Intake.SubmitTask(ctx, core.Task{
+	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
 		Class: core.ClassNormal, Requester: a.Handle, About: about,
 	})
-	return t, err
+	if err != nil || created {
+		return t, err
+	}
+	open, err := r.Store.ListTasks(ctx, core.TaskFilter{States: []core.TaskState{core.TaskQueued}, Kind: kind, Requester: a.Handle, Limit: page})
+	for i := range open {
+		if open[i].Unique == t.Unique {
+			return open[i], nil
+		}
+	}
+	return t, cmp.Or(err, busy(about)) // it has ended just now
+}
+
+func busy(about string) error {
+	return core.Errorf(core.CodeConflict, about, "the same task for %s has ended just now: ask again", about)
 }
