@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"ImagesRefuse", imagesRefuse},
 		{"Tasks", tasks},
 		{"TasksPages", tasksPages},
+		{"TasksOfALane", tasksOfALane},
 		{"TasksUnique", tasksUnique},
 		{"TasksRefuse", tasksRefuse},
 		{"Revisions", revisions},
