@@ -18,7 +18,7 @@ var library = []string{
 	"now", "int", "fail", "held", "ring", "event", "entomb", "entombed", "endings", "pass_when_full", "next_epoch", "end_epoch",
 	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "aim", "unaim", "lose", "dequeue",
 	"promote", "died", "forget", "trial", "judge_canary", "again_requests", "again_tasks", "settle", "cancelled", "place",
-	"left", "began", "overdue", "holder", "right_turn",
+	"left", "began", "bring_near", "overdue", "holder", "right_turn",
 }
 
 var (
