@@ -70,7 +70,6 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Schedules", schedules},
 		{"SchedulesRefuse", schedulesRefuse},
 		{"SchedulesRace", schedulesRace},
-		{"TasksOfALane", tasksOfALane},
 		{"Revisions", revisions},
 		{"RaceRevisions", raceRevisions},
 		{"Users", users},
