@@ -124,6 +124,7 @@ func TestTwoHandles(t *testing.T) {
 	resultstoretest.RaceCreate(t, a, b)
 	resultstoretest.RaceRecord(t, a, b)
 	resultstoretest.RaceTasks(t, a, b)
+	resultstoretest.RaceOutbox(t, a, b)
 }
 
 func TestTimesAreTheClocks(t *testing.T) {
