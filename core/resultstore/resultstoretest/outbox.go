@@ -244,3 +244,19 @@ func RaceOutbox(t *testing.T, a, b core.ResultStore) {
 	require.ElementsMatch(t, want, sent, "each once")
 	holds(t, b)
 }
+
+// outboxDeleted shows that nobody is told of what was deleted with its submission.
+func outboxDeleted(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	grading := Grading(sub)
+	grading.Notify = []string{"w1"}
+	mustRecord(t, s, Result(mustCreate(t, s, grading), "1.1"), true)
+	spec := mustCreate(t, s, telling())
+	mustRecord(t, s, Result(spec, "1.1"), true)
+	holds(t, s, ofRequest(grading.Key()), ofRequest(spec.Key()))
+	removed, _, err := s.DeleteSubmissions(t.Context(), "cs101", "hw1", 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, removed)
+	holds(t, s, ofRequest(spec.Key()))
+}

@@ -72,7 +72,13 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"OutboxRefuses", outboxRefuses},
 		{"OutboxPurge", outboxPurge},
 		{"OutboxUnanswered", outboxUnanswered},
+		{"OutboxDeleted", outboxDeleted},
 		{"OutboxRace", outboxRace},
+		{"Outputs", outputs},
+		{"OutputsLater", outputsLater},
+		{"OutputsBatches", outputsBatches},
+		{"OutputsRace", outputsRace},
+		{"Downloads", downloads},
 		{"Schedules", schedules},
 		{"SchedulesRefuse", schedulesRefuse},
 		{"SchedulesRace", schedulesRace},
@@ -124,6 +130,7 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Ping", ping},
 		{"Closed", closed},
 		{"Model", model},
+		{"ModelTasks", modelTasks},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
