@@ -148,9 +148,10 @@ func outputsBatches(t *testing.T, s core.ResultStore) {
 	})
 	mustExpire(t, s, 120, 120)
 	var expired, kept []int64
+	names := named(t, s)
 	for i, spec := range specs {
 		row := mustGet(t, s, spec.ID)
-		require.Equal(t, row.Result.Expired == 0, named(t, s)[digest(i)], "%d", i)
+		require.Equal(t, row.Result.Expired == 0, names[digest(i)], "%d", i)
 		if row.Result.Expired > 0 {
 			expired = append(expired, row.Finished)
 		} else {
