@@ -125,6 +125,7 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Trail", trail},
 		{"TrailStays", trailStays},
 		{"TrailRefuses", trailRefuses},
+		{"Calls", calls},
 		{"Cancelled", cancelled},
 		{"ID", id},
 		{"Ping", ping},
