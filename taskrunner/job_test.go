@@ -164,7 +164,10 @@ func TestALongTaskIsNotTakenForHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		silent := func(d time.Duration) func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
-			return func(context.Context, *taskrunner.Job) (taskrunner.End, error) { <-time.After(d); return taskrunner.End{}, nil }
+			return func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
+				<-time.After(d)
+				return taskrunner.End{}, nil
+			}
 		}
 		r.do(taskrunner.Kind{Name: "long", Timeout: 5 * time.Hour, Handle: silent(4 * time.Hour)})
 		r.do(taskrunner.Kind{Name: "stuck", Timeout: time.Hour, Handle: silent(9 * time.Hour)})
