@@ -102,6 +102,7 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Ping", ping},
 		{"Closed", closed},
 		{"Model", model},
+		{"ModelSchool", modelSchool},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
