@@ -132,6 +132,7 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Closed", closed},
 		{"Model", model},
 		{"ModelTasks", modelTasks},
+		{"ModelSchool", modelSchool},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
