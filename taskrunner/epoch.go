@@ -222,7 +222,7 @@ func (e *epoch) listen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := e.tasks.WaitTask(ctx, waitPolls*e.cfg.Poll); err == nil {
+		if err := e.tasks.WaitTask(ctx, e.cfg.Registration.Owner, true, waitPolls*e.cfg.Poll); err == nil {
 			wait.Reset()
 			select {
 			case e.wake <- struct{}{}:

@@ -16,6 +16,7 @@ const owner = "taskrunner@h1#0"
 // that tests run on virtual time. The real ones have their tests in redis_test.go.
 type herd struct {
 	core.Owners
+	core.Tasks // what a taskrunner does not call yet
 	core.ResultStore
 
 	mu       sync.Mutex
@@ -83,7 +84,7 @@ func (h *herd) faults(f func(op string) (before, after error)) {
 func (h *herd) submit(kind string, ids ...string) {
 	h.look(func() {
 		for _, id := range ids {
-			h.tasks[id] = core.Task{ID: id, Kind: kind}
+			h.tasks[id] = core.Task{ID: id, Generation: 1, Kind: kind}
 			h.queue = append(h.queue, id)
 		}
 		h.ring()
@@ -119,7 +120,7 @@ func (h *herd) Register(ctx context.Context, _ core.Registration) (reg core.Regi
 
 func (h *herd) held() (held []core.Held) {
 	for _, id := range slices.Sorted(maps.Keys(h.slots)) {
-		held = append(held, core.Held{Key: id, Token: h.slots[id], Phase: "task", Attempts: h.attempts[id]})
+		held = append(held, core.Held{Key: core.Key(id, 1), Token: h.slots[id], Phase: "task", Attempts: h.attempts[id]})
 	}
 	return held
 }
@@ -148,19 +149,20 @@ func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
 }
 
 func (h *herd) finish(f core.TaskFinish) bool {
-	if h.slots[f.Key] != f.Token {
+	id, _, err := core.ParseKey(f.Key)
+	if err != nil || h.slots[id] != f.Token {
 		return false
 	}
-	delete(h.slots, f.Key)
+	delete(h.slots, id)
 	switch f.Outcome {
 	case core.OutcomeDone, core.OutcomeDead:
-		delete(h.tasks, f.Key)
-		delete(h.attempts, f.Key)
+		delete(h.tasks, id)
+		delete(h.attempts, id)
 	case core.OutcomeRetry:
-		h.attempts[f.Key]++
-		h.later[f.Key] = time.Now().Add(f.Delay)
+		h.attempts[id]++
+		h.later[id] = time.Now().Add(f.Delay)
 	case core.OutcomeRelease:
-		h.queue = append([]string{f.Key}, h.queue...)
+		h.queue = append([]string{id}, h.queue...)
 	}
 	return true
 }
@@ -208,7 +210,7 @@ func token(epoch, n int64) string {
 }
 
 // WaitTask implements core.Tasks.
-func (h *herd) WaitTask(ctx context.Context, poll time.Duration) error {
+func (h *herd) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duration) error {
 	if err := h.do(ctx, "wait", 0, func() {}); err != nil {
 		return err
 	}
@@ -220,10 +222,6 @@ func (h *herd) WaitTask(ctx context.Context, poll time.Duration) error {
 	}
 	return nil
 }
-
-// EnqueueTask and PresentTasks implement core.Tasks; a taskrunner does not call them.
-func (h *herd) EnqueueTask(context.Context, core.Task) error           { panic("not called") }
-func (h *herd) PresentTasks(context.Context, []string) ([]bool, error) { panic("not called") }
 
 // EndTask implements core.ResultStore.
 func (h *herd) EndTask(ctx context.Context, id string, state core.TaskState, note string) (first bool, err error) {

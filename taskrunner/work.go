@@ -19,7 +19,7 @@ const maxNote = 2000
 
 // start runs a task and hands its end to the loop.
 func (e *epoch) start(ctx context.Context, c core.TaskClaim) {
-	e.running[c.Task.ID] = true
+	e.running[c.Task.Key()] = true
 	e.metrics.running.Inc()
 	e.wg.Go(func() {
 		defer e.metrics.running.Dec()
@@ -39,7 +39,7 @@ func (e *epoch) label(kind string) string {
 
 // do runs a task and records its end, store first.
 func (e *epoch) do(ctx context.Context, c core.TaskClaim) core.TaskFinish {
-	f := core.TaskFinish{Key: c.Task.ID, Token: c.Token}
+	f := core.TaskFinish{Key: c.Task.Key(), Token: c.Token}
 	log := e.log.WithFields(logrus.Fields{"task": c.Task.ID, "kind": c.Task.Kind, "attempt": c.Attempts + 1})
 	note, err := e.attempt(ctx, c)
 	switch {
