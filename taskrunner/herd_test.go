@@ -224,10 +224,10 @@ func (h *herd) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duratio
 }
 
 // EndTask implements core.ResultStore.
-func (h *herd) EndTask(ctx context.Context, id string, state core.TaskState, note string) (first bool, err error) {
+func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
 	err = h.do(ctx, "end", 0, func() {
-		if first = h.ends[id] == ""; first {
-			h.ends[id], h.notes[id] = state, note
+		if first = h.ends[end.ID] == ""; first {
+			h.ends[end.ID], h.notes[end.ID] = end.State, end.Note
 		}
 	})
 	return first, err

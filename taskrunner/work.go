@@ -89,7 +89,7 @@ func (e *epoch) attempt(ctx context.Context, c core.TaskClaim) (note string, err
 func (e *epoch) record(ctx context.Context, c core.TaskClaim, state core.TaskState, outcome core.Outcome, note string) core.Outcome {
 	log := e.log.WithField("task", c.Task.ID)
 	_, err := backoff.Retry(ctx, func() (bool, error) {
-		first, err := e.store.EndTask(ctx, c.Task.ID, state, clip(note))
+		first, err := e.store.EndTask(ctx, core.TaskEnd{ID: c.Task.ID, Generation: c.Task.Generation, State: state, Note: clip(note)})
 		switch {
 		case core.Is(err, core.CodeNotFound):
 			return false, nil // its row was purged: nobody waits for it

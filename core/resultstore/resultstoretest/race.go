@@ -120,7 +120,7 @@ func raceRerun(t *testing.T, s core.ResultStore) {
 func raceTasks(t *testing.T, s core.ResultStore) {
 	var made, ended atomic.Int32
 	race(t, func(i int) error {
-		is, err := s.CreateTask(t.Context(), core.Task{ID: fmt.Sprintf("t%d", i), Kind: "k", Unique: "one", Created: 1})
+		is, err := s.CreateTask(t.Context(), unique(fmt.Sprintf("t%d", i), "one"))
 		if is {
 			made.Add(1)
 		}
@@ -131,7 +131,7 @@ func raceTasks(t *testing.T, s core.ResultStore) {
 	require.NoError(t, err)
 	require.Len(t, open, 1)
 	race(t, func(i int) error {
-		is, err := s.EndTask(t.Context(), open[0].ID, core.TaskDone, fmt.Sprint(i))
+		is, err := s.EndTask(t.Context(), core.TaskEnd{ID: open[0].ID, Generation: 1, State: core.TaskDone, Note: fmt.Sprint(i)})
 		if is {
 			ended.Add(1)
 		}

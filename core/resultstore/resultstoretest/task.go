@@ -34,12 +34,29 @@ func pools(t *testing.T, s core.ResultStore) {
 	require.NoError(t, s.PutPool(t.Context(), b), "those that are there can still be set")
 }
 
+// Task makes a plain task.
+func Task(id string) core.Task {
+	return core.Task{ID: id, Generation: 1, Kind: "k", Created: 1_700_000_000_000, State: core.TaskQueued}
+}
+
+// unique makes a task with a unique key.
+func unique(id, key string) core.Task {
+	task := Task(id)
+	task.Unique = key
+	return task
+}
+
+// done is the good end of a task's first generation.
+func done(id string) core.TaskEnd {
+	return core.TaskEnd{ID: id, Generation: 1, State: core.TaskDone}
+}
+
 func tasks(t *testing.T, s core.ResultStore) {
 	var made []core.Task
 	for i := range 3 {
-		task := core.Task{ID: fmt.Sprintf("t%d", 9-i), Kind: "archive_class", Created: int64(100 + i), State: core.TaskQueued}
+		task := core.Task{ID: fmt.Sprintf("t%d", 9-i), Generation: 1, Kind: "archive_class", Created: int64(100 + i), State: core.TaskQueued}
 		if i == 1 {
-			task.Args, task.Unique = json.RawMessage(`{"class": [1]}`), "u"
+			task.Args, task.Unique = json.RawMessage(`{"class":[1]}`), "u"
 		}
 		is, err := s.CreateTask(t.Context(), task)
 		require.NoError(t, err)
@@ -49,24 +66,24 @@ func tasks(t *testing.T, s core.ResultStore) {
 	open, err := s.UnfinishedTasks(t.Context(), "", 2)
 	require.NoError(t, err)
 	require.Equal(t, []core.Task{made[2], made[1]}, open, "in order of id")
-	all, err := s.ListTasks(t.Context(), 10)
+	all, err := s.ListTasks(t.Context(), core.TaskFilter{})
 	require.NoError(t, err)
-	require.Equal(t, []core.Task{made[2], made[1], made[0]}, all, "newest first")
+	require.Equal(t, []core.Task{made[0], made[1], made[2]}, all, "newest first")
 
-	is, err := s.EndTask(t.Context(), made[1].ID, core.TaskDead, "no luck")
+	is, err := s.EndTask(t.Context(), core.TaskEnd{ID: made[1].ID, Generation: 1, State: core.TaskDead, Note: "no luck"})
 	require.NoError(t, err)
 	require.True(t, is)
-	is, err = s.EndTask(t.Context(), made[1].ID, core.TaskDone, "late")
+	is, err = s.EndTask(t.Context(), core.TaskEnd{ID: made[1].ID, Generation: 1, State: core.TaskDone, Note: "late"})
 	require.NoError(t, err)
 	require.False(t, is)
 	open, err = s.UnfinishedTasks(t.Context(), "", 10)
 	require.NoError(t, err)
 	require.Equal(t, []core.Task{made[2], made[0]}, open)
-	all, err = s.ListTasks(t.Context(), 2)
+	all, err = s.ListTasks(t.Context(), core.TaskFilter{Limit: 2})
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), time.UnixMilli(all[1].Ended), time.Hour)
 	made[1].State, made[1].Note, made[1].Ended = core.TaskDead, "no luck", all[1].Ended
-	require.Equal(t, []core.Task{made[2], made[1]}, all)
+	require.Equal(t, []core.Task{made[0], made[1]}, all)
 }
 
 // tasksPages reads unfinished tasks page by page while some of them end.
@@ -75,11 +92,11 @@ func tasksPages(t *testing.T, s core.ResultStore) {
 	for i := range 25 {
 		id := fmt.Sprintf("t%02d", i)
 		// The cursor is the id; when they were made says nothing about their order.
-		is, err := s.CreateTask(t.Context(), core.Task{ID: id, Kind: "k", Created: int64(1000 - i%2), State: core.TaskQueued})
+		is, err := s.CreateTask(t.Context(), core.Task{ID: id, Generation: 1, Kind: "k", Created: int64(1000 - i%2), State: core.TaskQueued})
 		require.NoError(t, err)
 		require.True(t, is)
 		if i%3 == 0 {
-			_, err := s.EndTask(t.Context(), id, core.TaskDone, "")
+			_, err := s.EndTask(t.Context(), done(id))
 			require.NoError(t, err)
 			continue
 		}
@@ -96,14 +113,14 @@ func tasksPages(t *testing.T, s core.ResultStore) {
 			break
 		}
 		after = page[6].ID
-		_, err = s.EndTask(t.Context(), after, core.TaskDone, "") // what was read is not in the way of what was not
+		_, err = s.EndTask(t.Context(), done(after)) // what was read is not in the way of what was not
 		require.NoError(t, err)
 	}
 	require.Equal(t, want, got)
 }
 
 func tasksUnique(t *testing.T, s core.ResultStore) {
-	first, second := core.Task{ID: "a", Kind: "k", Unique: "u", Created: 1}, core.Task{ID: "b", Kind: "k", Unique: "u", Created: 2}
+	first, second := unique("a", "u"), unique("b", "u")
 	expect := func(task core.Task, want bool) {
 		t.Helper()
 		is, err := s.CreateTask(t.Context(), task)
@@ -113,11 +130,11 @@ func tasksUnique(t *testing.T, s core.ResultStore) {
 	expect(first, true)
 	expect(first, false) // the same call again
 	expect(second, false)
-	_, err := s.EndTask(t.Context(), "a", core.TaskDone, "")
+	_, err := s.EndTask(t.Context(), done("a"))
 	require.NoError(t, err)
 	expect(second, true)
-	expect(core.Task{ID: "c", Kind: "k"}, true) // no key is no key
-	expect(core.Task{ID: "d", Kind: "k"}, true)
+	expect(Task("c"), true) // no key is no key
+	expect(Task("d"), true)
 
 	other := first
 	other.Kind = "other"
@@ -130,23 +147,23 @@ func tasksRefuse(t *testing.T, s core.ResultStore) {
 		task core.Task
 		want core.Code
 	}{
-		"id":     {core.Task{ID: "a b", Kind: "k"}, core.CodeInvalid},
-		"kind":   {core.Task{ID: "a", Kind: ""}, core.CodeInvalid},
-		"args":   {core.Task{ID: "a", Kind: "k", Args: json.RawMessage(`{`)}, core.CodeInvalid},
-		"large":  {core.Task{ID: "a", Kind: "k", Args: json.RawMessage(`"` + strings.Repeat("x", bounds.MaxTaskArgs) + `"`)}, core.CodeLimit},
-		"unique": {core.Task{ID: "a", Kind: "k", Unique: strings.Repeat("x", bounds.MaxUnique+1)}, core.CodeLimit},
+		"id":     {core.Task{ID: "a b", Generation: 1, Kind: "k"}, core.CodeInvalid},
+		"kind":   {core.Task{ID: "a", Generation: 1, Kind: ""}, core.CodeInvalid},
+		"args":   {core.Task{ID: "a", Generation: 1, Kind: "k", Args: json.RawMessage(`{`)}, core.CodeInvalid},
+		"large":  {core.Task{ID: "a", Generation: 1, Kind: "k", Args: json.RawMessage(`"` + strings.Repeat("x", bounds.MaxTaskArgs) + `"`)}, core.CodeLimit},
+		"unique": {core.Task{ID: "a", Generation: 1, Kind: "k", Unique: strings.Repeat("x", bounds.MaxUnique+1)}, core.CodeLimit},
 	} {
 		_, err := s.CreateTask(t.Context(), c.task)
 		require.Error(t, err, name)
 		require.Equal(t, c.want, core.CodeOf(err), name)
 	}
-	_, err := s.EndTask(t.Context(), "nobody", core.TaskDone, "")
+	_, err := s.EndTask(t.Context(), done("nobody"))
 	requireCode(t, core.CodeNotFound, err)
-	_, err = s.EndTask(t.Context(), "nobody", core.TaskQueued, "")
+	_, err = s.EndTask(t.Context(), core.TaskEnd{ID: "nobody", Generation: 1, State: core.TaskQueued})
 	requireCode(t, core.CodeInvalid, err)
-	_, err = s.EndTask(t.Context(), "nobody", core.TaskDone, strings.Repeat("x", bounds.MaxNote+1))
+	_, err = s.EndTask(t.Context(), core.TaskEnd{ID: "nobody", Generation: 1, State: core.TaskDone, Note: strings.Repeat("x", bounds.MaxNote+1)})
 	requireCode(t, core.CodeLimit, err)
-	_, err = s.ListTasks(t.Context(), 0)
+	_, err = s.ListTasks(t.Context(), core.TaskFilter{Limit: -1})
 	requireCode(t, core.CodeInvalid, err)
 	for _, limit := range []int{0, -1, 10_001} {
 		_, err = s.UnfinishedTasks(t.Context(), "", limit)

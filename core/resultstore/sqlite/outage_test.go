@@ -31,7 +31,7 @@ func prepare(t *testing.T) (*Store, core.Spec) {
 	s, spec := openHere(t), resultstoretest.Spec("ann")
 	_, _, err := s.Create(t.Context(), spec)
 	require.NoError(t, err)
-	_, err = s.CreateTask(t.Context(), core.Task{ID: "t", Kind: "k"})
+	_, err = s.CreateTask(t.Context(), resultstoretest.Task("t"))
 	require.NoError(t, err)
 	return s, spec
 }
