@@ -18,8 +18,10 @@ func busy(t *testing.T, x *suite) {
 	t.Helper()
 	ctx := t.Context()
 	k := newTasker(t, x)
+	require.NoError(t, x.Store.SetTaskRates(ctx, map[string]core.TaskRate{"none": {Every: time.Millisecond, Burst: 100, Most: 9}}))
 	k.add(t, "t1", "t2", "t3")
 	got := k.run(t, 1, 2).Claims
+	require.NoError(t, x.Store.ProgressTask(ctx, k.owner, k.epoch, got[1].Task.Key(), got[1].Token, core.TaskProgress{Done: 1}, time.Hour))
 	k.run(t, 2, 0, ended(got[0], core.OutcomeRetry, time.Hour))
 	running := x.claim(t, 1, "running")
 	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, running.Key, running.Token, "running", 0))
