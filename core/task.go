@@ -38,6 +38,13 @@ const (
 	KindWebhook          = "webhook"           // one delivery
 )
 
+// TaskKinds lists the kinds of task.
+func TaskKinds() []string {
+	return []string{
+		KindPurge, KindArchive, KindAssignmentCSV, KindGradebook, KindExperiment, KindRerun, KindDeleteClass, KindDeleteAssignment, KindWebhook,
+	}
+}
+
 // PurgeArgs are the arguments of a purge.
 type PurgeArgs struct {
 	Keep time.Duration `json:"keep_ns"` // how long finished work stays

@@ -1,6 +1,7 @@
 package taskrunner_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -35,14 +36,32 @@ type herd struct {
 	bell     chan struct{}
 	fault    func(op string) (before, after error)
 
-	ends  map[string]core.TaskState // of the store
-	notes map[string]string
+	marked   map[string]string // cancelled → by whom
+	next     time.Duration     // answered where nothing could be claimed
+	rates    map[string]core.TaskRate
+	progress map[string][]told
+	woken    []string
+
+	rows     map[string]core.Task // of the store: parents
+	ends     map[string]core.TaskState
+	notes    map[string]string
+	full     map[string]core.TaskEnd
+	failures map[string][]core.TaskFailure
+}
+
+// told is progress as Redis got it.
+type told struct {
+	core.TaskProgress
+	limit time.Duration
+	at    time.Time
 }
 
 func newHerd() *herd {
 	return &herd{
 		tasks: map[string]core.Task{}, later: map[string]time.Time{}, attempts: map[string]int{}, slots: map[string]string{},
 		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
+		marked: map[string]string{}, progress: map[string][]told{}, rows: map[string]core.Task{}, full: map[string]core.TaskEnd{},
+		failures: map[string][]core.TaskFailure{},
 		fault: func(string) (error, error) { return nil, nil },
 	}
 }
@@ -158,8 +177,10 @@ func (h *herd) finish(f core.TaskFinish) bool {
 	case core.OutcomeDone, core.OutcomeDead:
 		delete(h.tasks, id)
 		delete(h.attempts, id)
-	case core.OutcomeRetry:
-		h.attempts[id]++
+	case core.OutcomeRetry, core.OutcomeLater:
+		if f.Outcome == core.OutcomeRetry {
+			h.attempts[id]++
+		}
 		h.later[id] = time.Now().Add(f.Delay)
 	case core.OutcomeRelease:
 		h.queue = append([]string{id}, h.queue...)
@@ -192,9 +213,20 @@ func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core
 			id := h.queue[0]
 			h.queue = h.queue[1:]
 			h.slots[id] = token(x.Epoch, x.TokenBase+int64(i))
-			out.Claims = append(out.Claims, core.TaskClaim{Task: h.tasks[id], Token: h.slots[id], Attempts: h.attempts[id]})
+			out.Claims = append(out.Claims, core.TaskClaim{Task: h.tasks[id], Token: h.slots[id], Attempts: h.attempts[id], Cancelled: h.marked[id]})
+		}
+		if len(out.Claims) == 0 {
+			out.Next = h.next
 		}
 		h.seq, h.last = x.Seq, out
+	})
+	out.Cancelled = map[string]string{}
+	h.look(func() {
+		for id := range h.slots {
+			if by := h.marked[id]; by != "" {
+				out.Cancelled[core.Key(id, 1)] = by
+			}
+		}
 	})
 	if stale {
 		return core.TaskExchanged{}, core.Errorf(core.CodeStale, owner, "the lane is further")
@@ -223,28 +255,52 @@ func (h *herd) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duratio
 	return nil
 }
 
-// GetTask implements core.ResultStore.
-func (h *herd) GetTask(ctx context.Context, id string) (task core.Task, err error) {
-	err = h.do(ctx, "get", 0, func() {
-		task = core.Task{ID: id, Generation: 1, State: core.TaskQueued}
-		if h.ends[id] != "" {
-			task.State = h.ends[id]
-		}
-	})
-	return task, err
-}
-
-// FailTask implements core.ResultStore.
-func (h *herd) FailTask(ctx context.Context, _ string, _ core.TaskFailure) error {
-	return h.do(ctx, "fail", 0, func() {})
-}
-
 // EndTask implements core.ResultStore.
 func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
 	err = h.do(ctx, "end", 0, func() {
 		if first = h.ends[end.ID] == ""; first {
-			h.ends[end.ID], h.notes[end.ID] = end.State, end.Note
+			h.ends[end.ID], h.notes[end.ID], h.full[end.ID] = end.State, end.Note, end
 		}
 	})
 	return first, err
+}
+
+// FailTask implements core.ResultStore.
+func (h *herd) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
+	return h.do(ctx, "fail", 0, func() { h.failures[id] = append(h.failures[id], f) })
+}
+
+// GetTask implements core.ResultStore.
+func (h *herd) GetTask(ctx context.Context, id string) (t core.Task, err error) {
+	err = h.do(ctx, "get", 0, func() {
+		if t = h.rows[id]; t.ID == "" {
+			t = core.Task{ID: id, Generation: 1, State: cmp.Or(h.ends[id], core.TaskQueued)}
+		}
+	})
+	return t, err
+}
+
+// WakeTask implements core.Tasks.
+func (h *herd) WakeTask(ctx context.Context, key string) error {
+	return h.do(ctx, "wake", 0, func() { h.woken = append(h.woken, key) })
+}
+
+// SetTaskRates implements core.Tasks.
+func (h *herd) SetTaskRates(ctx context.Context, rates map[string]core.TaskRate) error {
+	return h.do(ctx, "rates", 0, func() { h.rates = rates })
+}
+
+// ProgressTask implements core.Tasks.
+func (h *herd) ProgressTask(ctx context.Context, _ string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
+	stale := false
+	err := h.do(ctx, "progress", epoch, func() {
+		id, _, _ := core.ParseKey(key)
+		if stale = h.slots[id] != token; !stale {
+			h.progress[id] = append(h.progress[id], told{p, limit, time.Now()})
+		}
+	})
+	if stale {
+		return core.Errorf(core.CodeStale, key, "the slot is another's")
+	}
+	return err
 }

@@ -223,7 +223,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, f := range []core.TaskFilter{
-		{}, {Kind: "a"}, {Requester: "a"}, {Class: "a"}, {Parent: "a"}, {States: []core.TaskState{core.TaskQueued}}, {Before: "z"}, {Kind: "a", Class: "a"},
+		{}, {Kind: "a"}, {Requester: "a"}, {Class: "a"}, {Parent: "a"}, {Lane: "a"}, {States: []core.TaskState{core.TaskQueued}}, {Before: "z"}, {Kind: "a", Class: "a"},
 	} {
 		_, err := s.ListTasks(t.Context(), f)
 		require.NoError(t, err)

@@ -15,13 +15,14 @@ CREATE TABLE task_docs (
 	requester  TEXT NOT NULL,
 	class      TEXT NOT NULL,    -- that it is about
 	parent     TEXT NOT NULL,
+	lane       TEXT NOT NULL,
 	state      TEXT NOT NULL,    -- of the current generation: queued or an end
 	ended      INTEGER NOT NULL,
 	expires    INTEGER NOT NULL, -- when its download does; 0 is none
 	doc        BLOB NOT NULL     -- JSON of all of it
 ) STRICT;
 INSERT INTO task_docs
-	SELECT id, 1, kind, unique_key, '', '', '', state, ended, 0, CAST(CASE length(args) WHEN 0 THEN plain ELSE
+	SELECT id, 1, kind, unique_key, '', '', '', '', state, ended, 0, CAST(CASE length(args) WHEN 0 THEN plain ELSE
 		json_insert(plain, '$.args', json(CAST(args AS TEXT))) END AS BLOB)
 	FROM (SELECT *, json_object('id', id, 'gen', 1, 'kind', kind, 'unique', unique_key, 'class', '', 'created_ms', created,
 		'state', state, 'ended_ms', ended, 'note', note) AS plain FROM tasks);
@@ -33,6 +34,7 @@ CREATE INDEX tasks_kind ON tasks (kind, id);
 CREATE INDEX tasks_requester ON tasks (requester, id) WHERE requester <> '';
 CREATE INDEX tasks_class ON tasks (class, id) WHERE class <> '';
 CREATE INDEX tasks_parent ON tasks (parent, id, state) WHERE parent <> '';
+CREATE INDEX tasks_lane ON tasks (lane, id) WHERE lane <> '';
 CREATE INDEX tasks_ended ON tasks (ended, id) WHERE ended > 0;
 CREATE INDEX tasks_expires ON tasks (expires) WHERE expires > 0;
 

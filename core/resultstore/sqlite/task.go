@@ -29,9 +29,9 @@ func (s *Store) CreateTask(ctx context.Context, task core.Task) (bool, error) {
 			return false, err
 		}
 		class, _, _ := strings.Cut(task.About, "/")
-		n, err := t.exec(`INSERT INTO tasks (id, generation, kind, unique_key, requester, class, parent, state, ended, expires, doc)
-			VALUES (?, 1, ?, ?, ?, ?, ?, 'queued', 0, 0, ?) ON CONFLICT DO NOTHING`,
-			task.ID, task.Kind, task.Unique, task.Requester, class, task.Parent, doc)
+		n, err := t.exec(`INSERT INTO tasks (id, generation, kind, unique_key, requester, class, parent, lane, state, ended, expires, doc)
+			VALUES (?, 1, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, ?) ON CONFLICT DO NOTHING`,
+			task.ID, task.Kind, task.Unique, task.Requester, class, task.Parent, task.Lane, doc)
 		return n == 1, err
 	})
 }
@@ -166,6 +166,7 @@ func (s *Store) ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, 
 		{"requester = ? AND requester <> ''", f.Requester},
 		{"class = ? AND class <> ''", f.Class},
 		{"parent = ? AND parent <> ''", f.Parent},
+		{"lane = ? AND lane <> ''", f.Lane},
 		{"id < ?", f.Before},
 	} {
 		if c.value != "" {
