@@ -2,9 +2,13 @@ package core
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
+
+// ErrDamaged is the cause where a stored file's content is not what its digest says.
+var ErrDamaged = errors.New("its content does not match its digest")
 
 // Purged is what a purge did.
 type Purged struct {

@@ -22,7 +22,9 @@ type Schedule struct {
 
 // Schedules keeps schedules. Put is as in Roster.
 type Schedules interface {
+	// PutSchedule returns LIMIT if there are too many.
 	PutSchedule(ctx context.Context, s Schedule) (revision int64, err error)
+	// DeleteSchedule returns NOTFOUND if there is none.
 	DeleteSchedule(ctx context.Context, name string) error
 	// ListSchedules lists all, in order of name; there are at most MaxSchedules.
 	ListSchedules(ctx context.Context) ([]Schedule, error)

@@ -62,6 +62,11 @@ type ResultStore interface {
 	// and returns how many. It spares requests that a submission names, tasks whose
 	// download has not expired, and what is in the outbox.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
+	// ExpireOutputs takes stdout, stderr and files out of all results, the history's
+	// too, of requests of a pool that ended before the time, and marks them with
+	// Result.Expired. It does so for at most limit requests, those that ended first,
+	// and returns how many.
+	ExpireOutputs(ctx context.Context, pool string, before time.Time, limit int) (int, error)
 	// Digests calls fn with every blob digest that a row, a submission, an assignment,
 	// an experiment, a task's download that has not expired, or an image names, perhaps
 	// more than once.
@@ -76,16 +81,9 @@ type ResultStore interface {
 	Coursework
 	Trail
 
-	// CreateTask makes a task durable; a unique task that waits already returns false.
-	CreateTask(ctx context.Context, t Task) (bool, error)
-	// EndTask records a task's end once; a later call returns false. Returns
-	// NOTFOUND for an unknown id.
-	EndTask(ctx context.Context, id string, state TaskState, note string) (bool, error)
-	// UnfinishedTasks lists tasks without an end and with ids after the given one,
-	// in order of id: the sweeper's cursor.
-	UnfinishedTasks(ctx context.Context, after string, limit int) ([]Task, error)
-	// ListTasks lists tasks, newest first.
-	ListTasks(ctx context.Context, limit int) ([]Task, error)
+	TaskLedger
+	Webhooks
+	Schedules
 
 	// ID names this store, as CheckName allows. It was made with the store and is kept
 	// in it, so it goes with the store wherever that is moved; no other one has it.

@@ -38,6 +38,13 @@ const (
 	KindWebhook          = "webhook"           // one delivery
 )
 
+// TaskKinds lists the kinds of task.
+func TaskKinds() []string {
+	return []string{
+		KindPurge, KindArchive, KindAssignmentCSV, KindGradebook, KindExperiment, KindRerun, KindDeleteClass, KindDeleteAssignment, KindWebhook,
+	}
+}
+
 // PurgeArgs are the arguments of a purge.
 type PurgeArgs struct {
 	Keep time.Duration `json:"keep_ns"` // how long finished work stays
@@ -175,19 +182,20 @@ func (t TaskTally) Open() int { return t.Total - t.Done - t.Dead - t.Cancelled }
 
 // TaskLedger is the durable side of tasks.
 type TaskLedger interface {
-	// CreateTask makes a task durable; a unique task that waits already returns false,
-	// and so does the same task again. Returns CONFLICT if the id is another task's.
+	// CreateTask makes a task of generation 1 durable; a unique task that waits already
+	// returns false, and so does the same task again, whenever it was made and whatever
+	// became of it. Returns CONFLICT if the id is another task's.
 	CreateTask(ctx context.Context, t Task) (bool, error)
 	// GetTask returns NOTFOUND for an unknown id.
 	GetTask(ctx context.Context, id string) (Task, error)
 	// EndTask records a generation's end once; a later call returns false. Returns
 	// NOTFOUND for an unknown id or generation. A task with Notify gets into the outbox.
 	EndTask(ctx context.Context, e TaskEnd) (bool, error)
-	// FailTask notes a try that ended badly. Returns NOTFOUND as EndTask.
+	// FailTask notes a try that ended badly, the very same one once. Returns NOTFOUND as EndTask.
 	FailTask(ctx context.Context, id string, f TaskFailure) error
-	// RetryTask starts the next generation of a dead or cancelled task, created now.
-	// Returns CONFLICT if it is neither, or if a unique task like it waits; LIMIT
-	// after too many.
+	// RetryTask starts the next generation of a dead or cancelled task, created now, and
+	// keeps its failures. Returns NOTFOUND; CONFLICT if it is neither, or if a unique
+	// task like it waits; LIMIT after too many.
 	RetryTask(ctx context.Context, id string, now int64) (Task, error)
 	// UnfinishedTasks lists tasks without an end and with ids after the given one,
 	// in order of id: the sweeper's cursor.

@@ -32,15 +32,20 @@ type Notice struct {
 // Webhooks keeps webhooks and the outbox: ends that were recorded and not yet
 // handed to tasks that deliver them. Put is as in Roster.
 type Webhooks interface {
+	// PutWebhook keeps the secret that is there if a change brings none. Returns LIMIT
+	// if the class has too many.
 	PutWebhook(ctx context.Context, w Webhook) (revision int64, err error)
+	// GetWebhook returns a webhook with its secret, or NOTFOUND.
 	GetWebhook(ctx context.Context, id string) (Webhook, error)
+	// DeleteWebhook returns NOTFOUND if there is none.
 	DeleteWebhook(ctx context.Context, id string) error
-	// ListWebhooks lists those of a class, or with "" those of none, in order of id.
+	// ListWebhooks lists those of a class, or with "" those of none, with ids after the
+	// given one, in order of id and without their secrets.
 	ListWebhooks(ctx context.Context, class, after string, limit int) ([]Webhook, error)
 
 	// Outbox lists the oldest ends whose request or task names webhooks (Notify) and
 	// that were not marked as sent. An end gets there in the very step that records it.
 	Outbox(ctx context.Context, limit int) ([]Notice, error)
-	// Sent takes notices out of the outbox.
+	// Sent takes notices out of the outbox. Those that are not there are none.
 	Sent(ctx context.Context, notices []Notice) error
 }

@@ -44,19 +44,16 @@ func (o *Overseer) trim(ctx context.Context) (int, error) {
 	return o.parts.Queue.Trim(ctx, o.cfg.KeepTombstones)
 }
 
-// lookBack is how many tasks, newest first, the purge chore reads to find its last one.
-const lookBack = 200
-
 // purge queues a purge unless there was one lately, whoever queued it: several
 // overseers, and one that cron starts every minute, make no more of them than one.
 func (o *Overseer) purge(ctx context.Context) (int, error) {
-	tasks, err := o.parts.Store.ListTasks(ctx, lookBack)
+	tasks, err := o.parts.Store.ListTasks(ctx, core.TaskFilter{Kind: core.KindPurge, Limit: 1})
 	if err != nil {
 		return 0, err
 	}
 	now := o.clock.Now()
 	for _, t := range tasks {
-		if t.Kind == core.KindPurge && now.Sub(time.UnixMilli(t.Created)) < o.cfg.PurgeEvery {
+		if now.Sub(time.UnixMilli(t.Created)) < o.cfg.PurgeEvery {
 			return 0, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -95,10 +96,16 @@ func (w *world) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, e
 	return t, true, nil
 }
 
-func (w *world) ListTasks(context.Context, int) ([]core.Task, error) {
+func (w *world) ListTasks(_ context.Context, f core.TaskFilter) ([]core.Task, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]core.Task(nil), w.tasks...), nil
+	return slices.Collect(func(yield func(core.Task) bool) {
+		for _, t := range w.tasks {
+			if t.Kind == f.Kind && !yield(t) {
+				return
+			}
+		}
+	}), nil
 }
 
 func (w *world) Trim(ctx context.Context, keep time.Duration) (int, error) {

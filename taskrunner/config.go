@@ -1,11 +1,15 @@
 package taskrunner
 
 import (
+	"cmp"
 	"runtime"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"drover/core"
 	"drover/core/recovery"
+	"drover/core/webhook"
 )
 
 // maxSlots is the most tasks that one exchange can finish and claim.
@@ -23,6 +27,10 @@ type Config struct {
 	Timeout      time.Duration     // of one try
 	KeepFinished time.Duration     // of a purge that does not say
 	BlobGrace    time.Duration     // how old a file that nothing names must be to be deleted
+
+	KeepDownloads time.Duration            // how long what a task made can be fetched
+	Rates         map[string]core.TaskRate // by kind, for the whole herd
+	Webhooks      webhook.Addresses        // where deliveries may go
 }
 
 // Defaults returns the settings that a config may leave open.
@@ -30,7 +38,7 @@ func Defaults() Config {
 	return Config{
 		Slots: min(runtime.NumCPU(), maxSlots), Poll: time.Second, MaxAttempts: recovery.MaxAttempts,
 		RetryFirst: time.Second, RetryMost: 5 * time.Minute, Timeout: 30 * time.Minute,
-		KeepFinished: 30 * 24 * time.Hour, BlobGrace: 24 * time.Hour,
+		KeepFinished: 30 * 24 * time.Hour, BlobGrace: 24 * time.Hour, KeepDownloads: 24 * time.Hour,
 	}
 }
 
@@ -44,6 +52,7 @@ func (c Config) filled() Config {
 		{&c.Timeout, &d.Timeout},
 		{&c.KeepFinished, &d.KeepFinished},
 		{&c.BlobGrace, &d.BlobGrace},
+		{&c.KeepDownloads, &d.KeepDownloads},
 	} {
 		if *f.got == 0 {
 			*f.got = *f.or
@@ -62,6 +71,26 @@ func (c Config) filled() Config {
 	return c
 }
 
+// filledKind returns k with what the config says where it leaves something open.
+func (c Config) filledKind(k Kind) Kind {
+	k.MaxAttempts, k.Timeout = cmp.Or(k.MaxAttempts, c.MaxAttempts), cmp.Or(k.Timeout, c.Timeout)
+	if k.Retry == nil {
+		k.Retry = c.pause
+	}
+	return k
+}
+
+// pause says how long a task rests after so many failures.
+func (c Config) pause(failures int) time.Duration {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.Multiplier, b.MaxInterval = c.RetryFirst, 2, c.RetryMost
+	var d time.Duration
+	for range min(failures, 32) {
+		d = b.NextBackOff()
+	}
+	return d
+}
+
 // check returns an INVALID error that names the first setting that cannot be.
 func (c Config) check() error {
 	role, host, err := core.ParseOwner(c.Registration.Owner)
@@ -78,7 +107,7 @@ func (c Config) check() error {
 		return invalid("slots and max attempts must be above 0")
 	}
 	for _, d := range []time.Duration{
-		c.Registration.Beat, c.Poll, c.RetryFirst, c.RetryMost, c.Timeout, c.KeepFinished, c.BlobGrace,
+		c.Registration.Beat, c.Poll, c.RetryFirst, c.RetryMost, c.Timeout, c.KeepFinished, c.BlobGrace, c.KeepDownloads,
 	} {
 		if d < 0 {
 			return invalid("a time of %s is below 0", d)

@@ -29,11 +29,12 @@ type epoch struct {
 	seq, token int64
 	call       *core.TaskExchange // not answered yet
 	wait       *backoff.ExponentialBackOff
-	rest       time.Time         // no calls before this, Redis being down
-	looked     time.Time         // last answer
-	more       bool              // there may be work
-	running    map[string]bool   // tasks in hand
-	ends       []core.TaskFinish // ready to be told
+	rest       time.Time                          // no calls before this, Redis being down
+	looked     time.Time                          // last answer
+	more       bool                               // there may be work
+	next       time.Time                          // when a rate or a delay lets a task begin; zero if nothing waits for that
+	running    map[string]context.CancelCauseFunc // tasks in hand: what ends their handlers
+	ends       []core.TaskFinish                  // ready to be told
 
 	finished chan core.TaskFinish
 	settled  chan struct{}
@@ -45,7 +46,7 @@ type epoch struct {
 func newEpoch(r *Runner, reg core.Registered) *epoch {
 	return &epoch{
 		Runner: r, n: reg.Epoch, left: reg.Left, wait: patience(), looked: r.clock.Now(), more: true,
-		running: make(map[string]bool), finished: make(chan core.TaskFinish, maxSlots),
+		running: make(map[string]context.CancelCauseFunc), finished: make(chan core.TaskFinish, maxSlots),
 		settled: make(chan struct{}, 1), hungry: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 }
@@ -66,13 +67,11 @@ func (e *epoch) run(stop context.Context) error {
 	var late <-chan time.Time
 	for {
 		stopping := stopped == nil || drain == nil
-		claims, err := e.exchange(ctx, stopping)
+		x, err := e.exchange(ctx, stopping)
 		if err != nil {
 			return err
 		}
-		for _, c := range claims {
-			e.start(work, c)
-		}
+		e.heed(work, x)
 		if stopping && len(e.running)+len(e.ends) == 0 && e.call == nil {
 			return e.leave(ctx)
 		}
@@ -97,6 +96,18 @@ func (e *epoch) run(stop context.Context) error {
 	}
 }
 
+// heed starts what was claimed and stops what was cancelled.
+func (e *epoch) heed(work context.Context, x core.TaskExchanged) {
+	for _, c := range x.Claims {
+		e.start(work, c, x.Cancelled[c.Task.ID])
+	}
+	for key, by := range x.Cancelled {
+		if stop := e.running[key]; stop != nil {
+			stop(cancelled(by))
+		}
+	}
+}
+
 // take notes that a task ended, and all others that did meanwhile.
 func (e *epoch) take(f core.TaskFinish) {
 	for {
@@ -111,37 +122,42 @@ func (e *epoch) take(f core.TaskFinish) {
 }
 
 // pause is how long the loop may sleep: until its next proof of life or look is
-// due, or until the call that is out may be repeated.
+// due, until a task may begin, or until the call that is out may be repeated.
 func (e *epoch) pause() time.Duration {
 	now := e.clock.Now()
 	if e.call != nil {
 		return max(0, e.rest.Sub(now))
 	}
-	return max(0, e.rhythm()-now.Sub(e.looked))
+	pause := e.rhythm() - now.Sub(e.looked)
+	if !e.next.IsZero() && len(e.running) < e.cfg.Slots {
+		pause = min(pause, e.next.Sub(now))
+	}
+	return max(0, pause)
 }
 
 func (e *epoch) rhythm() time.Duration { return min(e.cfg.Poll, e.cfg.Registration.Beat) }
 
 // exchange makes a call if there is a reason to: something ended, there may be
 // work, or a proof of life is due. Returns only errors that end the epoch.
-func (e *epoch) exchange(ctx context.Context, stopping bool) ([]core.TaskClaim, error) {
+func (e *epoch) exchange(ctx context.Context, stopping bool) (core.TaskExchanged, error) {
 	now := e.clock.Now()
 	if e.call == nil && !e.compose(now, stopping) || now.Before(e.rest) {
-		return nil, nil
+		return core.TaskExchanged{}, nil
 	}
 	x, err := e.tasks.ExchangeTasks(ctx, *e.call)
 	switch core.CodeOf(err) {
 	case "":
-		return e.answered(x), nil
+		e.answered(x)
+		return x, nil
 	case core.CodeUnavailable, core.CodeFull:
 		if e.rest.IsZero() {
 			e.log.WithError(err).Warn("no answer from Redis; repeating the call")
 		}
 		e.metrics.unanswered.Inc()
 		e.rest = e.clock.Now().Add(e.wait.NextBackOff())
-		return nil, nil
+		return core.TaskExchanged{}, nil
 	}
-	return nil, err
+	return core.TaskExchanged{}, err
 }
 
 // compose makes the next call. Returns false if there is no reason for one.
@@ -157,6 +173,9 @@ func (e *epoch) compose(now time.Time, stopping bool) bool {
 		}
 	}
 	due := now.Sub(e.looked) >= e.rhythm()
+	if !e.next.IsZero() && !now.Before(e.next) {
+		e.more, e.next = true, time.Time{}
+	}
 	if len(e.ends) == 0 && !due && (want == 0 || !e.more) {
 		return false
 	}
@@ -171,7 +190,7 @@ func (e *epoch) compose(now time.Time, stopping bool) bool {
 }
 
 // answered takes the answer of the call that was out.
-func (e *epoch) answered(x core.TaskExchanged) []core.TaskClaim {
+func (e *epoch) answered(x core.TaskExchanged) {
 	for i, ok := range x.Finished {
 		if !ok {
 			e.log.WithField("task", e.call.Finish[i].Key).Warn("the task was not ours any more")
@@ -182,10 +201,12 @@ func (e *epoch) answered(x core.TaskExchanged) []core.TaskClaim {
 	}
 	// Fewer than wanted means that nothing waits; the bell tells when that changes.
 	e.more = len(x.Claims) > 0 && len(x.Claims) == e.call.Want
-	e.call, e.rest, e.looked = nil, time.Time{}, e.clock.Now()
+	e.call, e.rest, e.looked, e.next = nil, time.Time{}, e.clock.Now(), time.Time{}
+	if x.Next > 0 {
+		e.next = e.looked.Add(x.Next)
+	}
 	e.wait.Reset()
 	e.metrics.beat.Set(float64(e.looked.UnixMilli()) / 1000)
-	return x.Claims
 }
 
 // settle ends what the predecessor left in its slots, asking the store: by the

@@ -34,14 +34,32 @@ type herd struct {
 	bell     chan struct{}
 	fault    func(op string) (before, after error)
 
-	ends  map[string]core.TaskState // of the store
-	notes map[string]string
+	marked   map[string]string // cancelled → by whom
+	next     time.Duration     // answered where nothing could be claimed
+	rates    map[string]core.TaskRate
+	progress map[string][]told
+	woken    []string
+
+	rows     map[string]core.Task // of the store: parents
+	ends     map[string]core.TaskState
+	notes    map[string]string
+	full     map[string]core.TaskEnd
+	failures map[string][]core.TaskFailure
+}
+
+// told is progress as Redis got it.
+type told struct {
+	core.TaskProgress
+	limit time.Duration
+	at    time.Time
 }
 
 func newHerd() *herd {
 	return &herd{
 		tasks: map[string]core.Task{}, later: map[string]time.Time{}, attempts: map[string]int{}, slots: map[string]string{},
 		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
+		marked: map[string]string{}, progress: map[string][]told{}, rows: map[string]core.Task{}, full: map[string]core.TaskEnd{},
+		failures: map[string][]core.TaskFailure{},
 		fault: func(string) (error, error) { return nil, nil },
 	}
 }
@@ -83,7 +101,7 @@ func (h *herd) faults(f func(op string) (before, after error)) {
 func (h *herd) submit(kind string, ids ...string) {
 	h.look(func() {
 		for _, id := range ids {
-			h.tasks[id] = core.Task{ID: id, Kind: kind}
+			h.tasks[id] = core.Task{ID: id, Generation: 1, Kind: kind}
 			h.queue = append(h.queue, id)
 		}
 		h.ring()
@@ -156,8 +174,10 @@ func (h *herd) finish(f core.TaskFinish) bool {
 	case core.OutcomeDone, core.OutcomeDead:
 		delete(h.tasks, f.Key)
 		delete(h.attempts, f.Key)
-	case core.OutcomeRetry:
-		h.attempts[f.Key]++
+	case core.OutcomeRetry, core.OutcomeLater:
+		if f.Outcome == core.OutcomeRetry {
+			h.attempts[f.Key]++
+		}
 		h.later[f.Key] = time.Now().Add(f.Delay)
 	case core.OutcomeRelease:
 		h.queue = append([]string{f.Key}, h.queue...)
@@ -192,7 +212,18 @@ func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core
 			h.slots[id] = token(x.Epoch, x.TokenBase+int64(i))
 			out.Claims = append(out.Claims, core.TaskClaim{Task: h.tasks[id], Token: h.slots[id], Attempts: h.attempts[id]})
 		}
+		if len(out.Claims) == 0 {
+			out.Next = h.next
+		}
 		h.seq, h.last = x.Seq, out
+	})
+	out.Cancelled = map[string]string{}
+	h.look(func() {
+		for id := range h.slots {
+			if by := h.marked[id]; by != "" {
+				out.Cancelled[id] = by
+			}
+		}
 	})
 	if stale {
 		return core.TaskExchanged{}, core.Errorf(core.CodeStale, owner, "the lane is further")
@@ -226,11 +257,46 @@ func (h *herd) EnqueueTask(context.Context, core.Task) error           { panic("
 func (h *herd) PresentTasks(context.Context, []string) ([]bool, error) { panic("not called") }
 
 // EndTask implements core.ResultStore.
-func (h *herd) EndTask(ctx context.Context, id string, state core.TaskState, note string) (first bool, err error) {
+func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
 	err = h.do(ctx, "end", 0, func() {
-		if first = h.ends[id] == ""; first {
-			h.ends[id], h.notes[id] = state, note
+		if first = h.ends[end.ID] == ""; first {
+			h.ends[end.ID], h.notes[end.ID], h.full[end.ID] = end.State, end.Note, end
 		}
 	})
 	return first, err
+}
+
+// FailTask implements core.ResultStore.
+func (h *herd) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
+	return h.do(ctx, "fail", 0, func() { h.failures[id] = append(h.failures[id], f) })
+}
+
+// GetTask implements core.ResultStore.
+func (h *herd) GetTask(ctx context.Context, id string) (t core.Task, err error) {
+	err = h.do(ctx, "get", 0, func() { t = h.rows[id] })
+	return t, err
+}
+
+// WakeTask implements core.Tasks.
+func (h *herd) WakeTask(ctx context.Context, key string) error {
+	return h.do(ctx, "wake", 0, func() { h.woken = append(h.woken, key) })
+}
+
+// SetTaskRates implements core.Tasks.
+func (h *herd) SetTaskRates(ctx context.Context, rates map[string]core.TaskRate) error {
+	return h.do(ctx, "rates", 0, func() { h.rates = rates })
+}
+
+// ProgressTask implements core.Tasks.
+func (h *herd) ProgressTask(ctx context.Context, _ string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
+	stale := false
+	err := h.do(ctx, "progress", epoch, func() {
+		if stale = h.slots[key] != token; !stale {
+			h.progress[key] = append(h.progress[key], told{p, limit, time.Now()})
+		}
+	})
+	if stale {
+		return core.Errorf(core.CodeStale, key, "the slot is another's")
+	}
+	return err
 }

@@ -2,7 +2,6 @@ package taskrunner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -36,27 +35,29 @@ type Purge struct {
 	bits int // of the filter; 0 is filterBits
 }
 
-// Handle is the Handler of core.KindPurge.
-func (p *Purge) Handle(ctx context.Context, args json.RawMessage) (string, error) {
+// Kind is core.KindPurge.
+func (p *Purge) Kind() Kind { return Kind{Name: core.KindPurge, Handle: p.handle} }
+
+func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	a := core.PurgeArgs{Keep: p.Keep}
-	if len(args) > 0 {
-		if err := json.Unmarshal(args, &a); err != nil {
-			return "", core.Wrap(err, core.CodeInvalid, core.KindPurge, "the arguments of a purge are not readable")
-		}
+	if err := job.Args(&a); err != nil {
+		return End{}, err
 	}
 	if a.Keep <= 0 {
-		return "", core.Errorf(core.CodeInvalid, core.KindPurge, "a purge must keep finished work for some time, not for %s", a.Keep)
+		return End{}, core.Errorf(core.CodeInvalid, job.Task.ID, "a purge must keep finished work for some time, not for %s", a.Keep)
 	}
-	rows, err := p.rows(ctx, p.Clock.Now().Add(-a.Keep))
+	rows, err := p.rows(ctx, p.Clock.Now().Add(-a.Keep), job)
 	if err != nil {
-		return "", err
+		return End{}, err
 	}
+	job.Progress(int64(rows), 0, "deleting files that nothing names")
 	files, err := p.files(ctx)
-	return fmt.Sprintf("deleted %d rows and %d files (%s); set aside %d files", rows, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside), err
+	note := fmt.Sprintf("deleted %d rows and %d files (%s); set aside %d files", rows, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside)
+	return End{Note: note}, err
 }
 
 // rows deletes what finished before the time.
-func (p *Purge) rows(ctx context.Context, before time.Time) (int, error) {
+func (p *Purge) rows(ctx context.Context, before time.Time, job *Job) (int, error) {
 	total := 0
 	for {
 		n, err := p.Store.Purge(ctx, before, purgeBatch)
@@ -64,6 +65,7 @@ func (p *Purge) rows(ctx context.Context, before time.Time) (int, error) {
 		if err != nil || n < purgeBatch {
 			return total, err
 		}
+		job.Progress(int64(total), 0, "deleting finished work")
 		if ctx.Err() != nil {
 			return total, ctx.Err()
 		}

@@ -85,10 +85,15 @@ func newPurge(s *shelf) *Purge {
 	}
 }
 
+func doPurge(ctx context.Context, p *Purge, args json.RawMessage) (note string, err error) {
+	end, err := p.handle(ctx, &Job{Task: core.Task{Kind: core.KindPurge, Args: args}})
+	return end.Note, err
+}
+
 func TestPurgeDeletesRowsInBatches(t *testing.T) {
 	t.Parallel()
 	s := &shelf{rows: 2500}
-	note, err := newPurge(s).Handle(context.Background(), nil)
+	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{1000, 1000, 500}, s.batches)
 	require.Equal(t, "deleted 2500 rows and 0 files (0B); set aside 0 files", note)
@@ -104,7 +109,7 @@ func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 		digest(4): now.Add(-day - time.Hour).UnixMilli(), // a little older
 		digest(5): now.UnixMilli(),                       // new: its row is about to come
 	}}
-	note, err := newPurge(s).Handle(context.Background(), nil)
+	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
 	require.Equal(t, "deleted 0 rows and 2 files (20B); set aside 0 files", note)
 	require.Contains(t, s.blobs, digest(1))
@@ -129,7 +134,7 @@ func TestPurgeNeverDeletesWhatIsNamed(t *testing.T) {
 		p := newPurge(s)
 		p.bits = rapid.SampledFrom([]int{512, 1024, 4096}).Draw(t, "bits")
 		for round := 0; len(s.blobs) > named; round++ {
-			if _, err := p.Handle(context.Background(), nil); err != nil {
+			if _, err := doPurge(context.Background(), p, nil); err != nil {
 				t.Fatal(err)
 			}
 			for i := range named {
@@ -161,7 +166,7 @@ func TestAFileThatIsPutWhileItIsPurged(t *testing.T) {
 	d := put()
 	p := newPurge(s)
 	p.Clock, p.Blobs = clock.NewManual(time.Now().Add(3*day)), putting{blobs, func() { put() }}
-	_, err = p.Handle(ctx, nil)
+	_, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
 	s.named, p.Blobs = []string{d}, blobs // its request
 	for days := 3; days < 9; days++ {
@@ -169,7 +174,7 @@ func TestAFileThatIsPutWhileItIsPurged(t *testing.T) {
 		require.NoError(t, err, "%d days", days)
 		require.NoError(t, r.Close())
 		p.Clock = clock.NewManual(time.Now().Add(time.Duration(days) * day))
-		_, err = p.Handle(ctx, nil)
+		_, err = doPurge(ctx, p, nil)
 		require.NoError(t, err)
 	}
 }
@@ -214,7 +219,7 @@ func TestPurgeArguments(t *testing.T) {
 		`{"keep_ns":-1}`: false, `{"keep_ns":0}`: false, `{"keep_ns":"x"}`: false, `[`: false,
 	} {
 		s := &shelf{rows: 1}
-		_, err := newPurge(s).Handle(context.Background(), json.RawMessage(args))
+		_, err := doPurge(context.Background(), newPurge(s), json.RawMessage(args))
 		require.Equal(t, fine, err == nil, args)
 		if !fine {
 			require.True(t, core.Is(err, core.CodeInvalid), args)
@@ -229,17 +234,17 @@ func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 	for _, step := range []string{"purge", "digests", "delete", "files"} {
 		s := &shelf{rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom}}
 		p := newPurge(s)
-		_, err := p.Handle(context.Background(), nil)
+		_, err := doPurge(context.Background(), p, nil)
 		require.ErrorIs(t, err, boom, step)
 		s.fail = nil
-		_, err = p.Handle(context.Background(), nil)
+		_, err = doPurge(context.Background(), p, nil)
 		require.NoError(t, err)
 		require.Zero(t, s.rows)
 		require.Empty(t, s.blobs)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := newPurge(&shelf{rows: 1500}).Handle(ctx, nil)
+	_, err := doPurge(ctx, newPurge(&shelf{rows: 1500}), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -274,16 +279,16 @@ func TestPurgeOnRealStores(t *testing.T) {
 	require.True(t, first)
 
 	p := &Purge{Store: store, Blobs: blobs, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.Now()), bits: 1 << 20}
-	note, err := p.Handle(ctx, nil)
+	note, err := doPurge(ctx, p, nil)
 	require.NoError(t, err)
 	require.Equal(t, "deleted 0 rows and 0 files (0B); set aside 0 files", note)
 
 	p.Clock = clock.NewManual(time.Now().Add(31 * day))
-	note, err = p.Handle(ctx, nil)
+	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
 	require.Equal(t, "deleted 1 rows and 0 files (0B); set aside 2 files", note)
 	p.Clock = clock.NewManual(time.Now().Add(33 * day))
-	note, err = p.Handle(ctx, nil)
+	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
 	require.Equal(t, "deleted 0 rows and 2 files (13B); set aside 0 files", note)
 	for d, there := range map[string]bool{finished: false, stray: false, shared: true, waiting: true} {

@@ -55,7 +55,7 @@ func (r *redisRig) submit(kind, unique string) (id string, first bool) {
 
 // states maps the tasks in the store to how they ended.
 func (r *redisRig) states() map[string]core.Task {
-	all, err := r.store.ListTasks(context.Background(), 1000)
+	all, err := r.store.ListTasks(context.Background(), core.TaskFilter{Limit: 1000})
 	require.NoError(r.t, err)
 	tasks := map[string]core.Task{}
 	for _, t := range all {
@@ -167,11 +167,11 @@ func (m *mortal) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out co
 	return out, err
 }
 
-func (m *mortal) EndTask(ctx context.Context, id string, state core.TaskState, note string) (bool, error) {
+func (m *mortal) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 	if m.dead.Load() {
 		return false, errDown
 	}
-	return m.ResultStore.EndTask(ctx, id, state, note)
+	return m.ResultStore.EndTask(ctx, e)
 }
 
 func (m *mortal) Deregister(ctx context.Context, owner string, epoch int64) error {

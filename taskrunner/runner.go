@@ -2,8 +2,6 @@ package taskrunner
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,32 +14,30 @@ import (
 	"drover/core/clock"
 )
 
-// Handler does one kind of task and returns a note for people on what it did. It
-// must return soon after ctx has ended, and bear being run again. An error with
-// code INVALID cannot be mended by trying again.
-type Handler func(ctx context.Context, args json.RawMessage) (note string, err error)
-
 // Parts are what a Runner works with.
 type Parts struct {
 	Owners   core.Owners
 	Tasks    core.Tasks
 	Store    core.ResultStore
 	Blobs    core.Blobs
-	Clock    clock.Clock // nil: the machine's
+	Requests Canceller
+	Intake   TaskSubmitter // takes the deliveries of webhooks
+	Clock    clock.Clock   // nil: the machine's
 	Log      logrus.FieldLogger
-	Handlers map[string]Handler // by kind, beside the built-in ones
+	Kinds    []Kind // beside the built-in ones, or in their place
 }
 
 // Runner does tasks.
 type Runner struct {
-	cfg      Config
-	owners   core.Owners
-	tasks    core.Tasks
-	store    core.ResultStore
-	clock    clock.Clock
-	log      logrus.FieldLogger
-	handlers map[string]Handler
-	metrics  *metrics
+	cfg     Config
+	owners  core.Owners
+	tasks   core.Tasks
+	store   core.ResultStore
+	clock   clock.Clock
+	log     logrus.FieldLogger
+	kinds   map[string]Kind
+	outbox  *outbox
+	metrics *metrics
 
 	drained  sync.Once
 	draining chan struct{}
@@ -55,16 +51,15 @@ func New(cfg Config, parts Parts) (*Runner, error) {
 	}
 	r := &Runner{
 		cfg: cfg, owners: parts.Owners, tasks: parts.Tasks, store: parts.Store, clock: parts.Clock,
-		log: parts.Log.WithField("owner", cfg.Registration.Owner), metrics: newMetrics(), draining: make(chan struct{}),
+		log: parts.Log.WithField("owner", cfg.Registration.Owner), kinds: map[string]Kind{}, metrics: newMetrics(), draining: make(chan struct{}),
 	}
 	if r.clock == nil {
 		r.clock = clock.Real{}
 	}
-	purge := &Purge{
-		Store: parts.Store, Blobs: parts.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: r.clock,
+	for _, k := range append(builtIn(cfg, parts, r.clock), parts.Kinds...) {
+		r.kinds[k.Name] = cfg.filledKind(k)
 	}
-	r.handlers = map[string]Handler{core.KindPurge: purge.Handle}
-	maps.Copy(r.handlers, parts.Handlers)
+	r.outbox = newOutbox(r.store, parts.Intake, r.clock, r.log, cfg.Poll)
 	return r, nil
 }
 
@@ -79,6 +74,11 @@ func (r *Runner) Drain() { r.drained.Do(func() { close(r.draining) }) }
 // and starts a new one. Returns BUSY if another machine has the host's name,
 // VERSION if Redis is of another schema.
 func (r *Runner) Run(ctx context.Context) error {
+	telling, hush := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer hush()
+	wg.Go(func() { r.outbox.run(telling) })
 	wait := patience()
 	for ctx.Err() == nil {
 		err := r.live(ctx)
@@ -105,6 +105,10 @@ func (r *Runner) live(ctx context.Context) error {
 		return err
 	}
 	r.log.WithFields(logrus.Fields{"epoch": reg.Epoch, "left": len(reg.Left)}).Info("registered")
+	// Each epoch sets them anew: it may have begun because Redis lost everything.
+	if err := wide(r.tasks).SetTaskRates(ctx, r.cfg.Rates); err != nil {
+		return err
+	}
 	return newEpoch(r, reg).run(ctx)
 }
 
@@ -116,15 +120,4 @@ func patience() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
 	return b
-}
-
-// delay says how long a task rests after its nth failure.
-func (r *Runner) delay(failures int) time.Duration {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.Multiplier, b.MaxInterval = r.cfg.RetryFirst, 2, r.cfg.RetryMost
-	var d time.Duration
-	for range min(failures, 32) {
-		d = b.NextBackOff()
-	}
-	return d
 }

@@ -2,7 +2,6 @@ package taskrunner_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,7 +27,7 @@ type rig struct {
 	t        *testing.T
 	herd     *herd
 	cfg      taskrunner.Config
-	handlers map[string]taskrunner.Handler
+	kinds    []taskrunner.Kind
 	logs     *test.Hook
 	log      *logrus.Logger
 	ran      sync.Map // task kind → *atomic.Int64
@@ -37,7 +36,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
-	r := &rig{t: t, herd: newHerd(), handlers: map[string]taskrunner.Handler{}, log: log, logs: logs}
+	r := &rig{t: t, herd: newHerd(), log: log, logs: logs}
 	r.cfg = taskrunner.Config{Registration: core.Registration{Owner: owner, Host: "h1", Machine: "m1"}, Slots: 2}
 	r.handle("ok", func(context.Context) error { return nil })
 	return r
@@ -47,10 +46,10 @@ func newRig(t *testing.T) *rig {
 func (r *rig) handle(kind string, do func(ctx context.Context) error) {
 	n := new(atomic.Int64)
 	r.ran.Store(kind, n)
-	r.handlers[kind] = func(ctx context.Context, _ json.RawMessage) (string, error) {
+	r.kinds = append(r.kinds, taskrunner.Kind{Name: kind, Handle: func(ctx context.Context, _ *taskrunner.Job) (taskrunner.End, error) {
 		n.Add(1)
-		return "did it", do(ctx)
-	}
+		return taskrunner.End{Note: "did it"}, do(ctx)
+	}})
 }
 
 func (r *rig) runs(kind string) int {
@@ -72,7 +71,7 @@ func (r *rig) start() *process {
 
 func (r *rig) startWith(parts taskrunner.Parts) *process {
 	r.t.Helper()
-	parts.Log, parts.Handlers = r.log, r.handlers
+	parts.Log, parts.Kinds = r.log, r.kinds
 	run, err := taskrunner.New(r.cfg, parts)
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())

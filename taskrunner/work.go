@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,79 +18,152 @@ import (
 // maxNote bounds what is kept of how a task ended, in bytes.
 const maxNote = 2000
 
-// start runs a task and hands its end to the loop.
-func (e *epoch) start(ctx context.Context, c core.TaskClaim) {
-	e.running[c.Task.ID] = true
+// hintTimeout bounds what may fail without harm: notes and hints.
+const hintTimeout = 5 * time.Second
+
+// try is one try of a task.
+type try struct {
+	*epoch
+	core.TaskClaim
+	kind Kind
+	log  logrus.FieldLogger
+	job  *Job
+}
+
+// start runs a task and hands its end to the loop. By says who cancelled it
+// before it began; "" if nobody did.
+func (e *epoch) start(work context.Context, c core.TaskClaim, by string) {
+	ctx, cancel := context.WithCancelCause(work)
+	e.running[c.Task.ID] = cancel
+	if by != "" {
+		cancel(cancelled(by))
+	}
+	t := e.newTry(c)
 	e.metrics.running.Inc()
 	e.wg.Go(func() {
+		defer cancel(nil)
 		defer e.metrics.running.Dec()
-		f := e.do(ctx, c)
+		f := t.do(work, ctx, cancel)
 		e.metrics.tasks.WithLabelValues(e.label(c.Task.Kind), string(f.Outcome)).Inc()
 		e.finished <- f
 	})
 }
 
+// cancelled is the cause of a handler's end that somebody asked for.
+func cancelled(by string) error { return core.Errorf(core.CodeCancelled, "", "cancelled by %s", by) }
+
+func (e *epoch) newTry(c core.TaskClaim) *try {
+	kind, known := e.kinds[c.Task.Kind]
+	if !known {
+		kind = e.cfg.filledKind(Kind{Name: c.Task.Kind, Handle: unknown})
+	}
+	t := &try{epoch: e, TaskClaim: c, kind: kind}
+	t.log = e.log.WithFields(logrus.Fields{"task": c.Task.ID, "kind": c.Task.Kind, "attempt": c.Attempts + 1})
+	t.job = &Job{Task: c.Task, Attempt: c.Attempts + 1, teller: newTeller(e.clock, kind.Timeout, t.tell)}
+	return t
+}
+
+func unknown(_ context.Context, job *Job) (End, error) {
+	return End{}, core.Errorf(core.CodeInvalid, job.Task.ID, "no taskrunner of this version knows tasks of kind %q", job.Task.Kind)
+}
+
 // label keeps the kinds in metrics to those that there are.
 func (e *epoch) label(kind string) string {
-	if e.handlers[kind] == nil {
+	if _, known := e.kinds[kind]; !known {
 		return "unknown"
 	}
 	return kind
 }
 
-// do runs a task and records its end, store first.
-func (e *epoch) do(ctx context.Context, c core.TaskClaim) core.TaskFinish {
-	f := core.TaskFinish{Key: c.Task.ID, Token: c.Token}
-	log := e.log.WithFields(logrus.Fields{"task": c.Task.ID, "kind": c.Task.Kind, "attempt": c.Attempts + 1})
-	note, err := e.attempt(ctx, c)
-	switch {
-	case err == nil:
-		log.WithField("note", note).Info("done")
-		f.Outcome = e.record(ctx, c, core.TaskDone, core.OutcomeDone, note)
-	case ctx.Err() != nil:
+func (t *try) tell(ctx context.Context, p core.TaskProgress, limit time.Duration) error {
+	return wide(t.tasks).ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.ID, t.Token, p, limit)
+}
+
+// do runs a task and records its end, store first. Ctx is the handler's, which a
+// cancellation ends; work lasts until the runner stops.
+func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core.TaskFinish {
+	telling, hush := context.WithCancel(work)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		t.job.teller.run(telling, cancel)
+	}()
+	defer func() { <-told }()
+	defer hush()
+	end, err := t.handle(ctx)
+	t.job.teller.handled(work)
+	f := core.TaskFinish{Key: t.Task.ID, Token: t.Token}
+	switch cause := context.Cause(ctx); {
+	case err == nil && end.Later == 0:
+		t.log.WithField("note", end.Note).Info("done")
+		f.Outcome = t.record(work, core.TaskDone, core.OutcomeDone, end)
+	case core.Is(cause, core.CodeCancelled):
+		t.log.Info(cause.Error())
+		f.Outcome = t.record(work, core.TaskCancelled, core.OutcomeDone, End{Note: cause.Error()})
+	case cause != nil:
 		f.Outcome = core.OutcomeRelease
-	case c.Attempts+1 >= e.cfg.MaxAttempts || core.Is(err, core.CodeInvalid):
-		log.WithError(err).Error("dead")
-		note = fmt.Sprintf("attempt %d of %d: %v", c.Attempts+1, e.cfg.MaxAttempts, err)
-		f.Outcome = e.record(ctx, c, core.TaskDead, core.OutcomeDead, note)
+	case err == nil:
+		f.Outcome, f.Delay = core.OutcomeLater, end.Later
 	default:
-		f.Outcome = core.OutcomeRetry
-		log.WithError(err).Warn("failed")
+		f.Outcome = t.failed(work, err)
 	}
 	if f.Outcome == core.OutcomeRetry {
-		f.Delay = e.delay(c.Attempts + 1)
+		f.Delay = t.kind.Retry(t.Attempts + 1)
+		if asked := (*retryIn)(nil); errors.As(err, &asked) {
+			f.Delay = max(f.Delay, asked.wait)
+		}
 	}
 	return f
 }
 
-// attempt is one bounded try. A panic is the handler's failure.
-func (e *epoch) attempt(ctx context.Context, c core.TaskClaim) (note string, err error) {
-	handle := e.handlers[c.Task.Kind]
-	if handle == nil {
-		return "", core.Errorf(core.CodeInvalid, c.Task.ID, "no taskrunner of this version knows tasks of kind %q", c.Task.Kind)
-	}
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+// failed notes a failure and says what follows of it.
+func (t *try) failed(work context.Context, err error) core.Outcome {
+	ctx, cancel := context.WithTimeout(work, hintTimeout)
 	defer cancel()
-	begun := e.clock.Now()
+	note := t.store.FailTask(ctx, t.Task.ID, core.TaskFailure{
+		Generation: t.Task.Generation, Attempt: t.Attempts + 1, At: t.clock.Now().UnixMilli(), Text: clip(err.Error()),
+	})
+	if note != nil {
+		t.log.WithError(note).Warn("the store does not have this failure")
+	}
+	if t.Attempts+1 < t.kind.MaxAttempts && !slices.Contains(final, core.CodeOf(err)) {
+		t.log.WithError(err).Warn("failed")
+		return core.OutcomeRetry
+	}
+	t.log.WithError(err).Error("dead")
+	why := fmt.Sprintf("attempt %d of %d: %v", t.Attempts+1, t.kind.MaxAttempts, err)
+	return t.record(work, core.TaskDead, core.OutcomeDead, End{Note: why})
+}
+
+// handle is one bounded try. A panic is the handler's failure.
+func (t *try) handle(ctx context.Context) (end End, err error) {
+	if ctx.Err() != nil {
+		return End{}, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.kind.Timeout)
+	defer cancel()
+	begun := t.clock.Now()
 	defer func() {
-		e.metrics.seconds.WithLabelValues(c.Task.Kind).Observe(e.clock.Now().Sub(begun).Seconds())
+		t.metrics.seconds.WithLabelValues(t.label(t.Task.Kind)).Observe(t.clock.Now().Sub(begun).Seconds())
 		if p := recover(); p != nil {
-			err = core.Errorf(core.CodeInternal, c.Task.ID, "the handler of %s panicked: %v\n%s", c.Task.Kind, p, debug.Stack())
+			err = core.Errorf(core.CodeInternal, t.Task.ID, "the handler of %s panicked: %v\n%s", t.Task.Kind, p, debug.Stack())
 		}
 	}()
-	note, err = handle(ctx, c.Task.Args)
+	end, err = t.kind.Handle(ctx, t.job)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = core.Wrap(err, core.CodeUnavailable, c.Task.ID, "not done within %s", e.cfg.Timeout)
+		err = core.Wrap(err, core.CodeUnavailable, t.Task.ID, "not done within %s", t.kind.Timeout)
 	}
-	return note, err
+	return end, err
 }
 
 // record makes the end durable, however long the store is away. If the runner
 // has to stop before, the task is given back and will be done again.
-func (e *epoch) record(ctx context.Context, c core.TaskClaim, state core.TaskState, outcome core.Outcome, note string) core.Outcome {
-	log := e.log.WithField("task", c.Task.ID)
+func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Outcome, end End) core.Outcome {
 	_, err := backoff.Retry(ctx, func() (bool, error) {
-		first, err := e.store.EndTask(ctx, c.Task.ID, state, clip(note))
+		first, err := t.store.EndTask(ctx, core.TaskEnd{
+			ID: t.Task.ID, Generation: t.Task.Generation, State: state, Note: clip(end.Note),
+			Progress: t.job.teller.progress(), Download: end.Download,
+		})
 		switch {
 		case core.Is(err, core.CodeNotFound):
 			return false, nil // its row was purged: nobody waits for it
@@ -98,23 +172,46 @@ func (e *epoch) record(ctx context.Context, c core.TaskClaim, state core.TaskSta
 		}
 		return first, err
 	}, backoff.WithBackOff(patience()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
-		log.WithError(err).Warn("cannot record how the task ended; trying again")
+		t.log.WithError(err).Warn("cannot record how the task ended; trying again")
 	}))
 	switch {
 	case err == nil:
+		t.wakeParent(ctx)
+		if len(t.Task.Notify) > 0 {
+			t.outbox.ring()
+		}
 		return outcome
 	case ctx.Err() != nil:
 		return core.OutcomeRelease
 	}
-	log.WithError(err).Error("the store refuses how the task ended")
+	t.log.WithError(err).Error("the store refuses how the task ended")
 	return core.OutcomeRetry
 }
 
+// wakeParent tells the task that this one is a part of that it may go on. It is a
+// hint: without it the parent looks at its own pace.
+func (t *try) wakeParent(ctx context.Context) {
+	if t.Task.Parent == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
+	defer cancel()
+	parent, err := t.store.GetTask(ctx, t.Task.Parent)
+	if err == nil && !parent.State.Terminal() {
+		err = wide(t.tasks).WakeTask(ctx, parent.Key())
+	}
+	if err != nil {
+		t.log.WithError(err).WithField("parent", t.Task.Parent).Debug("the parent was not woken")
+	}
+}
+
 // clip bounds a note, which may hold what a handler was told by others.
-func clip(s string) string {
+func clip(s string) string { return clipTo(s, maxNote) }
+
+func clipTo(s string, most int) string {
 	s = strings.ToValidUTF8(s, "?")
-	if len(s) > maxNote {
-		s = strings.ToValidUTF8(s[:maxNote], "") + " …"
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + " …"
 	}
 	return s
 }

@@ -70,5 +70,5 @@ func (v *verified) Read(p []byte) (int, error) {
 func (v *verified) Close() error { return fault(v.from.Close(), scheme+v.digits) }
 
 func damaged(digits string) error {
-	return core.Errorf(core.CodeUnavailable, scheme+digits, "file %s%s is damaged in the blob store: put it there again", scheme, digits)
+	return core.Wrap(core.ErrDamaged, core.CodeUnavailable, scheme+digits, "file %s%s is damaged in the blob store: put it there again", scheme, digits)
 }

@@ -48,6 +48,9 @@ type Config struct {
 	Slots  int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
 	Pools  []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
+	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole herd, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
+	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
+
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 
 	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`
@@ -88,6 +91,9 @@ const (
 	MonitorNone      = "none" // stands alone: there is no monitor
 )
 
+// RatesNone stands alone in TaskRates: tasks are not bounded.
+const RatesNone = "none"
+
 // Source says where a value came from: "default", "file PATH",
 // "environment DROVER_X" or "flag --x".
 type Source string
@@ -111,7 +117,7 @@ func (c *Config) File() string { return c.file }
 func (c *Config) In(dir string) *Config {
 	in := *c
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
-	in.Monitors = slices.Clone(c.Monitors)
+	in.Monitors, in.TaskRates = slices.Clone(c.Monitors), slices.Clone(c.TaskRates)
 	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "blobs"} {
 		delete(in.sources, name)
 	}

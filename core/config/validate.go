@@ -25,7 +25,7 @@ const maxSocketPath = 107
 
 // Validate returns nil, or an INVALID error for every setting that cannot be.
 func (c *Config) Validate() error {
-	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes())
+	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates())
 }
 
 func (c *Config) checkURLs() error {
@@ -168,6 +168,7 @@ func (c *Config) checkTimes() error {
 	atLeast("destroy_timeout", c.DestroyTimeout, minBeat, "")
 	atLeast("audit_every", c.AuditEvery, time.Second, ": it reads all that Redis holds")
 	atLeast("keep_finished", c.KeepFinished, time.Minute, "")
+	atLeast("keep_downloads", c.KeepDownloads, time.Minute, ": people need time to fetch them")
 	atLeast("keep_tombstones", c.KeepTombstones, 10*time.Minute, ": a retry must find what it repeats")
 	return errors.Join(problems...)
 }

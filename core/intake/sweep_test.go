@@ -54,7 +54,7 @@ func TestSweepReachesEveryTask(t *testing.T) {
 	ids := make([]string, 10)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("t%d", i)
-		_, err := w.store.CreateTask(t.Context(), core.Task{ID: ids[i], Kind: "k", State: core.TaskQueued})
+		_, err := w.store.CreateTask(t.Context(), core.Task{ID: ids[i], Generation: 1, Kind: "k", State: core.TaskQueued})
 		require.NoError(t, err)
 	}
 	for round, want := range []int{4, 4, 2, 0, 0, 0} {

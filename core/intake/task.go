@@ -17,7 +17,7 @@ const maxTaskBytes = 64 << 10
 // same Unique key. As with Submit, Redis may come later. Returns INVALID, LIMIT,
 // CONFLICT if the id is taken by another task, UNAVAILABLE.
 func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
-	t.ID = cmp.Or(t.ID, in.newID())
+	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
 	t.Created, t.State = in.now().UnixMilli(), core.TaskQueued
 	if err := checkTask(&t); err != nil {
 		return core.Task{}, false, err

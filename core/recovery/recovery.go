@@ -176,7 +176,7 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 		return j.again(), nil
 	}
 	note := fmt.Sprintf("its taskrunner %s; that was attempt %d of %d", j.opts.Cause, h.Attempts+1, j.opts.MaxAttempts)
-	first, err := j.store.EndTask(ctx, h.Key, core.TaskDead, note)
+	first, err := j.store.EndTask(ctx, core.TaskEnd{ID: h.Key, Generation: 1, State: core.TaskDead, Note: note})
 	if err != nil && !core.Is(err, core.CodeNotFound) {
 		return "", err
 	}

@@ -289,7 +289,7 @@ func TestTasks(t *testing.T) {
 		return got.Claims
 	}
 	for _, id := range []string{"task-a", "task-b"} {
-		task := core.Task{ID: id, Kind: "k", State: core.TaskQueued}
+		task := core.Task{ID: id, Generation: 1, Kind: "k", State: core.TaskQueued}
 		_, err := w.store.CreateTask(ctx, task)
 		require.NoError(t, err)
 		require.NoError(t, w.herd.Store.EnqueueTask(ctx, task))
@@ -297,7 +297,7 @@ func TestTasks(t *testing.T) {
 	for try := range 3 {
 		require.Len(t, claim(), 2)
 		if try == 2 {
-			_, err := w.store.EndTask(ctx, "task-b", core.TaskDone, "")
+			_, err := w.store.EndTask(ctx, core.TaskEnd{ID: "task-b", Generation: 1, State: core.TaskDone})
 			require.NoError(t, err)
 		}
 		w.late(owner)
@@ -310,7 +310,7 @@ func TestTasks(t *testing.T) {
 		require.Equal(t, 1, report.Dead)
 		require.Equal(t, 1, report.Done)
 	}
-	tasks, err := w.store.ListTasks(ctx, 10)
+	tasks, err := w.store.ListTasks(ctx, core.TaskFilter{})
 	require.NoError(t, err)
 	states := map[string]core.TaskState{}
 	for _, task := range tasks {

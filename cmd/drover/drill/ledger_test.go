@@ -60,7 +60,7 @@ func TestCount(t *testing.T) {
 			l.ids = append(l.ids, "a")
 		}, Report{Jobs: 1, Lost: 1}},
 		"a task without an end": {nil, func(t *testing.T, h *herd, _ *load) {
-			_, err := h.client.Store.CreateTask(context.Background(), core.Task{ID: "t", Kind: core.KindPurge})
+			_, err := h.client.Store.CreateTask(context.Background(), core.Task{ID: "t", Generation: 1, Kind: core.KindPurge})
 			require.NoError(t, err)
 		}, Report{Lost: 1}},
 		"a zombie": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {

@@ -4,7 +4,6 @@ package bounds
 
 import (
 	"encoding/json"
-	"strings"
 
 	"drover/core"
 )
@@ -17,9 +16,6 @@ const (
 	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
 	MaxPools       = 256      // pools with settings
 	MaxImages      = 1000     // images, older ones of a name included
-	MaxTaskArgs    = 64 << 10 // a task's arguments
-	MaxNote        = 4 << 10  // a task's note
-	MaxUnique      = 256      // a task's unique key
 	MaxStates      = 16       // states that a filter may name
 	MaxRows        = 1000     // rows of one page of List
 	DefaultRows    = 50       // of a page that names no limit
@@ -33,6 +29,9 @@ func Spec(s core.Spec) ([]byte, error) {
 	}
 	if s.Generation != 1 {
 		return nil, core.Errorf(core.CodeInvalid, s.ID, "a new request is of generation 1, not %d", s.Generation)
+	}
+	if err := notify(s.ID, s.Notify); err != nil {
+		return nil, err
 	}
 	return EncodeSpec(s)
 }
@@ -89,35 +88,6 @@ func Cut(r core.Result) core.Result {
 		}
 	}
 	return r
-}
-
-// Task checks a new task. Returns INVALID or LIMIT.
-func Task(t core.Task) error {
-	if err := core.CheckName("task id", t.ID); err != nil {
-		return err
-	}
-	if err := core.CheckName("task kind", strings.ReplaceAll(t.Kind, "_", "-")); err != nil {
-		return err
-	}
-	if len(t.Args) > 0 && !json.Valid(t.Args) {
-		return core.Errorf(core.CodeInvalid, t.ID, "the arguments of task %s are not JSON", t.ID)
-	}
-	if len(t.Args) > MaxTaskArgs || len(t.Unique) > MaxUnique {
-		return core.Errorf(core.CodeLimit, t.ID, "task %s has arguments of %d bytes and a unique key of %d, at most %d and %d are allowed",
-			t.ID, len(t.Args), len(t.Unique), MaxTaskArgs, MaxUnique)
-	}
-	return nil
-}
-
-// TaskEnd checks a task's end. Returns INVALID or LIMIT.
-func TaskEnd(id string, state core.TaskState, note string) error {
-	if state != core.TaskDone && state != core.TaskDead {
-		return core.Errorf(core.CodeInvalid, id, "state %q of task %s is not an end", state, id)
-	}
-	if len(note) > MaxNote {
-		return core.Errorf(core.CodeLimit, id, "the note of task %s has %d bytes, at most %d are kept", id, len(note), MaxNote)
-	}
-	return nil
 }
 
 // Filter checks a filter and returns the number of rows it asks for. Returns INVALID.

@@ -67,11 +67,11 @@ func purge(t *testing.T, s core.ResultStore) {
 
 func purgeTasks(t *testing.T, s core.ResultStore) {
 	for i := range 5 {
-		task := core.Task{ID: fmt.Sprintf("t%d", i), Kind: "purge", Created: int64(i)}
+		task := Task(fmt.Sprintf("t%d", i))
 		_, err := s.CreateTask(t.Context(), task)
 		require.NoError(t, err)
 		if i > 0 {
-			_, err = s.EndTask(t.Context(), task.ID, core.TaskDone, "")
+			_, err = s.EndTask(t.Context(), done(task.ID))
 			require.NoError(t, err)
 		}
 	}
@@ -81,7 +81,7 @@ func purgeTasks(t *testing.T, s core.ResultStore) {
 	n, err = s.Purge(t.Context(), soon(), 3)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	left, err := s.ListTasks(t.Context(), 10)
+	left, err := s.ListTasks(t.Context(), core.TaskFilter{})
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.Equal(t, "t0", left[0].ID)

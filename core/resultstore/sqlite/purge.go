@@ -10,14 +10,21 @@ import (
 const purgeBatch = 100
 
 // finishedBefore selects the requests that one batch of a purge deletes.
-const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND kept = 0 AND finished < ? ORDER BY finished, id LIMIT ?)`
+const finishedBefore = `(SELECT id FROM requests WHERE finished > 0 AND kept = 0 AND finished < ?
+	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'request.ended' AND o.id = requests.id)
+	ORDER BY finished, id LIMIT ?)`
+
+// endedBefore selects the tasks.
+const endedBefore = `(SELECT id FROM tasks WHERE ended > 0 AND ended < ? AND expires <= ?
+	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'task.ended' AND o.id = tasks.id)
+	ORDER BY ended, id LIMIT ?)`
 
 // Purge deletes what finished before the time, see core.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
 		batch := min(purgeBatch, limit-total)
-		n, err := commit(ctx, s.committer, "", 0, func(t *tx) (int, error) { return t.purge(before.UnixMilli(), batch) })
+		n, err := commit(ctx, s.committer, "", 0, func(t *tx) (int, error) { return t.purge(before.UnixMilli(), s.now(), batch) })
 		total += n
 		if err != nil || n < batch {
 			return total, err
@@ -27,7 +34,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 }
 
 // purge deletes at most batch requests with their history, and fills up with tasks.
-func (t *tx) purge(before int64, batch int) (int, error) {
+func (t *tx) purge(before, now int64, batch int) (int, error) {
 	if _, err := t.exec("DELETE FROM attempts WHERE id IN "+finishedBefore, before, batch); err != nil {
 		return 0, err
 	}
@@ -35,7 +42,6 @@ func (t *tx) purge(before int64, batch int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	tasks, err := t.exec("DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended > 0 AND ended < ? ORDER BY ended LIMIT ?)",
-		before, batch-requests)
+	tasks, err := t.exec("DELETE FROM tasks WHERE id IN "+endedBefore, before, now, batch-requests)
 	return requests + tasks, err
 }

@@ -25,9 +25,9 @@ func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, err
 		return core.Row{}, false, err
 	}
 	made, err := commit(ctx, s.committer, spec.ID, len(doc), func(t *tx) (created, error) {
-		n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, state, finished, spec)
-			VALUES (?, 1, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
-			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, doc)
+		n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, notify, state, finished, spec)
+			VALUES (?, 1, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
+			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, len(spec.Notify) > 0, doc)
 		if err != nil {
 			return created{}, err
 		}
@@ -222,6 +222,9 @@ func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error
 		if err := fn(image.Digest); err != nil {
 			return err
 		}
+	}
+	if err := s.downloads(ctx, fn); err != nil {
+		return err
 	}
 	for after := ""; ; {
 		page, err := s.specs(ctx, "SELECT spec FROM requests WHERE id > ? ORDER BY id LIMIT ?", after, digestPage)

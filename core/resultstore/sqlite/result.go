@@ -20,7 +20,8 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 	return commit(ctx, s.committer, r.ID, len(doc)+len(r.Stdout)+len(r.Stderr), func(t *tx) (bool, error) {
 		var generation int
 		var state core.RequestState
-		err := t.one("SELECT generation, state FROM requests WHERE id = ?", []any{r.ID}, &generation, &state)
+		var notify bool
+		err := t.one("SELECT generation, state, notify FROM requests WHERE id = ?", []any{r.ID}, &generation, &state, &notify)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return false, unknown(r.ID)
@@ -31,7 +32,10 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 		case r.Generation < generation || state.Terminal():
 			return t.refuse(&r, doc, s.now())
 		}
-		return true, t.accept(&r, doc, s.now())
+		if err := t.accept(&r, doc, s.now()); err != nil || !notify {
+			return true, err
+		}
+		return true, t.tell(core.EventRequestEnded, r.ID, r.Generation)
 	})
 }
 
@@ -44,7 +48,7 @@ func (t *tx) accept(r *core.Result, doc []byte, now int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("UPDATE requests SET state = ?, finished = ?, blame = ?, score = ?, max_score = ? WHERE id = ?",
+	_, err = t.exec("UPDATE requests SET state = ?, finished = ?, expired = 0, blame = ?, score = ?, max_score = ? WHERE id = ?",
 		string(r.State), now, string(r.Blame), r.Score, r.MaxScore, r.ID)
 	return err
 }
@@ -70,6 +74,9 @@ func (t *tx) refuse(r *core.Result, doc []byte, now int64) (bool, error) {
 		}
 	}
 	_, err = t.exec(insertAttempt, r.ID, r.Generation, origin, 0, now, string(r.State), doc, []byte(cut.Stdout), []byte(cut.Stderr))
+	if err == nil {
+		_, err = t.exec("UPDATE requests SET expired = 0 WHERE id = ? AND expired = 1", r.ID)
+	}
 	return false, err
 }
 

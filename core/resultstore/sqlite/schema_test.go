@@ -31,7 +31,7 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		require.Len(t, first, 32)
 		tasks, err := s.UnfinishedTasks(t.Context(), "", 10)
 		require.NoError(t, err)
-		require.Equal(t, []core.Task{{ID: "t", Kind: "k", Created: 5, State: core.TaskQueued}}, tasks)
+		require.Equal(t, []core.Task{{ID: "t", Generation: 1, Kind: "k", Created: 5, State: core.TaskQueued}}, tasks)
 		require.NoError(t, s.Close())
 
 		s, err = Open(t.Context(), path, Options{})

@@ -206,6 +206,7 @@ func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string,
 func (t *tx) deleteSubmissions(class, assignment string, batch int) (int, error) {
 	for _, query := range []string{
 		"DELETE FROM attempts WHERE id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
+		"DELETE FROM outbox WHERE event = 'request.ended' AND id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
 		"DELETE FROM requests WHERE submission <> '' AND submission IN " + removable,
 	} {
 		if _, err := t.exec(query, class, assignment, batch); err != nil {

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	c := Config{TaskRates: []string{"rerun=1/30s", "webhook=20/1s:burst=5:most=8", "archive=most=2"}}
+	require.NoError(t, c.checkRates())
+	require.Equal(t, map[string]core.TaskRate{
+		"rerun": {Every: 30 * time.Second}, "webhook": {Every: 50 * time.Millisecond, Burst: 5, Most: 8}, "archive": {Most: 2},
+	}, c.Rates())
+	c.TaskRates = []string{RatesNone}
+	require.NoError(t, c.checkRates())
+	require.Empty(t, c.Rates())
+}
+
+func TestRatesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for word, part := range map[string]string{
+		"rerun":                    "not of the form KIND=",
+		"":                         "not of the form KIND=",
+		"none":                     "not of the form KIND=", // not alone
+		"wash=1/30s":               `"wash" is no kind of task: there are purge, archive`,
+		"rerun=":                   "is no rate",
+		"rerun=1":                  "write N/TIME",
+		"rerun=x/30s":              "the number before the slash must be a whole number",
+		"rerun=0/30s":              "must be a whole number from 1",
+		"rerun=1/30":               `"30" is no time of a rate`,
+		"rerun=1/-3s":              "is no time of a rate",
+		"rerun=1/9999h":            "is no time of a rate",
+		"rerun=2000/1s":            "more than one for each 1ms",
+		"rerun=1/30s:burst=0":      "burst must be a whole number",
+		"rerun=most=9999999":       "most must be a whole number",
+		"rerun=burst=5":            "a burst needs a rate",
+		"rerun=1/30s:1/10s":        "is there twice",
+		"rerun=most=1:most=2":      "is there twice",
+		"rerun=1/30s:least=2":      "neither N/TIME, burst=N nor most=N",
+		"archive=most=1":           "archive is named twice",
+		"rerun=1/30s:burst=5:":     "is there twice",
+		"webhook = 20/1s:most = 8": "is no kind of task",
+	} {
+		c := Config{TaskRates: []string{"archive=most=2", word}}
+		require.ErrorContains(t, c.checkRates(), part, word)
+		require.ErrorContains(t, c.checkRates(), "task_rates", word)
+	}
+}

@@ -1,0 +1,235 @@
+package taskrunner
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/docker/go-units"
+
+	"drover/core"
+)
+
+// Bounds of an archive. A zip's list of files is kept in memory until its end,
+// some 400 bytes for each.
+const (
+	maxArchiveFiles = 250_000
+	maxArchiveBytes = 16 << 30 // before compression
+)
+
+// submissionsAtOnce is how many submissions are read from the store at once.
+const submissionsAtOnce = 100
+
+// momentForm is how a moment is written in names and lists, in UTC.
+const momentForm = "2006-01-02-15-04-05"
+
+// Archive makes a zip of an assignment's submissions: a folder for each user, in
+// it one for each submission, named by its moment. It goes to the blob store while
+// it is made. The same submissions make the same bytes.
+//
+// Who teaches the class is left out, who has left it is not, unless one user is
+// asked for. A file that the blob store lost is replaced by an empty one.
+type Archive struct {
+	Store interface {
+		core.Roster
+		core.Coursework
+	}
+	downloads
+
+	mostFiles int   // 0 is maxArchiveFiles
+	mostBytes int64 // 0 is maxArchiveBytes
+}
+
+// Kind is core.KindArchive.
+func (a *Archive) Kind() Kind { return Kind{Name: core.KindArchive, Handle: a.handle} }
+
+func (a *Archive) handle(ctx context.Context, job *Job) (End, error) {
+	var args core.ArchiveArgs
+	if err := job.Args(&args); err != nil {
+		return End{}, err
+	}
+	if err := open(ctx, a.Store, args.Class, args.Assignment); err != nil {
+		return End{}, err
+	}
+	staff, err := staffOf(ctx, a.Store, args.Class)
+	if err != nil {
+		return End{}, err
+	}
+	p := &picking{Archive: a, args: args, staff: staff}
+	total, err := a.measure(ctx, p)
+	if err != nil {
+		return End{}, err
+	}
+	made := packing{blobs: a.blobs, total: total, job: job}
+	d, err := a.put(ctx, "submissions.zip", "application/zip", 2*maxArchiveBytes, func(w io.Writer) error {
+		made.zip = zip.NewWriter(w)
+		if err := p.each(ctx, func(s *core.Submission) error { return made.add(ctx, s) }); err != nil {
+			return err
+		}
+		return made.zip.Close()
+	})
+	if err != nil {
+		return End{}, err
+	}
+	return End{Note: made.note(), Download: d}, nil
+}
+
+// measure counts the submissions, and returns LIMIT if they are too much for one archive.
+func (a *Archive) measure(ctx context.Context, p *picking) (submissions int64, err error) {
+	mostFiles, mostBytes := a.mostFiles, a.mostBytes
+	if mostFiles == 0 {
+		mostFiles, mostBytes = maxArchiveFiles, maxArchiveBytes
+	}
+	files, bytes := 0, int64(0)
+	err = p.each(ctx, func(s *core.Submission) error {
+		submissions++
+		files += len(s.Files)
+		for _, f := range s.Files {
+			bytes = min(bytes, math.MaxInt64-max(f.Size, 0)) + max(f.Size, 0)
+		}
+		if files > mostFiles || bytes > mostBytes {
+			return core.Errorf(core.CodeLimit, s.Class+"/"+s.Assignment,
+				"the submissions are too much for one archive, which holds %d files and %s: ask for the newest of each user, or for one user",
+				mostFiles, units.BytesSize(float64(mostBytes)))
+		}
+		return nil
+	})
+	return submissions, err
+}
+
+// picking is which submissions an archive has.
+type picking struct {
+	*Archive
+	args  core.ArchiveArgs
+	staff map[string]bool
+}
+
+// each calls fn with every submission: users in order, of each the newest first.
+func (p *picking) each(ctx context.Context, fn func(*core.Submission) error) error {
+	if p.args.User != "" {
+		return p.of(ctx, p.args.User, fn)
+	}
+	return eachStanding(ctx, p.Store, p.args.Class, p.args.Assignment, "", func(s *core.Standing) error {
+		switch {
+		case p.staff[s.Submission.User]:
+			return nil
+		case p.args.Latest:
+			return fn(&s.Submission)
+		}
+		return p.of(ctx, s.Submission.User, fn)
+	})
+}
+
+// of calls fn with the submissions of a user, or only the newest.
+func (p *picking) of(ctx context.Context, user string, fn func(*core.Submission) error) error {
+	f := core.SubmissionFilter{Class: p.args.Class, Assignment: p.args.Assignment, User: user, Limit: submissionsAtOnce}
+	if p.args.Latest {
+		f.Limit = 1
+	}
+	for {
+		page, err := p.Store.ListSubmissions(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			f.Before = page[i].Submission.ID
+			if err := fn(&page[i].Submission); err != nil {
+				return err
+			}
+		}
+		if len(page) < f.Limit || p.args.Latest {
+			return nil
+		}
+	}
+}
+
+// packing is an archive that is being made.
+type packing struct {
+	blobs core.Blobs
+	zip   *zip.Writer
+	job   *Job
+	total int64 // submissions
+
+	user        string
+	moments     map[string]int // of the user's submissions, how many there were in each
+	users       int
+	done        int64 // submissions
+	files, lost int
+}
+
+// add packs a submission, users one after the other.
+func (p *packing) add(ctx context.Context, s *core.Submission) error {
+	if s.User != p.user {
+		p.user, p.moments = s.User, map[string]int{}
+		p.users++
+	}
+	at := time.UnixMilli(s.At).UTC()
+	folder := at.Format(momentForm)
+	p.moments[folder]++
+	if n := p.moments[folder]; n > 1 {
+		folder = fmt.Sprintf("%s-%d", folder, n)
+	}
+	folder = s.User + "/" + folder + "/"
+	if len(s.Files) == 0 {
+		if _, err := p.zip.CreateHeader(&zip.FileHeader{Name: folder, Modified: at}); err != nil {
+			return err
+		}
+	}
+	names := newNames()
+	for _, f := range s.Files {
+		if err := p.pack(ctx, folder, names, f, at); err != nil {
+			return err
+		}
+	}
+	p.done++
+	p.job.Progress(p.done, p.total, s.User)
+	return nil
+}
+
+// pack packs a file. One that the store does not have any more, or not whole, is
+// followed by an empty one that says so.
+func (p *packing) pack(ctx context.Context, folder string, names *names, f core.File, at time.Time) error {
+	name := names.safe(f.Path)
+	r, err := p.blobs.Open(ctx, f.Digest)
+	if err == nil {
+		if err = p.write(folder+name, r, at); err == nil {
+			p.files++
+			return nil
+		}
+	}
+	if !core.Is(err, core.CodeNotFound) && !errors.Is(err, core.ErrDamaged) {
+		return err
+	}
+	p.lost++
+	_, err = p.create(folder+names.safe(name+".lost"), at)
+	return err
+}
+
+// write writes a file and closes its source.
+func (p *packing) write(name string, from io.ReadCloser, at time.Time) (err error) {
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := p.create(name, at)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return err
+}
+
+func (p *packing) create(name string, at time.Time) (io.Writer, error) {
+	h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: at}
+	h.SetMode(0o644)
+	return p.zip.CreateHeader(h)
+}
+
+func (p *packing) note() string {
+	note := fmt.Sprintf("%d submissions of %d users, %d files", p.done, p.users, p.files)
+	if p.lost > 0 {
+		note += fmt.Sprintf("; %d files are lost: empty ones whose names end in .lost stand for them", p.lost)
+	}
+	return note
+}

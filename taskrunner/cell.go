@@ -1,0 +1,51 @@
+package taskrunner
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// number is what a spreadsheet reads as a number and nothing else.
+var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
+// score writes a score as a plain number; none is what stands where there is none.
+func score(f *float64, none string) string {
+	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
+		return none
+	}
+	return strconv.FormatFloat(*f, 'f', -1, 64)
+}
+
+// cell makes text safe to open in a spreadsheet, which takes for a formula what
+// begins like one: such text gets an apostrophe in front. Numbers stay numbers.
+// Control characters become spaces: a cell is one line.
+func cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if formula(s) {
+		return "'" + s
+	}
+	return s
+}
+
+// formula says if a spreadsheet might take s for a formula, also after it has
+// dropped spaces, quotes and what cannot be seen in front, and however wide its
+// characters are.
+func formula(s string) bool {
+	if number.MatchString(s) {
+		return false
+	}
+	s = strings.TrimLeftFunc(norm.NFKC.String(s), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("'\"`‘’“”", r)
+	})
+	return strings.IndexAny(s, "=+-@−") == 0
+}

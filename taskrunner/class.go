@@ -1,0 +1,95 @@
+package taskrunner
+
+import (
+	"context"
+	"errors"
+
+	"drover/core"
+)
+
+// open returns NOTFOUND for an assignment that is not there, or is being deleted.
+func open(ctx context.Context, store core.Coursework, class, handle string) error {
+	a, err := store.GetAssignment(ctx, class, handle)
+	if err == nil && a.Deleting {
+		err = core.Errorf(core.CodeNotFound, a.Name(), "assignment %s is being deleted", a.Name())
+	}
+	return err
+}
+
+// membersAtOnce is how many members of a class are read from the store at once.
+const membersAtOnce = 500
+
+// eachMember calls fn with pages of a class's members, in order of user.
+func eachMember(ctx context.Context, store core.Roster, class string, fn func(page []core.Enrolment) error) error {
+	for after := ""; ; {
+		page, err := store.Members(ctx, class, after, membersAtOnce)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := fn(page); err != nil || len(page) < membersAtOnce {
+			return err
+		}
+		after = page[len(page)-1].User
+	}
+}
+
+// staffOf returns who teaches a class.
+func staffOf(ctx context.Context, store core.Roster, class string) (map[string]bool, error) {
+	staff := map[string]bool{}
+	err := eachMember(ctx, store, class, func(page []core.Enrolment) error {
+		for _, m := range page {
+			if m.Role.Staff() {
+				staff[m.User] = true
+			}
+		}
+		return nil
+	})
+	return staff, err
+}
+
+// errEnough ends an each early, without an error.
+var errEnough = errors.New("enough")
+
+// eachStanding calls fn with the newest submission of every user after the given
+// one, in order of user, until it returns errEnough.
+func eachStanding(ctx context.Context, store core.Coursework, class, handle, after string, fn func(*core.Standing) error) error {
+	for {
+		page, err := store.Standings(ctx, class, handle, after, submissionsAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			after = page[i].Submission.User
+			if err := fn(&page[i]); errors.Is(err, errEnough) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+		if len(page) < submissionsAtOnce {
+			return nil
+		}
+	}
+}
+
+// assignmentsAtOnce is how many assignments, with their texts, are read from the store at once.
+const assignmentsAtOnce = 20
+
+// eachAssignment calls fn with the assignments of a class, in order of handle.
+func eachAssignment(ctx context.Context, store core.Coursework, class string, fn func(*core.Assignment) error) error {
+	for after := ""; ; {
+		page, err := store.ListAssignments(ctx, class, after, assignmentsAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			after = page[i].Handle
+			if err := fn(&page[i]); err != nil {
+				return err
+			}
+		}
+		if len(page) < assignmentsAtOnce {
+			return nil
+		}
+	}
+}

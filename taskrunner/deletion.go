@@ -1,0 +1,244 @@
+package taskrunner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+const (
+	deletedAtOnce = 200             // submissions
+	endedAtOnce   = 100             // requests that are cancelled
+	patienceEnds  = 5 * time.Second // between looks at requests that have to end first
+	deletionTurn  = 5 * time.Minute // of one try, which then lets others go first
+	maxAborted    = 1000            // experiments of one assignment
+)
+
+// Canceller stops requests; intake.Intake is one.
+type Canceller interface {
+	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
+}
+
+// Deletion deletes what was marked as being deleted, with all that hangs on it:
+// what waits or runs is cancelled, experiments are aborted, submissions and their
+// requests go in batches once those have ended, then deadlines and the assignment;
+// of a class also its schedules, enrolments and webhooks. Files go with a later
+// purge. Cut short anywhere, the next try goes on.
+type Deletion struct {
+	Store interface {
+		core.Roster
+		core.Coursework
+		core.Schedules
+		List(ctx context.Context, f core.Filter) ([]core.Row, error)
+	}
+	Requests Canceller
+	Clock    clock.Clock
+}
+
+// deleting is one try.
+type deleting struct {
+	*Deletion
+	job     *Job
+	until   time.Time
+	removed int64
+}
+
+func (d *Deletion) begin(job *Job) *deleting {
+	return &deleting{Deletion: d, job: job, until: d.Clock.Now().Add(deletionTurn)}
+}
+
+// Assignment is core.KindDeleteAssignment.
+func (d *Deletion) Assignment() Kind {
+	return Kind{Name: core.KindDeleteAssignment, Handle: func(ctx context.Context, job *Job) (End, error) {
+		args, err := deleteArgs(job)
+		if err != nil {
+			return End{}, err
+		}
+		a, err := d.Store.GetAssignment(ctx, args.Class, args.Assignment)
+		switch {
+		case core.Is(err, core.CodeNotFound):
+			return gone(args.Class+"/"+args.Assignment, 0), nil
+		case err != nil:
+			return End{}, err
+		case !a.Deleting:
+			return End{}, unmarked("assignment", a.Name())
+		}
+		w := d.begin(job)
+		done, err := w.assignment(ctx, &a)
+		return w.end(a.Name(), done, err)
+	}}
+}
+
+// Class is core.KindDeleteClass.
+func (d *Deletion) Class() Kind {
+	return Kind{Name: core.KindDeleteClass, Handle: func(ctx context.Context, job *Job) (End, error) {
+		args, err := deleteArgs(job)
+		if err != nil {
+			return End{}, err
+		}
+		c, err := d.Store.GetClass(ctx, args.Class)
+		switch {
+		case core.Is(err, core.CodeNotFound):
+			return gone(args.Class, 0), nil
+		case err != nil:
+			return End{}, err
+		case !c.Deleting:
+			return End{}, unmarked("class", c.Handle)
+		}
+		w := d.begin(job)
+		done, err := w.class(ctx, c.Handle)
+		return w.end(c.Handle, done, err)
+	}}
+}
+
+func deleteArgs(job *Job) (args core.DeleteArgs, err error) {
+	if err = job.Args(&args); err != nil {
+		return args, err
+	}
+	if (args.Assignment == "") != (job.Task.Kind == core.KindDeleteClass) {
+		err = core.Errorf(core.CodeInvalid, job.Task.ID, "task %s names class %q and assignment %q: a class is deleted by %s, an assignment by %s",
+			job.Task.Kind, args.Class, args.Assignment, core.KindDeleteClass, core.KindDeleteAssignment)
+	}
+	return args, err
+}
+
+func unmarked(what, name string) error {
+	return core.Errorf(core.CodeInvalid, name, "%s %s is not marked as being deleted: delete it by drover %s remove", what, name, what)
+}
+
+func gone(name string, removed int64) End {
+	return End{Note: fmt.Sprintf("%s is gone, with %d submissions; the last try removed what was left", name, removed)}
+}
+
+func (w *deleting) end(name string, done bool, err error) (End, error) {
+	switch {
+	case err != nil:
+		return End{}, err
+	case !done:
+		return End{Later: patienceEnds}, nil
+	}
+	return gone(name, w.removed), nil
+}
+
+// class deletes a class. Returns false if something has to end first.
+func (w *deleting) class(ctx context.Context, class string) (bool, error) {
+	all := true
+	err := eachAssignment(ctx, w.Store, class, func(a *core.Assignment) error {
+		done, err := w.assignment(ctx, a)
+		all = all && done
+		return err
+	})
+	if err != nil || !all {
+		return false, err
+	}
+	if err := w.schedules(ctx, class); err != nil {
+		return false, err
+	}
+	return past(w.Store.DeleteClass(ctx, class))
+}
+
+// assignment deletes an assignment. Returns false if something has to end first.
+func (w *deleting) assignment(ctx context.Context, a *core.Assignment) (bool, error) {
+	w.say("cancelling what waits or runs for " + a.Name())
+	if ok, err := past(w.abort(ctx, a)); !ok {
+		return false, err
+	}
+	if err := w.cancel(ctx, a.Name()); err != nil {
+		return false, err
+	}
+	for {
+		removed, left, err := w.Store.DeleteSubmissions(ctx, a.Class, a.Handle, deletedAtOnce)
+		w.removed += int64(removed)
+		switch {
+		case err != nil:
+			return false, err
+		case removed == 0 && left == 0:
+			return past(w.Store.DeleteAssignment(ctx, a.Class, a.Handle))
+		case removed == 0:
+			w.say(fmt.Sprintf("waiting until the requests of %d submissions of %s have ended", left, a.Name()))
+			return false, nil
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case w.Clock.Now().After(w.until):
+			return false, nil
+		}
+		w.say("deleting submissions of " + a.Name())
+	}
+}
+
+func (w *deleting) say(text string) { w.job.Progress(w.removed, 0, text) }
+
+// past says if a step is behind us: the thing is gone, or is as it should be. A
+// CONFLICT means that somebody else still changes it, or that something hangs on it.
+func past(err error) (bool, error) {
+	switch {
+	case err == nil || core.Is(err, core.CodeNotFound):
+		return true, nil
+	case core.Is(err, core.CodeConflict):
+		return false, nil
+	}
+	return false, err
+}
+
+// abort ends the experiments of an assignment. The requests of all are looked for,
+// as a try that was cut short may have left some of one that it had ended.
+func (w *deleting) abort(ctx context.Context, a *core.Assignment) error {
+	all, err := w.Store.ListExperiments(ctx, a.Class, a.Handle, maxAborted)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.State == core.ExperimentRunning || e.State == core.ExperimentReady {
+			e.State, e.DecidedBy, e.Decided = core.ExperimentAborted, core.System().Handle, w.Clock.Now().UnixMilli()
+			if _, err := w.Store.PutExperiment(ctx, e); err != nil {
+				return err
+			}
+		}
+		if err := w.cancel(ctx, core.ExperimentAssignment(e.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancel cancels the requests that name an assignment and have not ended.
+func (w *deleting) cancel(ctx context.Context, assignment string) error {
+	f := core.Filter{Assignment: assignment, States: []core.RequestState{core.RequestQueued}, Limit: endedAtOnce}
+	for {
+		page, err := w.Store.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			f.Before = row.Spec.ID
+			_, err := w.Requests.Cancel(ctx, row.Spec.ID, core.System().Handle)
+			if err != nil && !core.Is(err, core.CodeEnded) && !core.Is(err, core.CodeNotFound) {
+				return err
+			}
+		}
+		if len(page) < f.Limit {
+			return nil
+		}
+	}
+}
+
+// schedules removes those that are about a class or its assignments.
+func (w *deleting) schedules(ctx context.Context, class string) error {
+	all, err := w.Store.ListSchedules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if about, _, _ := strings.Cut(s.About, "/"); about != class {
+			continue
+		}
+		if err := w.Store.DeleteSchedule(ctx, s.Name); err != nil && !core.Is(err, core.CodeNotFound) {
+			return err
+		}
+	}
+	return nil
+}

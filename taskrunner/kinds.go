@@ -1,0 +1,18 @@
+package taskrunner
+
+import (
+	"drover/core/clock"
+)
+
+// builtIn returns the kinds that every taskrunner does.
+func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
+	purge := Purge{Store: parts.Store, Blobs: parts.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: c}
+	made := downloads{blobs: parts.Blobs, clock: c, keep: cfg.KeepDownloads}
+	archive := Archive{Store: parts.Store, downloads: made}
+	scores := Scores{Store: parts.Store, downloads: made}
+	deletion := Deletion{Store: parts.Store, Requests: parts.Requests, Clock: c}
+	told := newDeliveries(parts.Store, cfg, c)
+	return []Kind{
+		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(),
+	}
+}

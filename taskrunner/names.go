@@ -1,0 +1,100 @@
+package taskrunner
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxPart bounds a part of a path in an archive, in bytes, as most file systems have it.
+const maxPart = 255
+
+// names gives the files of a submission names that are safe to unpack on any
+// system: relative, without .. and what a system takes for more than text, and
+// no two the same where upper and lower case are.
+type names struct {
+	files, folders map[string]bool // folded
+}
+
+func newNames() *names { return &names{files: map[string]bool{}, folders: map[string]bool{}} }
+
+// fold makes the same of names that a file system may take for the same.
+func fold(s string) string { return cases.Fold().String(s) }
+
+// safe returns the name of the next file.
+func (n *names) safe(p string) string {
+	parts := strings.Split(p, "/")
+	folder := ""
+	for i, part := range parts[:len(parts)-1] {
+		parts[i] = n.free(folder, plain(part), n.files)
+		folder = path.Join(folder, parts[i])
+		n.folders[fold(folder)] = true
+	}
+	last := n.free(folder, plain(parts[len(parts)-1]), n.files, n.folders)
+	p = path.Join(folder, last)
+	n.files[fold(p)] = true
+	return p
+}
+
+// free returns part or, if that is taken in the folder, part with a number.
+func (n *names) free(folder, part string, taken ...map[string]bool) string {
+	ext := path.Ext(part)
+	stem, try := strings.TrimSuffix(part, ext), part
+	for i := 2; ; i++ {
+		free, at := true, fold(path.Join(folder, try))
+		for _, t := range taken {
+			free = free && !t[at]
+		}
+		if free {
+			return try
+		}
+		try = fmt.Sprintf("%s-%d%s", short(stem, maxPart-len(ext)-10), i, ext)
+	}
+}
+
+// plain makes a part of a path text and nothing else.
+func plain(part string) string {
+	part = norm.NFC.String(strings.ToValidUTF8(part, "_"))
+	part = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`<>:"\|?*`, r) || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+			return '_'
+		}
+		return r
+	}, part)
+	// Windows drops what stands at the end; so goes "..", too.
+	if kept := strings.TrimRight(part, ". "); kept != part || part == "" {
+		part = kept + "_"
+	}
+	if device(part) {
+		part = "_" + part
+	}
+	return short(part, maxPart)
+}
+
+// device says if Windows takes a name for a device, whatever follows the first dot.
+func device(part string) bool {
+	stem, _, _ := strings.Cut(part, ".")
+	stem = strings.ToUpper(strings.TrimRight(stem, " "))
+	switch stem {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	for _, port := range []string{"COM", "LPT"} {
+		if n, ok := strings.CutPrefix(stem, port); ok && len([]rune(n)) == 1 && strings.Contains("0123456789¹²³", n) {
+			return true
+		}
+	}
+	return false
+}
+
+// short cuts a name to so many bytes, between characters.
+func short(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:max(most, 0)], "")
+	}
+	return s
+}

@@ -1,0 +1,203 @@
+package taskrunner
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"time"
+
+	"drover/core"
+)
+
+const (
+	maxCSVBytes = 1 << 30
+	maxColumns  = 1000 // assignments of a gradebook
+	csvType     = "text/csv; charset=utf-8"
+)
+
+// noScore stands in an assignment's CSV where there is no score.
+const noScore = "None"
+
+// Scores makes lists of scores. A person's grade goes before the result's score.
+// Users are named by e-mail address or, without one, by handle.
+type Scores struct {
+	Store interface {
+		core.Roster
+		core.Coursework
+	}
+	downloads
+}
+
+// AssignmentCSV is core.KindAssignmentCSV: one row for the newest submission of each
+// user, with its score and moment. Who teaches the class is left out, who has left
+// it is not.
+func (s *Scores) AssignmentCSV() Kind {
+	return Kind{Name: core.KindAssignmentCSV, Handle: func(ctx context.Context, job *Job) (End, error) {
+		var args core.AssignmentCSVArgs
+		if err := job.Args(&args); err != nil {
+			return End{}, err
+		}
+		if err := open(ctx, s.Store, args.Class, args.Assignment); err != nil {
+			return End{}, err
+		}
+		staff, err := staffOf(ctx, s.Store, args.Class)
+		if err != nil {
+			return End{}, err
+		}
+		return s.table(ctx, job, args.Class+"-"+args.Assignment+".csv", func(t *table) error {
+			if args.Header {
+				if err := t.row("Username", "Score", "Submitted"); err != nil {
+					return err
+				}
+				t.rows--
+			}
+			return eachStanding(ctx, s.Store, args.Class, args.Assignment, "", func(st *core.Standing) error {
+				if staff[st.Submission.User] {
+					return nil
+				}
+				user, err := s.called(ctx, st.Submission.User)
+				if err != nil {
+					return err
+				}
+				return t.row(user, score(st.Score, noScore), time.UnixMilli(st.Submission.At).UTC().Format(momentForm))
+			})
+		})
+	}}
+}
+
+// Gradebook is core.KindGradebook: one row for each student of a class, one column
+// for each of its assignments. Who has left the class is left out.
+func (s *Scores) Gradebook() Kind {
+	return Kind{Name: core.KindGradebook, Handle: func(ctx context.Context, job *Job) (End, error) {
+		args := core.GradebookArgs{Fill: "0"}
+		if err := job.Args(&args); err != nil {
+			return End{}, err
+		}
+		columns, err := s.columns(ctx, args.Class)
+		if err != nil {
+			return End{}, err
+		}
+		return s.table(ctx, job, args.Class+"-gradebook.csv", func(t *table) error {
+			if err := t.row(append([]string{"Username"}, columns...)...); err != nil {
+				return err
+			}
+			t.rows--
+			after := ""
+			return eachMember(ctx, s.Store, args.Class, func(page []core.Enrolment) error {
+				first := after
+				after = page[len(page)-1].User
+				return s.grades(ctx, t, args, columns, first, page)
+			})
+		})
+	}}
+}
+
+// columns are the assignments of a class.
+func (s *Scores) columns(ctx context.Context, class string) (columns []string, err error) {
+	c, err := s.Store.GetClass(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	if c.Deleting {
+		return nil, core.Errorf(core.CodeNotFound, class, "class %s is being deleted", class)
+	}
+	err = eachAssignment(ctx, s.Store, class, func(a *core.Assignment) error {
+		if len(columns) == maxColumns {
+			return core.Errorf(core.CodeLimit, class, "class %s has more than the %d assignments that a gradebook can hold: export them one by one", class, maxColumns)
+		}
+		if !a.Deleting {
+			columns = append(columns, a.Handle)
+		}
+		return nil
+	})
+	return columns, err
+}
+
+// grades writes the rows of a page of members, who come after the given user.
+func (s *Scores) grades(ctx context.Context, t *table, args core.GradebookArgs, columns []string, after string, page []core.Enrolment) error {
+	rows := map[string][]string{}
+	for _, m := range page {
+		if m.Role != core.RoleStudent {
+			continue
+		}
+		user, err := s.called(ctx, m.User)
+		if err != nil {
+			return err
+		}
+		row := append(make([]string, 0, len(columns)+1), user)
+		for range columns {
+			row = append(row, args.Fill)
+		}
+		rows[m.User] = row
+	}
+	last := page[len(page)-1].User
+	for i, column := range columns {
+		err := eachStanding(ctx, s.Store, args.Class, column, after, func(st *core.Standing) error {
+			if st.Submission.User > last {
+				return errEnough
+			}
+			if row := rows[st.Submission.User]; row != nil {
+				row[i+1] = score(st.Score, args.Fill)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, m := range page {
+		if row := rows[m.User]; row != nil {
+			if err := t.row(row...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// called is what a user is called in lists.
+func (s *Scores) called(ctx context.Context, handle string) (string, error) {
+	u, err := s.Store.GetUser(ctx, handle)
+	switch {
+	case core.Is(err, core.CodeNotFound) || err == nil && u.Email == "":
+		return handle, nil
+	case err != nil:
+		return "", err
+	}
+	return u.Email, nil
+}
+
+// table is a CSV that is being made.
+type table struct {
+	*csv.Writer
+	job  *Job
+	rows int64
+}
+
+// table makes a CSV of the rows that fill writes.
+func (s *Scores) table(ctx context.Context, job *Job, name string, fill func(t *table) error) (End, error) {
+	t := table{job: job}
+	d, err := s.put(ctx, name, csvType, maxCSVBytes, func(w io.Writer) error {
+		t.Writer = csv.NewWriter(w)
+		if err := fill(&t); err != nil {
+			return err
+		}
+		t.Flush()
+		return t.Error()
+	})
+	if err != nil {
+		return End{}, err
+	}
+	return End{Note: fmt.Sprintf("%d rows", t.rows), Download: d}, nil
+}
+
+// row writes a row whose first cell names a user.
+func (t *table) row(cells ...string) error {
+	for i := range cells {
+		cells[i] = cell(cells[i])
+	}
+	t.rows++
+	t.job.Progress(t.rows, 0, "")
+	return t.Write(cells)
+}
