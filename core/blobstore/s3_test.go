@@ -303,14 +303,14 @@ func TestS3Refuses(t *testing.T) {
 func TestOpenRefusesS3(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"s3://":                                                 "cannot be read",
-		"s3://?region=a":                                        "cannot be read",
-		"s3://bucket:80?region=a":                               "cannot be read",
-		"s3://bucket#x":                                         "cannot be read",
-		"s3://bucket":                                           "region",
-		"s3://bucket/a//b?region=a":                             "double slash",
-		"s3://bucket?region=a;b":                                "NAME=VALUE",
-		"s3://key:sec/ret@bucket?region=a":                      "holds no credentials",
+		"s3://":                            "cannot be read",
+		"s3://?region=a":                   "cannot be read",
+		"s3://bucket:80?region=a":          "cannot be read",
+		"s3://bucket#x":                    "cannot be read",
+		"s3://bucket":                      "region",
+		"s3://bucket/a//b?region=a":        "double slash",
+		"s3://bucket?region=a;b":           "NAME=VALUE",
+		"s3://key:sec/ret@bucket?region=a": "holds no credentials",
 		"s3://bucket?region=a&endpoint=http://key:secret@h":     "holds no credentials",
 		"s3://bucket?region=a&endpoint=http://key:secret%40h":   "holds no credentials",
 		"s3://bucket?region=a&access_key=key&secret_key=secret": "no setting \"access_key\"",
