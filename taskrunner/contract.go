@@ -19,7 +19,7 @@ type noQueue struct{}
 func (noQueue) ProgressTask(context.Context, string, int64, string, string, core.TaskProgress, time.Duration) error {
 	return nil
 }
-func (noQueue) WakeTask(context.Context, string) error                        { return nil }
+func (noQueue) WakeTask(context.Context, string) error                       { return nil }
 func (noQueue) SetTaskRates(context.Context, map[string]core.TaskRate) error { return nil }
 
 func wide(t core.Tasks) queue {
