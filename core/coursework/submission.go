@@ -87,13 +87,13 @@ func (r *Registrar) standing(ctx context.Context, s core.Submission) (core.Stand
 // teaches there, else the actor's own to assignments that are shown. Returns
 // NOTFOUND, FORBIDDEN for another's, INVALID.
 func (r *Registrar) ListSubmissions(ctx context.Context, a core.Actor, f core.SubmissionFilter) ([]SubmissionEntry, error) {
-	if _, err := r.class(ctx, a, f.Class, core.ActClassView); err != nil {
-		return nil, err
-	}
 	if f.Assignment != "" {
 		if _, err := r.assignment(ctx, a, f.Class, f.Assignment, core.ActAssignmentView, ""); err != nil {
 			return nil, err
 		}
+	}
+	if _, err := r.class(ctx, a, f.Class, core.ActClassView); err != nil {
+		return nil, err
 	}
 	if err := core.Allow(a, core.ActSubmissionView, core.Object{Class: f.Class, Owner: f.User}); err != nil {
 		return nil, err
