@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -223,7 +224,9 @@ func (z *Zip) add(ctx context.Context, w *zip.Writer, f core.File) error {
 		return err
 	}
 	defer content.Close() //nolint:errcheck // only read from
-	into, err := w.CreateHeader(&zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: z.at})
+	head := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: z.at}
+	head.SetMode(fs.FileMode(cmp.Or(f.Mode, 0o644)))
+	into, err := w.CreateHeader(head)
 	if err != nil {
 		return err
 	}
