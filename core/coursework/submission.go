@@ -153,6 +153,9 @@ func (r *Registrar) mayResubmit(ctx context.Context, a core.Actor, as core.Assig
 	if err := core.Allow(a, core.ActSubmissionRerun, core.Object{Class: as.Class, Owner: s.Submission.User}); err != nil {
 		return err
 	}
+	if _, err := r.openClass(ctx, a, as.Class, core.ActClassView); err != nil {
+		return err
+	}
 	d, err := r.deadline(ctx, as, s.Submission.User)
 	if err != nil {
 		return err
