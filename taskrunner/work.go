@@ -109,6 +109,9 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 	}
 	if f.Outcome == core.OutcomeRetry {
 		f.Delay = t.kind.Retry(t.Attempts + 1)
+		if asked := (*retryIn)(nil); errors.As(err, &asked) {
+			f.Delay = max(f.Delay, asked.wait)
+		}
 	}
 	return f
 }
@@ -174,6 +177,9 @@ func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Out
 	switch {
 	case err == nil:
 		t.wakeParent(ctx)
+		if len(t.Task.Notify) > 0 {
+			t.outbox.ring()
+		}
 		return outcome
 	case ctx.Err() != nil:
 		return core.OutcomeRelease

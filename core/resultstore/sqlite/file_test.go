@@ -123,6 +123,7 @@ func TestTwoHandles(t *testing.T) {
 	a, b := open(t, path), open(t, path)
 	resultstoretest.RaceCreate(t, a, b)
 	resultstoretest.RaceRecord(t, a, b)
+	resultstoretest.RaceTasks(t, a, b)
 }
 
 func TestTimesAreTheClocks(t *testing.T) {
