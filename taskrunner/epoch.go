@@ -99,7 +99,7 @@ func (e *epoch) run(stop context.Context) error {
 // heed starts what was claimed and stops what was cancelled.
 func (e *epoch) heed(work context.Context, x core.TaskExchanged) {
 	for _, c := range x.Claims {
-		e.start(work, c, x.Cancelled[c.Task.ID])
+		e.start(work, c, c.Cancelled)
 	}
 	for key, by := range x.Cancelled {
 		if stop := e.running[key]; stop != nil {
@@ -243,7 +243,7 @@ func (e *epoch) listen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := e.tasks.WaitTask(ctx, waitPolls*e.cfg.Poll); err == nil {
+		if err := e.tasks.WaitTask(ctx, e.cfg.Registration.Owner, true, waitPolls*e.cfg.Poll); err == nil {
 			wait.Reset()
 			select {
 			case e.wake <- struct{}{}:

@@ -416,7 +416,7 @@ func TestRecoveryAtStart(t *testing.T) {
 		r := newRig(t)
 		r.herd.look(func() {
 			for i, id := range []string{"first", "last"} {
-				r.herd.tasks[id] = core.Task{ID: id, Kind: "ok"}
+				r.herd.tasks[id] = core.Task{ID: id, Generation: 1, Kind: "ok"}
 				r.herd.slots[id] = token(0, int64(i))
 				r.herd.attempts[id] = 2 * i
 			}

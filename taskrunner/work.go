@@ -34,7 +34,7 @@ type try struct {
 // before it began; "" if nobody did.
 func (e *epoch) start(work context.Context, c core.TaskClaim, by string) {
 	ctx, cancel := context.WithCancelCause(work)
-	e.running[c.Task.ID] = cancel
+	e.running[c.Task.Key()] = cancel
 	if by != "" {
 		cancel(cancelled(by))
 	}
@@ -76,7 +76,7 @@ func (e *epoch) label(kind string) string {
 }
 
 func (t *try) tell(ctx context.Context, p core.TaskProgress, limit time.Duration) error {
-	return wide(t.tasks).ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.ID, t.Token, p, limit)
+	return wide(t.tasks).ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.Key(), t.Token, p, limit)
 }
 
 // do runs a task and records its end, store first. Ctx is the handler's, which a
@@ -92,7 +92,7 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 	defer hush()
 	end, err := t.handle(ctx)
 	t.job.teller.handled(work)
-	f := core.TaskFinish{Key: t.Task.ID, Token: t.Token}
+	f := core.TaskFinish{Key: t.Task.Key(), Token: t.Token}
 	switch cause := context.Cause(ctx); {
 	case err == nil && end.Later == 0:
 		t.log.WithField("note", end.Note).Info("done")

@@ -19,10 +19,14 @@ type KeyDef struct {
 // Keys returns every key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{
+<<<<<<< HEAD
 		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; blobs: that of the blob store; life: which life of Redis this is | since when it is seen to serve, ms; placed: how often work was placed on hosts; set_back: when Redis began by a clock that was set back, and since when it is; mass_late_<ms>: since when most owners are late by so much; tombstones_since: when the younger tombstones began"},
+=======
+		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; life: which life of Redis this is | since when it is seen to serve, ms; placed: how often work was placed on hosts; set_back: when Redis began by a clock that was set back, and since when it is; mass_late_<ms>: since when most owners are late by so much; tombstones_since: when the younger tombstones began; tasks_taken: claims of tasks so far, whose classes take turns"},
+>>>>>>> 1d0164aa1685a739cb09907dd2cfaf6b30b31bf1
 		{"owners", "owners", "zset", "owner → when its next proof of life is due, ms; 0 once fenced"},
 		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; idle: its last call wanted more than there was; per lane the last call and its answer"},
-		{"slots", "slots:<owner>", "hash", "request, task or VM → vm or pool | token | since | phase, and perhaps | ms after since in which the phase ends or is heard of again: what this owner holds"},
+		{"slots", "slots:<owner>", "hash", "request, task or VM → vm, kind or pool | token | since | phase, and perhaps | ms after since in which the phase ends or is heard of again: what this owner holds"},
 		{"hosts", "hosts", "zset", "host → when the next proof of life of any of its owners is due, ms"},
 		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory disk; drain_until: ms, or 0; failed: when | by whom | why it was reported failed; probation: ms before which it gets nothing | canaries in a row that went well | how many end it | its present delay in ms | why; canary: the request that it was given on trial | its owner; probations: how many there were; incarnation of Redis it reconciled with; broken: pools whose VMs cannot be made there, and why; fetching: pools whose images are on their way there; providers: what holds which limit there, and their self-tests"},
 		{"pools", "pools", "set", "names of pools"},
@@ -38,7 +42,7 @@ func Keys() []KeyDef {
 		{"shun", "shun", "hash", "request → the host where its last platform fault was"},
 		{"evacuations", "evacuations", "hash", "request → scheduled, parked or accepted | from host | to host | when scheduled, ms | when accepted, ms, or 0 | why: its move off a host"},
 		{"evacuated", "evacuated", "list", "the last 1000 moves that ended, newest first: request | finished or failed | from | to | scheduled, accepted and ended, ms | why"},
-		{"cancels", "cancels", "hash", "request → who asked to stop it"},
+		{"cancels", "cancels", "hash", "request or task → who asked to stop it"},
 		{"dead", "dead", "zset", "request → when its attempts were used up, ms"},
 		{"tombstones", "tombstones", "set", "requests and tasks that ended lately"},
 		{"tombstones_old", "tombstones:old", "set", "those that ended before; forgotten whole, when the younger take their place"},
@@ -47,9 +51,15 @@ func Keys() []KeyDef {
 		{"clean", "vms:<host>:<pool>:clean", "list", "ready and unused VMs, oldest first"},
 		{"dirty", "vms:<host>:dirty", "list", "VMs to be destroyed, oldest first"},
 		{"aside", "vms:<host>:aside", "hash", "VM → why it could not be destroyed"},
-		{"tasks", "tasks", "hash", "task → itself as JSON: every accepted, unfinished task"},
-		{"tasks_queue", "tasks:queue", "list", "waiting tasks, oldest first"},
-		{"tasks_later", "tasks:later", "zset", "task → when its next try is due, ms"},
+		{"tasks", "tasks", "hash", "task → its class, kind, lane and itself as JSON, separated by a space: every accepted, unfinished task"},
+		{"tasks_kinds", "tasks:kinds:<class>", "list", "kinds with waiting tasks, whose turn is next first"},
+		{"tasks_lanes", "tasks:lanes:<class>:<kind>", "list", "their lanes with waiting tasks, whose turn is next first"},
+		{"tasks_queue", "tasks:queue:<class>:<kind>:<lane>", "list", "waiting tasks, oldest first"},
+		{"tasks_later", "tasks:later", "zset", "task → when it is due, ms: until its time, the pause after a failure, or others that it waits for"},
+		{"tasks_hand", "tasks:hand:<kind>", "set", "tasks in slots"},
+		{"tasks_rates", "tasks:rates", "hash", "kind → one per µs | how many may begin at once after a rest | how many may be in hand; 0: any"},
+		{"tasks_arrivals", "tasks:arrivals", "hash", "kind with a rate → when the next of its tasks comes in its rhythm, µs"},
+		{"tasks_progress", "tasks:progress", "hash", "task in a slot → since when it is there, ms | done | total | what it is at"},
 		{"epochs", "epochs", "hash", "owner or host → its epoch; never deleted"},
 		{"events", "events", "stream", "transitions, capped; one entry a script call, naming all it moved (a request and a VM taken together: claimed)"},
 		{"reports", "reports", "stream", "what watchdogs say of hosts: host, event (failed or recovered), reason, by; capped; group overseer"},
