@@ -95,9 +95,12 @@ func (w *world) people() {
 	require.NoError(w.t, there.Wait())
 	var enrolled errgroup.Group
 	for _, e := range []core.Enrolment{
-		{Class: "cs101", User: "tess", Role: core.RoleTeacher}, {Class: "cs101", User: "tina", Role: core.RoleAssistant},
-		{Class: "cs101", User: "ann", Role: core.RoleStudent}, {Class: "cs101", User: "cleo", Role: core.RoleStudent},
-		{Class: "cs202", User: "theo", Role: core.RoleTeacher}, {Class: "cs202", User: "eve", Role: core.RoleStudent},
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "theo", Role: core.RoleTeacher},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
 	} {
 		enrolled.Go(func() error { return store.Enrol(ctx, e) })
 	}
