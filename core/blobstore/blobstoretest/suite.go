@@ -222,6 +222,7 @@ func damaged(t *testing.T, s Store) {
 		got, err := get(t.Context(), s, digest)
 		requireCode(t, core.CodeUnavailable, err)
 		require.ErrorContains(t, err, "damaged", name)
+		require.ErrorIs(t, err, core.ErrDamaged, name)
 		require.Less(t, len(got), len(content), "%s: a reader that counts must not get the whole", name)
 	}
 	put(t, s, content) // mends it

@@ -62,6 +62,7 @@ func listTasks(t *testing.T, s core.ResultStore) {
 		task.Requester = []string{"", "ann", "bob"}[i%3]
 		task.About = []string{"", "cs1", "cs1/hw1", "cs10", "cs10/hw1"}[i%5]
 		task.Parent = []string{"", "", "above", "below"}[i/2%4]
+		task.Lane = []string{"a", "", "b"}[i/3%3]
 		mustTask(t, s, task)
 		if i%4 > 0 {
 			end := core.TaskEnd{ID: task.ID, Generation: 1, State: []core.TaskState{"", core.TaskDone, core.TaskDead, core.TaskCancelled}[i%4]}
@@ -70,20 +71,10 @@ func listTasks(t *testing.T, s core.ResultStore) {
 		}
 		all = append(all, task)
 	}
-	for _, states := range [][]core.TaskState{nil, {core.TaskQueued}, {core.TaskDone, core.TaskDead}, {core.TaskRunning}} {
-		for _, kind := range []string{"", "rerun", "nothing"} {
-			for _, requester := range []string{"", "ann"} {
-				for _, class := range []string{"", "cs1", "hw1"} {
-					for _, parent := range []string{"", "above"} {
-						f := core.TaskFilter{States: states, Kind: kind, Requester: requester, Class: class, Parent: parent}
-						want := slices.DeleteFunc(slices.Clone(all), func(t core.Task) bool { return !selects(f, t) })
-						for _, limit := range []int{0, 5} {
-							f.Before, f.Limit = "", limit
-							require.Equal(t, want, pages(t, s, f, len(want)), "%+v", f)
-						}
-					}
-				}
-			}
+	for _, f := range everyFilter() {
+		want := slices.DeleteFunc(slices.Clone(all), func(t core.Task) bool { return !selects(f, t) })
+		for _, f.Limit = range []int{0, 5} {
+			require.Equal(t, want, pages(t, s, f, len(want)), "%+v", f)
 		}
 	}
 	for _, limit := range []int{-1, bounds.MaxRows + 1} {
@@ -94,11 +85,36 @@ func listTasks(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeInvalid, err)
 }
 
+// everyFilter combines all that a filter may select by.
+func everyFilter() []core.TaskFilter {
+	all := []core.TaskFilter{{}}
+	with := func(changes ...func(f *core.TaskFilter)) {
+		for _, f := range slices.Clone(all) {
+			for _, change := range changes {
+				more := f
+				change(&more)
+				all = append(all, more)
+			}
+		}
+	}
+	states := func(states ...core.TaskState) func(f *core.TaskFilter) {
+		return func(f *core.TaskFilter) { f.States = states }
+	}
+	with(states(core.TaskQueued), states(core.TaskDone, core.TaskDead), states(core.TaskRunning))
+	with(func(f *core.TaskFilter) { f.Kind = "rerun" }, func(f *core.TaskFilter) { f.Kind = "nothing" })
+	with(func(f *core.TaskFilter) { f.Requester = "ann" })
+	with(func(f *core.TaskFilter) { f.Class = "cs1" }, func(f *core.TaskFilter) { f.Class = "hw1" })
+	with(func(f *core.TaskFilter) { f.Parent = "above" })
+	with(func(f *core.TaskFilter) { f.Lane = "a" })
+	return all
+}
+
 // selects says what a filter should take.
 func selects(f core.TaskFilter, t core.Task) bool {
 	class, _, _ := strings.Cut(t.About, "/")
 	return (len(f.States) == 0 || slices.Contains(f.States, t.State)) && (f.Kind == "" || f.Kind == t.Kind) &&
-		(f.Requester == "" || f.Requester == t.Requester) && (f.Class == "" || f.Class == class) && (f.Parent == "" || f.Parent == t.Parent)
+		(f.Requester == "" || f.Requester == t.Requester) && (f.Class == "" || f.Class == class) && (f.Parent == "" || f.Parent == t.Parent) &&
+		(f.Lane == "" || f.Lane == t.Lane)
 }
 
 // pages reads a list to its end, and requires full pages up to there.
