@@ -46,7 +46,7 @@
 // A service must show to everybody at once what was written, copied and deleted, also in
 // its lists. S3 does, and so must what stands in for it; a cache in front of it does
 // not. It must not carry out a deletion half a grace after it was asked to. S3 copies at
-// most 5 GiB at once: larger files could not be set aside, and are not put.
+// most 5 GiB at once: larger files are read and written again to be set aside.
 //
 // A file of 16 MiB or more goes to a service in parts. Only when the service is told
 // that all are there, it has its name. A writer that is killed leaves parts that nobody

@@ -28,6 +28,9 @@ import (
 // that they are at it.
 const s3Silence = time.Minute
 
+// s3Copies is the largest object that S3 copies at once.
+const s3Copies = 5 << 30
+
 // What a URL may say after "?". The rest of the settings come from the environment and the
 // files of the AWS tools.
 var s3Settings = []string{
@@ -81,7 +84,7 @@ func openS3(ctx context.Context, rest string) (*Store, error) {
 	if folder != "" {
 		b = blob.PrefixedBucket(b, folder+"/")
 	}
-	return &Store{bucket: b, spool: os.TempDir(), idle: client.CloseIdleConnections}, nil
+	return &Store{bucket: b, spool: os.TempDir(), copies: s3Copies, idle: client.CloseIdleConnections}, nil
 }
 
 // readS3 takes a URL apart. It repeats nothing that may be a secret.

@@ -23,6 +23,7 @@ type Store struct {
 	bucket *blob.Bucket
 	spool  string // folder for streams whose name is not known yet
 	disk   *disk  // nil if the bucket is not a folder
+	copies int64  // the service copies files of at most so many bytes; 0 for any
 	idle   func() // closes connections that are not in use; nil if there are none
 }
 
