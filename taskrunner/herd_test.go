@@ -62,7 +62,7 @@ func newHerd() *herd {
 		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
 		marked: map[string]string{}, progress: map[string][]told{}, rows: map[string]core.Task{}, full: map[string]core.TaskEnd{},
 		failures: map[string][]core.TaskFailure{},
-		fault: func(string) (error, error) { return nil, nil },
+		fault:    func(string) (error, error) { return nil, nil },
 	}
 }
 
@@ -304,3 +304,6 @@ func (h *herd) ProgressTask(ctx context.Context, _ string, epoch int64, key, tok
 	}
 	return err
 }
+
+// key is what Redis calls a task.
+func key(id string) string { return id }

@@ -24,13 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a taskrunner on a herd in memory.
 type rig struct {
-	t        *testing.T
-	herd     *herd
-	cfg      taskrunner.Config
-	kinds    []taskrunner.Kind
-	logs     *test.Hook
-	log      *logrus.Logger
-	ran      sync.Map // task kind → *atomic.Int64
+	t     *testing.T
+	herd  *herd
+	cfg   taskrunner.Config
+	kinds []taskrunner.Kind
+	logs  *test.Hook
+	log   *logrus.Logger
+	ran   sync.Map // task kind → *atomic.Int64
 }
 
 func newRig(t *testing.T) *rig {

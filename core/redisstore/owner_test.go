@@ -386,6 +386,36 @@ func TestAClockThatWasSetBackHoldsBackOneGrace(t *testing.T) {
 	require.Equal(t, []string{x.Runner}, judged())
 }
 
+// Proofs of life by a clock that was ahead and was set back since do not shield who died then.
+func TestAProofFromAClockThatWasSetBackReachesNoFurtherThanABeat(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.owners(t, 4)
+	epochs := map[string]int64{}
+	all, err := x.Store.ListOwners(t.Context())
+	require.NoError(t, err)
+	for _, o := range all {
+		epochs[o.Name] = o.Epoch
+	}
+	x.b.Mini.SetTime(start.Add(-3 * time.Hour))
+	beat := func(at time.Duration) []string {
+		x.b.Mini.SetTime(start.Add(at - 3*time.Hour))
+		for owner, epoch := range epochs {
+			if owner != "testrunner@o3#0" {
+				_, err := x.Store.Beat(t.Context(), owner, epoch, time.Second)
+				require.NoError(t, err)
+			}
+		}
+		down, err := x.Store.Judge(t.Context(), 3*time.Second, 5*time.Second)
+		require.NoError(t, err)
+		return append(down, x.late(t, x.Store, 5*time.Second)...)
+	}
+	require.Empty(t, beat(0))
+	require.Empty(t, beat(time.Minute))
+	require.Contains(t, beat(time.Minute+6*time.Second), "testrunner@o3#0")
+	require.Contains(t, beat(time.Minute+7*time.Second), "o3")
+}
+
 // So would the mark of most being late.
 func TestAMarkOfMassLatenessThatIsStillToComeIsOfAnotherTime(t *testing.T) {
 	t.Parallel()

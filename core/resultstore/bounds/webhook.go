@@ -3,6 +3,7 @@ package bounds
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -32,9 +33,9 @@ func Webhook(w core.Webhook) error {
 	if len(w.Events) == 0 || len(w.Events) > len(events) {
 		return core.Errorf(core.CodeInvalid, w.ID, "webhook %s names %d events: use 1 to %d", w.ID, len(w.Events), len(events))
 	}
-	for _, event := range w.Events {
-		if !events[event] {
-			return core.Errorf(core.CodeInvalid, w.ID, "webhook %s asks for %.40q, which is no event: use %s or %s",
+	for i, event := range w.Events {
+		if !events[event] || slices.Contains(w.Events[:i], event) {
+			return core.Errorf(core.CodeInvalid, w.ID, "webhook %s asks for %.40q twice or for no event: use %s or %s",
 				w.ID, event, core.EventRequestEnded, core.EventTaskEnded)
 		}
 	}

@@ -176,7 +176,7 @@ func digestsSchool(t *testing.T, s core.ResultStore) {
 	e.Harness = Harness(name(3))
 	mustExperiment(t, s, e)
 	mustExperiment(t, s, Experiment("cs101", "hw1")) // has none
-	for range 120 { // more than a page
+	for range 120 {                                  // more than a page
 		mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
 	}
 	sub := Submission("cs101", "hw1", "ann")

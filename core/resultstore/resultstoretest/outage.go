@@ -2,6 +2,7 @@ package resultstoretest
 
 import (
 	"context"
+	"maps"
 	"testing"
 
 	"drover/core"
@@ -11,7 +12,7 @@ import (
 
 // Calls returns every call of the interface by name, each with good arguments.
 func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultStore) error {
-	return map[string]func(ctx context.Context, s core.ResultStore) error{
+	all := map[string]func(ctx context.Context, s core.ResultStore) error{
 		"Create": func(ctx context.Context, s core.ResultStore) error {
 			_, _, err := s.Create(ctx, Spec("ann"))
 			return err
@@ -94,6 +95,8 @@ func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultSto
 		"ID":   func(ctx context.Context, s core.ResultStore) error { _, err := s.ID(ctx); return err },
 		"Ping": func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
 	}
+	maps.Copy(all, schoolCalls())
+	return all
 }
 
 func cancelled(t *testing.T, s core.ResultStore) {
