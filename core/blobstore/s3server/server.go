@@ -71,7 +71,7 @@ func program(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", core.Wrap(err, core.CodeUnavailable, "", "the go command does not say where this module is")
 	}
-	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw") //nolint:gosec // fixed words
+	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw")
 	build.Dir = filepath.Dir(strings.TrimSpace(string(root)))
 	var said strings.Builder
 	build.Stderr = &said
@@ -94,7 +94,7 @@ func (s *Server) choose(ctx context.Context) error {
 
 // Restart starts a killed service again, on the same folder and port.
 func (s *Server) Restart(ctx context.Context) error {
-	s.guard = exec.Command("/bin/sh", "-c", guardScript, s.path, filepath.Join(s.dir, "log"), //nolint:gosec,noctx // it outlives ctx
+	s.guard = exec.Command("/bin/sh", "-c", guardScript, s.path, filepath.Join(s.dir, "log"), //nolint:noctx // it outlives ctx
 		"--access", Key, "--secret", Secret, "--port", s.Addr, "--health", "/health", "--quiet", "--keep-alive", "posix", s.Buckets)
 	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // who kills our group leaves it to clean up
 	pipe, err := s.guard.StdinPipe()
