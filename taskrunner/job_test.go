@@ -3,6 +3,7 @@ package taskrunner_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -294,18 +295,19 @@ func TestErrorsThatAreFinal(t *testing.T) {
 			core.CodeConflict: false, core.CodeUnavailable: false, core.CodeInternal: false,
 		}
 		for code := range codes {
-			r.handle(string(code), func(context.Context) error { return core.Errorf(code, "", "no") })
-			r.herd.submit(string(code), string(code))
+			name := strings.ToLower(string(code))
+			r.handle(name, func(context.Context) error { return core.Errorf(code, "", "no") })
+			r.herd.submit(name, name)
 		}
 		p := r.start()
 		settle(time.Hour)
 		for code, once := range codes {
-			want := 3
+			name, want := strings.ToLower(string(code)), 3
 			if once {
 				want = 1
 			}
-			require.Equal(t, want, r.runs(string(code)), code)
-			require.Len(t, r.herd.failures[string(code)], want, code)
+			require.Equal(t, want, r.runs(name), code)
+			require.Len(t, r.herd.failures[name], want, code)
 		}
 		p.drain()
 	})

@@ -106,7 +106,7 @@ func (r *Runner) live(ctx context.Context) error {
 	}
 	r.log.WithFields(logrus.Fields{"epoch": reg.Epoch, "left": len(reg.Left)}).Info("registered")
 	// Each epoch sets them anew: it may have begun because Redis lost everything.
-	if err := wide(r.tasks).SetTaskRates(ctx, r.cfg.Rates); err != nil {
+	if err := r.tasks.SetTaskRates(ctx, r.cfg.Rates); err != nil {
 		return err
 	}
 	return newEpoch(r, reg).run(ctx)

@@ -30,13 +30,12 @@ type try struct {
 	job  *Job
 }
 
-// start runs a task and hands its end to the loop. By says who cancelled it
-// before it began; "" if nobody did.
-func (e *epoch) start(work context.Context, c core.TaskClaim, by string) {
+// start runs a task, unless it was cancelled before, and hands its end to the loop.
+func (e *epoch) start(work context.Context, c core.TaskClaim) {
 	ctx, cancel := context.WithCancelCause(work)
 	e.running[c.Task.Key()] = cancel
-	if by != "" {
-		cancel(cancelled(by))
+	if c.Cancelled != "" {
+		cancel(cancelled(c.Cancelled))
 	}
 	t := e.newTry(c)
 	e.metrics.running.Inc()
@@ -76,7 +75,7 @@ func (e *epoch) label(kind string) string {
 }
 
 func (t *try) tell(ctx context.Context, p core.TaskProgress, limit time.Duration) error {
-	return wide(t.tasks).ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.Key(), t.Token, p, limit)
+	return t.tasks.ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.Key(), t.Token, p, limit)
 }
 
 // do runs a task and records its end, store first. Ctx is the handler's, which a
@@ -198,7 +197,7 @@ func (t *try) wakeParent(ctx context.Context) {
 	defer cancel()
 	parent, err := t.store.GetTask(ctx, t.Task.Parent)
 	if err == nil && !parent.State.Terminal() {
-		err = wide(t.tasks).WakeTask(ctx, parent.Key())
+		err = t.tasks.WakeTask(ctx, parent.Key())
 	}
 	if err != nil {
 		t.log.WithError(err).WithField("parent", t.Task.Parent).Debug("the parent was not woken")

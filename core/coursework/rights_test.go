@@ -201,7 +201,7 @@ func userCalls() []call {
 		}},
 		{action: core.ActHerdView, method: "Watch", do: func(w *world, a core.Actor, _ string) error { return w.reg.Watch(a) }},
 		{action: core.ActHerdOperate, method: "Operate", do: func(w *world, a core.Actor, _ string) error {
-			return w.reg.Operate(w.t.Context(), a, "h1", "drains host h1", func() error { return nil })
+			return w.reg.Operate(w.t.Context(), a, "h1", "drains host h1", func() error { return w.log.step("drain") })
 		}},
 	}
 }
@@ -258,6 +258,8 @@ func newHomework(w *world, n int) string {
 	return handle
 }
 
+func newGraded(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)).Handle }
+
 func assignmentCalls() []call {
 	return []call{
 		{action: core.ActAssignmentView, method: "ViewAssignment", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
@@ -286,7 +288,7 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.SetHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))
 		}},
-		{action: core.ActAssignmentEdit, method: "RemoveHarness", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "RemoveHarness", prepare: newGraded, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.RemoveHarness(w.t.Context(), a, "cs101", id))
 		}},
 		{action: core.ActDeadlineEdit, method: "SetDeadline", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
@@ -384,8 +386,13 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 				if c.made && want != "" {
 					want = core.CodeForbidden
 				}
-				err := c.do(w, w.actor(one), id)
+				actor := w.actor(one)
+				w.log.clear()
+				err := c.do(w, actor, id)
 				assert.Equal(t, want, core.CodeOf(err), "%s by %s: %v", c.method, one, err)
+				if want != "" {
+					assert.Empty(t, w.log.names, "%s by %s left something", c.method, one)
+				}
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -87,13 +88,13 @@ func (r *Registrar) standing(ctx context.Context, s core.Submission) (core.Stand
 // teaches there, else the actor's own to assignments that are shown. Returns
 // NOTFOUND, FORBIDDEN for another's, INVALID.
 func (r *Registrar) ListSubmissions(ctx context.Context, a core.Actor, f core.SubmissionFilter) ([]SubmissionEntry, error) {
-	if _, err := r.class(ctx, a, f.Class, core.ActClassView); err != nil {
-		return nil, err
-	}
 	if f.Assignment != "" {
 		if _, err := r.assignment(ctx, a, f.Class, f.Assignment, core.ActAssignmentView, ""); err != nil {
 			return nil, err
 		}
+	}
+	if _, err := r.class(ctx, a, f.Class, core.ActClassView); err != nil {
+		return nil, err
 	}
 	if err := core.Allow(a, core.ActSubmissionView, core.Object{Class: f.Class, Owner: f.User}); err != nil {
 		return nil, err
@@ -150,6 +151,9 @@ func (r *Registrar) Resubmit(ctx context.Context, a core.Actor, id string) error
 func (r *Registrar) mayResubmit(ctx context.Context, a core.Actor, as core.Assignment, s core.Standing) error {
 	id := s.Submission.ID
 	if err := core.Allow(a, core.ActSubmissionRerun, core.Object{Class: as.Class, Owner: s.Submission.User}); err != nil {
+		return err
+	}
+	if _, err := r.openClass(ctx, a, as.Class, core.ActClassView); err != nil {
 		return err
 	}
 	d, err := r.deadline(ctx, as, s.Submission.User)
@@ -223,7 +227,9 @@ func (z *Zip) add(ctx context.Context, w *zip.Writer, f core.File) error {
 		return err
 	}
 	defer content.Close() //nolint:errcheck // only read from
-	into, err := w.CreateHeader(&zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: z.at})
+	head := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: z.at}
+	head.SetMode(fs.FileMode(cmp.Or(f.Mode, 0o644)))
+	into, err := w.CreateHeader(head)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type Upload struct {
 // stored leaves a request that nothing names; the same call with the same
 // idempotency key goes on from there.
 //
-// Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor teaches there),
+// Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor teaches there), CONFLICT while it is deleted,
 // INVALID, LIMIT, FULL where too much work is waiting, CONFLICT where the idempotency key
 // was used for something else.
 func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Submission, error) {
@@ -75,12 +75,9 @@ func (r *Registrar) handinTo(ctx context.Context, a core.Actor, h Handin) (core.
 	if h.User != a.Handle {
 		act = core.ActSubmitFor
 	}
-	as, err := r.assignment(ctx, a, h.Class, h.Assignment, act, h.User)
+	as, err := r.openAssignment(ctx, a, h.Class, h.Assignment, act, h.User)
 	if err != nil {
 		return core.Assignment{}, err
-	}
-	if as.Deleting {
-		return core.Assignment{}, noAssignment(as.Class, as.Handle)
 	}
 	if role, err := r.roleIn(ctx, as.Class, h.User); err != nil || role == "" && !a.Has(core.RoleAdmin) {
 		return core.Assignment{}, cmp.Or(err, noMember(as.Class, h.User))

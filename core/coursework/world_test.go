@@ -18,6 +18,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/harness"
+	"drover/core/harness/cases"
 	"drover/core/intake"
 	"drover/core/resultstore/sqlite"
 
@@ -151,6 +152,16 @@ func harnessTar(t *testing.T) []byte {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o644))
+	p, err := harness.Pack(dir)
+	require.NoError(t, err)
+	return p.Tar
+}
+
+// stockTar is a harness that drover grades by itself.
+func stockTar(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, cases.File), []byte("run: ./a.out\ngroups:\n- name: all\n  tests:\n  - name: one\n    output: x\n"), 0o644))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
 	return p.Tar
