@@ -58,12 +58,8 @@ func onS3(t *testing.T, url string) blobstoretest.Store {
 // within names a folder of the bucket that a URL names.
 func within(url, folder string) string { return strings.Replace(url, "?", "/"+folder+"?", 1) }
 
+// Each test has a folder of one bucket; the tests below have a bucket each.
 func TestSuiteOnS3(t *testing.T) {
-	t.Parallel()
-	blobstoretest.Run(t, func(t *testing.T) blobstoretest.Store { return onS3(t, bucket(t)) })
-}
-
-func TestSuiteInAFolderOfS3(t *testing.T) {
 	t.Parallel()
 	shared := bucket(t)
 	blobstoretest.Run(t, func(t *testing.T) blobstoretest.Store {
@@ -74,7 +70,10 @@ func TestSuiteInAFolderOfS3(t *testing.T) {
 // What the service would not copy at once is copied all the same.
 func TestPurgeOfFilesThatS3DoesNotCopy(t *testing.T) {
 	t.Parallel()
-	s := openURL(t, bucket(t))
+	server := ownService(t, "--copy-object-threshold", "6")
+	url, err := server.Bucket("herd")
+	require.NoError(t, err)
+	s := openURL(t, url)
 	s.copies = 6
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
@@ -182,9 +181,9 @@ func TestLargeFilesGoToS3InParts(t *testing.T) {
 }
 
 // ownService is one that the test may kill.
-func ownService(t *testing.T) *s3server.Server {
+func ownService(t *testing.T, settings ...string) *s3server.Server {
 	t.Helper()
-	s, err := s3server.Start(context.Background())
+	s, err := s3server.Start(context.Background(), settings...)
 	if err != nil {
 		coretest.Missing(t, "versitygw", err)
 	}
