@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -325,4 +326,34 @@ func TestOpenRefusesS3(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret@", url)
 		require.NotContains(t, err.Error(), "sec/ret", url)
 	}
+}
+
+// A service's clock decides when a file is set aside, and nothing else: what only looks old
+// can be opened all the time and is back once it is named; what looks young waits.
+func TestS3HasAnotherTime(t *testing.T) {
+	t.Parallel()
+	url := bucket(t)
+	server, err := service()
+	require.NoError(t, err)
+	s := openURL(t, url)
+	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
+	require.NoError(t, err)
+	name, _, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "?")
+	path := filepath.Join(server.Buckets, name, filepath.FromSlash(keyOf(strings.TrimPrefix(digest, scheme))))
+	requireOpens := func() {
+		r, err := s.Open(t.Context(), digest)
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+	}
+	ahead := time.Now().Add(9 * day)
+	require.NoError(t, os.Chtimes(path, ahead, ahead))
+	require.Zero(t, purged(t, s, 8, nobody))
+	behind := time.Now().Add(-9 * day)
+	require.NoError(t, os.Chtimes(path, behind, behind))
+	require.Equal(t, core.Purged{Aside: 1}, purged(t, s, 0, nobody), "its row is about to come")
+	requireOpens()
+	require.Zero(t, purged(t, s, 0, nobody), "what it is deleted by is our own time")
+	requireOpens()
+	require.Zero(t, purged(t, s, 3, func(string) bool { return true }))
+	requireOpens()
 }
