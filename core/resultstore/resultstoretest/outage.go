@@ -43,58 +43,14 @@ func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultSto
 		"GetImage":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetImage(ctx, "i"); return err },
 		"ListImages":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListImages(ctx); return err },
 		"DeleteImage": func(ctx context.Context, s core.ResultStore) error { return s.DeleteImage(ctx, "i") },
-		"CreateTask": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.CreateTask(ctx, Task("t"))
-			return err
-		},
-		"EndTask": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.EndTask(ctx, core.TaskEnd{ID: "t", Generation: 1, State: core.TaskDone})
-			return err
-		},
-		"GetTask": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetTask(ctx, "t"); return err },
-		"FailTask": func(ctx context.Context, s core.ResultStore) error {
-			return s.FailTask(ctx, "t", core.TaskFailure{Generation: 1, Attempt: 1})
-		},
-		"RetryTask": func(ctx context.Context, s core.ResultStore) error { _, err := s.RetryTask(ctx, "t", 5); return err },
-		"CountChildren": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.CountChildren(ctx, "t")
-			return err
-		},
-		"PutWebhook": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.PutWebhook(ctx, Webhook("w"))
-			return err
-		},
-		"GetWebhook": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetWebhook(ctx, "w"); return err },
-		"ListWebhooks": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ListWebhooks(ctx, "", "", 10)
-			return err
-		},
-		"DeleteWebhook": func(ctx context.Context, s core.ResultStore) error { return s.DeleteWebhook(ctx, "w") },
-		"Outbox":        func(ctx context.Context, s core.ResultStore) error { _, err := s.Outbox(ctx, 10); return err },
-		"Sent": func(ctx context.Context, s core.ResultStore) error {
-			return s.Sent(ctx, []core.Notice{{Event: core.EventTaskEnded, Key: "t-1"}})
-		},
-		"PutSchedule": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.PutSchedule(ctx, Schedule("s"))
-			return err
-		},
-		"DeleteSchedule": func(ctx context.Context, s core.ResultStore) error { return s.DeleteSchedule(ctx, "s") },
-		"ListSchedules":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListSchedules(ctx); return err },
 		"ExpireOutputs": func(ctx context.Context, s core.ResultStore) error {
 			_, err := s.ExpireOutputs(ctx, "default", soon(), 10)
-			return err
-		},
-		"UnfinishedTasks": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.UnfinishedTasks(ctx, "", 1)
-			return err
-		},
-		"ListTasks": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ListTasks(ctx, core.TaskFilter{})
 			return err
 		},
 		"ID":   func(ctx context.Context, s core.ResultStore) error { _, err := s.ID(ctx); return err },
 		"Ping": func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
 	}
+	maps.Copy(all, ledgerCalls())
 	maps.Copy(all, schoolCalls())
 	return all
 }
