@@ -14,7 +14,7 @@ type test struct {
 
 // The tests of the suite, by what they are about.
 var (
-	// requests and their results
+	// About requests and their results.
 	requestTests = []test{
 		{"Create", create},
 		{"CreateKeepsEverything", createKeepsEverything},
@@ -46,7 +46,7 @@ var (
 		{"OutputsRace", outputsRace},
 		{"Model", model},
 	}
-	// tasks
+	// About tasks.
 	taskTests = []test{
 		{"PurgeTasks", purgeTasks},
 		{"RaceTasks", raceTasks},
@@ -66,7 +66,7 @@ var (
 		{"Downloads", downloads},
 		{"ModelTasks", modelTasks},
 	}
-	// webhooks, the outbox and schedules
+	// About webhooks, the outbox and schedules.
 	toldTests = []test{
 		{"Webhooks", webhooks},
 		{"WebhooksList", webhooksList},
@@ -85,7 +85,7 @@ var (
 		{"SchedulesRefuse", schedulesRefuse},
 		{"SchedulesRace", schedulesRace},
 	}
-	// users, classes, coursework and the audit trail
+	// About users, classes, coursework and the audit trail.
 	schoolTests = []test{
 		{"Revisions", revisions},
 		{"RaceRevisions", raceRevisions},
@@ -132,7 +132,7 @@ var (
 		{"TrailRefuses", trailRefuses},
 		{"ModelSchool", modelSchool},
 	}
-	// the store as a whole, pools and images
+	// About the store as a whole, pools and images.
 	storeTests = []test{
 		{"Pools", pools},
 		{"Images", images},
