@@ -13,16 +13,154 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// test is one of the suite.
+type test struct {
+	name string
+	run  func(t *testing.T, s core.ResultStore)
+}
+
 // Run runs the suite. open returns a new, empty store; Run closes it.
 func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 	t.Helper()
-	for _, test := range slices.Concat(requestTests, taskTests, toldTests, schoolTests, storeTests) {
+	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests()) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			test.run(t, s)
 		})
+	}
+}
+
+// requestTests are those of requests, pools, images and the store itself.
+func requestTests() []test {
+	return []test{
+		{"Create", create},
+		{"CreateKeepsEverything", createKeepsEverything},
+		{"CreateAgain", createAgain},
+		{"CreateIdempotent", createIdempotent},
+		{"CreateRefuses", createRefuses},
+		{"List", list},
+		{"ListPages", listPages},
+		{"Unfinished", unfinished},
+		{"Digests", digests},
+		{"Record", record},
+		{"RecordKeepsEverything", recordKeepsEverything},
+		{"RecordLater", recordLater},
+		{"RecordSameClaim", recordSameClaim},
+		{"RecordWithoutClaim", recordWithoutClaim},
+		{"RecordRefuses", recordRefuses},
+		{"RecordBoundsHistory", recordBoundsHistory},
+		{"Terminal", terminal},
+		{"Rerun", rerun},
+		{"RerunRefuses", rerunRefuses},
+		{"AttemptsCutOutput", attemptsCutOutput},
+		{"Purge", purge},
+		{"RaceRecord", raceRecord},
+		{"RaceCreate", raceCreate},
+		{"RaceRerun", raceRerun},
+		{"Pools", pools},
+		{"Images", images},
+		{"ImagesRefuse", imagesRefuse},
+		{"Calls", calls},
+		{"Cancelled", cancelled},
+		{"ID", id},
+		{"Ping", ping},
+		{"Closed", closed},
+		{"Model", model},
+	}
+}
+
+// taskTests are those of tasks, webhooks, the outbox, schedules and lifetimes.
+func taskTests() []test {
+	return []test{
+		{"Tasks", tasks},
+		{"TasksAgain", tasksAgain},
+		{"TasksUnique", tasksUnique},
+		{"TasksRefuse", tasksRefuse},
+		{"TasksEnd", tasksEnd},
+		{"TasksEndRefuses", tasksEndRefuses},
+		{"TasksFail", tasksFail},
+		{"TasksRetry", tasksRetry},
+		{"TasksRetryLimit", tasksRetryLimit},
+		{"TasksChildren", tasksChildren},
+		{"UnfinishedTasks", unfinishedTasks},
+		{"ListTasks", listTasks},
+		{"Webhooks", webhooks},
+		{"WebhooksList", webhooksList},
+		{"WebhooksRefuse", webhooksRefuse},
+		{"WebhooksLimit", webhooksLimit},
+		{"WebhooksRace", webhooksRace},
+		{"WebhooksOfClass", webhooksOfClass},
+		{"Outbox", outbox},
+		{"OutboxOrder", outboxOrder},
+		{"OutboxRefuses", outboxRefuses},
+		{"OutboxPurge", outboxPurge},
+		{"OutboxUnanswered", outboxUnanswered},
+		{"OutboxDeleted", outboxDeleted},
+		{"OutboxRace", outboxRace},
+		{"Outputs", outputs},
+		{"OutputsLater", outputsLater},
+		{"OutputsBatches", outputsBatches},
+		{"OutputsRace", outputsRace},
+		{"Downloads", downloads},
+		{"Schedules", schedules},
+		{"SchedulesRefuse", schedulesRefuse},
+		{"SchedulesRace", schedulesRace},
+		{"PurgeTasks", purgeTasks},
+		{"RaceTasks", raceTasks},
+		{"RaceUnique", raceUnique},
+		{"ModelTasks", modelTasks},
+	}
+}
+
+// schoolTests are those of roster, coursework and the audit trail.
+func schoolTests() []test {
+	return []test{
+		{"Revisions", revisions},
+		{"RaceRevisions", raceRevisions},
+		{"Users", users},
+		{"UsersEmail", usersEmail},
+		{"RaceEmail", raceEmail},
+		{"UsersRefuse", usersRefuse},
+		{"UsersPages", usersPages},
+		{"UsersDelete", usersDelete},
+		{"Classes", classes},
+		{"ClassesDelete", classesDelete},
+		{"ClassDeleting", classDeleting},
+		{"Enrolments", enrolments},
+		{"Memberships", memberships},
+		{"Assignments", assignments},
+		{"AssignmentsRefuse", assignmentsRefuse},
+		{"AssignmentsPages", assignmentsPages},
+		{"AssignmentDeleting", assignmentDeleting},
+		{"Deadlines", deadlines},
+		{"DeadlinesRefuse", deadlinesRefuse},
+		{"Submissions", submissions},
+		{"SubmissionsAgain", submissionsAgain},
+		{"SubmissionsIdempotent", submissionsIdempotent},
+		{"RaceSubmissions", raceSubmissions},
+		{"SubmissionsRefuse", submissionsRefuse},
+		{"SubmissionsPages", submissionsPages},
+		{"ListSubmissions", listSubmissions},
+		{"Bind", bind},
+		{"RaceBind", raceBind},
+		{"Grades", grades},
+		{"Standings", standings},
+		{"StandingsUngraded", standingsUngraded},
+		{"StandingsNewest", standingsNewest},
+		{"StandingsPages", standingsPages},
+		{"PurgeSpares", purgeSpares},
+		{"RacePurge", racePurge},
+		{"DeleteSubmissions", deleteSubmissions},
+		{"DeleteSubmissionsBatches", deleteSubmissionsBatches},
+		{"DigestsSchool", digestsSchool},
+		{"Experiments", experiments},
+		{"ExperimentsRefuse", experimentsRefuse},
+		{"Trail", trail},
+		{"TrailStays", trailStays},
+		{"TrailRefuses", trailRefuses},
+		{"ModelSchool", modelSchool},
 	}
 }
 
