@@ -36,7 +36,7 @@ func (n *names) safe(p string) string {
 	}
 	last := n.free(folder, plain(parts[len(parts)-1]), n.files, n.folders)
 	p = path.Join(folder, last)
-	n.files[fold(p)] = true
+	n.files[p] = true
 	return p
 }
 
