@@ -30,13 +30,13 @@ func (n *names) safe(p string) string {
 	parts := strings.Split(p, "/")
 	folder := ""
 	for i, part := range parts[:len(parts)-1] {
-		parts[i] = n.free(folder, plain(part), n.files)
+		parts[i] = plain(part)
 		folder = path.Join(folder, parts[i])
 		n.folders[fold(folder)] = true
 	}
 	last := n.free(folder, plain(parts[len(parts)-1]), n.files, n.folders)
 	p = path.Join(folder, last)
-	n.files[p] = true
+	n.files[fold(p)] = true
 	return p
 }
 
