@@ -30,7 +30,7 @@ func (n *names) safe(p string) string {
 	parts := strings.Split(p, "/")
 	folder := ""
 	for i, part := range parts[:len(parts)-1] {
-		parts[i] = plain(part)
+		parts[i] = n.free(folder, plain(part), n.files)
 		folder = path.Join(folder, parts[i])
 		n.folders[fold(folder)] = true
 	}
