@@ -17,7 +17,7 @@ const (
 // SubmitTask checks a task, fills its id, generation, class, lane and time, makes it
 // durable and queues it. It returns false if the task is there already, or an unfinished
 // one with the same Unique key. As with Submit, Redis may come later. Returns INVALID,
-// LIMIT, FULL if its requester has too many that have not ended (parts of a task are
+// LIMIT, NOTFOUND for a webhook, FULL if its requester has too many that have not ended (parts of a task are
 // always accepted), CONFLICT if the id is taken by another task, UNAVAILABLE.
 func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
 	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
@@ -27,6 +27,9 @@ func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool,
 		return core.Task{}, false, err
 	}
 	if err := in.taskRoom(ctx, &t); err != nil {
+		return core.Task{}, false, err
+	}
+	if err := in.checkNotify(ctx, t.ID, t.About, t.Notify); err != nil {
 		return core.Task{}, false, err
 	}
 	created, err := in.Store.CreateTask(ctx, t)
