@@ -141,7 +141,7 @@ func hung(t *testing.T, deal func(net.Conn)) (url string) {
 				return
 			}
 			go func() {
-				defer c.Close() //nolint:errcheck // its client has left
+				defer c.Close()
 				deal(c)
 			}()
 		}
@@ -238,7 +238,7 @@ func TestOnlyVerifiedTLS(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, a.delivered())
 
-	certificates.MinVersion, certificates.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 //nolint:gosec // to be refused
+	certificates.MinVersion, certificates.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	_, err = send(t, newPoster(local(t), "1", soon, nil, certificates), hook(s.URL))
 	require.Error(t, err)
 }
