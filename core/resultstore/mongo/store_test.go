@@ -1,0 +1,38 @@
+package mongo_test
+
+import (
+	"context"
+	"testing"
+
+	"drover/core"
+	"drover/core/resultstore/mongo"
+	"drover/core/resultstore/mongo/mongotest"
+	"drover/core/resultstore/resultstoretest"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens a store; the test closes it.
+func open(t *testing.T, url string) *mongo.Store {
+	t.Helper()
+	s, err := mongo.Open(t.Context(), url, mongo.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	resultstoretest.Run(t, func(t *testing.T) core.ResultStore { return open(t, mongotest.Database(t)) })
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	urls := []string{mongotest.Database(t), mongotest.Database(t)}
+	resultstoretest.Identity(t, func(n int) (core.ResultStore, error) {
+		return mongo.Open(context.Background(), urls[n], mongo.Options{})
+	})
+}
