@@ -17,14 +17,15 @@ import (
 // defaultDatabase is where a store is whose URL names none.
 const defaultDatabase = "drover"
 
-// maxConnections is how many connections one process has to each server at most,
-// unless the URL says maxPoolSize.
+// maxConnections is how many connections one process has to a server at most,
+// and fewer if the URL says maxPoolSize.
 const maxConnections = 64
 
 // target is what a URL names.
 type target struct {
 	name, database, password string
 	client                   *options.ClientOptions
+	connections              int
 }
 
 // parse reads a URL, mongodb:// or mongodb+srv://. What it says of concerns and of
@@ -49,9 +50,10 @@ func parse(text string, opts Options) (target, error) {
 		SetReadPreference(readpref.Primary()).
 		SetServerSelectionTimeout(opts.Select).
 		SetConnectTimeout(opts.Select)
-	if client.MaxPoolSize == nil {
+	if client.MaxPoolSize == nil || *client.MaxPoolSize == 0 || *client.MaxPoolSize > maxConnections {
 		client.SetMaxPoolSize(maxConnections)
 	}
+	t.connections = int(*client.MaxPoolSize) // at most maxConnections
 	t.client = client
 	return t, nil
 }

@@ -23,6 +23,13 @@ func (s *Store) call(ctx context.Context, do func(ctx context.Context) error) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	// The driver gives up soon where all connections are in use; wait for one.
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return s.fault(ctx.Err())
+	}
 	err := do(ctx)
 	if ended := ctx.Err(); ended != nil && err != nil {
 		err = errors.Join(ended, err) // the driver does not always say that this was why

@@ -27,6 +27,7 @@ type Store struct {
 
 	client *driver.Client
 	db     *driver.Database
+	slots  chan struct{} // one for each connection
 
 	closing sync.Once
 	failed  error // of closing
@@ -54,7 +55,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{name: to.name, password: to.password, clock: opts.Clock, timeout: opts.Timeout}
+	s := &Store{name: to.name, password: to.password, clock: opts.Clock, timeout: opts.Timeout, slots: make(chan struct{}, to.connections)}
 	if s.client, err = driver.Connect(to.client); err != nil {
 		return nil, s.fault(err)
 	}

@@ -50,11 +50,70 @@ func build() (string, error) {
 	if err := forget(dir); err != nil {
 		return "", err
 	}
-	fresh := filepath.Join(dir, "ferretdb.new")
-	if _, err := output("go", "-C", source, "build", "-trimpath", "-o", fresh, "."); err != nil {
+	fresh, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
 		return "", err
 	}
-	return program, os.Rename(fresh, program)
+	defer os.RemoveAll(fresh)
+	if err := compile(source, fresh); err != nil {
+		return "", err
+	}
+	return program, os.Rename(filepath.Join(fresh, "ferretdb"), program)
+}
+
+// FerretDB 1 asks SQLite for the document of an _id only where that is the whole question, and
+// else reads the collection; it looks at the other conditions afterwards in any case. Built from
+// a copy with this change it asks for the document also where there are others.
+const (
+	ferretdb = "github.com/FerretDB/FerretDB"
+	question = "internal/backends/sqlite/collection.go"
+	slow     = "params.Filter.Len() == 1"
+	fast     = "params.Filter.Len() > 0"
+)
+
+// compile builds the server in a folder.
+func compile(source, dir string) error {
+	if _, err := output("go", "-C", source, "mod", "download"); err != nil {
+		return err
+	}
+	module, err := output("go", "-C", source, "list", "-m", "-f", "{{.Dir}}", ferretdb)
+	if err != nil {
+		return err
+	}
+	copied := filepath.Join(dir, "module")
+	if err := os.CopyFS(copied, os.DirFS(module)); err != nil {
+		return err
+	}
+	path := filepath.Join(copied, filepath.FromSlash(question))
+	text, err := os.ReadFile(path) //nolint:gosec // ours
+	if err != nil {
+		return err
+	}
+	better := strings.ReplaceAll(string(text), slow, fast)
+	if better == string(text) {
+		return fmt.Errorf("%s of %s does not say %q any more", question, ferretdb, slow)
+	}
+	if err := os.Remove(path); err != nil { // it is read-only
+		return err
+	}
+	if err := os.WriteFile(path, []byte(better), 0o600); err != nil {
+		return err
+	}
+	mod := filepath.Join(dir, "go.mod")
+	for from, to := range map[string]string{"go.mod": mod, "go.sum": filepath.Join(dir, "go.sum")} {
+		text, err := os.ReadFile(filepath.Join(source, from)) //nolint:gosec // ours
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			return err
+		}
+	}
+	if _, err := output("go", "mod", "edit", "-replace", ferretdb+"="+copied, mod); err != nil {
+		return err
+	}
+	_, err = output("go", "-C", source, "build", "-trimpath", "-modfile", mod, "-o", filepath.Join(dir, "ferretdb"), ".")
+	return err
 }
 
 // forget removes servers of former sources that nobody can be using any more.
@@ -73,7 +132,7 @@ func forget(dir string) error {
 // digest names the source of the server, and what builds it.
 func digest(source string) (string, error) {
 	all := sha256.New()
-	fmt.Fprintln(all, runtime.Version())
+	fmt.Fprintln(all, runtime.Version(), fast)
 	files, err := filepath.Glob(filepath.Join(source, "*"))
 	for _, path := range files {
 		text, failed := os.ReadFile(filepath.Clean(path))
