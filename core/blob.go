@@ -34,6 +34,9 @@ type Blobs interface {
 	Purge(ctx context.Context, now time.Time, grace time.Duration, keep func(digest string) bool) (Purged, error)
 	// Each calls fn with every stored digest, its size and when it was stored (ms since 1970).
 	Each(ctx context.Context, fn func(digest string, size, stored int64) error) error
+	// ID names this store among all: it is made once and never changes, also when the
+	// store moves. Returns UNAVAILABLE.
+	ID(ctx context.Context) (string, error)
 	// Ping returns UNAVAILABLE if the store cannot write.
 	Ping(ctx context.Context) error
 	Close() error

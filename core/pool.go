@@ -74,6 +74,8 @@ const (
 	MaxOutputBytes = 16 << 20
 	MinCPU         = 10 // thousandths of a processor: the kernel's least quota
 	MaxCPU         = 1_024_000
+	MinKeepOutputs = time.Minute
+	MaxKeepOutputs = 100 * 365 * 24 * time.Hour
 )
 
 // Check returns an INVALID error that names the first setting that cannot be.
@@ -113,6 +115,8 @@ func (p Pool) Check() error {
 		return Errorf(CodeInvalid, p.Name, "pool %s: output %d must be between 1 and %d bytes", p.Name, l.Output, MaxOutputBytes)
 	case p.MaxWait < 0 || p.MaxWaiting < 1 || p.StageTimeout <= 0:
 		return Errorf(CodeInvalid, p.Name, "pool %s: max wait must not be negative, max waiting and stage time-out must be above 0", p.Name)
+	case p.KeepOutputs != 0 && (p.KeepOutputs < MinKeepOutputs || p.KeepOutputs > MaxKeepOutputs):
+		return Errorf(CodeInvalid, p.Name, "pool %s: keep outputs %s must be between %s and %s, or 0 to keep them as long as their results", p.Name, p.KeepOutputs, MinKeepOutputs, MaxKeepOutputs)
 	case p.OnHostLoss != OnHostLossRequeue && p.OnHostLoss != OnHostLossFail:
 		return Errorf(CodeInvalid, p.Name, "pool %s: on host loss %q must be %s or %s", p.Name, p.OnHostLoss, OnHostLossRequeue, OnHostLossFail)
 	}

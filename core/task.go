@@ -208,9 +208,10 @@ type TaskLedger interface {
 
 // TaskClaim is a task in an owner's slot.
 type TaskClaim struct {
-	Task     Task
-	Token    string
-	Attempts int // tries that ended badly so far
+	Task      Task
+	Token     string
+	Attempts  int    // tries that ended badly so far
+	Cancelled string // who asked to stop it before it was claimed; "" if nobody: it is to end without being run
 }
 
 // TaskFinish ends a task's claim. With OutcomeRetry and OutcomeLater it waits Delay.
@@ -255,10 +256,29 @@ type Tasks interface {
 	EnqueueTask(ctx context.Context, t Task) error
 	// ExchangeTasks finishes and claims in one script; lane and seq as in Exchange.
 	ExchangeTasks(ctx context.Context, x TaskExchange) (TaskExchanged, error)
-	// WaitTask returns when a task may be there, or after poll.
-	WaitTask(ctx context.Context, poll time.Duration) error
+	// ProgressTask tells how far a task in a slot is, and that its owner will be heard of
+	// again within limit. Returns STALE if the token is not the slot's.
+	ProgressTask(ctx context.Context, owner string, epoch int64, key, token string, p TaskProgress, limit time.Duration) error
+	// WaitTask returns when something is cancelled for owner, when a task may be there
+	// if the owner is idle, or after poll. It is a hint: the poll is the truth. An owner that
+	// is not idle must not take a ring meant for others.
+	WaitTask(ctx context.Context, owner string, idle bool, poll time.Duration) error
+	// WakeTask lets a delayed task go at once. It is a hint: one that is not delayed stays as it is.
+	WakeTask(ctx context.Context, key string) error
+	// CancelTask marks a task: a claim then does not run it, and its owner stops it. The place is where it was.
+	CancelTask(ctx context.Context, key, by string) (TaskPlace, error)
+	// WithdrawTask removes a waiting or delayed task whose end is recorded in the
+	// store. Returns false if it is neither.
+	WithdrawTask(ctx context.Context, key string) (bool, error)
 	// PresentTasks says which keys Redis has anywhere.
 	PresentTasks(ctx context.Context, keys []string) ([]bool, error)
+	// LocateTasks says where tasks are.
+	LocateTasks(ctx context.Context, keys []string) ([]TaskPlace, error)
+	// SetTaskRates sets the rates of kinds for the whole herd, all or, if one is INVALID, none;
+	// other kinds have none. The same rates again change nothing.
+	SetTaskRates(ctx context.Context, rates map[string]TaskRate) error
+	// TaskQueues counts what waits in queues; what is delayed is not there.
+	TaskQueues(ctx context.Context) ([]TaskQueueInfo, error)
 }
 
 // TaskExchange is one call of a taskrunner.

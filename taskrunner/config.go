@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/recovery"
+	"drover/core/webhook"
 )
 
 // maxSlots is the most tasks that one exchange can finish and claim.
@@ -29,6 +30,7 @@ type Config struct {
 
 	KeepDownloads time.Duration            // how long what a task made can be fetched
 	Rates         map[string]core.TaskRate // by kind, for the whole herd
+	Webhooks      webhook.Addresses        // where deliveries may go
 }
 
 // Defaults returns the settings that a config may leave open.

@@ -14,8 +14,10 @@ const (
 	deletedAtOnce = 200             // submissions
 	endedAtOnce   = 100             // requests that are cancelled
 	patienceEnds  = 5 * time.Second // between looks at requests that have to end first
+	patienceTurn  = time.Second     // where there is no need to wait
 	deletionTurn  = 5 * time.Minute // of one try, which then lets others go first
 	maxAborted    = 1000            // experiments of one assignment
+	deletionTries = 20              // nobody would ask again for what is half gone; over an hour with their pauses
 )
 
 // Canceller stops requests; intake.Intake is one.
@@ -45,6 +47,7 @@ type deleting struct {
 	job     *Job
 	until   time.Time
 	removed int64
+	left    int // submissions whose requests have to end first
 }
 
 func (d *Deletion) begin(job *Job) *deleting {
@@ -53,7 +56,7 @@ func (d *Deletion) begin(job *Job) *deleting {
 
 // Assignment is core.KindDeleteAssignment.
 func (d *Deletion) Assignment() Kind {
-	return Kind{Name: core.KindDeleteAssignment, Handle: func(ctx context.Context, job *Job) (End, error) {
+	return Kind{Name: core.KindDeleteAssignment, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args, err := deleteArgs(job)
 		if err != nil {
 			return End{}, err
@@ -75,7 +78,7 @@ func (d *Deletion) Assignment() Kind {
 
 // Class is core.KindDeleteClass.
 func (d *Deletion) Class() Kind {
-	return Kind{Name: core.KindDeleteClass, Handle: func(ctx context.Context, job *Job) (End, error) {
+	return Kind{Name: core.KindDeleteClass, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args, err := deleteArgs(job)
 		if err != nil {
 			return End{}, err
@@ -118,8 +121,11 @@ func (w *deleting) end(name string, done bool, err error) (End, error) {
 	switch {
 	case err != nil:
 		return End{}, err
-	case !done:
+	case !done && w.left > 0:
+		w.say(fmt.Sprintf("waiting until the requests of %d submissions have ended", w.left))
 		return End{Later: patienceEnds}, nil
+	case !done:
+		return End{Later: patienceTurn}, nil
 	}
 	return gone(name, w.removed), nil
 }
@@ -159,7 +165,7 @@ func (w *deleting) assignment(ctx context.Context, a *core.Assignment) (bool, er
 		case removed == 0 && left == 0:
 			return past(w.Store.DeleteAssignment(ctx, a.Class, a.Handle))
 		case removed == 0:
-			w.say(fmt.Sprintf("waiting until the requests of %d submissions of %s have ended", left, a.Name()))
+			w.left += left
 			return false, nil
 		case ctx.Err() != nil:
 			return false, ctx.Err()

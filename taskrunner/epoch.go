@@ -32,13 +32,14 @@ type epoch struct {
 	rest       time.Time                          // no calls before this, Redis being down
 	looked     time.Time                          // last answer
 	more       bool                               // there may be work
+	rung       bool                               // there may be work, or something was cancelled
 	next       time.Time                          // when a rate or a delay lets a task begin; zero if nothing waits for that
 	running    map[string]context.CancelCauseFunc // tasks in hand: what ends their handlers
 	ends       []core.TaskFinish                  // ready to be told
 
 	finished chan core.TaskFinish
 	settled  chan struct{}
-	hungry   chan struct{} // there is a free slot: listen for the bell
+	listener chan bool     // listen for the bell: of work, if there is a free slot, and of what is cancelled
 	wake     chan struct{} // it rang
 	wg       sync.WaitGroup
 }
@@ -47,7 +48,7 @@ func newEpoch(r *Runner, reg core.Registered) *epoch {
 	return &epoch{
 		Runner: r, n: reg.Epoch, left: reg.Left, wait: patience(), looked: r.clock.Now(), more: true,
 		running: make(map[string]context.CancelCauseFunc), finished: make(chan core.TaskFinish, maxSlots),
-		settled: make(chan struct{}, 1), hungry: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		settled: make(chan struct{}, 1), listener: make(chan bool, 1), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -81,7 +82,7 @@ func (e *epoch) run(stop context.Context) error {
 		case <-e.settled:
 			e.left = nil
 		case <-e.wake:
-			e.more = true
+			e.more, e.rung = true, true
 		case <-e.clock.After(e.pause()):
 		case <-drain:
 			drain = nil
@@ -99,7 +100,7 @@ func (e *epoch) run(stop context.Context) error {
 // heed starts what was claimed and stops what was cancelled.
 func (e *epoch) heed(work context.Context, x core.TaskExchanged) {
 	for _, c := range x.Claims {
-		e.start(work, c, x.Cancelled[c.Task.ID])
+		e.start(work, c)
 	}
 	for key, by := range x.Cancelled {
 		if stop := e.running[key]; stop != nil {
@@ -166,13 +167,13 @@ func (e *epoch) compose(now time.Time, stopping bool) bool {
 	if stopping || len(e.left) > 0 {
 		want = 0
 	}
-	if want > 0 {
+	if want > 0 || len(e.running) > 0 {
 		select {
-		case e.hungry <- struct{}{}:
+		case e.listener <- want > 0:
 		default:
 		}
 	}
-	due := now.Sub(e.looked) >= e.rhythm()
+	due := e.rung && len(e.running) > 0 || now.Sub(e.looked) >= e.rhythm()
 	if !e.next.IsZero() && !now.Before(e.next) {
 		e.more, e.next = true, time.Time{}
 	}
@@ -201,7 +202,7 @@ func (e *epoch) answered(x core.TaskExchanged) {
 	}
 	// Fewer than wanted means that nothing waits; the bell tells when that changes.
 	e.more = len(x.Claims) > 0 && len(x.Claims) == e.call.Want
-	e.call, e.rest, e.looked, e.next = nil, time.Time{}, e.clock.Now(), time.Time{}
+	e.call, e.rest, e.looked, e.next, e.rung = nil, time.Time{}, e.clock.Now(), time.Time{}, false
 	if x.Next > 0 {
 		e.next = e.looked.Add(x.Next)
 	}
@@ -233,17 +234,23 @@ func (e *epoch) settle(ctx context.Context) {
 	}
 }
 
-// listen wakes the loop when a task may be there. It listens only while there is
-// a free slot: the bell wakes one runner, and that one should be idle.
+// listen wakes the loop when something is cancelled, or a task may be there. It
+// listens for those only while there is a free slot: the bell wakes one runner, and
+// that one should be idle. A busy one may be idle soon, so it does not listen for long.
 func (e *epoch) listen(ctx context.Context) {
 	wait := patience()
 	for {
+		var idle bool
 		select {
-		case <-e.hungry:
+		case idle = <-e.listener:
 		case <-ctx.Done():
 			return
 		}
-		if err := e.tasks.WaitTask(ctx, waitPolls*e.cfg.Poll); err == nil {
+		poll := e.cfg.Poll
+		if idle {
+			poll *= waitPolls
+		}
+		if err := e.tasks.WaitTask(ctx, e.cfg.Registration.Owner, idle, poll); err == nil {
 			wait.Reset()
 			select {
 			case e.wake <- struct{}{}:

@@ -1,6 +1,7 @@
 package taskrunner_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ const owner = "taskrunner@h1#0"
 // that tests run on virtual time. The real ones have their tests in redis_test.go.
 type herd struct {
 	core.Owners
+	core.Tasks // what a taskrunner does not call yet
 	core.ResultStore
 
 	mu       sync.Mutex
@@ -60,7 +62,7 @@ func newHerd() *herd {
 		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
 		marked: map[string]string{}, progress: map[string][]told{}, rows: map[string]core.Task{}, full: map[string]core.TaskEnd{},
 		failures: map[string][]core.TaskFailure{},
-		fault: func(string) (error, error) { return nil, nil },
+		fault:    func(string) (error, error) { return nil, nil },
 	}
 }
 
@@ -137,7 +139,7 @@ func (h *herd) Register(ctx context.Context, _ core.Registration) (reg core.Regi
 
 func (h *herd) held() (held []core.Held) {
 	for _, id := range slices.Sorted(maps.Keys(h.slots)) {
-		held = append(held, core.Held{Key: id, Token: h.slots[id], Phase: "task", Attempts: h.attempts[id]})
+		held = append(held, core.Held{Key: core.Key(id, 1), Token: h.slots[id], Phase: "task", Attempts: h.attempts[id]})
 	}
 	return held
 }
@@ -166,21 +168,22 @@ func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
 }
 
 func (h *herd) finish(f core.TaskFinish) bool {
-	if h.slots[f.Key] != f.Token {
+	id, _, err := core.ParseKey(f.Key)
+	if err != nil || h.slots[id] != f.Token {
 		return false
 	}
-	delete(h.slots, f.Key)
+	delete(h.slots, id)
 	switch f.Outcome {
 	case core.OutcomeDone, core.OutcomeDead:
-		delete(h.tasks, f.Key)
-		delete(h.attempts, f.Key)
+		delete(h.tasks, id)
+		delete(h.attempts, id)
 	case core.OutcomeRetry, core.OutcomeLater:
 		if f.Outcome == core.OutcomeRetry {
-			h.attempts[f.Key]++
+			h.attempts[id]++
 		}
-		h.later[f.Key] = time.Now().Add(f.Delay)
+		h.later[id] = time.Now().Add(f.Delay)
 	case core.OutcomeRelease:
-		h.queue = append([]string{f.Key}, h.queue...)
+		h.queue = append([]string{id}, h.queue...)
 	}
 	return true
 }
@@ -210,7 +213,7 @@ func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core
 			id := h.queue[0]
 			h.queue = h.queue[1:]
 			h.slots[id] = token(x.Epoch, x.TokenBase+int64(i))
-			out.Claims = append(out.Claims, core.TaskClaim{Task: h.tasks[id], Token: h.slots[id], Attempts: h.attempts[id]})
+			out.Claims = append(out.Claims, core.TaskClaim{Task: h.tasks[id], Token: h.slots[id], Attempts: h.attempts[id], Cancelled: h.marked[id]})
 		}
 		if len(out.Claims) == 0 {
 			out.Next = h.next
@@ -221,7 +224,7 @@ func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core
 	h.look(func() {
 		for id := range h.slots {
 			if by := h.marked[id]; by != "" {
-				out.Cancelled[id] = by
+				out.Cancelled[core.Key(id, 1)] = by
 			}
 		}
 	})
@@ -239,7 +242,7 @@ func token(epoch, n int64) string {
 }
 
 // WaitTask implements core.Tasks.
-func (h *herd) WaitTask(ctx context.Context, poll time.Duration) error {
+func (h *herd) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duration) error {
 	if err := h.do(ctx, "wait", 0, func() {}); err != nil {
 		return err
 	}
@@ -251,10 +254,6 @@ func (h *herd) WaitTask(ctx context.Context, poll time.Duration) error {
 	}
 	return nil
 }
-
-// EnqueueTask and PresentTasks implement core.Tasks; a taskrunner does not call them.
-func (h *herd) EnqueueTask(context.Context, core.Task) error           { panic("not called") }
-func (h *herd) PresentTasks(context.Context, []string) ([]bool, error) { panic("not called") }
 
 // EndTask implements core.ResultStore.
 func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
@@ -273,7 +272,11 @@ func (h *herd) FailTask(ctx context.Context, id string, f core.TaskFailure) erro
 
 // GetTask implements core.ResultStore.
 func (h *herd) GetTask(ctx context.Context, id string) (t core.Task, err error) {
-	err = h.do(ctx, "get", 0, func() { t = h.rows[id] })
+	err = h.do(ctx, "get", 0, func() {
+		if t = h.rows[id]; t.ID == "" {
+			t = core.Task{ID: id, Generation: 1, State: cmp.Or(h.ends[id], core.TaskQueued)}
+		}
+	})
 	return t, err
 }
 
@@ -291,8 +294,9 @@ func (h *herd) SetTaskRates(ctx context.Context, rates map[string]core.TaskRate)
 func (h *herd) ProgressTask(ctx context.Context, _ string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
 	stale := false
 	err := h.do(ctx, "progress", epoch, func() {
-		if stale = h.slots[key] != token; !stale {
-			h.progress[key] = append(h.progress[key], told{p, limit, time.Now()})
+		id, _, _ := core.ParseKey(key)
+		if stale = h.slots[id] != token; !stale {
+			h.progress[id] = append(h.progress[id], told{p, limit, time.Now()})
 		}
 	})
 	if stale {
@@ -300,3 +304,6 @@ func (h *herd) ProgressTask(ctx context.Context, _ string, epoch int64, key, tok
 	}
 	return err
 }
+
+// key is what Redis calls a task.
+func key(id string) string { return id }

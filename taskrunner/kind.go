@@ -30,6 +30,15 @@ type End struct {
 // final are the errors that trying again does not mend.
 var final = []core.Code{core.CodeInvalid, core.CodeNotFound, core.CodeForbidden, core.CodeLimit}
 
+// retryIn is a failure of which it is known when to try again at the soonest.
+type retryIn struct {
+	error
+	wait time.Duration
+}
+
+// Unwrap returns the failure.
+func (r *retryIn) Unwrap() error { return r.error }
+
 // Job is one try of a task.
 type Job struct {
 	Task    core.Task

@@ -15,8 +15,8 @@ import (
 // up the store for long.
 const purgeBatch = 1000
 
-// Purge deletes finished work that is past its retention, and then the files that
-// nothing names any more. Cut short anywhere, the next one goes on.
+// Purge deletes finished work that is past its retention, what results wrote and collected
+// longer ago than their pool keeps it, and then the files that nothing names any more. Cut short anywhere, the next one goes on.
 //
 // Its memory is bounded whatever the number of rows and files: the digests that
 // rows name go into a filter of fixed size, which sometimes takes a file for
@@ -50,9 +50,13 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	job.Progress(int64(rows), 0, "deleting files that nothing names")
+	expired, err := p.outputs(ctx, job)
+	if err != nil {
+		return End{}, err
+	}
+	job.Progress(int64(rows+expired), 0, "deleting files that nothing names")
 	files, err := p.files(ctx)
-	note := fmt.Sprintf("deleted %d rows and %d files (%s); set aside %d files", rows, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside)
+	note := fmt.Sprintf("deleted %d rows, the outputs of %d requests and %d files (%s); set aside %d files", rows, expired, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside)
 	return End{Note: note}, err
 }
 
@@ -70,6 +74,31 @@ func (p *Purge) rows(ctx context.Context, before time.Time, job *Job) (int, erro
 			return total, ctx.Err()
 		}
 	}
+}
+
+// outputs expires what results of each pool that says so wrote and collected.
+func (p *Purge) outputs(ctx context.Context, job *Job) (int, error) {
+	pools, err := p.Store.Pools(ctx)
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, pool := range pools {
+		if pool.KeepOutputs <= 0 {
+			continue
+		}
+		for n := purgeBatch; n == purgeBatch; {
+			if n, err = p.Store.ExpireOutputs(ctx, pool.Name, p.Clock.Now().Add(-pool.KeepOutputs), purgeBatch); err != nil {
+				return total, err
+			}
+			total += n
+			job.Progress(int64(total), 0, "deleting outputs of pool "+pool.Name)
+			if ctx.Err() != nil {
+				return total, ctx.Err()
+			}
+		}
+	}
+	return total, nil
 }
 
 // files purges what no row names.

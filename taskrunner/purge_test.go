@@ -24,9 +24,12 @@ import (
 // shelf is a store of rows and blobs in memory.
 type shelf struct {
 	core.ResultStore
-	rows    int              // finished long ago
-	named   []string         // digests that rows name
-	blobs   map[string]int64 // digest → stored, ms
+	rows    int // finished long ago
+	pools   []core.Pool
+	outputs map[string]int       // pool → requests that have some
+	asked   map[string]time.Time // pool → of what age
+	named   []string             // digests that rows name
+	blobs   map[string]int64     // digest → stored, ms
 	batches []int
 	fail    map[string]error
 }
@@ -36,6 +39,21 @@ func (s *shelf) Purge(_ context.Context, _ time.Time, limit int) (int, error) {
 	s.rows -= n
 	s.batches = append(s.batches, n)
 	return n, s.fail["purge"]
+}
+
+func (s *shelf) Pools(context.Context) ([]core.Pool, error) { return s.pools, s.fail["pools"] }
+
+func (s *shelf) ExpireOutputs(_ context.Context, pool string, before time.Time, limit int) (int, error) {
+	if err := s.fail["outputs"]; err != nil {
+		return 0, err
+	}
+	if s.asked == nil {
+		s.asked = map[string]time.Time{}
+	}
+	s.asked[pool] = before
+	n := min(limit, s.outputs[pool])
+	s.outputs[pool] -= n
+	return n, nil
 }
 
 func (s *shelf) Digests(_ context.Context, fn func(string) error) error {
@@ -96,7 +114,23 @@ func TestPurgeDeletesRowsInBatches(t *testing.T) {
 	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{1000, 1000, 500}, s.batches)
-	require.Equal(t, "deleted 2500 rows and 0 files (0B); set aside 0 files", note)
+	require.Equal(t, "deleted 2500 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", note)
+}
+
+// Each pool says how long its outputs are kept; one that does not keeps them.
+func TestPurgeExpiresOutputsByPool(t *testing.T) {
+	t.Parallel()
+	s := &shelf{
+		pools:   []core.Pool{{Name: "short", KeepOutputs: day}, {Name: "for-ever"}, {Name: "long", KeepOutputs: 7 * day}},
+		outputs: map[string]int{"short": 2500, "for-ever": 1, "long": 2000},
+	}
+	p := newPurge(s)
+	note, err := doPurge(context.Background(), p, nil)
+	require.NoError(t, err)
+	require.Equal(t, "deleted 0 rows, the outputs of 4500 requests and 0 files (0B); set aside 0 files", note)
+	require.Equal(t, map[string]int{"short": 0, "for-ever": 1, "long": 0}, s.outputs)
+	now := p.Clock.Now()
+	require.Equal(t, map[string]time.Time{"short": now.Add(-day), "long": now.Add(-7 * day)}, s.asked)
 }
 
 func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
@@ -111,7 +145,7 @@ func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 	}}
 	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows and 2 files (20B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (20B); set aside 0 files", note)
 	require.Contains(t, s.blobs, digest(1))
 	require.Contains(t, s.blobs, digest(3))
 	require.Contains(t, s.blobs, digest(5))
@@ -231,8 +265,11 @@ func TestPurgeArguments(t *testing.T) {
 func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	for _, step := range []string{"purge", "digests", "delete", "files"} {
-		s := &shelf{rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom}}
+	for _, step := range []string{"purge", "pools", "outputs", "digests", "delete", "files"} {
+		s := &shelf{
+			rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom},
+			pools: []core.Pool{{Name: "a", KeepOutputs: day}}, outputs: map[string]int{"a": 1500},
+		}
 		p := newPurge(s)
 		_, err := doPurge(context.Background(), p, nil)
 		require.ErrorIs(t, err, boom, step)
@@ -240,6 +277,7 @@ func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 		_, err = doPurge(context.Background(), p, nil)
 		require.NoError(t, err)
 		require.Zero(t, s.rows)
+		require.Zero(t, s.outputs["a"])
 		require.Empty(t, s.blobs)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -281,16 +319,16 @@ func TestPurgeOnRealStores(t *testing.T) {
 	p := &Purge{Store: store, Blobs: blobs, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.Now()), bits: 1 << 20}
 	note, err := doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows and 0 files (0B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", note)
 
 	p.Clock = clock.NewManual(time.Now().Add(31 * day))
 	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 1 rows and 0 files (0B); set aside 2 files", note)
+	require.Equal(t, "deleted 1 rows, the outputs of 0 requests and 0 files (0B); set aside 2 files", note)
 	p.Clock = clock.NewManual(time.Now().Add(33 * day))
 	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows and 2 files (13B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (13B); set aside 0 files", note)
 	for d, there := range map[string]bool{finished: false, stray: false, shared: true, waiting: true} {
 		r, err := blobs.Open(ctx, d)
 		require.Equal(t, there, err == nil)
@@ -298,4 +336,66 @@ func TestPurgeOnRealStores(t *testing.T) {
 			require.NoError(t, r.Close())
 		}
 	}
+}
+
+// What was collected goes two purges after it expired, and its result stays.
+func TestPurgeOfOutputsOnRealStores(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	hands := clock.NewManual(time.Now())
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{Clock: hands})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	pool := core.DefaultPool("default")
+	pool.KeepOutputs = 7 * day
+	require.NoError(t, store.PutPool(ctx, pool))
+
+	input, _, err := blobs.Put(ctx, strings.NewReader("input"), 100)
+	require.NoError(t, err)
+	output, _, err := blobs.Put(ctx, strings.NewReader("output"), 100)
+	require.NoError(t, err)
+	_, _, err = store.Create(ctx, core.Spec{
+		ID: "r1", Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: "alice", Command: []string{"true"},
+		Files: []core.File{{Path: "in", Digest: input, Size: 5}},
+	})
+	require.NoError(t, err)
+	points := 3.0
+	_, err = store.Record(ctx, core.Result{
+		ID: "r1", Generation: 1, State: core.RequestCompleted, Token: "1.1", Stdout: "said", Score: &points,
+		Files: []core.File{{Path: "out", Digest: output, Size: 6}},
+	})
+	require.NoError(t, err)
+
+	p := &Purge{Store: store, Blobs: blobs, Keep: 300 * day, Grace: day, Clock: hands, bits: 1 << 20}
+	for _, step := range []struct {
+		later time.Duration
+		note  string
+		there bool
+	}{
+		{6 * day, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", true},
+		{2 * day, "deleted 0 rows, the outputs of 1 requests and 0 files (0B); set aside 1 files", true},
+		{2 * day, "deleted 0 rows, the outputs of 0 requests and 1 files (6B); set aside 0 files", false},
+	} {
+		hands.Advance(step.later)
+		note, err := doPurge(ctx, p, nil)
+		require.NoError(t, err)
+		require.Equal(t, step.note, note)
+		r, err := blobs.Open(ctx, output)
+		require.Equal(t, step.there, err == nil, "%v", err)
+		if err == nil {
+			require.NoError(t, r.Close())
+		}
+	}
+	r, err := blobs.Open(ctx, input)
+	require.NoError(t, err, "what a request was submitted with stays")
+	require.NoError(t, r.Close())
+	row, err := store.Get(ctx, "r1")
+	require.NoError(t, err)
+	require.Empty(t, row.Result.Stdout)
+	require.Empty(t, row.Result.Files)
+	require.InDelta(t, 3, *row.Result.Score, 0)
+	require.Equal(t, hands.Now().Add(-2*day).UnixMilli(), row.Result.Expired)
 }

@@ -21,7 +21,8 @@ type Parts struct {
 	Store    core.ResultStore
 	Blobs    core.Blobs
 	Requests Canceller
-	Clock    clock.Clock // nil: the machine's
+	Intake   TaskSubmitter // takes the deliveries of webhooks
+	Clock    clock.Clock   // nil: the machine's
 	Log      logrus.FieldLogger
 	Kinds    []Kind // beside the built-in ones, or in their place
 }
@@ -35,6 +36,7 @@ type Runner struct {
 	clock   clock.Clock
 	log     logrus.FieldLogger
 	kinds   map[string]Kind
+	outbox  *outbox
 	metrics *metrics
 
 	drained  sync.Once
@@ -57,6 +59,7 @@ func New(cfg Config, parts Parts) (*Runner, error) {
 	for _, k := range append(builtIn(cfg, parts, r.clock), parts.Kinds...) {
 		r.kinds[k.Name] = cfg.filledKind(k)
 	}
+	r.outbox = newOutbox(r.store, parts.Intake, r.clock, r.log, cfg.Poll)
 	return r, nil
 }
 
@@ -71,6 +74,11 @@ func (r *Runner) Drain() { r.drained.Do(func() { close(r.draining) }) }
 // and starts a new one. Returns BUSY if another machine has the host's name,
 // VERSION if Redis is of another schema.
 func (r *Runner) Run(ctx context.Context) error {
+	telling, hush := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer hush()
+	wg.Go(func() { r.outbox.run(telling) })
 	wait := patience()
 	for ctx.Err() == nil {
 		err := r.live(ctx)
@@ -98,7 +106,7 @@ func (r *Runner) live(ctx context.Context) error {
 	}
 	r.log.WithFields(logrus.Fields{"epoch": reg.Epoch, "left": len(reg.Left)}).Info("registered")
 	// Each epoch sets them anew: it may have begun because Redis lost everything.
-	if err := wide(r.tasks).SetTaskRates(ctx, r.cfg.Rates); err != nil {
+	if err := r.tasks.SetTaskRates(ctx, r.cfg.Rates); err != nil {
 		return err
 	}
 	return newEpoch(r, reg).run(ctx)

@@ -24,13 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a taskrunner on a herd in memory.
 type rig struct {
-	t        *testing.T
-	herd     *herd
-	cfg      taskrunner.Config
-	kinds    []taskrunner.Kind
-	logs     *test.Hook
-	log      *logrus.Logger
-	ran      sync.Map // task kind → *atomic.Int64
+	t     *testing.T
+	herd  *herd
+	cfg   taskrunner.Config
+	kinds []taskrunner.Kind
+	logs  *test.Hook
+	log   *logrus.Logger
+	ran   sync.Map // task kind → *atomic.Int64
 }
 
 func newRig(t *testing.T) *rig {
@@ -416,10 +416,14 @@ func TestRecoveryAtStart(t *testing.T) {
 		r := newRig(t)
 		r.herd.look(func() {
 			for i, id := range []string{"first", "last"} {
-				r.herd.tasks[id] = core.Task{ID: id, Kind: "ok"}
+				r.herd.tasks[id] = core.Task{ID: id, Generation: 1, Kind: "ok"}
 				r.herd.slots[id] = token(0, int64(i))
 				r.herd.attempts[id] = 2 * i
 			}
+			died := core.TaskFailure{Generation: 1, Attempt: 1, Text: "its taskrunner died"}
+			again := died
+			again.Attempt = 2
+			r.herd.rows["last"] = core.Task{ID: "last", Generation: 1, State: core.TaskQueued, Failures: []core.TaskFailure{died, again}}
 		})
 		n := 0
 		r.herd.faults(func(op string) (error, error) {

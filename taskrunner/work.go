@@ -28,15 +28,16 @@ type try struct {
 	kind Kind
 	log  logrus.FieldLogger
 	job  *Job
+
+	stopped bool // because somebody cancelled it
 }
 
-// start runs a task and hands its end to the loop. By says who cancelled it
-// before it began; "" if nobody did.
-func (e *epoch) start(work context.Context, c core.TaskClaim, by string) {
+// start runs a task, unless it was cancelled before, and hands its end to the loop.
+func (e *epoch) start(work context.Context, c core.TaskClaim) {
 	ctx, cancel := context.WithCancelCause(work)
-	e.running[c.Task.ID] = cancel
-	if by != "" {
-		cancel(cancelled(by))
+	e.running[c.Task.Key()] = cancel
+	if c.Cancelled != "" {
+		cancel(cancelled(c.Cancelled))
 	}
 	t := e.newTry(c)
 	e.metrics.running.Inc()
@@ -44,7 +45,11 @@ func (e *epoch) start(work context.Context, c core.TaskClaim, by string) {
 		defer cancel(nil)
 		defer e.metrics.running.Dec()
 		f := t.do(work, ctx, cancel)
-		e.metrics.tasks.WithLabelValues(e.label(c.Task.Kind), string(f.Outcome)).Inc()
+		how := string(f.Outcome)
+		if t.stopped {
+			how = string(core.TaskCancelled)
+		}
+		e.metrics.tasks.WithLabelValues(e.label(c.Task.Kind), how).Inc()
 		e.finished <- f
 	})
 }
@@ -76,7 +81,7 @@ func (e *epoch) label(kind string) string {
 }
 
 func (t *try) tell(ctx context.Context, p core.TaskProgress, limit time.Duration) error {
-	return wide(t.tasks).ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.ID, t.Token, p, limit)
+	return t.tasks.ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.Key(), t.Token, p, limit)
 }
 
 // do runs a task and records its end, store first. Ctx is the handler's, which a
@@ -92,13 +97,14 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 	defer hush()
 	end, err := t.handle(ctx)
 	t.job.teller.handled(work)
-	f := core.TaskFinish{Key: t.Task.ID, Token: t.Token}
+	f := core.TaskFinish{Key: t.Task.Key(), Token: t.Token}
 	switch cause := context.Cause(ctx); {
 	case err == nil && end.Later == 0:
 		t.log.WithField("note", end.Note).Info("done")
 		f.Outcome = t.record(work, core.TaskDone, core.OutcomeDone, end)
 	case core.Is(cause, core.CodeCancelled):
 		t.log.Info(cause.Error())
+		t.stopped = true
 		f.Outcome = t.record(work, core.TaskCancelled, core.OutcomeDone, End{Note: cause.Error()})
 	case cause != nil:
 		f.Outcome = core.OutcomeRelease
@@ -109,6 +115,9 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 	}
 	if f.Outcome == core.OutcomeRetry {
 		f.Delay = t.kind.Retry(t.Attempts + 1)
+		if asked := (*retryIn)(nil); errors.As(err, &asked) {
+			f.Delay = max(f.Delay, asked.wait)
+		}
 	}
 	return f
 }
@@ -174,6 +183,9 @@ func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Out
 	switch {
 	case err == nil:
 		t.wakeParent(ctx)
+		if len(t.Task.Notify) > 0 {
+			t.outbox.ring()
+		}
 		return outcome
 	case ctx.Err() != nil:
 		return core.OutcomeRelease
@@ -192,7 +204,7 @@ func (t *try) wakeParent(ctx context.Context) {
 	defer cancel()
 	parent, err := t.store.GetTask(ctx, t.Task.Parent)
 	if err == nil && !parent.State.Terminal() {
-		err = wide(t.tasks).WakeTask(ctx, parent.Key())
+		err = t.tasks.WakeTask(ctx, parent.Key())
 	}
 	if err != nil {
 		t.log.WithError(err).WithField("parent", t.Task.Parent).Debug("the parent was not woken")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func doctorCommand() *cli.Command {
 		Description: "Exits with 0 if nothing failed; warnings do not count.",
 		Flags: withSettings([]cli.Flag{
 			jsonFlag(),
-			&cli.BoolFlag{Name: "adopt-store", Usage: "first make the result store that --store names the herd's, whose components must not run", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "adopt-store", Usage: "first make the stores that --store and --blobs name the herd's, whose components must not run", DisableDefaultText: true},
 		}, "vmfactory"),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
@@ -62,7 +63,7 @@ func doctorCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("adopt-store") {
-				if err := adoptStore(c.Context, cfg); err != nil {
+				if err := adoptStores(c.Context, cfg); err != nil {
 					return err
 				}
 			}
@@ -107,7 +108,10 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 		return err
 	}
 	f.ping(ctx, "store", h.cfg.Store.String(), h.store.Ping)
-	f.ping(ctx, "blobs", h.cfg.Blobs.String(), h.blobs.Ping)
+	f.ping(ctx, "blobs", h.cfg.Blobs.String(), func(ctx context.Context) error {
+		_, err := h.blobs.ID(ctx)
+		return cmp.Or(err, h.blobs.Ping(ctx))
+	})
 	for _, look := range []func(context.Context, *herd) error{f.ledger, f.owners, f.hosts, f.pools} {
 		if err := look(ctx, h); err != nil {
 			return err

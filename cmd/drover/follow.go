@@ -241,6 +241,11 @@ func requestOutput(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
+	if row.Result != nil {
+		if err := expired(row.Result); err != nil {
+			return err
+		}
+	}
 	f := newFollower(h, row)
 	f.show(c)
 	switch {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"drover/core"
 	"drover/core/blobstore"
@@ -22,10 +23,13 @@ type herd struct {
 
 	storeID   string // of store
 	throwaway bool   // it ends with the command
+
+	learning sync.Mutex
+	blobsID  string // of blobs; "" until they answered
 }
 
 // openHerd connects to the herd that the settings name, and refuses one whose
-// result store is another than they name.
+// stores are others than they name.
 func openHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
 	h, err := connect(ctx, cfg)
 	if err != nil {
@@ -84,7 +88,7 @@ func noHerd(err error, cfg *config.Config) error {
 }
 
 const howToStart = `Start one with: drover up
-or name a running one with --data DIR, or --redis URL and --store URL, or DROVER_DATA, DROVER_REDIS and DROVER_STORE;
+or name a running one with --data DIR, or --redis URL, --store URL and --blobs URL, or DROVER_DATA, or DROVER_REDIS, DROVER_STORE and DROVER_BLOBS;
 to run a single command without a herd: drover run --embedded -- CMD`
 
 func (h *herd) close() error {

@@ -3,36 +3,60 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
+	"time"
 
 	"drover/core"
 	"drover/core/clock"
 	"drover/core/config"
+	"drover/core/redisstore"
 	"drover/core/service"
 )
 
-// howToJoin mends a result store that is not the herd's.
-const howToJoin = `Name the herd's with --store URL or DROVER_STORE, or its folder with --data DIR;
+// blobsPatience is how long the blob store may take to say its id.
+const blobsPatience = 5 * time.Second
+
+// howToJoin mends a store that is not the herd's, named by this flag and variable.
+const howToJoin = `Name the herd's with --%s URL or %s, or its folder with --data DIR;
 to move the herd to this one, stop all its components and run: drover doctor --adopt-store`
 
-// sameLedger refuses a herd whose result store is another one than ours: nobody
-// there would ever see what we write.
-func (h *herd) sameLedger(ctx context.Context) error {
-	return h.notOurs(h.redis.SameLedger(ctx, h.storeID))
+// stores returns the ids of ours. A blob store that does not answer has none yet: who needs
+// files will hear of that, and nobody else is kept from work by it.
+func (h *herd) stores(ctx context.Context) redisstore.Stores {
+	h.learning.Lock()
+	defer h.learning.Unlock()
+	if h.blobsID == "" {
+		ctx, cancel := context.WithTimeout(ctx, blobsPatience)
+		defer cancel()
+		h.blobsID, _ = h.blobs.ID(ctx) // as said; doctor shows the error
+	}
+	return redisstore.Stores{Results: h.storeID, Blobs: h.blobsID}
 }
 
-// join is for what works on the herd's behalf: the first to join says which result
-// store is the herd's.
+// sameLedger refuses a herd whose stores are others than ours: nobody there would ever
+// see what we write.
+func (h *herd) sameLedger(ctx context.Context) error {
+	return h.notOurs(h.redis.SameLedger(ctx, h.stores(ctx)))
+}
+
+// join is for what works on the herd's behalf: the first to join says which stores are
+// the herd's.
 func (h *herd) join(ctx context.Context) error {
-	return h.notOurs(h.redis.Join(ctx, h.storeID))
+	return h.notOurs(h.redis.Join(ctx, h.stores(ctx)))
 }
 
 // notOurs says which setting named the wrong store.
 func (h *herd) notOurs(err error) error {
-	if !core.Is(err, core.CodeConflict) {
+	var refused *core.Error
+	if !errors.As(err, &refused) || refused.Code != core.CodeConflict {
 		return err
 	}
-	return core.Errorf(core.CodeInvalid, h.storeID, "%s (store, %s) is not the result store of the herd at %s: %v.\n%s",
-		h.cfg.Store, h.cfg.Source("store"), h.cfg.Redis, err, howToJoin)
+	setting, what, url := "store", "result store", h.cfg.Store
+	if refused.ID == "blobs" {
+		setting, what, url = "blobs", "blob store", h.cfg.Blobs
+	}
+	return core.Errorf(core.CodeInvalid, setting, "%s (%s, %s) is not the %s of the herd at %s: %v.\n"+howToJoin,
+		url, setting, h.cfg.Source(setting), what, h.cfg.Redis, err, setting, config.EnvPrefix+strings.ToUpper(setting))
 }
 
 // ledger joins again and again: it tells a Redis that lost its memory, and ends a
@@ -48,25 +72,29 @@ func (h *herd) ledger() service.Service {
 	}}
 }
 
-// adoptStore makes the result store that the settings name the herd's.
-func adoptStore(ctx context.Context, cfg *config.Config) error {
+// adoptStores makes the stores that the settings name the herd's.
+func adoptStores(ctx context.Context, cfg *config.Config) error {
 	h, err := connect(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.redis.Adopt(ctx, h.storeID), h.close())
+	return errors.Join(h.redis.Adopt(ctx, h.stores(ctx)), h.close())
 }
 
-// ledger looks at whether the herd has a result store, and shows which.
+// ledger looks at whether the herd has its stores, and shows which.
 func (f *findings) ledger(ctx context.Context, h *herd) error {
 	its, err := h.redis.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	if its == "" {
-		f.warn("ledger", "start a component: the first one says it", "the herd does not know its result store yet")
-		return nil
+	for _, one := range []struct{ about, what, id string }{
+		{"ledger", "result store", its.Results}, {"herd's files", "blob store", its.Blobs},
+	} {
+		if one.id == "" {
+			f.warn(one.about, "start a component: the first one says it", "the herd does not know its %s yet", one.what)
+			continue
+		}
+		f.ok(one.about, "the herd's %s is this one, its id is %s", one.what, one.id)
 	}
-	f.ok("ledger", "the herd's result store is this one, its id is %s", its)
 	return nil
 }

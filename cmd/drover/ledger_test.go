@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
 	p := h.registered("taskrunner")
 	_, errs, code := h.run("doctor", "--adopt-store", "--store", other)
 	require.Equal(t, exitRefused, code)
-	require.Contains(t, errs, "taskrunner@h1#0 still works with the result store before")
+	require.Contains(t, errs, "taskrunner@h1#0 still works with the stores before")
 	p.stop()
 	// An overseer is no owner: it is not waited for, and ends by itself.
 	watch := h.start("overseer")
@@ -77,6 +78,55 @@ func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
 	h.registered("taskrunner", "--store", other).stop()
 }
 
+// A client that puts its files where no runner looks is told, and puts nothing.
+func TestAnotherBlobStoreIsRefused(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	p := h.registered("taskrunner")
+	other := "file://" + filepath.Join(h.cfg.Data, "other")
+	for _, args := range [][]string{{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer", "--once"}} {
+		_, errs, code := h.run(append([]string{"--blobs", other}, args...)...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Contains(t, errs, "is not the blob store of the herd", args)
+		require.Contains(t, errs, "--blobs URL or DROVER_BLOBS", args)
+	}
+	_, errs, code := h.run("request", "list")
+	require.Zero(t, code, errs)
+	_, errs, code = h.run("doctor", "--adopt-store", "--blobs", other)
+	require.Equal(t, exitRefused, code)
+	require.Contains(t, errs, "still works with the stores before")
+	p.stop()
+	out, errs, _ := h.run("doctor", "--adopt-store", "--blobs", other)
+	require.Empty(t, errs)
+	require.Contains(t, out, "the herd's blob store is this one")
+	_, errs, code = h.run("request", "list")
+	require.Equal(t, exitUsage, code, errs)
+}
+
+// A herd works on while its blob store does not say who it is, and asks again.
+func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	blobs := filepath.Join(h.cfg.Data, "blobs")
+	id := filepath.Join(blobs, "id")
+	known, err := os.ReadFile(id)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(id, []byte("damaged"), 0o600))
+	p := h.registered("taskrunner")
+	out, _, code := h.run("doctor", "--json")
+	require.Equal(t, exitFault, code)
+	require.Contains(t, out, "the id of the blob store, under its key id, is damaged")
+	its, err := h.herd.redis.Ledger(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, its.Blobs)
+	require.NoError(t, os.WriteFile(id, known, 0o600))
+	require.Eventually(t, func() bool {
+		its, err := h.herd.redis.Ledger(context.Background())
+		return err == nil && its.Blobs == string(known)
+	}, patience, 10*time.Millisecond)
+	p.stop()
+}
+
 // A Redis that lost its memory is told anew by those who work.
 func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 	h := newTestHerd(t)
@@ -85,7 +135,7 @@ func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 	require.NoError(t, h.herd.redis.Client().FlushAll(ctx).Err())
 	require.Eventually(t, func() bool {
 		its, err := h.herd.redis.Ledger(ctx)
-		return err == nil && its == h.herd.storeID
+		return err == nil && its.Results == h.herd.storeID && its.Blobs == h.herd.blobsID
 	}, patience, 10*time.Millisecond)
 	p.stop()
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/docker/go-units"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -45,6 +46,7 @@ func poolFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0 is for ever"},
 		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
 		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
+		&cli.DurationFlag{Name: "keep-outputs", Usage: "how long a result keeps its stdout, stderr and files, such as 168h; scores and tests stay; 0 is as long as itself"},
 		&cli.StringFlag{Name: "on-host-loss", Usage: "what becomes of the work of a lost host: `POLICY` requeue or fail"},
 	}
 }
@@ -113,14 +115,12 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 	if c.IsSet("paused") {
 		p.Paused = c.Bool("paused")
 	}
-	if c.IsSet("timeout") {
-		p.Limits.Timeout = c.Duration("timeout")
-	}
-	if c.IsSet("max-wait") {
-		p.MaxWait = c.Duration("max-wait")
-	}
-	if c.IsSet("stage-timeout") {
-		p.StageTimeout = c.Duration("stage-timeout")
+	for name, into := range map[string]*time.Duration{
+		"timeout": &p.Limits.Timeout, "max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs,
+	} {
+		if c.IsSet(name) {
+			*into = c.Duration(name)
+		}
 	}
 	return nil
 }
@@ -187,6 +187,14 @@ func listPools(c *cli.Context, h *herd) error {
 		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms"}, rows)
 }
 
+// keptFor is how long outputs are kept, for people.
+func keptFor(d time.Duration) string {
+	if d == 0 {
+		return "as long as their results"
+	}
+	return d.String()
+}
+
 // processors are thousandths of a processor, for people.
 func processors(cpu int) string {
 	if cpu == 0 {
@@ -242,6 +250,7 @@ func showPool(c *cli.Context, h *herd) error {
 		{"max wait", p.MaxWait},
 		{"max waiting of one submitter", p.MaxWaiting},
 		{"stage timeout", p.StageTimeout},
+		{"keep outputs", keptFor(p.KeepOutputs)},
 		{"on host loss", p.OnHostLoss},
 	}
 	for _, host := range hosts {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/blobstore/s3server"
 	"drover/core/config"
 	"drover/core/coretest"
 	"drover/core/redisserver"
@@ -26,6 +27,9 @@ import (
 var programDir *service.Scratch
 
 func TestMain(m *testing.M) {
+	for name, value := range s3server.Environment() {
+		_ = os.Setenv(name, value) // fails for no such name
+	}
 	code := m.Run()
 	if programDir != nil {
 		_ = programDir.Remove() // a temporary folder

@@ -229,6 +229,9 @@ func printView(w io.Writer, v view, history []core.Attempt) error {
 		add("processor", millis(v.Usage.CPUMs))
 		add("memory", size(v.Usage.MemoryPeakBytes))
 	}
+	if v.Expired > 0 {
+		add("output and files", "deleted "+since(v.Expired))
+	}
 	for _, limit := range slices.Sorted(maps.Keys(v.HeldBy)) {
 		add("limit on "+strings.ReplaceAll(limit, "_", " "), "held by "+v.HeldBy[limit])
 	}

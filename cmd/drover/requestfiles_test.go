@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,4 +74,45 @@ func TestFetchedFilesStayInTheirFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, info.Size(), "and no more than was said")
 	require.EqualValues(t, 0o755, info.Mode())
+}
+
+// What a pool does not keep any more is said to have been there; scores stay.
+func TestOutputsExpire(t *testing.T) {
+	h := newTestHerd(t)
+	ctx := context.Background()
+	for _, bad := range []string{"-1h", "10s", "1000000h", "a week"} {
+		_, errs, code := h.run("pool", "set", "--keep-outputs", bad, "default")
+		require.Equal(t, exitUsage, code, errs)
+	}
+	require.Contains(t, h.said("pool", "set", "default"), "is set")
+	require.Regexp(t, `keep outputs +as long as their results`, h.said("pool", "show", "default"))
+	h.said("pool", "set", "--keep-outputs", "168h", "default")
+	require.Regexp(t, `keep outputs +168h0m0s`, h.said("pool", "show", "default"))
+	kept, err := h.herd.store.Pools(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 168*time.Hour, kept[0].KeepOutputs)
+
+	id, points := h.submit(1, "true")[0], 3.0
+	_, err = h.herd.store.Record(ctx, core.Result{
+		ID: id, Generation: 1, State: core.RequestCompleted, Pool: "default", Stdout: "said", Score: &points, MaxScore: &points,
+	})
+	require.NoError(t, err)
+	require.Equal(t, "said", h.said("request", "output", id))
+	n, err := h.herd.store.ExpireOutputs(ctx, "default", time.Now().Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	for _, args := range [][]string{
+		{"request", "output", id}, {"request", "output", "--json", id}, {"request", "output", "--follow", id},
+		{"request", "files", id}, {"request", "files", "--json", id}, {"request", "files", "--to", filepath.Join(t.TempDir(), "to"), id},
+	} {
+		out, errs, code := h.run(args...)
+		require.Equal(t, exitNotFound, code, "%v: %s", args, errs)
+		require.Empty(t, out, args)
+		require.Contains(t, errs, "were deleted on "+time.Now().Format("2006-"), args)
+		require.Contains(t, errs, "drover pool show default", args)
+	}
+	shown := h.said("request", "show", id)
+	require.Regexp(t, `output and files +deleted`, shown)
+	require.Regexp(t, `score +3 / 3`, shown)
+	require.Contains(t, h.said("request", "show", "--json", id), "expired_ms")
 }

@@ -110,7 +110,7 @@ func gradingSpec(ctx context.Context, blobs core.Blobs, spec *core.Spec, dir str
 	if err != nil {
 		return core.Wrap(err, core.CodeOf(err), dir, "the harness %s cannot be stored", dir)
 	}
-	spec.Harness = &core.File{Path: "harness.tar", Digest: digest, Size: n}
+	spec.Harness = &core.File{Path: harness.TarFile, Digest: digest, Size: n}
 	spec.Input = harness.NewInput(pack.Config, kind)
 	for _, p := range submission {
 		files, err := putTree(ctx, blobs, p)

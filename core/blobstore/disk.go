@@ -19,10 +19,19 @@ type disk struct {
 	known map[string]bool // folders whose own names are durable; at most 65,793
 }
 
+// A service takes a large file in parts, so many at a time; all of those are in memory.
+const (
+	partBytes = 8 << 20
+	partsAt   = 2
+)
+
 // options let the writer's temporary file be reached: it is made private at once,
 // and fsynced by the returned function after the last byte and before its rename.
 func (d *disk) options() (opts *blob.WriterOptions, sync func() error) {
-	opts = &blob.WriterOptions{ContentType: "application/octet-stream", DisableContentTypeDetection: true}
+	opts = &blob.WriterOptions{
+		ContentType: "application/octet-stream", DisableContentTypeDetection: true,
+		BufferSize: partBytes, MaxConcurrency: partsAt,
+	}
 	if d == nil {
 		return opts, func() error { return nil }
 	}

@@ -33,6 +33,31 @@
 // So the grace must be at least twice the longest time from a Put to its request's row,
 // and a file goes two graces after it was last stored.
 //
+// # Clocks and services
+//
+// The age of a file in its place is by the service's clock, on S3 in whole seconds.
+// Nothing depends on how right it is: a file that only looks old is set aside, can be
+// opened there, and is back as soon as a purge finds it named. It costs a move; a
+// service whose clock is ahead costs time. What content is deleted by is the time in the
+// name of what was set aside, which the purging hosts write and compare by their own
+// clocks, in ms. These may differ by what the grace has beyond twice the time from a Put
+// to its row: of a day, that is hours.
+//
+// A service must show to everybody at once what was written, copied and deleted, also in
+// its lists. S3 does, and so must what stands in for it; a cache in front of it does
+// not. It must not carry out a deletion half a grace after it was asked to. S3 copies at
+// most 5 GiB at once: larger files are read and written again to be set aside.
+//
+// A file of 16 MiB or more goes to a service in parts. Only when the service is told
+// that all are there, it has its name. A writer that is killed leaves parts that nobody
+// sees, but that take room: a rule of the bucket should delete them after a day.
+//
+// # Identity
+//
+// Each store has an id, under the key "id", which whoever asks first makes, by a write
+// that succeeds only if there is none. It moves with the files and tells two stores apart
+// whose URLs do not.
+//
 // Cache keeps the files of a store that a host needs often on its own disk. The
 // folder pack makes one deterministic file of a folder.
 package blobstore
@@ -56,15 +81,20 @@ import (
 var openers = map[string]func(ctx context.Context, rest string) (*Store, error){
 	"file": openFile,
 	"mem":  openMem,
+	"s3":   openS3,
 }
 
 // Schemes lists the URLs that Open knows, as examples for people.
-func Schemes() []string { return []string{"file://PATH", "mem://"} }
+func Schemes() []string {
+	return []string{"file://PATH", "s3://BUCKET?region=REGION", "mem://"}
+}
 
 // Open opens the store that a URL names: "file://PATH", a folder, absolute or
 // relative to the working folder, made (mode 0700) if only its last part is
-// missing; or "mem://", one of its own that ends with the program. Returns
-// INVALID for another URL, UNAVAILABLE if the store cannot be used.
+// missing; "s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true" (all but
+// the bucket may be left out), whose credentials come from the environment or the files of
+// the AWS tools and are not tried here; or "mem://", one of its own that ends with the
+// program. Returns INVALID for another URL, UNAVAILABLE if the store cannot be used.
 func Open(ctx context.Context, url string) (core.Blobs, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	open := openers[scheme]

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,13 +42,13 @@ func (s *Store) Purge(ctx context.Context, now time.Time, grace time.Duration, k
 		return p.done, fault(err, "")
 	}
 	began := time.Now()
-	err := s.Each(ctx, func(digest string, _, stored int64) error {
+	err := s.Each(ctx, func(digest string, size, stored int64) error {
 		if stored >= p.before || keep(digest) {
 			return ctx.Err()
 		}
 		digits := strings.TrimPrefix(digest, scheme)
 		// It is as old as this moment, not as the purge: somebody may just have put it.
-		if err := s.move(ctx, keyOf(digits), leavingKey(digits, now.Add(time.Since(began))), p.within); err != nil {
+		if err := s.move(ctx, keyOf(digits), leavingKey(digits, now.Add(time.Since(began))), size, p.within); err != nil {
 			return err
 		}
 		p.done.Aside++
@@ -77,7 +79,7 @@ func (s *Store) leaving(ctx context.Context, p *purge) error {
 		}
 		switch {
 		case p.keep(scheme + m[1]):
-			return s.bringBack(ctx, o.Key, m[1], p.within)
+			return s.bringBack(ctx, o, m[1], p.within)
 		case since >= p.before:
 			return ctx.Err()
 		}
@@ -89,27 +91,27 @@ func (s *Store) leaving(ctx context.Context, p *purge) error {
 
 // bringBack makes a file that was set aside one of the store's again. One that was
 // put since is the better one: it may have mended this.
-func (s *Store) bringBack(ctx context.Context, from, digits string, within time.Duration) error {
+func (s *Store) bringBack(ctx context.Context, from *blob.ListObject, digits string, within time.Duration) error {
 	there, err := s.bucket.Exists(ctx, keyOf(digits))
 	switch {
 	case err != nil:
 		return err
 	case there:
-		return s.remove(ctx, from)
+		return s.remove(ctx, from.Key)
 	}
-	return s.move(ctx, from, keyOf(digits), within)
+	return s.move(ctx, from.Key, keyOf(digits), from.Size, within)
 }
 
 // move gives a file another key. One that is gone was moved by another purge. Where
 // there are no folders it copies and then deletes, but only within the time: after
 // that, somebody may take the copy for old.
-func (s *Store) move(ctx context.Context, from, to string, within time.Duration) error {
+func (s *Store) move(ctx context.Context, from, to string, size int64, within time.Duration) error {
 	if s.disk != nil {
 		return s.disk.rename(from, to)
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	switch err := s.bucket.Copy(ctx, to, from, nil); {
+	switch err := s.copy(ctx, from, to, size); {
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		return nil
 	case err != nil:
@@ -120,6 +122,22 @@ func (s *Store) move(ctx context.Context, from, to string, within time.Duration)
 	return s.remove(ctx, from)
 }
 
+// copy copies a key's file: the service does, unless it is too large for that.
+func (s *Store) copy(ctx context.Context, from, to string, size int64) error {
+	if s.copies == 0 || size <= s.copies {
+		return s.bucket.Copy(ctx, to, from, nil)
+	}
+	r, err := s.bucket.NewReader(ctx, from, nil)
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, to, func(w io.Writer) error {
+		_, err := io.Copy(w, r)
+		return err
+	})
+	return errors.Join(err, r.Close())
+}
+
 // remove deletes a key; a missing one is fine.
 func (s *Store) remove(ctx context.Context, key string) error {
 	if err := s.bucket.Delete(ctx, key); gcerrors.Code(err) != gcerrors.NotFound {
@@ -128,9 +146,12 @@ func (s *Store) remove(ctx context.Context, key string) error {
 	return nil
 }
 
-// parts lists a folder bit by bit. On its way it removes what writers that died
-// have left.
+// parts lists a folder bit by bit: a service does that by itself. On its way it removes
+// what writers to a disk that died have left.
 func (s *Store) parts(ctx context.Context, folder string, fn func(o *blob.ListObject) error) error {
+	if s.disk == nil {
+		return s.below(ctx, folder, fn)
+	}
 	now := clock.Real{}.Now()
 	for part := range 256 {
 		objects, err := s.list(ctx, fmt.Sprintf("%s%02x/", folder, part))

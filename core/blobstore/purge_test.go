@@ -80,7 +80,7 @@ func TestPurgeThatSleptDeletesNothing(t *testing.T) {
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
 	key := keyOf(strings.TrimPrefix(digest, scheme))
-	require.Error(t, s.move(t.Context(), key, "leaving/xx/copy", 0))
+	require.Error(t, s.move(t.Context(), key, "leaving/xx/copy", 7, 0))
 	there, err := s.bucket.Exists(t.Context(), key)
 	require.NoError(t, err)
 	require.True(t, there)

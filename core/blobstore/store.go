@@ -23,6 +23,8 @@ type Store struct {
 	bucket *blob.Bucket
 	spool  string // folder for streams whose name is not known yet
 	disk   *disk  // nil if the bucket is not a folder
+	copies int64  // the service copies files of at most so many bytes; 0 for any
+	idle   func() // closes connections that are not in use; nil if there are none
 }
 
 var _ core.Blobs = (*Store)(nil)
@@ -118,7 +120,8 @@ func (s *Store) Each(ctx context.Context, fn func(digest string, size, stored in
 	}), "")
 }
 
-// listTries is how often a listing is begun anew because a file went away under it.
+// listTries is how often the listing of a folder is begun anew because a file went away
+// under it.
 const listTries = 100
 
 // list returns what lies below a prefix.
@@ -126,22 +129,34 @@ func (s *Store) list(ctx context.Context, prefix string) ([]*blob.ListObject, er
 	var err error
 	for range listTries {
 		var all []*blob.ListObject
-		each := s.bucket.List(&blob.ListOptions{Prefix: prefix})
-		for {
-			var o *blob.ListObject
-			if o, err = each.Next(ctx); err != nil {
-				break
-			}
+		err = s.below(ctx, prefix, func(o *blob.ListObject) error {
 			all = append(all, o)
-		}
-		if errors.Is(err, io.EOF) {
+			return nil
+		})
+		if err == nil {
 			return all, nil
 		}
-		if gcerrors.Code(err) != gcerrors.NotFound {
+		if s.disk == nil || gcerrors.Code(err) != gcerrors.NotFound {
 			break
 		}
 	}
 	return nil, err
+}
+
+// below calls fn with what lies below a prefix, page by page.
+func (s *Store) below(ctx context.Context, prefix string, fn func(o *blob.ListObject) error) error {
+	for each := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
+		o, err := each.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := fn(o); err != nil {
+			return err
+		}
+	}
 }
 
 // Ping writes something small. Returns UNAVAILABLE if that fails.
@@ -155,6 +170,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close ends the use of the store; later calls return UNAVAILABLE.
 func (s *Store) Close() error {
 	err := s.bucket.Close()
+	if s.idle != nil {
+		s.idle()
+	}
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition { // closed before
 		return nil
 	}
@@ -174,6 +192,8 @@ func fault(err error, digest string) error {
 		return core.Wrap(err, core.CodeUnavailable, digest, "the caller stopped waiting for the blob store")
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return core.Wrap(err, core.CodeUnavailable, digest, "the disk of the blob store is full: free space there")
+	case mendOf(err) != "":
+		return core.Wrap(err, core.CodeUnavailable, digest, "the blob store refuses: %s", mendOf(err))
 	case errors.Is(err, os.ErrPermission):
 		return core.Wrap(err, core.CodeUnavailable, digest, "the blob store may not be used: check the rights of its folder")
 	case gcerrors.Code(err) == gcerrors.NotFound && digest != "":

@@ -15,13 +15,25 @@ import (
 
 	"drover/core"
 	"drover/core/blobstore/blobstoretest"
+	"drover/core/blobstore/s3server"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	for name, value := range s3server.Environment() {
+		_ = os.Setenv(name, value) // fails for no such name
+	}
+	_ = os.Setenv("AWS_SHARED_CREDENTIALS_FILE", "testdata/credentials") // as above
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if s, err := service(); err == nil {
+			_ = s.Stop() // it reports its own violent end
+		}
+		os.Exit(code)
+	}))
+}
 
 // openURL opens a store that the test closes.
 func openURL(t *testing.T, url string) *Store {
@@ -43,15 +55,25 @@ func TestSuite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			blobstoretest.Run(t, func(t *testing.T) blobstoretest.Store {
-				s := openURL(t, url(t))
-				return blobstoretest.Store{Blobs: s, Damage: func(t *testing.T, digest string, content []byte) {
-					digits, err := hexOf(digest)
-					require.NoError(t, err)
-					require.NoError(t, s.bucket.WriteAll(t.Context(), keyOf(digits), content, nil))
-				}}
+				return onTrial(t, url(t))
 			})
 		})
 	}
+}
+
+// onTrial opens a store for the suite.
+func onTrial(t *testing.T, url string) blobstoretest.Store {
+	t.Helper()
+	s := openURL(t, url)
+	trial := blobstoretest.Store{Blobs: s, Damage: func(t *testing.T, digest string, content []byte) {
+		digits, err := hexOf(digest)
+		require.NoError(t, err)
+		require.NoError(t, s.bucket.WriteAll(t.Context(), keyOf(digits), content, nil))
+	}}
+	if url != "mem://" {
+		trial.Again = func(t *testing.T) core.Blobs { return openURL(t, url) }
+	}
+	return trial
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -74,8 +96,8 @@ func TestOpenRefuses(t *testing.T) {
 		require.Equal(t, want, core.CodeOf(err), url)
 		require.NotContains(t, err.Error(), "secret")
 	}
-	_, err := Open(t.Context(), "s3://bucket")
-	require.ErrorContains(t, err, "file://PATH, mem://")
+	_, err := Open(t.Context(), "gs://bucket")
+	require.ErrorContains(t, err, "file://PATH, s3://BUCKET?region=REGION, mem://")
 }
 
 // A process that is killed while it stores a file leaves nothing.

@@ -70,7 +70,9 @@ type Desk struct {
 	hungry  chan struct{} // the listener should look
 	busy    chan struct{} // there is work in hand to heed notices for
 	suspect chan struct{} // the auditor should look
-	closed  chan struct{} // Close is through, with closeErr
+
+	answering chan struct{} // Redis answered: it can be told what it did not hear
+	closed    chan struct{} // Close is through, with closeErr
 
 	closeErr error
 
@@ -79,6 +81,7 @@ type Desk struct {
 	finishes  fifo[*Work]      // handed in, not yet in a call
 	waiters   fifo[*waiter]    // in Next, oldest first; a call asks for so many, not for this one or that
 	hand      map[string]*Work // key → work whose finish was not answered yet; the newest, if a key came back
+	unheard   map[*Work]bool   // of which Redis did not hear what was said last
 	asked     int              // claims that calls in flight ask for
 	ending    int              // finishes in calls in flight
 	used      int              // slots in use or asked for, those that a call in flight ends not counted
@@ -111,6 +114,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 		cfg: cfg, rotated: rotations(cfg.Pools), owners: owners, claims: claims, trouble: newTrouble(cfg.Notice),
 		wake: make(chan struct{}, cfg.Lanes), hungry: make(chan struct{}, 1), busy: make(chan struct{}, 1),
 		suspect: make(chan struct{}, 1), closed: make(chan struct{}), hand: make(map[string]*Work, cfg.Slots),
+		answering: make(chan struct{}, 1), unheard: map[*Work]bool{},
 	}
 	presence, left, err := register(ctx, owners, PresenceConfig{
 		Registration: cfg.Registration, BeatEvery: cfg.BeatEvery, Hear: d.hear,
@@ -131,6 +135,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 	d.running.Go(d.listen)
 	d.running.Go(d.heed)
 	d.running.Go(d.audit)
+	d.running.Go(d.redeclare)
 	presence.start()
 	return d, left, nil
 }
@@ -204,20 +209,6 @@ func (d *Desk) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (n
 		return nil, false, err
 	}
 	return next, moved, nil
-}
-
-// Progress notes that a piece of work entered a phase ("running"), or goes on in
-// it, and ends or is heard of again within limit (0: the phase's own time): what
-// is not is taken away as hung. It tries once: until Redis hears of it, the limits
-// of the phase before count. Returns STALE if Redis does not have the slot under
-// this token any more, FENCED once this epoch is over.
-func (d *Desk) Progress(ctx context.Context, w *Work, phase string, limit time.Duration) error {
-	err := d.claims.Progress(ctx, d.Owner(), d.Epoch(), w.Key, w.Token, phase, limit)
-	d.presence.Fenced(err)
-	if core.Is(err, core.CodeStale) {
-		signal(d.suspect)
-	}
-	return err
 }
 
 func checkOutcome(w *Work, outcome core.Outcome) error {

@@ -198,7 +198,7 @@ func (f *fakeRedis) settle(o *fakeOwner, key string, outcome core.Outcome) {
 	f.ended[key] = append(f.ended[key], outcome)
 }
 
-func (f *fakeRedis) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, _ time.Duration) error {
+func (f *fakeRedis) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, limit time.Duration) error {
 	return f.call(ctx, "progress", func() error {
 		o, err := f.owner(owner, epoch)
 		if err != nil {
@@ -208,7 +208,7 @@ func (f *fakeRedis) Progress(ctx context.Context, owner string, epoch int64, key
 		if !ok || held.Token != token {
 			return core.Errorf(core.CodeStale, key, "%s is not held under %s", key, token)
 		}
-		held.Phase = phase
+		held.Phase, held.Limit = phase, limit
 		o.slots[key] = held
 		return nil
 	})

@@ -219,6 +219,9 @@ func (d *Desk) hear(b core.Beat) {
 // note takes in what every answer says of the owner. The lock is held.
 func (d *Desk) note(b core.Beat) {
 	d.stats.Draining, d.stats.Ready = b.Draining, b.Ready
+	if len(d.unheard) > 0 {
+		signal(d.answering)
+	}
 	for key, who := range b.Cancelled {
 		if w := d.hand[key]; w != nil && w.outcome == "" {
 			w.cancel(cancelledBy(key, who))

@@ -22,6 +22,7 @@ type Work struct {
 	cancel context.CancelCauseFunc
 
 	// Guarded by the desk's lock until ended is closed.
+	said    declaration  // last, with Progress
 	outcome core.Outcome // "" while it is in hand
 	moved   bool
 	err     error

@@ -27,7 +27,7 @@ type Config struct {
 	RedisPasswordFile    string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
 	SentinelPasswordFile string `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
 	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH"`
-	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, s3://…, gs://…, azblob://…"`
+	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, or s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile"`
 	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
 	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the herd"`
 	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`

@@ -14,6 +14,7 @@ import (
 // The smallest useful beat and poll: below them a process is busy with nothing else.
 const (
 	minBeat = 10 * time.Millisecond
+	maxBeat = 30 * time.Second // Redis takes a proof of life that reaches further for one of another time
 	minPoll = time.Millisecond
 )
 
@@ -158,6 +159,9 @@ func (c *Config) checkTimes() error {
 		}
 	}
 	atLeast("beat", c.Beat, minBeat, "")
+	if c.Beat > maxBeat {
+		problems = append(problems, c.problem("beat", "%s must be at most %s", c.Beat, maxBeat))
+	}
 	atLeast("poll", c.Poll, minPoll, "")
 	atLeast("suspect", c.Suspect, c.Beat, ", the beat: a proof of life must have time to arrive")
 	atLeast("down", c.Down, c.Suspect, ", the limit of suspect: a host is suspect before it is down")

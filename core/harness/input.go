@@ -26,20 +26,43 @@ type Input struct {
 
 // NewInput makes the Input of a spec for a harness with the given settings.
 func NewInput(c Config, testType string) json.RawMessage {
+	return newInput(c, map[string]any{"test_type": testType}, nil)
+}
+
+// InputFor makes the Input of a spec that grades a submission to an assignment that has
+// a harness and the deadlines of who handed it in. Later runs of it, whoever asked for
+// them, tell the harness the same.
+func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
+	return newInput(
+		Config{Raw: a.Harness.Config, stock: a.Harness.Stock},
+		map[string]any{"id": s.ID, "assignment": a.Name(), "user": s.User, "timestamp": isoTime(s.At), "test_type": s.Kind},
+		map[string]any{"id": a.Name(), "name": a.Title, "due": isoTime(a.Due), "due_cutoff": isoTime(a.Cutoff), "hide_until": isoTime(a.HideUntil)},
+	)
+}
+
+func newInput(c Config, submission, assignment map[string]any) json.RawMessage {
 	config := c.Raw
 	if config == nil {
 		config = json.RawMessage("{}")
 	}
 	// Only a Config that did not come from ParseConfig could fail here.
-	input := map[string]any{
-		"raw_harness":    map[string]any{"config": config},
-		"raw_submission": map[string]any{"test_type": testType},
+	input := map[string]any{"raw_harness": map[string]any{"config": config}, "raw_submission": submission}
+	if assignment != nil {
+		input["raw_assignment"] = assignment
 	}
 	if c.stock {
 		input[keyStock] = stockCases
 	}
 	raw, _ := json.Marshal(input)
 	return raw
+}
+
+// isoTime is a moment as harnesses read it; null for 0, which is never.
+func isoTime(ms int64) any {
+	if ms == 0 {
+		return nil
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 // keyStock names the stock harness that grades in place of the harness's main.
@@ -131,7 +154,7 @@ type Places struct {
 // Stdin makes the one object that a harness reads: the contract's fields, all of
 // them, null where nothing is known, and the platform's own, each with a "/" in its name.
 func (in Input) Stdin(spec *core.Spec, at Places, platform map[string]any) ([]byte, error) {
-	submitted := time.UnixMilli(spec.Submitted).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	submitted := isoTime(spec.Submitted)
 	id := ""
 	if spec.Harness != nil {
 		id = spec.Harness.Digest

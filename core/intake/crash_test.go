@@ -184,14 +184,14 @@ func TestCrashInSetPool(t *testing.T) {
 
 func TestCrashInSubmitTask(t *testing.T) {
 	t.Parallel()
-	task := core.Task{ID: newID(), Kind: "make_archive"}
+	task := core.Task{ID: newID(), Generation: 1, Kind: "make_archive"}
 	dies(t, func(*world) {}, func(w *world, in *intake.Intake) error {
 		_, _, err := in.SubmitTask(w.t.Context(), task)
 		return err
 	}, func(w *world, steps []string) {
 		_, err := w.in.Sweep(w.t.Context())
 		require.NoError(t, err)
-		present, err := w.herd.Store.PresentTasks(w.t.Context(), []string{task.ID})
+		present, err := w.herd.Store.PresentTasks(w.t.Context(), []string{task.Key()})
 		require.NoError(t, err)
 		require.Equal(t, []bool{len(steps) > 0}, present)
 	})

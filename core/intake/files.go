@@ -32,6 +32,12 @@ const blobsAtOnce = 8
 
 var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+// CheckFiles says whether a request could bring these files, which belong to what
+// the id names. Returns INVALID or LIMIT.
+func CheckFiles(id string, files []core.File) error {
+	return checkFiles(&core.Spec{ID: id, Files: files})
+}
+
 func checkFiles(s *core.Spec) error {
 	if len(s.Files) > core.MaxFiles {
 		return core.Errorf(core.CodeLimit, s.ID, "the request has %d files, at most %d are allowed: pack them into an archive", len(s.Files), core.MaxFiles)

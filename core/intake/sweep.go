@@ -186,9 +186,9 @@ func (in *Intake) sweepTasks(ctx context.Context, after string) (next string, n 
 	}
 	open := make(map[string]bool, len(tasks))
 	for _, t := range tasks {
-		open[t.ID] = true
+		open[t.Key()] = true
 	}
-	if lost, err = in.absentTasks(ctx, pick(lost, func(i int) bool { return open[lost[i].ID] })); err != nil {
+	if lost, err = in.absentTasks(ctx, pick(lost, func(i int) bool { return open[lost[i].Key()] })); err != nil {
 		return next, 0, err
 	}
 	var troubles []error
@@ -207,11 +207,11 @@ func (in *Intake) absentTasks(ctx context.Context, tasks []core.Task) ([]core.Ta
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, len(tasks))
+	keys := make([]string, len(tasks))
 	for i := range tasks {
-		ids[i] = tasks[i].ID
+		keys[i] = tasks[i].Key()
 	}
-	present, err := in.Tasks.PresentTasks(ctx, ids)
+	present, err := in.Tasks.PresentTasks(ctx, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -51,9 +51,10 @@ func TestSweepReachesEveryTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.in.Batch = 4
-	ids := make([]string, 10)
+	ids, keys := make([]string, 10), make([]string, 10)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("t%d", i)
+		keys[i] = core.Key(ids[i], 1)
 		_, err := w.store.CreateTask(t.Context(), core.Task{ID: ids[i], Generation: 1, Kind: "k", State: core.TaskQueued})
 		require.NoError(t, err)
 	}
@@ -62,7 +63,7 @@ func TestSweepReachesEveryTask(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n, "round %d", round)
 	}
-	present, err := w.herd.Store.PresentTasks(t.Context(), ids)
+	present, err := w.herd.Store.PresentTasks(t.Context(), keys)
 	require.NoError(t, err)
 	require.NotContains(t, present, false)
 }
@@ -118,7 +119,7 @@ func TestSweepAfterTotalLoss(t *testing.T) {
 	n, err := w.in.SweepAll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2, n, "a request and a task; the pool came back by itself")
-	present, err := empty.Store.PresentTasks(t.Context(), []string{task.ID})
+	present, err := empty.Store.PresentTasks(t.Context(), []string{task.Key()})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, present)
 	claims := w.claim(5)

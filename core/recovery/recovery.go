@@ -171,23 +171,6 @@ func (j *judge) vm(context.Context, core.Held, core.RequestState) (core.Outcome,
 	return core.OutcomeRelease, nil
 }
 
-func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (core.Outcome, error) {
-	if j.opts.Cause == Drained || h.Attempts+1 < j.opts.MaxAttempts {
-		return j.again(), nil
-	}
-	note := fmt.Sprintf("its taskrunner %s; that was attempt %d of %d", j.opts.Cause, h.Attempts+1, j.opts.MaxAttempts)
-	first, err := j.store.EndTask(ctx, core.TaskEnd{ID: h.Key, Generation: 1, State: core.TaskDead, Note: note})
-	if err != nil && !core.Is(err, core.CodeNotFound) {
-		return "", err
-	}
-	if first {
-		j.report.Dead++
-		return core.OutcomeDead, nil
-	}
-	j.report.Done++
-	return core.OutcomeDone, nil
-}
-
 // String is the cause as a part of a sentence about the owner.
 func (c Cause) String() string {
 	return [...]string{Died: "died", Hung: "made no progress with it", Drained: "gave it back"}[c]

@@ -18,7 +18,8 @@ type audit struct {
 
 func (a *audit) check() {
 	for _, check := range []func(*audit){
-		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkLeft,
+		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkTaskTurns,
+		checkTaskNotes, checkLeft,
 	} {
 		check(a)
 	}
@@ -247,22 +248,6 @@ func checkVMs(a *audit) {
 		}
 	})
 	where.check(a, core.RuleVMs, pool)
-}
-
-func checkTasks(a *audit) {
-	where := make(places)
-	for _, id := range a.one("tasks_queue").list {
-		where.put(id, "tasks:queue")
-	}
-	for id := range a.one("tasks_later").scores {
-		where.put(id, "tasks:later")
-	}
-	a.slotted(func(owner, key string, _ core.Held) {
-		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTaskrunner {
-			where.put(key, "slots:"+owner)
-		}
-	})
-	where.check(a, core.RuleTasks, a.one("tasks").hash)
 }
 
 func checkLeft(a *audit) {

@@ -18,8 +18,10 @@ func busy(t *testing.T, x *suite) {
 	t.Helper()
 	ctx := t.Context()
 	k := newTasker(t, x)
+	require.NoError(t, x.Store.SetTaskRates(ctx, map[string]core.TaskRate{"none": {Every: time.Millisecond, Burst: 100, Most: 9}}))
 	k.add(t, "t1", "t2", "t3")
 	got := k.run(t, 1, 2).Claims
+	require.NoError(t, x.Store.ProgressTask(ctx, k.owner, k.epoch, got[1].Task.Key(), got[1].Token, core.TaskProgress{Done: 1}, time.Hour))
 	k.run(t, 2, 0, ended(got[0], core.OutcomeRetry, time.Hour))
 	running := x.claim(t, 1, "running")
 	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, running.Key, running.Token, "running", 0))
@@ -137,11 +139,47 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		"a VM in a slot on another host": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm-h2-1|1.1|1|claimed").Err()
 		}},
-		"a task that is nowhere": {core.RuleTasks, "t3", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-			return db.Del(ctx, key("tasks_queue")).Err()
+		"a task that is nowhere": {core.RuleTasks, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("tasks_queue", "normal", "none", "-")).Err()
 		}},
-		"a task in two places": {core.RuleTasks, "t1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-			return db.RPush(ctx, key("tasks_queue"), "t1").Err()
+		"a task in two places": {core.RuleTasks, "t1-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("tasks_queue", "normal", "none", "-"), "t1-1").Err()
+		}},
+		"a task in a wrong queue": {core.RuleTasks, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Rename(ctx, key("tasks_queue", "normal", "none", "-"), key("tasks_queue", "low", "none", "ann")).Err()
+		}},
+		"a task that is not known": {core.RuleTasks, "t9-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("tasks_queue", "normal", "none", "-"), "t9-1").Err()
+		}},
+		"a task without a head": {core.RuleTasks, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("tasks"), "t3-1", "normal other - {}").Err()
+		}},
+		"a task in hand that does not count": {core.RuleTasks, "t2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("tasks_hand", "none")).Err()
+		}},
+		"a task that counts and is not in hand": {core.RuleTasks, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.SAdd(ctx, key("tasks_hand", "other"), "t3-1").Err()
+		}},
+		"a lane without a turn": {core.RuleTurns, "tasks:queue:normal:none:-", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("tasks_lanes", "normal", "none"), "-").Err()
+		}},
+		"a lane with a turn for nothing": {core.RuleTurns, "tasks:queue:normal:none:ann", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("tasks_lanes", "normal", "none"), "ann").Err()
+		}},
+		"a kind without a turn": {core.RuleTurns, "tasks:lanes:normal:none", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("tasks_kinds", "normal")).Err()
+		}},
+		"a kind with a turn for nothing": {core.RuleTurns, "tasks:lanes:low:none", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.RPush(ctx, key("tasks_kinds", "low"), "none").Err()
+		}},
+		"progress of what is not in hand": {core.RuleLeft, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("tasks_progress"), "t3-1", "1|1|1|").Err()
+		}},
+		"progress of nothing": {core.RuleLeft, "t9-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("tasks_progress"), "t9-1", "1|1|1|").Err()
+		}},
+		"a rhythm without a rate": {core.RuleLeft, "tasks:arrivals", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("tasks_arrivals"), "other", "1").Err()
 		}},
 		"a host without a record": {core.RuleHosts, "h8", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.ZAdd(ctx, key("hosts"), redis.Z{Member: "h8", Score: 1}).Err()

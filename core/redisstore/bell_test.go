@@ -230,8 +230,8 @@ func TestWaitReturnsWhenItRings(t *testing.T) {
 				func() error { return x.Store.SetPool(ctx, core.DefaultPool("p1")) },
 			},
 			"tasks": {
-				func(ctx context.Context) error { return x.Store.WaitTask(ctx, forever) },
-				func() error { return x.Store.EnqueueTask(ctx, core.Task{ID: "t1", Kind: "none"}) },
+				func(ctx context.Context) error { return x.Store.WaitTask(ctx, "taskrunner@h1#0", true, forever) },
+				func() error { return x.Store.EnqueueTask(ctx, core.Task{ID: "t1", Generation: 1, Kind: "none"}) },
 			},
 		} {
 			done := make(chan error, 1)

@@ -3,54 +3,69 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"drover/core"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// Join says which result store is this program's ledger, by its id. The first
-// program to join decides for the whole namespace; where Redis lost that, the next
-// one. Returns CONFLICT if another store is the herd's, VERSION, UNAVAILABLE.
-func (s *Store) Join(ctx context.Context, store string) error {
-	_, err := s.run(ctx, "join", "", Schema, store, flag(false))
+// Stores are the ids of a herd's stores.
+type Stores struct {
+	Results string // of the result store, the herd's ledger
+	Blobs   string // of the blob store; "" if it is not known
+}
+
+// Join says which stores this program works with. The first program to join decides for
+// the whole namespace; where Redis lost that, the next one. A blob store whose id is not
+// known is not compared. Returns CONFLICT if other stores are the herd's, VERSION,
+// UNAVAILABLE. The ID of a CONFLICT is the setting that names another store: store or blobs.
+func (s *Store) Join(ctx context.Context, ours Stores) error {
+	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(false))
 	if its := refusedFor(err, core.CodeConflict); its != "" {
-		return anotherStore(its, store)
+		setting, id, _ := strings.Cut(its, ":")
+		return anotherStore(setting, id, ours)
 	}
 	return err
 }
 
-// Adopt makes another result store the herd's ledger. Returns BUSY while an owner is
-// alive that would go on with the one before, VERSION, UNAVAILABLE.
-func (s *Store) Adopt(ctx context.Context, store string) error {
-	_, err := s.run(ctx, "join", "", Schema, store, flag(true))
+// Adopt makes other stores the herd's. Returns BUSY while an owner is alive that would
+// go on with those before, VERSION, UNAVAILABLE.
+func (s *Store) Adopt(ctx context.Context, ours Stores) error {
+	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(true))
 	if owner := refusedFor(err, core.CodeBusy); owner != "" {
-		return core.Errorf(core.CodeBusy, owner, "%s still works with the result store before: stop all components of the herd first", owner)
+		return core.Errorf(core.CodeBusy, owner, "%s still works with the stores before: stop all components of the herd first", owner)
 	}
 	return err
 }
 
-// Ledger returns the id of the result store that is the herd's, "" if nobody has
-// joined yet.
-func (s *Store) Ledger(ctx context.Context) (string, error) {
-	id, err := s.db.HGet(ctx, s.space.Key("meta"), "store").Result()
-	if errors.Is(err, redis.Nil) {
-		return "", nil
+// Ledger returns the ids of the herd's stores, "" for what nobody has said yet.
+func (s *Store) Ledger(ctx context.Context) (Stores, error) {
+	ids, err := s.db.HMGet(ctx, s.space.Key("meta"), "store", "blobs").Result()
+	if err != nil {
+		return Stores{}, fault(ctx, err, "")
 	}
-	return id, fault(ctx, err, "")
+	return Stores{Results: str(ids[0]), Blobs: str(ids[1])}, nil
 }
 
-// SameLedger returns CONFLICT if another result store is the herd's. It only looks.
-func (s *Store) SameLedger(ctx context.Context, store string) error {
+// SameLedger returns CONFLICT as Join does. It only looks.
+func (s *Store) SameLedger(ctx context.Context, ours Stores) error {
 	its, err := s.Ledger(ctx)
-	if err == nil && its != "" && its != store {
-		return anotherStore(its, store)
+	switch {
+	case err != nil:
+		return err
+	case its.Results != "" && its.Results != ours.Results:
+		return anotherStore("store", its.Results, ours)
+	case its.Blobs != "" && ours.Blobs != "" && its.Blobs != ours.Blobs:
+		return anotherStore("blobs", its.Blobs, ours)
 	}
-	return err
+	return nil
 }
 
-func anotherStore(its, ours string) error {
-	return core.Errorf(core.CodeConflict, its, "the herd's result store is another one (its id is %s, that of the one named is %s)", its, ours)
+func anotherStore(setting, its string, ours Stores) error {
+	what, id := "result store", ours.Results
+	if setting == "blobs" {
+		what, id = "blob store", ours.Blobs
+	}
+	return core.Errorf(core.CodeConflict, setting, "the herd's %s is another one (its id is %s, that of the one named is %s)", what, its, id)
 }
 
 // refusedFor returns what a script refused with the code, "" if it did not.

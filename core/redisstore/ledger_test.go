@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/redisstore"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,26 +21,51 @@ func TestOneLedger(t *testing.T) {
 		its, err := x.Store.Ledger(ctx)
 		require.NoError(t, err)
 		require.Empty(t, its)
-		require.NoError(t, x.Store.SameLedger(ctx, "b"), "nobody has joined yet, and to look is not to join")
-		require.NoError(t, x.Store.Join(ctx, "a"))
+		ours := redisstore.Stores{Results: "a", Blobs: "b"}
+		require.NoError(t, x.Store.SameLedger(ctx, ours), "nobody has joined yet, and to look is not to join")
+		require.NoError(t, x.Store.Join(ctx, ours))
 		before := x.picture(t)
 		for range 2 {
-			require.NoError(t, x.Store.Join(ctx, "a"))
-			require.NoError(t, x.Store.SameLedger(ctx, "a"))
-			for _, call := range []func(context.Context, string) error{x.Store.Join, x.Store.SameLedger} {
-				err := call(ctx, "b")
-				refused(t, err, core.CodeConflict)
-				require.ErrorContains(t, err, "its id is a")
+			for _, call := range []func(context.Context, redisstore.Stores) error{x.Store.Join, x.Store.SameLedger} {
+				require.NoError(t, call(ctx, ours))
+				require.NoError(t, call(ctx, redisstore.Stores{Results: "a"}), "its blob store does not answer")
+				for want, other := range map[string]redisstore.Stores{
+					"result store is another one (its id is a, that of the one named is c)": {Results: "c", Blobs: "b"},
+					"result store is another one (its id is a, that of the one named is d)": {Results: "d"},
+					"blob store is another one (its id is b, that of the one named is c)":   {Results: "a", Blobs: "c"},
+				} {
+					err := call(ctx, other)
+					refused(t, err, core.CodeConflict)
+					require.ErrorContains(t, err, want)
+				}
 			}
 		}
 		x.changed(t, before)
 
 		// What a lost Redis knew is written anew.
-		require.NoError(t, x.b.Admin.HDel(ctx, x.key("meta"), "store").Err())
-		require.NoError(t, x.Store.Join(ctx, "a"))
-		its, err = x.Store.Ledger(ctx)
+		for _, lost := range []string{"store", "blobs"} {
+			require.NoError(t, x.b.Admin.HDel(ctx, x.key("meta"), lost).Err())
+			require.NoError(t, x.Store.Join(ctx, ours))
+			its, err = x.Store.Ledger(ctx)
+			require.NoError(t, err)
+			require.Equal(t, ours, its)
+		}
+	})
+}
+
+// A herd whose blob store was not known learns it while others work.
+func TestBlobStoreIsLearnt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		require.NoError(t, x.Store.Join(ctx, redisstore.Stores{Results: "a"}))
+		its, err := x.Store.Ledger(ctx)
 		require.NoError(t, err)
-		require.Equal(t, "a", its)
+		require.Equal(t, redisstore.Stores{Results: "a"}, its)
+		require.NoError(t, x.Store.Join(ctx, redisstore.Stores{Results: "a", Blobs: "b"}))
+		refused(t, x.Store.Join(ctx, redisstore.Stores{Results: "a", Blobs: "c"}), core.CodeConflict)
+		require.NoError(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "a"}), "nothing changes")
+		refused(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "a", Blobs: "c"}), core.CodeBusy)
 	})
 }
 
@@ -49,13 +75,13 @@ func TestLedgersThatJoinAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		errs := make([]error, 8)
 		for i := range errs {
-			all.Go(func() { errs[i] = x.Store.Join(context.Background(), fmt.Sprintf("store-%d", i)) })
+			all.Go(func() { errs[i] = x.Store.Join(context.Background(), numbered(i)) })
 		}
 		all.Wait()
 		its, err := x.Store.Ledger(t.Context())
 		require.NoError(t, err)
 		for i, err := range errs {
-			if fmt.Sprintf("store-%d", i) == its {
+			if numbered(i) == its {
 				require.NoError(t, err)
 				continue
 			}
@@ -64,25 +90,29 @@ func TestLedgersThatJoinAtOnce(t *testing.T) {
 	})
 }
 
+func numbered(i int) redisstore.Stores {
+	return redisstore.Stores{Results: fmt.Sprintf("store-%d", i), Blobs: fmt.Sprintf("blobs-%d", i)}
+}
+
 // A herd moves to another store only while nobody works with the one before.
 func TestAdoptLedger(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
-		require.NoError(t, x.Store.Adopt(ctx, "a"), "there is none before")
-		require.NoError(t, x.Store.Adopt(ctx, "a"), "it is the same")
+		require.NoError(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "a", Blobs: "of-a"}), "there is none before")
+		require.NoError(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "a", Blobs: "of-a"}), "it is the same")
 		before := x.picture(t)
-		err := x.Store.Adopt(ctx, "b")
+		err := x.Store.Adopt(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"})
 		refused(t, err, core.CodeBusy)
 		require.ErrorContains(t, err, "@h1#0")
 		x.changed(t, before)
 
 		x.due(t, -time.Second, x.Runner) // one is late
-		refused(t, x.Store.Adopt(ctx, "b"), core.CodeBusy)
+		refused(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"}), core.CodeBusy)
 		require.NoError(t, x.Store.Deregister(ctx, x.Factory, x.Made))
-		require.NoError(t, x.Store.Adopt(ctx, "b"))
-		refused(t, x.Store.Join(ctx, "a"), core.CodeConflict)
-		require.NoError(t, x.Store.Join(ctx, "b"))
+		require.NoError(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"}))
+		refused(t, x.Store.Join(ctx, redisstore.Stores{Results: "a", Blobs: "of-a"}), core.CodeConflict)
+		require.NoError(t, x.Store.Join(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"}))
 	})
 }
 
@@ -91,7 +121,7 @@ func TestLedgerNeedsTheSchema(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		x.unsound = true
 		require.NoError(t, x.b.Admin.HSet(t.Context(), x.key("meta"), "schema", "999").Err())
-		refused(t, x.Store.Join(t.Context(), "a"), core.CodeVersion)
-		refused(t, x.Store.Adopt(t.Context(), "a"), core.CodeVersion)
+		refused(t, x.Store.Join(t.Context(), redisstore.Stores{Results: "a", Blobs: "of-a"}), core.CodeVersion)
+		refused(t, x.Store.Adopt(t.Context(), redisstore.Stores{Results: "a", Blobs: "of-a"}), core.CodeVersion)
 	})
 }

@@ -12,6 +12,8 @@ import (
 var (
 	queueInText = regexp.MustCompile(`queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
 	turnInText  = regexp.MustCompile(`in pool (\S+), class (\S+),`)
+	laneInText  = regexp.MustCompile(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
+	handInText  = regexp.MustCompile(`tasks:hand:([^:\s,"]+)`)
 	tokenInText = regexp.MustCompile(`of an epoch of (\S+),`)
 )
 
@@ -25,6 +27,12 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 		}
 		return s.mend(ctx, "mend_request", v.ID, args...)
 	case core.RuleTurns:
+		switch def, args := classify(v.ID); def.Name {
+		case "tasks_queue":
+			return s.mend(ctx, "mend_task_turn", v.ID, args[0], args[1], args[2])
+		case "tasks_lanes":
+			return s.mend(ctx, "mend_task_turn", v.ID, args[0], args[1], nobody)
+		}
 		if m := queueInText.FindStringSubmatch(v.ID); m != nil {
 			return s.mend(ctx, "mend_turn", v.ID, m[1], m[2], m[3])
 		}
@@ -43,7 +51,7 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	case core.RuleVMs:
 		return s.mend(ctx, "mend_vm", v.ID, v.ID)
 	case core.RuleTasks:
-		return s.mend(ctx, "mend_task", v.ID, v.ID)
+		return s.mendTask(ctx, v)
 	case core.RuleHosts:
 		return s.mend(ctx, "mend_host", v.ID, v.ID)
 	case core.RuleLeft, core.RuleKeys:
@@ -55,6 +63,19 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 func (s *Store) mend(ctx context.Context, script, id string, args ...any) (bool, error) {
 	reply, err := s.run(ctx, script, id, args...)
 	return num(reply) == 1, err
+}
+
+// mendTask puts a task right, which may be in places that only the text names.
+func (s *Store) mendTask(ctx context.Context, v core.Violation) (bool, error) {
+	queues := laneInText.FindAllStringSubmatch(v.Text, -1)
+	args := []any{v.ID, len(queues)}
+	for _, m := range queues {
+		args = append(args, m[1], m[2], m[3])
+	}
+	for _, m := range handInText.FindAllStringSubmatch(v.Text, -1) {
+		args = append(args, m[1])
+	}
+	return s.mend(ctx, "mend_task", v.ID, args...)
 }
 
 // mendSlot removes a slot that is no claim's, and puts right what was in it.

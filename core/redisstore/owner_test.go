@@ -30,7 +30,7 @@ func TestRegisterMovesNothingElse(t *testing.T) {
 			"epochs host:h7: E", "epochs testrunner@h7#0: E",
 			"events: by:testrunner@h7#0 moved:E op:register", "events: by:testrunner@h7#0 moved:h7 op:host up",
 			"host:h7 cpu: 4", "host:h7 disk: 107374182400", "host:h7 epoch: E", "host:h7 machine: m7", "host:h7 memory: 8589934592", "host:h7 since: TIME", "host:h7 state: up",
-			"hosts h7: TIME", "meta schema: 3",
+			"hosts h7: TIME", "meta schema: 4",
 			"owner:testrunner@h7#0 epoch: E", "owner:testrunner@h7#0 host: h7", "owner:testrunner@h7#0 idle: 1", "owner:testrunner@h7#0 pid: 7",
 			"owner:testrunner@h7#0 role: testrunner", "owner:testrunner@h7#0 since: TIME", "owner:testrunner@h7#0 version: v1",
 			"owners testrunner@h7#0: TIME",
@@ -384,6 +384,36 @@ func TestAClockThatWasSetBackHoldsBackOneGrace(t *testing.T) {
 	x.due(t, -time.Hour, x.Runner)
 	x.b.Mini.SetTime(start.Add(by - time.Minute))
 	require.Equal(t, []string{x.Runner}, judged())
+}
+
+// Proofs of life by a clock that was ahead and was set back since do not shield who died then.
+func TestAProofFromAClockThatWasSetBackReachesNoFurtherThanABeat(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.owners(t, 4)
+	epochs := map[string]int64{}
+	all, err := x.Store.ListOwners(t.Context())
+	require.NoError(t, err)
+	for _, o := range all {
+		epochs[o.Name] = o.Epoch
+	}
+	x.b.Mini.SetTime(start.Add(-3 * time.Hour))
+	beat := func(at time.Duration) []string {
+		x.b.Mini.SetTime(start.Add(at - 3*time.Hour))
+		for owner, epoch := range epochs {
+			if owner != "testrunner@o3#0" {
+				_, err := x.Store.Beat(t.Context(), owner, epoch, time.Second)
+				require.NoError(t, err)
+			}
+		}
+		down, err := x.Store.Judge(t.Context(), 3*time.Second, 5*time.Second)
+		require.NoError(t, err)
+		return append(down, x.late(t, x.Store, 5*time.Second)...)
+	}
+	require.Empty(t, beat(0))
+	require.Empty(t, beat(time.Minute))
+	require.Contains(t, beat(time.Minute+6*time.Second), "testrunner@o3#0")
+	require.Contains(t, beat(time.Minute+7*time.Second), "o3")
 }
 
 // So would the mark of most being late.

@@ -16,9 +16,10 @@ var luaFiles embed.FS
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
 	"now", "int", "fail", "held", "ring", "event", "entomb", "entombed", "endings", "pass_when_full", "next_epoch", "end_epoch",
-	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "aim", "unaim", "lose", "dequeue",
-	"promote", "died", "forget", "trial", "judge_canary", "again_requests", "again_tasks", "settle", "cancelled", "place",
-	"left", "began", "overdue", "holder", "right_turn",
+	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "aim", "unaim", "lose", "by_class", "dequeue",
+	"promote", "died", "forget", "trial", "judge_canary", "again_requests", "task_head", "enqueue_task", "promote_tasks",
+	"task_rate", "held_back", "dequeue_tasks", "let_go", "again_tasks", "settle", "cancelled", "place", "left", "began",
+	"bring_near", "overdue", "holder", "right_turn", "right_task_turn", "taskrunners", "task_place",
 }
 
 var (

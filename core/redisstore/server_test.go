@@ -47,7 +47,7 @@ func whenFull(t *testing.T, x *suite) {
 
 	_, err := x.Store.Enqueue(ctx, specs("b", 1, "ann"))
 	refused(t, err, core.CodeFull)
-	refused(t, x.Store.EnqueueTask(ctx, core.Task{ID: "t2"}), core.CodeFull)
+	refused(t, x.Store.EnqueueTask(ctx, core.Task{ID: "t2", Generation: 1, Kind: "none"}), core.CodeFull)
 	refused(t, x.Store.Append(ctx, "a-1", "1.1", []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}), core.CodeFull)
 
 	_, err = x.Store.Beat(ctx, x.Runner, x.Epoch, time.Minute)

@@ -1,28 +1,75 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"drover/core"
 )
 
+// nobody is the lane of tasks that have neither lane nor requester.
+const nobody = "-"
+
 // EnqueueTask implements core.Tasks.
 func (s *Store) EnqueueTask(ctx context.Context, t core.Task) error {
-	if err := core.CheckName("task id", t.ID); err != nil {
+	text, err := encodeTask(t)
+	if err != nil {
 		return err
+	}
+	_, err = s.run(ctx, "task_enqueue", t.ID, t.Key(), text, t.NotBefore)
+	return err
+}
+
+// encodeTask checks a task and writes it as scripts read it: they take class, kind and
+// lane from its head, so that keys have nothing but names in them.
+func encodeTask(t core.Task) (string, error) {
+	t.Class, t.Lane = cmp.Or(t.Class, core.ClassNormal), cmp.Or(t.Lane, t.Requester, nobody)
+	if err := core.CheckName("task id", t.ID); err != nil {
+		return "", err
+	}
+	if err := checkKind(t.Kind); err != nil {
+		return "", err
+	}
+	if t.Lane != nobody {
+		if err := core.CheckName("lane", t.Lane); err != nil {
+			return "", err
+		}
+	}
+	if !t.Class.Valid() || t.Generation < 1 {
+		return "", core.Errorf(core.CodeInvalid, t.ID, "task %s has class %q and generation %d: use high, normal or low, and 1 or more",
+			t.ID, t.Class, t.Generation)
 	}
 	text, err := json.Marshal(t)
 	if err != nil {
-		return core.Wrap(err, core.CodeInvalid, t.ID, "task %s cannot be written as JSON", t.ID)
+		return "", core.Wrap(err, core.CodeInvalid, t.ID, "task %s cannot be written as JSON", t.ID)
 	}
 	if len(text) > core.MaxSpecBytes {
-		return core.Errorf(core.CodeLimit, t.ID, "task %s has %d bytes, more than %d", t.ID, len(text), core.MaxSpecBytes)
+		return "", core.Errorf(core.CodeLimit, t.ID, "task %s has %d bytes, more than %d", t.ID, len(text), core.MaxSpecBytes)
 	}
-	_, err = s.run(ctx, "task_enqueue", t.ID, t.ID, text)
-	return err
+	return strings.Join([]string{string(t.Class), t.Kind, t.Lane, string(text)}, " "), nil
+}
+
+// checkKind refuses what is no kind's name: they are named as functions are, with underscores.
+func checkKind(kind string) error {
+	return core.CheckName("task kind", strings.ReplaceAll(kind, "_", "-"))
+}
+
+// decodeTask reads a task of a script's answer. A text that is none must not hold back
+// others: it is of no kind, and ends by that.
+func decodeTask(key, text string) core.Task {
+	var t core.Task
+	const head = 3 // class, kind, lane
+	parts := strings.SplitN(text, " ", head+1)
+	if len(parts) <= head || json.Unmarshal([]byte(parts[head]), &t) != nil || t.Key() != key {
+		t = core.Task{}
+		t.ID, t.Generation, _ = core.ParseKey(key)
+	}
+	return t
 }
 
 // ExchangeTasks implements core.Tasks.
@@ -38,8 +85,8 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 	args = appendEndings(args, len(x.Finish), func(i int) ending {
 		f := x.Finish[i]
 		outcome := string(f.Outcome)
-		if f.Outcome == core.OutcomeRetry {
-			outcome += strconv.FormatInt(f.Delay.Milliseconds(), 10)
+		if f.Outcome == core.OutcomeRetry || f.Outcome == core.OutcomeLater {
+			outcome += strconv.FormatInt(max(0, f.Delay.Milliseconds()), 10)
 		}
 		return ending{f.Key, f.Token, outcome}
 	})
@@ -48,28 +95,97 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 		return core.TaskExchanged{}, err
 	}
 	f := list(reply)
-	if len(f) != 2 {
+	if len(f) != 4 {
 		return core.TaskExchanged{}, core.Errorf(core.CodeInternal, x.Owner, "the task script answered %d parts", len(f))
 	}
-	out := core.TaskExchanged{Finished: verdicts(str(f[0]), len(x.Finish))}
-	got := list(f[1])
-	for i := 0; i+3 < len(got); i += 4 {
-		c := core.TaskClaim{Token: str(got[i+1]), Attempts: int(num(got[i+2]))}
-		if err := json.Unmarshal([]byte(str(got[i+3])), &c.Task); err != nil {
-			// One bad task must not hold back the others. It is of no kind, and ends by that.
-			c.Task = core.Task{ID: str(got[i])}
-		}
-		out.Claims = append(out.Claims, c)
+	out := core.TaskExchanged{
+		Finished: verdicts(str(f[0]), len(x.Finish)), Next: time.Duration(num(f[1])) * time.Millisecond, Cancelled: byWhom(f[2]),
+	}
+	got := list(f[3])
+	for i := 0; i+4 < len(got); i += 5 {
+		out.Claims = append(out.Claims, core.TaskClaim{
+			Task: decodeTask(str(got[i]), str(got[i+4])), Token: str(got[i+1]), Attempts: int(num(got[i+2])), Cancelled: str(got[i+3]),
+		})
 	}
 	return out, nil
 }
 
+// maxProgressText bounds, in bytes, what a task says of itself for people.
+const maxProgressText = 500
+
+// ProgressTask implements core.Tasks.
+func (s *Store) ProgressTask(ctx context.Context, owner string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
+	text := strings.ToValidUTF8(p.Text[:min(len(p.Text), maxProgressText)], "")
+	record := strings.Join([]string{strconv.FormatInt(p.Done, 10), strconv.FormatInt(p.Total, 10), text}, "|")
+	_, err := s.run(ctx, "task_progress", key, owner, epoch, key, token, record, limit.Milliseconds())
+	return err
+}
+
 // WaitTask implements core.Tasks.
-func (s *Store) WaitTask(ctx context.Context, poll time.Duration) error {
-	return s.await(ctx, poll, "", s.space.Key("tasks_bell"))
+func (s *Store) WaitTask(ctx context.Context, owner string, idle bool, poll time.Duration) error {
+	bell := ""
+	if idle {
+		bell = s.space.Key("tasks_bell")
+	}
+	return s.await(ctx, poll, s.space.Key("notice", owner), bell)
+}
+
+// WakeTask implements core.Tasks.
+func (s *Store) WakeTask(ctx context.Context, key string) error {
+	_, err := s.run(ctx, "task_wake", key, key)
+	return err
+}
+
+// CancelTask implements core.Tasks.
+func (s *Store) CancelTask(ctx context.Context, key, by string) (core.TaskPlace, error) {
+	reply, err := s.run(ctx, "task_cancel", key, key, by)
+	if err != nil {
+		return core.TaskPlace{}, err
+	}
+	return toTaskPlace(reply), nil
+}
+
+// WithdrawTask implements core.Tasks.
+func (s *Store) WithdrawTask(ctx context.Context, key string) (bool, error) {
+	reply, err := s.run(ctx, "task_withdraw", key, key)
+	return num(reply) == 1, err
 }
 
 // PresentTasks implements core.Tasks.
-func (s *Store) PresentTasks(ctx context.Context, ids []string) ([]bool, error) {
-	return s.fieldsExist(ctx, "tasks", ids)
+func (s *Store) PresentTasks(ctx context.Context, keys []string) ([]bool, error) {
+	return s.fieldsExist(ctx, "tasks", keys)
+}
+
+// LocateTasks implements core.Tasks.
+func (s *Store) LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error) {
+	out := make([]core.TaskPlace, 0, len(keys))
+	for some := range slices.Chunk(keys, maxBatch) {
+		args := make([]any, len(some))
+		for i, key := range some {
+			args[i] = key
+		}
+		reply, err := s.run(ctx, "task_locate", some[0], args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, place := range list(reply) {
+			out = append(out, toTaskPlace(place))
+		}
+	}
+	return out, nil
+}
+
+func toTaskPlace(reply any) core.TaskPlace {
+	f := list(reply)
+	if len(f) < 6 {
+		return core.TaskPlace{}
+	}
+	p := core.TaskPlace{
+		State: core.TaskState(str(f[0])), Owner: str(f[1]), Since: num(f[2]), Due: num(f[3]), Attempts: int(num(f[4])),
+	}
+	const parts = 3 // done, total, text
+	if its := strings.SplitN(str(f[5]), "|", parts); len(its) == parts {
+		p.Progress = &core.TaskProgress{Done: num(its[0]), Total: num(its[1]), Text: its[2]}
+	}
+	return p
 }

@@ -40,12 +40,12 @@ func (k *tasker) run(t *testing.T, seq int64, want int, finish ...core.TaskFinis
 func (k *tasker) add(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		require.NoError(t, k.Store.EnqueueTask(t.Context(), core.Task{ID: id, Kind: "none", Args: json.RawMessage(`{"n":1}`)}))
+		require.NoError(t, k.Store.EnqueueTask(t.Context(), core.Task{ID: id, Generation: 1, Kind: "none", Args: json.RawMessage(`{"n":1}`)}))
 	}
 }
 
 func ended(c core.TaskClaim, o core.Outcome, delay time.Duration) core.TaskFinish {
-	return core.TaskFinish{Key: c.Task.ID, Token: c.Token, Outcome: o, Delay: delay}
+	return core.TaskFinish{Key: c.Task.Key(), Token: c.Token, Outcome: o, Delay: delay}
 }
 
 func TestTasks(t *testing.T) {
@@ -55,11 +55,12 @@ func TestTasks(t *testing.T) {
 		k.hush(t)
 		before := k.picture(t)
 		k.add(t, "t1")
-		k.changed(t, before, "+ tasks t1: SPEC", "+ tasks:queue: t1", "+ tasks:bell: 1", "+ events: by:- moved:t1 op:task")
+		k.changed(t, before, "+ tasks t1-1: normal none - SPEC", "+ tasks:queue:normal:none:-: t1-1", "+ tasks:lanes:normal:none: -",
+			"+ tasks:kinds:normal: none", "+ tasks:bell: 1", "+ events: by:- moved:t1-1 op:task")
 		k.add(t, "t1", "t2", "t3", "t4")
-		have, err := k.Store.PresentTasks(t.Context(), []string{"t4", "t5"})
+		have, err := k.Store.PresentTasks(t.Context(), []string{"t4-1", "t5-1", "t4-2"})
 		require.NoError(t, err)
-		require.Equal(t, []bool{true, false}, have)
+		require.Equal(t, []bool{true, false, false}, have)
 		got := k.run(t, 1, 3)
 		require.Len(t, got.Claims, 3)
 		require.Equal(t, "t1", got.Claims[0].Task.ID)
@@ -72,9 +73,9 @@ func TestTasks(t *testing.T) {
 		second := k.run(t, 2, 0, ended(got.Claims[0], core.OutcomeDone, 0), wrong, ended(got.Claims[1], core.OutcomeRelease, 0),
 			ended(got.Claims[2], core.OutcomeDead, 0))
 		require.Equal(t, []bool{true, false, true, true}, second.Finished)
-		queue, err := k.b.Admin.LRange(t.Context(), k.key("tasks_queue"), 0, -1).Result()
+		queue, err := k.b.Admin.LRange(t.Context(), k.key("tasks_queue", "normal", "none", "-"), 0, -1).Result()
 		require.NoError(t, err)
-		require.Equal(t, []string{"t2", "t4"}, queue, "a release goes to the front")
+		require.Equal(t, []string{"t2-1", "t4-1"}, queue, "a release goes to the front")
 		before = k.picture(t)
 		k.add(t, "t1", "t3")
 		k.changed(t, before)
@@ -97,7 +98,7 @@ func TestTasksRetryAfterTheirDelay(t *testing.T) {
 			c := k.run(t, 1, 1).Claims[0]
 			k.run(t, 2, 0, ended(c, core.OutcomeRetry, 1500*time.Millisecond))
 			coretest.RequireSound(t, k.Store)
-			have, err := k.Store.PresentTasks(t.Context(), []string{"t1"})
+			have, err := k.Store.PresentTasks(t.Context(), []string{"t1-1"})
 			require.NoError(t, err)
 			require.Equal(t, []bool{true}, have)
 			k.b.Mini.SetTime(start.Add(1499 * time.Millisecond))
@@ -117,8 +118,23 @@ func TestTasksRefuse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		before := x.picture(t)
-		refused(t, x.Store.EnqueueTask(t.Context(), core.Task{ID: "No Id"}), core.CodeInvalid)
-		refused(t, x.Store.EnqueueTask(t.Context(), core.Task{ID: "t", Note: strings.Repeat("x", core.MaxSpecBytes)}), core.CodeLimit)
+		good := core.Task{ID: "t", Generation: 1, Kind: "none"}
+		for _, spoil := range []func(t *core.Task){
+			func(t *core.Task) { t.ID = "No Id" },
+			func(t *core.Task) { t.Generation = 0 },
+			func(t *core.Task) { t.Kind = "a:b" },
+			func(t *core.Task) { t.Kind = "" },
+			func(t *core.Task) { t.Class = "urgent" },
+			func(t *core.Task) { t.Lane = "a b" },
+			func(t *core.Task) { t.Requester = "a:b" },
+			func(t *core.Task) { t.Args = json.RawMessage("{") },
+		} {
+			bad := good
+			spoil(&bad)
+			refused(t, x.Store.EnqueueTask(t.Context(), bad), core.CodeInvalid)
+		}
+		good.Note = strings.Repeat("x", core.MaxSpecBytes)
+		refused(t, x.Store.EnqueueTask(t.Context(), good), core.CodeLimit)
 		for _, want := range []int{-1, 501} {
 			_, err := x.Store.ExchangeTasks(t.Context(), core.TaskExchange{Owner: "taskrunner@h1#0", Want: want})
 			refused(t, err, core.CodeLimit)
@@ -157,9 +173,9 @@ func TestWhatADeadTaskrunnerLeft(t *testing.T) {
 		require.Len(t, held, 3)
 		require.Equal(t, "task", held[0].Phase)
 		items := []core.Settlement{
-			{Key: "t1", Token: old[0].Token, Outcome: core.OutcomeRetry},
-			{Key: "t2", Token: old[1].Token, Outcome: core.OutcomeDone},
-			{Key: "t3", Token: old[2].Token, Outcome: core.OutcomeDead},
+			{Key: "t1-1", Token: old[0].Token, Outcome: core.OutcomeRetry},
+			{Key: "t2-1", Token: old[1].Token, Outcome: core.OutcomeDone},
+			{Key: "t3-1", Token: old[2].Token, Outcome: core.OutcomeDead},
 		}
 		_, err = k.Store.Settle(ctx, k.owner, epoch, items, 0)
 		require.NoError(t, err)

@@ -37,11 +37,9 @@ const jitter = 0.1
 // MaxRetryAfter bounds the pause that a receiver may ask for.
 const MaxRetryAfter = 24 * time.Hour
 
-// Pause is how long a delivery rests after its nth try, which failed. Chance is a number
-// from 0 to 1, wanted what the receiver asked for (0: nothing): never less than that,
-// within MaxRetryAfter.
-func Pause(tries int, chance float64, wanted time.Duration) time.Duration {
+// Pause is how long a delivery rests after so many tries that failed. Chance is a number
+// from 0 to 1.
+func Pause(tries int, chance float64) time.Duration {
 	p := pauses[min(max(tries, 1), len(pauses))-1]
-	p += time.Duration(float64(p) * jitter * (2*chance - 1))
-	return max(p, min(wanted, MaxRetryAfter))
+	return p + time.Duration(float64(p)*jitter*(2*chance-1))
 }

@@ -22,6 +22,8 @@ import (
 // Store is a store under test.
 type Store struct {
 	core.Blobs
+	// Again opens the same store once more; nil if nobody can.
+	Again func(t *testing.T) core.Blobs
 	// Damage replaces the content that the store has under a digest.
 	Damage func(t *testing.T, digest string, content []byte)
 }
@@ -47,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Damaged", damaged},
 		{"Together", together},
 		{"Cancelled", cancelled},
+		{"Identity", identity},
 		{"Ping", ping},
 		{"Closed", closed},
 	} {
@@ -219,6 +222,7 @@ func damaged(t *testing.T, s Store) {
 		got, err := get(t.Context(), s, digest)
 		requireCode(t, core.CodeUnavailable, err)
 		require.ErrorContains(t, err, "damaged", name)
+		require.ErrorIs(t, err, core.ErrDamaged, name)
 		require.Less(t, len(got), len(content), "%s: a reader that counts must not get the whole", name)
 	}
 	put(t, s, content) // mends it
@@ -276,6 +280,7 @@ func calls(digest string) map[string]func(ctx context.Context, s core.Blobs) err
 		"Each": func(ctx context.Context, s core.Blobs) error {
 			return s.Each(ctx, func(string, int64, int64) error { return nil })
 		},
+		"ID":   func(ctx context.Context, s core.Blobs) error { _, err := s.ID(ctx); return err },
 		"Ping": func(ctx context.Context, s core.Blobs) error { return s.Ping(ctx) },
 	}
 }
@@ -287,7 +292,7 @@ func cancelled(t *testing.T, s Store) {
 	_, _, err := s.Put(ctx, stream, 8<<20)
 	requireCode(t, core.CodeUnavailable, err)
 	require.Equal(t, 1, stream.reads, "nothing is read for a caller that left")
-	for _, name := range []string{"Put", "Ping"} {
+	for _, name := range []string{"Put", "ID", "Ping"} {
 		err := calls(digest)[name](ctx, s)
 		require.ErrorIs(t, err, context.Canceled, name)
 		require.Equal(t, core.CodeUnavailable, core.CodeOf(err), name)
@@ -305,6 +310,37 @@ func (l *leaving) Read(p []byte) (int, error) {
 	l.leave()
 	l.reads++
 	return len(p), nil
+}
+
+// identity asks for the id from many sides at once, when there is none yet.
+func identity(t *testing.T, s Store) {
+	asked := []core.Blobs{s, s, s, s}
+	if s.Again != nil {
+		for i := range asked {
+			asked[i] = s.Again(t)
+		}
+	}
+	ids := make([]string, len(asked))
+	var running sync.WaitGroup
+	for i, one := range asked {
+		running.Go(func() {
+			var err error
+			if ids[i], err = one.ID(context.Background()); err != nil {
+				ids[i] = err.Error()
+			}
+		})
+	}
+	running.Wait()
+	for _, id := range ids {
+		require.Regexp(t, "^[A-Z2-7]{26}$", id)
+		require.Equal(t, ids[0], id)
+	}
+	require.Empty(t, all(t, s), "it is no file")
+	purgeAt(t, s, 9, keeping())
+	purgeAt(t, s, 18, keeping())
+	id, err := s.ID(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, ids[0], id)
 }
 
 func ping(t *testing.T, s Store) {

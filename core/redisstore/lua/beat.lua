@@ -16,8 +16,9 @@ local clock = now()
 redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[3]), owner)
 redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[3]), host)
 local stop = {}
-if redis.call('EXISTS', K.cancels, K.later) > 0 then
+if redis.call('EXISTS', K.cancels, K.later, K.tasks_later) > 0 then
   promote(clock)
+  promote_tasks(clock)
   stop = cancelled(owner)
 end
 return { redis.call('HLEN', K.slots(owner)), its[1] == '1' and 1 or 0, stop, its[2] == ARGV[5] and 1 or 0 }

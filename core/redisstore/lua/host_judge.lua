@@ -5,6 +5,7 @@
 -- MOVES   host up→suspect, suspect→up
 -- REPEAT  judges again
 local clock = now()
+bring_near(clock)
 local start = began(tonumber(ARGV[3]), clock)
 local suspect, down = tonumber(ARGV[1]), tonumber(ARGV[2])
 local may_suspect, may_down = overdue(suspect, start, clock), overdue(down, start, clock)

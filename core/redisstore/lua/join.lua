@@ -1,26 +1,33 @@
--- Agree on the result store that is the herd's ledger: the first one named stands, until
--- another is adopted while nobody works.
--- ARGV    1 schema, 2 id of the result store, 3 adopt it: 1 or 0
+-- Agree on the result store that is the herd's ledger and on its blob store: the first ones
+-- named stand, until others are adopted while nobody works.
+-- ARGV    1 schema, 2 id of the result store, 3 id of the blob store: '' if it is not known,
+--         4 adopt them: 1 or 0
 -- RETURN  1
 -- REFUSE  VERSION CONFLICT BUSY
 -- MOVES   -
 -- REPEAT  finds what it wrote
-local known = redis.call('HMGET', K.meta, 'schema', 'store')
-local schema, store = known[1], known[2]
+local known = redis.call('HMGET', K.meta, 'schema', 'store', 'blobs')
+local schema, store, blobs = known[1], known[2], known[3]
 if schema and schema ~= ARGV[1] then
   return fail('VERSION', schema)
 end
-if store == ARGV[2] then
+local another = store and store ~= ARGV[2] and 'store:' .. store
+  or blobs and ARGV[3] ~= '' and blobs ~= ARGV[3] and 'blobs:' .. blobs
+if another and ARGV[4] ~= '1' then
+  return fail('CONFLICT', another)
+end
+if not another and store and (blobs or ARGV[3] == '') then
   return 1
 end
-if store and ARGV[3] ~= '1' then
-  return fail('CONFLICT', store)
-end
-local alive = store and redis.call('ZRANGEBYSCORE', K.owners, now(), '+inf', 'LIMIT', 0, 1)
+local alive = another and redis.call('ZRANGEBYSCORE', K.owners, now(), '+inf', 'LIMIT', 0, 1)
 if alive and alive[1] then
   return fail('BUSY', alive[1])
 end
 pass_when_full()
 redis.call('HSET', K.meta, 'schema', ARGV[1], 'store', ARGV[2])
 event('store', '-', ARGV[2])
+if ARGV[3] ~= '' then
+  redis.call('HSET', K.meta, 'blobs', ARGV[3])
+  event('blobs', '-', ARGV[3])
+end
 return 1

@@ -4,8 +4,10 @@
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  lists those late by then
+local clock = now()
+bring_near(clock)
 local out = redis.call('ZRANGEBYSCORE', K.owners, 0, 0)
-for _, owner in ipairs(overdue(tonumber(ARGV[1]), tonumber(ARGV[2]), now()) or {}) do
+for _, owner in ipairs(overdue(tonumber(ARGV[1]), tonumber(ARGV[2]), clock) or {}) do
   out[#out + 1] = owner
 end
 return out

@@ -1,7 +1,7 @@
 -- Remove what is noted of a request, task, host or pool and is not so: what is noted of one that
 -- is not there, ends of one that is, rings beyond the first, bells and notices to nobody.
--- ARGV    1 what: note, bell, factory_bell, tasks_bell, notice, idle, pool, 2 its id: of a request or
---         task, host, owner or pool
+-- ARGV    1 what: note, bell, factory_bell, tasks_bell, notice, idle, pool, tasks_arrivals, 2 its id: of
+--         a request or task, host, owner or pool
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -
@@ -9,6 +9,9 @@
 local what, id = ARGV[1], ARGV[2]
 pass_when_full()
 if what == 'note' then
+  if not holder(id) then
+    redis.call('HDEL', K.tasks_progress, id)
+  end
   if redis.call('HEXISTS', K.specs, id) + redis.call('HEXISTS', K.tasks, id) == 0 then
     forget({ id }, 'failed', now(), 'it is not there any more')
   else
@@ -26,6 +29,14 @@ end
 if what == 'pool' then
   if redis.call('EXISTS', K.pool(id)) == 1 then
     redis.call('SADD', K.pools, id)
+  end
+  return 1
+end
+if what == 'tasks_arrivals' then
+  for _, kind in ipairs(redis.call('HKEYS', K.tasks_arrivals)) do
+    if task_rate(kind, 0).every == 0 then
+      redis.call('HDEL', K.tasks_arrivals, kind)
+    end
   end
   return 1
 end

@@ -1,17 +1,33 @@
--- Put a task right that an audit found in no place or in several: who has it in hand keeps it,
--- else it waits; one that is not known goes.
--- ARGV    1 task
+-- Put a task right that an audit found in no place, in several or in a wrong one: who has it in
+-- hand keeps it, else it waits at the front of its queue; one that is not known goes.
+-- ARGV    1 key, 2 number of queues that it may be in by mistake, then they: class, kind, lane, ...,
+--         then the kinds that it may count for by mistake
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  puts it right again
-local task = ARGV[1]
-pass_when_full()
-redis.call('LREM', K.tasks_queue, 0, task)
-redis.call('ZREM', K.tasks_later, task)
-if redis.call('HEXISTS', K.tasks, task) == 1 and not holder(task) then
-  redis.call('LPUSH', K.tasks_queue, task)
-  ring(K.tasks_bell)
+local key, queues = ARGV[1], tonumber(ARGV[2])
+local places = { { task_head(key) } }
+for i = 1, queues do
+  places[#places + 1] = { ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2] }
 end
-event('mend', '-', task)
+pass_when_full()
+for _, its in ipairs(places) do
+  if its[1] and redis.call('LREM', K.tasks_queue(its[1], its[2], its[3]), 0, key) > 0 then
+    right_task_turn(its[1], its[2], its[3])
+  end
+end
+redis.call('ZREM', K.tasks_later, key)
+for i = 3 + 3 * queues, #ARGV do
+  redis.call('SREM', K.tasks_hand(ARGV[i]), key)
+end
+local owner = holder(key)
+local kind = owner and held(redis.call('HGET', K.slots(owner), key))
+if kind then
+  redis.call('SADD', K.tasks_hand(kind), key)
+elseif not owner then
+  redis.call('HDEL', K.tasks_progress, key)
+  enqueue_task(key, true)
+end
+event('mend', '-', key)
 return 1

@@ -1,10 +1,14 @@
--- Let retries go whose pause is over, at most 64.
+-- Let retries go whose pause is over, and delayed tasks that are due, at most 64 of each.
 -- ARGV    -
 -- RETURN  how many went
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  lets those go that are due by then
-local due = promote(now())
+local clock = now()
+local due = promote(clock)
+for _, key in ipairs(promote_tasks(clock)) do
+  due[#due + 1] = key
+end
 if #due > 0 then
   event('promote', '-', table.concat(due, ' '))
 end

@@ -1,16 +1,24 @@
--- Queue an accepted task; one that Redis has, or that ended lately, stays as it is.
--- ARGV    1 id, 2 itself as JSON
+-- Queue an accepted task, or hold it until its time; one that Redis has, or that ended lately,
+-- stays as it is.
+-- ARGV    1 key, 2 class, kind, lane and itself as JSON, with spaces between, 3 ms before which it
+--         does not begin, or 0
 -- RETURN  ok, have or ended
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  the second run answers have
-if entombed({ ARGV[1] })[1] == 1 then
+local key, due = ARGV[1], tonumber(ARGV[3])
+if entombed({ key })[1] == 1 then
   return 'ended'
 end
-if redis.call('HSETNX', K.tasks, ARGV[1], ARGV[2]) == 0 then
+if redis.call('HSETNX', K.tasks, key, ARGV[2]) == 0 then
   return 'have'
 end
-redis.call('RPUSH', K.tasks_queue, ARGV[1])
-ring(K.tasks_bell)
-event('task', '-', ARGV[1])
+if due > now() then
+  redis.call('ZADD', K.tasks_later, due, key)
+  -- Whoever is idle looks how long to wait.
+  ring(K.tasks_bell)
+else
+  enqueue_task(key, false)
+end
+event('task', '-', key)
 return 'ok'

@@ -1,8 +1,9 @@
--- Finish tasks, prove the owner's life, and claim tasks that are due.
+-- Finish tasks, prove the owner's life, let delayed tasks go that are due, and claim tasks.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next proof of life, 9 number of finishes, then the finishes in
---         runs: token, outcome, count, id, ...
--- RETURN  {verdicts, {id, token, attempts, task, ...}}
+--         runs: token, outcome, count, key, ...
+-- RETURN  {verdicts, ms until a task may begin if fewer were there than wanted, or 0, {cancelled key,
+--         who, ...}, {key, token, attempts, who cancelled it, task, ...}}
 -- REFUSE  FENCED STALE
 -- MOVES   -
 -- REPEAT  the same lane and seq answer the same and act once
@@ -13,57 +14,67 @@ local mine = redis.call('HMGET', me, 'epoch', lane)
 if mine[1] ~= epoch then
   return fail('FENCED', owner)
 end
-local clock, verdicts, claimed = now(), '', {}
-local last, last_verdicts, last_claims = string.match(mine[2] or '0||', '^(%d+)|(.-)|(.*)$')
+local clock, verdicts, claimed, wait = now(), '', {}, 0
+local last, last_verdicts, last_wait, names = string.match(mine[2] or '0||0|', '^(%d+)|(.-)|(%d+)|(.*)$')
 last = tonumber(last)
 if seq < last then
   return fail('STALE', owner)
 end
 pass_when_full()
 if seq == last then
-  verdicts = last_verdicts
-  for id in string.gmatch(last_claims, '%S+') do
-    claimed[#claimed + 1] = id
+  verdicts, wait = last_verdicts, tonumber(last_wait)
+  for key in string.gmatch(names, '%S+') do
+    claimed[#claimed + 1] = key
   end
 else
-  local moved = ''
+  local moved, drained = '', redis.call('HGET', K.host(host), 'drain') == '1'
   if tonumber(ARGV[9]) > 0 then
     verdicts, moved = settle(owner, host, endings(10, tonumber(ARGV[9])), clock, {})
   end
-  local due = redis.call('ZRANGEBYSCORE', K.tasks_later, 0, clock, 'LIMIT', 0, 64)
-  if #due > 0 then
-    redis.call('ZREM', K.tasks_later, unpack(due))
-    redis.call('RPUSH', K.tasks_queue, unpack(due))
+  promote_tasks(clock)
+  if drained then
+    want = 0
   end
-  if want > 0 and redis.call('HGET', K.host(host), 'drain') ~= '1' then
-    claimed = redis.call('LPOP', K.tasks_queue, want) or {}
+  if want > 0 then
+    local kinds, held_for
+    claimed, kinds, held_for = dequeue_tasks(want, tonumber(redis.call('HGET', K.meta, 'tasks_taken') or 0), clock)
     local fields = {}
-    for i, id in ipairs(claimed) do
-      fields[2 * i - 1] = id
-      fields[2 * i] = '|' .. token .. '|' .. clock .. '|task'
+    for i = 1, #claimed do
+      fields[2 * i - 1] = claimed[i]
+      fields[2 * i] = kinds[i] .. '|' .. token .. '|' .. int(clock) .. '|task'
+      redis.call('SADD', K.tasks_hand(kinds[i]), claimed[i])
     end
     if #fields > 0 then
       redis.call('HSET', slots, unpack(fields))
+      redis.call('HINCRBY', K.meta, 'tasks_taken', int(#claimed))
     end
-    if redis.call('EXISTS', K.tasks_queue) == 1 then
-      ring(K.tasks_bell)
+    if #claimed < want then
+      local due = redis.call('ZRANGE', K.tasks_later, 0, 0, 'WITHSCORES')[2]
+      wait = math.min(held_for and math.ceil(held_for / 1000) or math.huge, due and tonumber(due) - clock or math.huge)
+      wait = wait < math.huge and math.max(1, wait) or 0
     end
+  end
+  if #claimed == want and (want > 0 or moved ~= '') and
+    redis.call('EXISTS', K.tasks_kinds('high'), K.tasks_kinds('normal'), K.tasks_kinds('low')) > 0 then
+    ring(K.tasks_bell)
   end
   if #claimed > 0 or moved ~= '' then
     event('tasks', owner, moved .. ' ' .. table.concat(claimed, ' '))
   end
-  redis.call('HSET', me, lane, ARGV[5] .. '|' .. verdicts .. '|' .. table.concat(claimed, ' '))
+  redis.call('HSET', me, lane, table.concat({ ARGV[5], verdicts, int(wait), table.concat(claimed, ' ') }, '|'))
 end
 redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[8]), owner)
 redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[8]), host)
 local claims = {}
-for _, id in ipairs(claimed) do
-  local slot, task = redis.call('HGET', slots, id), redis.call('HGET', K.tasks, id)
+for _, key in ipairs(claimed) do
+  local slot, task = redis.call('HGET', slots, key), redis.call('HGET', K.tasks, key)
   -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
   if slot and task and string.find(slot, '|' .. token .. '|', 1, true) then
     local n = #claims
-    claims[n + 1], claims[n + 2], claims[n + 4] = id, token, task
-    claims[n + 3] = redis.call('HGET', K.attempts, id) or '0'
+    claims[n + 1], claims[n + 2], claims[n + 5] = key, token, task
+    claims[n + 3] = redis.call('HGET', K.attempts, key) or '0'
+    claims[n + 4] = redis.call('HGET', K.cancels, key) or ''
   end
 end
-return { verdicts, claims }
+local stop = redis.call('EXISTS', K.cancels) == 1 and cancelled(owner) or {}
+return { verdicts, wait, stop, claims }

@@ -117,25 +117,76 @@ func raceRerun(t *testing.T, s core.ResultStore) {
 	require.Equal(t, 2, mustGet(t, s, spec.ID).Spec.Generation)
 }
 
-func raceTasks(t *testing.T, s core.ResultStore) {
-	var made, ended atomic.Int32
-	race(t, func(i int) error {
-		is, err := s.CreateTask(t.Context(), unique(fmt.Sprintf("t%d", i), "one"))
+func raceTasks(t *testing.T, s core.ResultStore) { RaceTasks(t, s, s) }
+
+// RaceTasks creates tasks with one unique key, ends, fails and retries one of them
+// from many goroutines, in turn through both handles of one store.
+func RaceTasks(t *testing.T, a, b core.ResultStore) {
+	t.Helper()
+	var made, ended, again atomic.Int32
+	count := func(n *atomic.Int32, is bool, err error) error {
 		if is {
-			made.Add(1)
+			n.Add(1)
 		}
 		return err
+	}
+	at := func(i int) core.ResultStore { return []core.ResultStore{a, b}[i%2] }
+	race(t, func(i int) error {
+		is, err := at(i).CreateTask(t.Context(), unique(fmt.Sprintf("t%d", i), "one"))
+		return count(&made, is, err)
 	})
 	require.EqualValues(t, 1, made.Load())
-	open, err := s.UnfinishedTasks(t.Context(), "", 10)
+	open, err := b.UnfinishedTasks(t.Context(), "", 10)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
+	id := open[0].ID
 	race(t, func(i int) error {
-		is, err := s.EndTask(t.Context(), core.TaskEnd{ID: open[0].ID, Generation: 1, State: core.TaskDone, Note: fmt.Sprint(i)})
-		if is {
-			ended.Add(1)
+		if i >= core.MaxTaskFailures {
+			is, err := at(i).EndTask(t.Context(), core.TaskEnd{ID: id, Generation: 1, State: core.TaskDead, Note: fmt.Sprint(i)})
+			return count(&ended, is, err)
 		}
-		return err
+		return at(i).FailTask(t.Context(), id, core.TaskFailure{Generation: 1, Attempt: i + 1})
 	})
 	require.EqualValues(t, 1, ended.Load())
+	task := mustGetTask(t, b, id)
+	require.Equal(t, core.TaskDead, task.State, "no failure undid the end")
+	require.Len(t, task.Failures, core.MaxTaskFailures, "and none was lost")
+	race(t, func(i int) error {
+		_, err := at(i).RetryTask(t.Context(), id, 5)
+		if core.Is(err, core.CodeConflict) {
+			return nil
+		}
+		return count(&again, err == nil, err)
+	})
+	require.EqualValues(t, 1, again.Load())
+	require.Equal(t, 2, mustGetTask(t, b, id).Generation)
+}
+
+// raceUnique retries a dead task while others with its key are made: one of all waits.
+func raceUnique(t *testing.T, s core.ResultStore) {
+	for round := range 10 {
+		key, first := fmt.Sprintf("key %d", round), fmt.Sprintf("r%d", round)
+		mustTask(t, s, unique(first, key))
+		mustEnd(t, s, dead(first, 1), true)
+		var waiting atomic.Int32
+		race(t, func(i int) error {
+			if i%2 == 0 {
+				is, err := s.CreateTask(t.Context(), unique(fmt.Sprintf("r%d-%d", round, i), key))
+				if is {
+					waiting.Add(1)
+				}
+				return err
+			}
+			_, err := s.RetryTask(t.Context(), first, 5)
+			if core.Is(err, core.CodeConflict) {
+				return nil
+			}
+			waiting.Add(1)
+			return err
+		})
+		require.EqualValues(t, 1, waiting.Load())
+	}
+	open, err := s.UnfinishedTasks(t.Context(), "", 100)
+	require.NoError(t, err)
+	require.Len(t, open, 10)
 }

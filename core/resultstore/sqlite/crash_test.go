@@ -98,6 +98,44 @@ func TestKilledAfterCreate(t *testing.T) {
 	}
 }
 
+// Ends that were recorded before a crash are in the outbox, and repeating what was
+// not answered puts each there once.
+func TestKilledAfterRecord(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "drover.db")
+	s := open(t, path)
+	var ids []string
+	var want []core.Notice
+	for range 500 {
+		spec := resultstoretest.Spec("ann")
+		spec.Notify = []string{"w"}
+		_, _, err := s.Create(t.Context(), spec)
+		require.NoError(t, err)
+		ids = append(ids, spec.ID)
+		want = append(want, core.Notice{Event: core.EventRequestEnded, Key: spec.Key()})
+	}
+	cmd, out := child(t, path, "1.1", strings.Join(ids, ","))
+	told := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); told++ {
+		if told == 100 {
+			require.NoError(t, cmd.Process.Kill())
+		}
+	}
+	require.ErrorContains(t, cmd.Wait(), "killed")
+	left, err := s.Outbox(t.Context(), 1000)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(left), told)
+	require.Less(t, len(left), len(ids))
+	for _, id := range ids {
+		is, err := s.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted, Token: "1.1"})
+		require.NoError(t, err)
+		require.True(t, is)
+	}
+	left, err = s.Outbox(t.Context(), 1000)
+	require.NoError(t, err)
+	require.Equal(t, want, left)
+}
+
 // What is in the two files when Create returns is all that a power cut leaves.
 func TestFilesHoldWhatWasAccepted(t *testing.T) {
 	t.Parallel()

@@ -123,6 +123,8 @@ func TestTwoHandles(t *testing.T) {
 	a, b := open(t, path), open(t, path)
 	resultstoretest.RaceCreate(t, a, b)
 	resultstoretest.RaceRecord(t, a, b)
+	resultstoretest.RaceTasks(t, a, b)
+	resultstoretest.RaceOutbox(t, a, b)
 }
 
 func TestTimesAreTheClocks(t *testing.T) {
@@ -145,4 +147,43 @@ func TestTimesAreTheClocks(t *testing.T) {
 	n, err = s.Purge(t.Context(), time.UnixMilli(5001), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
+}
+
+func TestLifetimesAreTheClocks(t *testing.T) {
+	t.Parallel()
+	hands := clock.NewManual(time.UnixMilli(5000))
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{Clock: hands})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	_, err = s.CreateTask(t.Context(), resultstoretest.Task("t"))
+	require.NoError(t, err)
+	file := &core.Download{Name: "a.zip", Type: "application/zip", Digest: resultstoretest.Image("i", 1).Digest, Expires: 7000}
+	_, err = s.EndTask(t.Context(), core.TaskEnd{ID: "t", Generation: 1, State: core.TaskDone, Download: file})
+	require.NoError(t, err)
+	spec := resultstoretest.Spec("ann")
+	_, _, err = s.Create(t.Context(), spec)
+	require.NoError(t, err)
+	_, err = s.Record(t.Context(), resultstoretest.Result(spec, "1.1"))
+	require.NoError(t, err)
+
+	hands.Advance(time.Second)
+	for want := range 2 {
+		n, err := s.ExpireOutputs(t.Context(), spec.Pool, time.UnixMilli(5000+int64(want)), 10)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	row, err := s.Get(t.Context(), spec.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 6000, row.Result.Expired)
+	require.EqualValues(t, 5000, row.Finished)
+
+	for _, want := range []struct{ purged, named int }{{1, 1}, {1, 0}} { // the request; at 7000 the task
+		named := 0
+		require.NoError(t, s.Digests(t.Context(), func(string) error { named++; return nil }))
+		require.Equal(t, want.named, named)
+		n, err := s.Purge(t.Context(), time.UnixMilli(8000), 10)
+		require.NoError(t, err)
+		require.Equal(t, want.purged, n)
+		hands.Advance(time.Second)
+	}
 }

@@ -32,8 +32,8 @@ func (s *Store) Standings(ctx context.Context, class, assignment, after string, 
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return s.standings(ctx, selectStandings+`(SELECT max(id) AS newest FROM submissions WHERE class = ? AND assignment = ? AND user > ?
-		GROUP BY user ORDER BY user LIMIT ?) JOIN submissions s ON s.id = newest`+joinRequest+" ORDER BY s.user",
+	return s.standings(ctx, selectStandings+`(SELECT user AS who, max(id) AS id FROM submissions WHERE class = ? AND assignment = ? AND user > ?
+		GROUP BY user ORDER BY user LIMIT ?) AS newest CROSS JOIN submissions s ON s.id = newest.id`+joinRequest+" ORDER BY who",
 		class, assignment, after, limit)
 }
 

@@ -13,7 +13,6 @@ import (
 
 // CreateTask makes a task durable, see core.TaskLedger.
 func (s *Store) CreateTask(ctx context.Context, task core.Task) (bool, error) {
-	task.State = core.TaskQueued
 	doc, err := bounds.Task(task)
 	if err != nil {
 		return false, err

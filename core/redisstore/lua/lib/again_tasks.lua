@@ -1,15 +1,19 @@
--- Put tasks back: a retry uses an attempt and waits its delay, a release goes first.
+-- Put tasks back, the first of them to the front: a retry uses an attempt and waits its delay,
+-- later only waits, a release waits no longer.
 local function again_tasks(items, clock)
-  for i = 1, #items do
-    local id, outcome = items[i][1], items[i][2]
-    if redis.call('HEXISTS', K.tasks, id) == 1 then
-      if string.sub(outcome, 1, 5) == 'retry' then
-        redis.call('HINCRBY', K.attempts, id, 1)
-        redis.call('ZADD', K.tasks_later, clock + (tonumber(string.sub(outcome, 6)) or 0), id)
-      else
-        redis.call('LPUSH', K.tasks_queue, id)
+  for i = #items, 1, -1 do
+    local key = items[i][1]
+    local word, delay = string.match(items[i][2], '^(%l+)(%d*)')
+    if redis.call('HEXISTS', K.tasks, key) == 1 then
+      if word == 'retry' then
+        redis.call('HINCRBY', K.attempts, key, 1)
       end
-      ring(K.tasks_bell)
+      if word == 'release' then
+        enqueue_task(key, true)
+      else
+        redis.call('ZADD', K.tasks_later, int(clock + (tonumber(delay) or 0)), key)
+        ring(K.tasks_bell)
+      end
     end
   end
 end

@@ -1,7 +1,7 @@
 -- The one end of claims, whoever ends them: the owner itself, its restarted self, or the
 -- overseer. The answer has '1' or '0' per ending (0: the slot is not that token's, nothing
--- moved) and what moved, for the event. A task's retry may carry its delay in ms, as in
--- retry5000, a request's retry or release where it goes, as in retry>h2. how says late: the
+-- moved) and what moved, for the event. A task's retry or later may carry its delay in ms, as
+-- in retry5000, a request's retry or release where it goes, as in retry>h2. how says late: the
 -- host may have been lost since the claim, and VMs that it does not have any more are not
 -- listed; death: a retry is one; why: for the records; probation and canary: the host's.
 local function settle(owner, host, ends, clock, how)
@@ -57,6 +57,11 @@ local function settle(owner, host, ends, clock, how)
     redis.call('ZADD', K.dead, unpack(dead))
   end
   if role == 'taskrunner' then
+    let_go(gone, dirty)
+    if how.late then
+      -- Who ends its own claims looks for others itself.
+      ring(K.tasks_bell)
+    end
     again_tasks(other, clock)
   else
     if role ~= 'vmfactory' then

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/blobstore/s3server"
+	"drover/core/coretest"
+)
+
+// A herd whose hosts share no folder grades, and hands out what was collected.
+func TestAHerdKeepsItsFilesOnS3(t *testing.T) {
+	server, err := s3server.Start(context.Background())
+	if err != nil {
+		coretest.Missing(t, "versitygw", err)
+	}
+	t.Cleanup(func() { require.NoError(t, server.Stop()) })
+	url, err := server.Bucket("herd")
+	require.NoError(t, err)
+	settings := []string{"DROVER_BLOBS=" + url}
+	for name, value := range s3server.Environment() {
+		settings = append(settings, name+"="+value)
+	}
+	h := newTestHerd(t, settings...)
+	h.pool()
+	factory, runner := h.registered("vmfactory"), h.registered("testrunner")
+
+	out, errs, code := h.run("submit", "--json", "--harness", "../../examples/ledger/harness", "--submission", "../../examples/ledger/submissions/partly-right")
+	require.Zero(t, code, errs)
+	var graded core.Result
+	require.NoError(t, json.Unmarshal([]byte(out), &graded))
+	require.InDelta(t, 8.0, *graded.Score, 0, "%+v", graded)
+	require.NotEmpty(t, graded.Tests)
+
+	out, errs, code = h.run("run", "--json", "--collect", "out", "--", "sh", "-c", "mkdir out; echo one >out/one")
+	require.Zero(t, code, errs)
+	var ran core.Result
+	require.NoError(t, json.Unmarshal([]byte(out), &ran))
+	to := filepath.Join(t.TempDir(), "fetched")
+	_, errs, code = h.run("request", "files", "--to", to, ran.ID)
+	require.Zero(t, code, errs)
+	text, err := os.ReadFile(filepath.Join(to, "out", "one"))
+	require.NoError(t, err)
+	require.Equal(t, "one\n", string(text))
+	require.NoDirExists(t, filepath.Join(h.cfg.Data, "blobs"))
+
+	out, _, _ = h.run("doctor", "--json")
+	require.Contains(t, out, "s3://herd")
+	require.Contains(t, out, "can be written")
+	require.NotContains(t, out, s3server.Secret)
+	require.NoError(t, server.Kill())
+	out, _, code = h.run("doctor", "--json")
+	require.Equal(t, exitFault, code)
+	require.Contains(t, out, "the blob store cannot be used")
+	out, errs, code = h.run("request", "show", ran.ID)
+	require.Zero(t, code, "who needs no files is not kept from work: %s", errs)
+	require.Contains(t, out, ran.ID)
+	require.NoError(t, server.Restart(t.Context()))
+	_, errs, code = h.run("run", "--", "true")
+	require.Zero(t, code, errs)
+	runner.stop()
+	factory.stop()
+	_, errs, code = h.run("vmfactory", "--destroy-vms")
+	require.Zero(t, code, errs)
+}

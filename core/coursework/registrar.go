@@ -1,0 +1,101 @@
+package coursework
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/webhook"
+
+	"github.com/oklog/ulid/v2"
+)
+
+//go:generate go test -run ^TestCoursesDocIsCurrent$ . -update
+
+// Registrar does what users ask for, if they may. The fields are set once; all
+// methods are safe for concurrent use, by several processes as well.
+type Registrar struct {
+	Store    Store
+	Intake   Intake
+	Blobs    core.Blobs
+	Webhooks webhook.Addresses
+	Now      func() time.Time // nil: time.Now
+	NewID    func() string    // nil: lower-case ULIDs
+}
+
+// Store is what a Registrar needs of the result store.
+type Store interface {
+	core.Roster
+	core.Coursework
+	core.Trail
+	core.Webhooks
+
+	Get(ctx context.Context, id string) (core.Row, error)
+	Pools(ctx context.Context) ([]core.Pool, error)
+	GetTask(ctx context.Context, id string) (core.Task, error)
+	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
+}
+
+// Intake is where requests and tasks go in, as in core/intake.
+type Intake interface {
+	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
+	Rerun(ctx context.Context, id string) (core.Row, error)
+	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
+	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
+	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
+	RetryTask(ctx context.Context, id string) (core.Task, error)
+}
+
+// page is how much is read at a time of a list that is needed whole.
+const page = 500
+
+func (r *Registrar) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
+}
+
+func (r *Registrar) newID() string {
+	if r.NewID != nil {
+		return r.NewID()
+	}
+	return strings.ToLower(ulid.Make().String())
+}
+
+// start submits a task for the actor. One that has not ended and does the same for
+// the same one is returned instead.
+func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
+	}
+	told, err := r.told(ctx, of(about), core.EventTaskEnded)
+	if err != nil {
+		return core.Task{}, err
+	}
+	sum := sha256.Sum256([]byte(about + "\n" + a.Handle + "\n" + string(raw)))
+	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
+		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
+		Class: core.ClassNormal, Requester: a.Handle, About: about, Notify: told,
+	})
+	if err != nil || created {
+		return t, err
+	}
+	open, err := r.Store.ListTasks(ctx, core.TaskFilter{States: []core.TaskState{core.TaskQueued}, Kind: kind, Requester: a.Handle, Limit: page})
+	for i := range open {
+		if open[i].Unique == t.Unique {
+			return open[i], nil
+		}
+	}
+	return t, cmp.Or(err, busy(about)) // it has ended just now
+}
+
+func busy(about string) error {
+	return core.Errorf(core.CodeConflict, about, "the same task for %s has ended just now: ask again", about)
+}

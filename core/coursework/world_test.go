@@ -1,0 +1,420 @@
+package coursework_test
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/harness"
+	"drover/core/harness/cases"
+	"drover/core/intake"
+	"drover/core/resultstore/sqlite"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a school: a Registrar on a real store and Redis, users of every role, the
+// classes cs101 and cs202, and assignments. In cs101 tess teaches, tina assists,
+// ann and cleo learn; in cs202 theo teaches and eve learns.
+type world struct {
+	t    *testing.T
+	log  *steps
+	herd *coretest.Herd
+	in   *intake.Intake
+	reg  *coursework.Registrar
+	seq  int64
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+const (
+	pool   = "p1"
+	hour   = int64(3600_000)
+	day    = 24 * hour
+	start  = int64(1_700_000_000_000)
+	theDue = start + day
+	theEnd = start + 2*day
+)
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	w := &world{t: t, now: time.UnixMilli(start)}
+	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
+	w.log = &steps{}
+	w.reg = &coursework.Registrar{Store: watched{store, w.log}, Intake: desk{w.in, w.log}, Blobs: blobs, Now: w.clock}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.people()
+	return w
+}
+
+// people fills the roster, at once what does not need what was before: the store
+// waits for its disk once for all of it.
+func (w *world) people() {
+	w.t.Helper()
+	ctx, store := w.t.Context(), w.reg.Store
+	var there errgroup.Group
+	for handle, roles := range map[string][]core.UserRole{
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver},
+		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
+	} {
+		there.Go(func() error {
+			return done(store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start}))
+		})
+	}
+	for _, class := range []string{"cs101", "cs202"} {
+		there.Go(func() error {
+			return done(store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start}))
+		})
+	}
+	require.NoError(w.t, there.Wait())
+	var enrolled errgroup.Group
+	for _, e := range []core.Enrolment{
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "theo", Role: core.RoleTeacher},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
+	} {
+		enrolled.Go(func() error { return store.Enrol(ctx, e) })
+	}
+	require.NoError(w.t, enrolled.Wait())
+	w.log.clear()
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Millisecond)
+	return w.now
+}
+
+func (w *world) pass(ms int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Duration(ms) * time.Millisecond)
+}
+
+// as returns a user as one who acts.
+func (w *world) as(handle string) core.Actor {
+	w.t.Helper()
+	a, err := w.reg.Actor(w.t.Context(), handle)
+	require.NoError(w.t, err)
+	return a
+}
+
+// assignment makes one of cs101, changed as one likes.
+func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+	w.t.Helper()
+	as := core.Assignment{
+		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
+		AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start,
+	}
+	for _, c := range change {
+		c(&as)
+	}
+	var err error
+	as.Revision, err = w.reg.Store.PutAssignment(w.t.Context(), as)
+	require.NoError(w.t, err)
+	w.log.clear()
+	return as
+}
+
+func concealed(as *core.Assignment) { as.HideUntil = start + day }
+
+// graded makes an assignment with a harness.
+func (w *world) graded(handle string) core.Assignment {
+	w.t.Helper()
+	w.assignment(handle)
+	as, err := w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(harnessTar(w.t)))
+	require.NoError(w.t, err)
+	w.log.clear()
+	return as
+}
+
+// harnessTar is a harness as the command line packs it.
+func harnessTar(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o644))
+	p, err := harness.Pack(dir)
+	require.NoError(t, err)
+	return p.Tar
+}
+
+// stockTar is a harness that drover grades by itself.
+func stockTar(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, cases.File), []byte("run: ./a.out\ngroups:\n- name: all\n  tests:\n  - name: one\n    output: x\n"), 0o644))
+	p, err := harness.Pack(dir)
+	require.NoError(t, err)
+	return p.Tar
+}
+
+// files are what somebody hands in: path and content in turn.
+func files(pairs ...string) iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if !yield(coursework.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func handin(assignment string) coursework.Handin {
+	return coursework.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")}
+}
+
+// submit hands something in for an assignment of cs101.
+func (w *world) submit(user, assignment string) core.Submission {
+	w.t.Helper()
+	s, err := w.reg.Submit(w.t.Context(), w.as(user), handin(assignment))
+	require.NoError(w.t, err)
+	w.log.clear()
+	return s
+}
+
+// grade ends what waits, as a testrunner does.
+func (w *world) grade(change func(r *core.Result)) {
+	w.t.Helper()
+	w.herd.AddVMs(w.t, 1)
+	w.seq++
+	for _, c := range w.herd.Exchange(w.t, w.seq, 1).Claims {
+		score, most := 7.0, 10.0
+		r := core.Result{
+			ID: c.ReadSpec().ID, Generation: c.ReadSpec().Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM,
+			Score: &score, MaxScore: &most, Stdout: "hidden test 3", Host: "h1",
+		}
+		if change != nil {
+			change(&r)
+		}
+		_, err := w.in.Store.Record(w.t.Context(), r)
+		require.NoError(w.t, err)
+		w.seq++
+		w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+	}
+}
+
+// task puts a task of ann's about cs101/hw1 into the store, changed as one likes.
+func (w *world) task(change ...func(t *core.Task)) core.Task {
+	w.t.Helper()
+	t := core.Task{
+		ID: newID(), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
+		Class: core.ClassNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
+	}
+	for _, c := range change {
+		c(&t)
+	}
+	_, err := w.in.Store.CreateTask(w.t.Context(), t)
+	require.NoError(w.t, err)
+	w.log.clear()
+	return t
+}
+
+// endTask records a task's end, with a file if it is done.
+func (w *world) endTask(id string, state core.TaskState) {
+	w.t.Helper()
+	end := core.TaskEnd{ID: id, Generation: 1, State: state}
+	if state == core.TaskDone {
+		digest, size, err := w.reg.Blobs.Put(w.t.Context(), strings.NewReader("a zip"), 100)
+		require.NoError(w.t, err)
+		end.Download = &core.Download{Name: "a.zip", Type: "application/zip", Digest: digest, Size: size, Expires: start + hour}
+	}
+	_, err := w.in.Store.EndTask(w.t.Context(), end)
+	require.NoError(w.t, err)
+	w.log.clear()
+}
+
+// deeds are the trail's sentences, oldest first, each with who did it.
+func (w *world) deeds() []string {
+	w.t.Helper()
+	all, err := w.reg.Store.ListDeeds(w.t.Context(), core.TrailFilter{Limit: 1000})
+	require.NoError(w.t, err)
+	var texts []string
+	for _, d := range slices.Backward(all) {
+		texts = append(texts, d.Actor+" "+d.Text)
+	}
+	return texts
+}
+
+func newID() string { return strings.ToLower(ulid.Make().String()) }
+
+func requireCode(t *testing.T, code core.Code, err error) {
+	t.Helper()
+	require.Equal(t, code, core.CodeOf(err), "%v", err)
+}
+
+// steps are the changes that a call makes, in their order. It can make one of them fail.
+type steps struct {
+	mu    sync.Mutex
+	names []string
+	deeds []core.Deed
+	fail  bool // every change but of the trail
+}
+
+var errBroken = core.Errorf(core.CodeUnavailable, "", "the store is away")
+
+func (s *steps) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names, s.deeds = nil, nil
+}
+
+func (s *steps) step(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = append(s.names, name)
+	if s.fail {
+		return errBroken
+	}
+	return nil
+}
+
+// watched is a store whose changes are noted.
+type watched struct {
+	core.ResultStore
+	*steps
+}
+
+func (s watched) AddDeed(ctx context.Context, d core.Deed) error {
+	s.mu.Lock()
+	s.names, s.deeds = append(s.names, "deed"), append(s.deeds, d)
+	s.mu.Unlock()
+	return s.ResultStore.AddDeed(ctx, d)
+}
+
+func (s watched) PutUser(ctx context.Context, u core.User) (int64, error) {
+	if err := s.step("put user"); err != nil {
+		return 0, err
+	}
+	return s.ResultStore.PutUser(ctx, u)
+}
+
+func (s watched) DeleteUser(ctx context.Context, handle string) error {
+	if err := s.step("delete user"); err != nil {
+		return err
+	}
+	return s.ResultStore.DeleteUser(ctx, handle)
+}
+
+func (s watched) PutClass(ctx context.Context, c core.SchoolClass) (int64, error) {
+	if err := s.step("put class"); err != nil {
+		return 0, err
+	}
+	return s.ResultStore.PutClass(ctx, c)
+}
+
+func (s watched) Enrol(ctx context.Context, e core.Enrolment) error {
+	if err := s.step("enrol"); err != nil {
+		return err
+	}
+	return s.ResultStore.Enrol(ctx, e)
+}
+
+func (s watched) Drop(ctx context.Context, class, user string) (bool, error) {
+	if err := s.step("drop"); err != nil {
+		return false, err
+	}
+	return s.ResultStore.Drop(ctx, class, user)
+}
+
+func (s watched) PutAssignment(ctx context.Context, as core.Assignment) (int64, error) {
+	if err := s.step("put assignment"); err != nil {
+		return 0, err
+	}
+	return s.ResultStore.PutAssignment(ctx, as)
+}
+
+func (s watched) PutDeadline(ctx context.Context, d core.Deadline) error {
+	if err := s.step("put deadline"); err != nil {
+		return err
+	}
+	return s.ResultStore.PutDeadline(ctx, d)
+}
+
+func (s watched) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
+	if err := s.step("create submission"); err != nil {
+		return core.Submission{}, false, err
+	}
+	return s.ResultStore.CreateSubmission(ctx, sub)
+}
+
+func (s watched) SetGrade(ctx context.Context, id string, g *core.Grade) error {
+	if err := s.step("set grade"); err != nil {
+		return err
+	}
+	return s.ResultStore.SetGrade(ctx, id, g)
+}
+
+// desk is an intake whose changes are noted.
+type desk struct {
+	*intake.Intake
+	*steps
+}
+
+func (d desk) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
+	if err := d.step("submit"); err != nil {
+		return core.Row{}, false, err
+	}
+	return d.Intake.Submit(ctx, spec)
+}
+
+func (d desk) Rerun(ctx context.Context, id string) (core.Row, error) {
+	if err := d.step("rerun"); err != nil {
+		return core.Row{}, err
+	}
+	return d.Intake.Rerun(ctx, id)
+}
+
+func (d desk) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
+	if err := d.step("submit task"); err != nil {
+		return core.Task{}, false, err
+	}
+	return d.Intake.SubmitTask(ctx, t)
+}
+
+func (d desk) CancelTask(ctx context.Context, id, by string) (core.TaskState, error) {
+	if err := d.step("cancel task"); err != nil {
+		return "", err
+	}
+	_, err := d.Store.EndTask(ctx, core.TaskEnd{ID: id, Generation: 1, State: core.TaskCancelled, Note: "cancelled by " + by})
+	return core.TaskCancelled, err
+}
+
+func (d desk) RetryTask(ctx context.Context, id string) (core.Task, error) {
+	if err := d.step("retry task"); err != nil {
+		return core.Task{}, err
+	}
+	return d.Store.RetryTask(ctx, id, start)
+}
+
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,68 @@
+-- The one way out of what waits towards a claim of tasks. Classes share by weight, the kinds of
+-- a class take turns, and so do the lanes of a kind. A kind that is held back is passed over
+-- with all its lanes, at the price of one look; whatever was looked at goes behind the others,
+-- so that with any number of kinds each is looked at in the end. Answers keys, their kinds, and
+-- how long a rate holds back what could have gone, µs; nil if none does.
+local function pop_task(class, kind)
+  local lanes = K.tasks_lanes(class, kind)
+  for _ = 1, 64 do
+    local lane = redis.call('LMOVE', lanes, lanes, 'LEFT', 'RIGHT')
+    if not lane then
+      return nil, false
+    end
+    local queue = K.tasks_queue(class, kind, lane)
+    local key = redis.call('LPOP', queue)
+    local more = redis.call('EXISTS', queue) == 1
+    if not more then
+      redis.call('RPOP', lanes)
+    end
+    if key then
+      return key, more or redis.call('EXISTS', lanes) == 1
+    end
+  end
+  return nil, true
+end
+local function take_tasks(class, want, us, rates, out)
+  local kinds = redis.call('LPOP', K.tasks_kinds(class), 64) or {}
+  local known, at, passed = #kinds, 1, 0
+  while want > 0 and passed <= #kinds - at do
+    local kind = kinds[at]
+    at = at + 1
+    rates[kind] = rates[kind] or task_rate(kind, us)
+    local its = rates[kind]
+    local wait, key, more = held_back(its, us), nil, true
+    if wait == 0 then
+      key, more = pop_task(class, kind)
+    elseif wait > 0 then
+      out.wait = math.min(out.wait or wait, wait)
+    end
+    if more then
+      kinds[#kinds + 1] = kind
+      passed = passed + 1
+    end
+    if key then
+      out.keys[#out.keys + 1], out.kinds[#out.kinds + 1] = key, kind
+      want, passed = want - 1, 0
+      its.hand, its.began, its.arrival = its.hand + 1, true, math.max(its.arrival, us) + its.every
+    end
+  end
+  for i = known, at, -1 do
+    redis.call('LPUSH', K.tasks_kinds(class), kinds[i])
+  end
+  for i = math.max(at, known + 1), #kinds do
+    redis.call('RPUSH', K.tasks_kinds(class), kinds[i])
+  end
+  return want
+end
+local function dequeue_tasks(want, tickets, clock)
+  local out, rates, us = { keys = {}, kinds = {} }, {}, clock * 1000
+  by_class(want, tickets, function(class, n)
+    return take_tasks(class, n, us, rates, out)
+  end)
+  for kind, its in pairs(rates) do
+    if its.every > 0 and (its.began or its.set_back) then
+      redis.call('HSET', K.tasks_arrivals, kind, int(its.arrival))
+    end
+  end
+  return out.keys, out.kinds, out.wait
+end

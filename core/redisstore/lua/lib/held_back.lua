@@ -1,0 +1,7 @@
+-- How long a kind's rate holds its tasks back, µs; -1: until one in hand ends; 0: not at all.
+local function held_back(its, us)
+  if its.most > 0 and its.hand >= its.most then
+    return -1
+  end
+  return its.every > 0 and math.max(0, its.arrival - (its.burst - 1) * its.every - us) or 0
+end

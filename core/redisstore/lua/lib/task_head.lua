@@ -1,0 +1,8 @@
+-- Class, kind and lane of a task; nil if Redis does not have it. They stand before its JSON, in
+-- which what users wrote comes first.
+local function task_head(key)
+  local text = redis.call('HGET', K.tasks, key)
+  if text then
+    return string.match(text, '^(%S+) (%S+) (%S+) ')
+  end
+end

@@ -1,0 +1,12 @@
+-- Let a delayed task go at once.
+-- ARGV    1 key
+-- RETURN  1, or 0 if it is not delayed
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  it is not delayed any more, the answer is 0
+if redis.call('ZREM', K.tasks_later, ARGV[1]) == 0 then
+  return 0
+end
+enqueue_task(ARGV[1], false)
+event('wake', '-', ARGV[1])
+return 1

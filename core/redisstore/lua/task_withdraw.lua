@@ -1,0 +1,22 @@
+-- Remove a waiting or delayed task whose end stands in the result store.
+-- ARGV    1 key
+-- RETURN  1, or 0 if it is neither
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  the second run answers 0
+local key = ARGV[1]
+local class, kind, lane = task_head(key)
+if not class then
+  return 0
+end
+if redis.call('ZREM', K.tasks_later, key) == 0 then
+  if redis.call('LREM', K.tasks_queue(class, kind, lane), 1, key) == 0 then
+    return 0
+  end
+  right_task_turn(class, kind, lane)
+end
+redis.call('HDEL', K.tasks, key)
+forget({ key }, 'failed', now(), 'it was withdrawn')
+entomb({ key })
+event('withdraw', '-', key)
+return 1

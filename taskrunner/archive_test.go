@@ -1,0 +1,393 @@
+package taskrunner
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"drover/core"
+	"drover/core/clock"
+)
+
+func (s *school) archive() *Archive { return &Archive{Store: s.store, downloads: s.downloads()} }
+
+// newClass is a class with students ann and bob, one who left, and a teacher.
+func newClass(t *testing.T) *school {
+	t.Helper()
+	s := newSchool(t)
+	s.class("cs", "hw1", "hw2")
+	s.user("ann", "", "cs", core.RoleStudent)
+	s.user("bob", "bob@example.org", "cs", core.RoleStudent)
+	s.user("tea", "tea@example.org", "cs", core.RoleTeacher)
+	s.user("tom", "", "cs", core.RoleAssistant)
+	s.user("zoe", "", "", "")
+	return s
+}
+
+func TestArchive(t *testing.T) { // W18
+	t.Parallel()
+	s := newClass(t)
+	s.submit("cs/hw1", "ann", time.Second, s.files("main.c", "one", "lib/x.h", "x"))
+	s.submit("cs/hw1", "ann", time.Minute, s.files("main.c", "two"))
+	s.submit("cs/hw1", "ann", time.Minute, s.files("main.c", "three"))
+	s.submit("cs/hw1", "bob", time.Hour, s.files("main.c", "bob's"))
+	s.submit("cs/hw1", "tea", time.Hour, s.files("main.c", "the solution"))
+	s.submit("cs/hw1", "tom", time.Hour, s.files("main.c", "the solution"))
+	s.submit("cs/hw1", "zoe", time.Hour, nil)
+	s.submit("cs/hw2", "ann", time.Hour, s.files("main.c", "another"))
+	all := map[string]string{
+		"ann/2026-10-01-12-00-01/main.c": "one", "ann/2026-10-01-12-00-01/lib/x.h": "x",
+		"ann/2026-10-01-12-01-00/main.c": "three", "ann/2026-10-01-12-01-00-2/main.c": "two",
+		"bob/2026-10-01-13-00-00/main.c": "bob's", "zoe/2026-10-01-13-00-00/": "",
+	}
+	for name, tc := range map[string]struct {
+		args core.ArchiveArgs
+		note string
+		want map[string]string
+	}{
+		"all":             {core.ArchiveArgs{}, "5 submissions of 3 users, 5 files", all},
+		"latest":          {core.ArchiveArgs{Latest: true}, "3 submissions of 3 users, 2 files", map[string]string{"ann/2026-10-01-12-01-00/main.c": "three", "bob/2026-10-01-13-00-00/main.c": "bob's", "zoe/2026-10-01-13-00-00/": ""}},
+		"one":             {core.ArchiveArgs{User: "bob"}, "1 submissions of 1 users, 1 files", map[string]string{"bob/2026-10-01-13-00-00/main.c": "bob's"}},
+		"newest of one":   {core.ArchiveArgs{User: "ann", Latest: true}, "1 submissions of 1 users, 1 files", map[string]string{"ann/2026-10-01-12-01-00/main.c": "three"}},
+		"one who teaches": {core.ArchiveArgs{User: "tea"}, "1 submissions of 1 users, 1 files", map[string]string{"tea/2026-10-01-13-00-00/main.c": "the solution"}},
+		"one without any": {core.ArchiveArgs{User: "nobody"}, "0 submissions of 0 users, 0 files", map[string]string{}},
+	} {
+		tc.args.Class, tc.args.Assignment = "cs", "hw1"
+		end, err := s.run(s.archive().Kind(), tc.args)
+		require.NoError(t, err, name)
+		require.Equal(t, tc.note, end.Note, name)
+		require.Equal(t, "submissions.zip", end.Download.Name)
+		require.Equal(t, "application/zip", end.Download.Type)
+		require.Equal(t, begun.Add(24*time.Hour).UnixMilli(), end.Download.Expires)
+		require.Equal(t, tc.want, unzip(t, s.fetch(end.Download)), name)
+	}
+}
+
+func TestAnArchiveIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	for i := range 30 {
+		s.submit("cs/hw1", []string{"ann", "bob", "zoe"}[i%3], time.Duration(i)*time.Minute, s.files("main.c", fmt.Sprint(i)))
+	}
+	args := core.ArchiveArgs{Class: "cs", Assignment: "hw1"}
+	first, err := s.run(s.archive().Kind(), args)
+	require.NoError(t, err)
+	second, err := s.run(s.archive().Kind(), args)
+	require.NoError(t, err)
+	require.Equal(t, first.Download.Digest, second.Download.Digest)
+	z, err := zip.NewReader(bytes.NewReader(s.fetch(first.Download)), first.Download.Size)
+	require.NoError(t, err)
+	require.Len(t, z.File, 30)
+	for _, f := range z.File {
+		require.EqualValues(t, 0o644, f.Mode())
+	}
+	require.True(t, begun.Add(27*time.Minute).Equal(z.File[0].Modified), "newest first")
+}
+
+func TestLostFilesLeaveAMark(t *testing.T) { // W18
+	t.Parallel()
+	s := newClass(t)
+	files := s.files("main.c", "fine")
+	lost := files[0]
+	lost.Path, lost.Digest = "gone.c", digest(7)
+	torn := s.put("torn.c", "as it was")
+	taken := s.put("gone.c.lost", "the student's own")
+	s.submit("cs/hw1", "ann", 0, append(files, lost, torn, taken))
+	a := s.archive()
+	a.blobs = tearing{s.blobs, torn.Digest}
+	end, err := s.run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	require.NoError(t, err)
+	require.Equal(t, "1 submissions of 1 users, 2 files; 2 files are lost: empty ones whose names end in .lost stand for them", end.Note)
+	const dir = "ann/2026-10-01-12-00-00/"
+	require.Equal(t, map[string]string{
+		dir + "main.c": "fine", dir + "gone.c.lost": "", dir + "gone.c-2.lost": "the student's own", dir + "torn.c": "as it", dir + "torn.c.lost": "",
+	}, unzip(t, s.fetch(end.Download)))
+}
+
+// tearing is a blob store that has a damaged file.
+type tearing struct {
+	core.Blobs
+	digest string
+}
+
+// Open implements core.Blobs.
+func (b tearing) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
+	if digest != b.digest {
+		return b.Blobs.Open(ctx, digest)
+	}
+	damage := core.Wrap(core.ErrDamaged, core.CodeUnavailable, digest, "damaged")
+	return io.NopCloser(io.MultiReader(strings.NewReader("as it"), broken{damage})), nil
+}
+
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+func TestAnArchiveOfNothingThatIsThere(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	for _, args := range []core.ArchiveArgs{{Class: "cs", Assignment: "no"}, {Class: "no", Assignment: "hw1"}} {
+		_, err := s.run(s.archive().Kind(), args)
+		require.True(t, core.Is(err, core.CodeNotFound), err)
+	}
+	a, err := s.store.GetAssignment(s.ctx, "cs", "hw1")
+	require.NoError(t, err)
+	a.Deleting = true
+	_, err = s.store.PutAssignment(s.ctx, a)
+	require.NoError(t, err)
+	_, err = s.run(s.archive().Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	require.True(t, core.Is(err, core.CodeNotFound), err)
+	require.Zero(t, kept(t, s.blobs))
+}
+
+func TestTooMuchForAnArchive(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	for i := range 3 {
+		s.submit("cs/hw1", "ann", time.Duration(i)*time.Minute, s.files("a", "12345", "b", "67890"))
+	}
+	n := kept(t, s.blobs)
+	for _, tc := range []struct {
+		files int
+		bytes int64
+		fine  bool
+	}{{6, 30, true}, {5, 30, false}, {6, 29, false}} {
+		a := s.archive()
+		a.mostFiles, a.mostBytes = tc.files, tc.bytes
+		_, err := s.run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+		if tc.fine {
+			require.NoError(t, err)
+			n++
+			continue
+		}
+		require.True(t, core.Is(err, core.CodeLimit), err)
+		require.ErrorContains(t, err, "ask for the newest of each user, or for one user")
+		require.Equal(t, n, kept(t, s.blobs), "nothing is left")
+	}
+}
+
+// Cancelled at any file, and failing at any call of the store, an archive leaves
+// nothing in the blob store; the next try makes it.
+func TestAnArchiveThatIsCutShortLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	for i := range 6 {
+		s.submit("cs/hw1", []string{"ann", "bob"}[i%2], time.Duration(i)*time.Minute, s.files("main.c", fmt.Sprint(i, strings.Repeat("x", 100_000))))
+	}
+	n := kept(t, s.blobs)
+	args := core.ArchiveArgs{Class: "cs", Assignment: "hw1"}
+	for at := range 6 {
+		a := s.archive()
+		ctx, cancel := context.WithCancelCause(s.ctx)
+		a.blobs = opening{s.blobs, func(i int) error {
+			if i == at {
+				cancel(cancelled("ann"))
+			}
+			return ctx.Err()
+		}, new(int)}
+		k := a.Kind()
+		_, err := k.Handle(ctx, s.job(k, args))
+		require.Error(t, err)
+		require.False(t, core.Is(err, core.CodeInvalid), "trying again helps: %v", err)
+		require.Equal(t, n, kept(t, s.blobs), "file %d", at)
+		cancel(nil)
+
+		down := core.Errorf(core.CodeUnavailable, "", "down")
+		a.blobs = opening{s.blobs, func(i int) error {
+			if i == at {
+				return down
+			}
+			return nil
+		}, new(int)}
+		_, err = s.run(a.Kind(), args)
+		require.ErrorIs(t, err, down)
+		require.Equal(t, n, kept(t, s.blobs), "file %d", at)
+	}
+	_, err := s.run(s.archive().Kind(), args)
+	require.NoError(t, err)
+	require.Equal(t, n+1, kept(t, s.blobs))
+}
+
+// opening is a blob store that looks before each opening.
+type opening struct {
+	core.Blobs
+	look func(i int) error
+	n    *int
+}
+
+// Open implements core.Blobs.
+func (b opening) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
+	*b.n++
+	if err := b.look(*b.n - 1); err != nil {
+		return nil, err
+	}
+	return b.Blobs.Open(ctx, digest)
+}
+
+// A blob store that does not take the archive is the error that is told, not the
+// pipe that broke by it.
+func TestABlobStoreThatDoesNotTakeTheArchive(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	s.submit("cs/hw1", "ann", 0, s.files("main.c", strings.Repeat("x", 1000)))
+	a := s.archive()
+	a.blobs = refusing{s.blobs}
+	_, err := s.run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	require.EqualError(t, err, "the disk is full")
+}
+
+type refusing struct{ core.Blobs }
+
+// Put implements core.Blobs.
+func (refusing) Put(context.Context, io.Reader, int64) (string, int64, error) {
+	return "", 0, core.Errorf(core.CodeUnavailable, "", "the disk is full")
+}
+
+func TestNamesAreSafeToUnpack(t *testing.T) {
+	t.Parallel()
+	for _, tc := range [][][2]string{
+		{{"a/b.c", "a/b.c"}, {"a/B.c", "a/B-2.c"}, {"A/b.c", "A/b-3.c"}, {"a/b.c/d", "a/b-4.c/d"}, {"x", "x"}, {"X/y", "X-2/y"}, {"X/z", "X-2/z"}},
+		{{"d/e", "d/e"}, {"D", "D-2"}},
+		{{"../../etc/passwd", "_/_/etc/passwd"}},
+		{{"/etc/passwd", "_/etc/passwd"}, {"..", "_-2"}, {"", "_-3"}, {"a//b", "a/_/b"}, {".", "_-4"}},
+		{{`..\..\x`, ".._.._x"}, {`C:\x`, "C__x"}},
+		{{"a\x00b\nc", "a_b_c"}, {"bad\xffutf", "bad_utf"}, {"\u202egnp.exe", "_gnp.exe"}},
+		{{"e\u0301.txt", "\u00e9.txt"}, {"\u00e9.txt", "\u00e9-2.txt"}, {"stra\u00dfe", "stra\u00dfe"}, {"STRASSE", "STRASSE-2"}},
+		{{"CON", "_CON"}, {"nul.txt", "_nul.txt"}, {"com1", "_com1"}, {"com", "com"}, {"comX", "comX"}, {"LPT9.tar.gz", "_LPT9.tar.gz"}},
+		{{"end. ", "end_"}, {".bashrc", ".bashrc"}, {".BASHRC", "-2.BASHRC"}},
+		{{strings.Repeat("é", 200), strings.Repeat("é", 127)}, {strings.Repeat("é", 200), strings.Repeat("é", 122) + "-2"}},
+	} {
+		n := newNames()
+		for _, pair := range tc {
+			require.Equal(t, pair[1], n.safe(pair[0]))
+		}
+	}
+}
+
+// Whatever paths a submission has, the names are different for systems that do not
+// tell upper from lower case, and none leads out of its folder.
+func TestNamesAreSafeWhateverTheyAre(t *testing.T) {
+	t.Parallel()
+	part := rapid.OneOf(rapid.SampledFrom([]string{"a", "A", "b", "..", ".", "", "con", "a-2", "ä", "A\u0308", `\`, "x ", "x."}), rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		n := newNames()
+		files, folders := map[string]bool{}, map[string]bool{}
+		for range rapid.IntRange(1, 20).Draw(t, "files") {
+			name := n.safe(strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "path"), "/"))
+			require.Equal(t, path.Clean(name), name)
+			require.NotContains(t, name, `\`)
+			require.False(t, path.IsAbs(name) || strings.HasPrefix(name, ".."), name)
+			require.False(t, files[fold(name)] || folders[fold(name)], "%q is there twice", name)
+			files[fold(name)] = true
+			for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+				require.False(t, files[fold(dir)], "%q is a file and a folder", dir)
+				folders[fold(dir)] = true
+			}
+		}
+	})
+}
+
+// crowd is a class of any size that takes no memory, and its blobs.
+type crowd struct {
+	core.Roster
+	core.Coursework
+	users, each, size int
+	look              func()
+}
+
+func (c crowd) GetAssignment(context.Context, string, string) (core.Assignment, error) {
+	return core.Assignment{Class: "cs", Handle: "hw1"}, nil
+}
+
+func (c crowd) Members(context.Context, string, string, int) ([]core.Enrolment, error) {
+	return nil, nil
+}
+
+func (c crowd) standing(user, n int) core.Standing {
+	sub := core.Submission{ID: fmt.Sprintf("%06d-%06d", user, n), User: fmt.Sprintf("user%06d", user), At: int64(1000 * n)}
+	sub.Files = []core.File{{Path: "main.c", Digest: digest(user), Size: int64(c.size)}}
+	return core.Standing{Submission: sub}
+}
+
+func (c crowd) Standings(_ context.Context, _, _, after string, limit int) (page []core.Standing, err error) {
+	for i := range c.users {
+		if s := c.standing(i, c.each-1); s.Submission.User > after && len(page) < limit {
+			page = append(page, s)
+		}
+	}
+	return page, nil
+}
+
+func (c crowd) ListSubmissions(_ context.Context, f core.SubmissionFilter) (page []core.Standing, err error) {
+	user := 0
+	_, _ = fmt.Sscanf(f.User, "user%d", &user)
+	for n := c.each - 1; n >= 0 && len(page) < f.Limit; n-- {
+		if s := c.standing(user, n); f.Before == "" || s.Submission.ID < f.Before {
+			page = append(page, s)
+		}
+	}
+	return page, nil
+}
+
+// streets is the crowd's blob store. What it opens does not compress.
+type streets struct {
+	core.Blobs
+	crowd
+	opened *int
+	size   *int64
+}
+
+func (b streets) Open(context.Context, string) (io.ReadCloser, error) {
+	if *b.opened++; *b.opened%500 == 0 {
+		b.look()
+	}
+	return io.NopCloser(io.LimitReader(noise{}, int64(b.crowd.size))), nil
+}
+
+type noise struct{}
+
+func (noise) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(i * i >> 3)
+	}
+	return len(p), nil
+}
+
+func (b streets) Put(_ context.Context, r io.Reader, _ int64) (string, int64, error) {
+	n, err := io.Copy(io.Discard, r)
+	*b.size = n
+	return digest(1), n, err
+}
+
+// The heap is looked at from within, after a collection, so the bound is on what the
+// archive holds, whatever the collector's mood.
+//
+//nolint:paralleltest // it measures the process's memory
+func TestAnArchiveOfManyFilesTakesLittleMemory(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := heap(), uint64(0)
+	c := crowd{users: 100, each: 100, size: 16 << 10, look: func() { most = max(most, heap()) }}
+	var opened int
+	var size int64
+	a := Archive{Store: c, downloads: downloads{blobs: streets{crowd: c, opened: &opened, size: &size}, clock: clock.Real{}}}
+	end, err := (&school{t: t, ctx: t.Context()}).run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	require.NoError(t, err)
+	require.Equal(t, "10000 submissions of 100 users, 10000 files", end.Note)
+	require.Equal(t, 10_000, opened)
+	require.Less(t, int64(most)-int64(before), int64(12<<20), "of %d MiB in", 10_000*c.size>>20)
+}

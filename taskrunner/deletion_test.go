@@ -1,0 +1,433 @@
+package taskrunner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"drover/core"
+	"drover/core/resultstore/resultstoretest"
+)
+
+// stopper cancels requests as intake does: those in hand end later.
+type stopper struct {
+	store   core.ResultStore
+	running map[string]bool
+}
+
+// Cancel implements Canceller.
+func (c *stopper) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
+	row, err := c.store.Get(ctx, id)
+	switch {
+	case err != nil:
+		return "", err
+	case row.State.Terminal():
+		return row.State, core.Errorf(core.CodeEnded, id, "it has ended")
+	case c.running[id]:
+		return core.RequestCancelling, nil
+	}
+	return core.RequestCancelled, c.stop(ctx, row.Spec, by)
+}
+
+func (c *stopper) stop(ctx context.Context, spec core.Spec, by string) error {
+	_, err := c.store.Record(ctx, core.Result{
+		ID: spec.ID, Generation: spec.Generation, State: core.RequestCancelled, Reason: "cancelled by " + by, Pool: spec.Pool,
+		Times: core.Times{Submitted: spec.Submitted, Claimed: -1, Started: -1},
+	})
+	return err
+}
+
+func (s *school) deletion() *Deletion {
+	return &Deletion{Store: s.store, Requests: &stopper{store: s.store}, Clock: s.clock}
+}
+
+// mark says that a class or an assignment is being deleted.
+func (s *school) mark(class, assignment string) {
+	s.t.Helper()
+	if assignment != "" {
+		a, err := s.store.GetAssignment(s.ctx, class, assignment)
+		require.NoError(s.t, err)
+		a.Deleting = true
+		_, err = s.store.PutAssignment(s.ctx, a)
+		require.NoError(s.t, err)
+		return
+	}
+	c, err := s.store.GetClass(s.ctx, class)
+	require.NoError(s.t, err)
+	c.Deleting = true
+	_, err = s.store.PutClass(s.ctx, c)
+	require.NoError(s.t, err)
+}
+
+// busy fills an assignment: graded and waiting submissions, an experiment with its
+// requests, a deadline.
+func (s *school) busy(class, handle, user string, submissions int) {
+	s.t.Helper()
+	name := class + "/" + handle
+	e := core.Experiment{
+		ID: strings.ToLower(resultstoretest.NewID()), Class: class, Assignment: handle, Repeat: 1, State: core.ExperimentRunning, By: "tea",
+	}
+	_, err := s.store.PutExperiment(s.ctx, e)
+	require.NoError(s.t, err)
+	for i := range submissions {
+		sub := s.graded(name, user, time.Duration(i)*time.Minute, float64(i))
+		s.request(sub, core.ExperimentAssignment(e.ID))
+	}
+	sub := s.submit(name, user, 0, s.files("b.c", name))
+	s.request(sub, name)
+	require.NoError(s.t, s.store.PutDeadline(s.ctx, core.Deadline{Class: class, Assignment: handle, User: user, Due: 5, By: "tea"}))
+}
+
+// about is everything that the store has about a class, or one of its assignments.
+func (s *school) about(class, assignment string) (all []string) {
+	s.t.Helper()
+	add := func(what string, x any, err error) {
+		require.NoError(s.t, err)
+		all = append(all, fmt.Sprintf("%s %+v", what, x))
+	}
+	if assignment == "" {
+		if c, err := s.store.GetClass(s.ctx, class); !core.Is(err, core.CodeNotFound) {
+			add("class", c, err)
+		}
+		members, err := s.store.Members(s.ctx, class, "", 1000)
+		require.NoError(s.t, err)
+		for _, m := range members {
+			add("member", m, nil)
+		}
+		schedules, err := s.store.ListSchedules(s.ctx)
+		require.NoError(s.t, err)
+		for _, x := range schedules {
+			if x.About == class || strings.HasPrefix(x.About, class+"/") {
+				add("schedule", x, nil)
+			}
+		}
+	}
+	assignments, err := s.store.ListAssignments(s.ctx, class, "", 1000)
+	require.NoError(s.t, err)
+	for _, a := range assignments {
+		if assignment != "" && a.Handle != assignment {
+			continue
+		}
+		add("assignment", a, nil)
+		deadlines, err := s.store.Deadlines(s.ctx, class, a.Handle, "")
+		for _, d := range deadlines {
+			add("deadline", d, err)
+		}
+		submissions, err := s.store.ListSubmissions(s.ctx, core.SubmissionFilter{Class: class, Assignment: a.Handle, Limit: 1000})
+		for _, x := range submissions {
+			add("submission", x.Submission.ID+" "+string(x.State), err)
+		}
+		experiments, err := s.store.ListExperiments(s.ctx, class, a.Handle, 1000)
+		require.NoError(s.t, err)
+		names := []string{a.Name()}
+		for _, e := range experiments {
+			add("experiment", e, nil)
+			names = append(names, core.ExperimentAssignment(e.ID))
+		}
+		for _, name := range names {
+			rows, err := s.store.List(s.ctx, core.Filter{Assignment: name, Limit: 1000})
+			for _, r := range rows {
+				add("request", r.Spec.ID+" "+string(r.State), err)
+			}
+		}
+	}
+	return all
+}
+
+// requests counts those that the store has, of whatever.
+func (s *school) requests() int {
+	rows, err := s.store.List(s.ctx, core.Filter{Limit: 1000})
+	require.NoError(s.t, err)
+	return len(rows)
+}
+
+func TestDeleteAssignment(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	s.busy("cs", "hw1", "ann", 3)
+	s.busy("cs", "hw2", "ann", 2)
+	other, requests := s.about("cs", "hw2"), s.requests()
+	_, err := s.run(s.deletion().Assignment(), core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+	require.True(t, core.Is(err, core.CodeInvalid), "only what was marked: %v", err)
+	require.Equal(t, requests, s.requests())
+
+	s.mark("cs", "hw1")
+	end, err := s.run(s.deletion().Assignment(), core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	require.Equal(t, "cs/hw1 is gone, with 4 submissions; the last try removed what was left", end.Note)
+	require.Empty(t, s.about("cs", "hw1"))
+	require.Equal(t, other, s.about("cs", "hw2"))
+	require.Equal(t, requests-7, s.requests())
+	for range 2 { // again is fine
+		end, err = s.run(s.deletion().Assignment(), core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+		require.NoError(t, err)
+		require.Zero(t, end.Later)
+	}
+}
+
+func TestDeleteClass(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	s.class("ma", "hw1")
+	s.user("ann", "", "ma", core.RoleStudent)
+	for _, name := range []string{"cs/hw1", "cs/hw2", "ma/hw1"} {
+		class, handle, _ := strings.Cut(name, "/")
+		s.busy(class, handle, "ann", 2)
+		for i, about := range []string{class, name} {
+			x := core.Schedule{Name: fmt.Sprint(class, "-", handle, "-", i), Cron: "@daily", Kind: core.KindGradebook, Class: core.ClassNormal, About: about}
+			_, err := s.store.PutSchedule(s.ctx, x)
+			require.NoError(t, err)
+		}
+	}
+	_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "purge", Cron: "@daily", Kind: core.KindPurge, Class: core.ClassNormal})
+	require.NoError(t, err)
+	other := s.about("ma", "")
+	_, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	require.True(t, core.Is(err, core.CodeInvalid), "only what was marked: %v", err)
+
+	s.mark("cs", "")
+	end, err := s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	require.Equal(t, "cs is gone, with 6 submissions; the last try removed what was left", end.Note)
+	require.Empty(t, s.about("cs", ""))
+	require.Equal(t, other, s.about("ma", ""))
+	left, err := s.store.ListSchedules(s.ctx)
+	require.NoError(t, err)
+	require.Len(t, left, 3, "those of ma and the purge")
+	end, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+}
+
+func TestArgumentsOfADeletion(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	s.mark("cs", "")
+	for _, k := range []Kind{s.deletion().Class(), s.deletion().Assignment()} {
+		args := core.DeleteArgs{Class: "cs"}
+		if k.Name == core.KindDeleteClass {
+			args.Assignment = "hw1"
+		}
+		_, err := s.run(k, args)
+		require.True(t, core.Is(err, core.CodeInvalid), err)
+	}
+	require.NotEmpty(t, s.about("cs", ""))
+}
+
+// A request that an owner has ends in its own time: the deletion waits for it, and
+// goes on with all the rest meanwhile.
+func TestADeletionWaitsForWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	s.busy("cs", "hw1", "ann", 2)
+	s.busy("cs", "hw2", "ann", 2)
+	sub := s.submit("cs/hw1", "bob", 0, nil)
+	slow := s.request(sub, "cs/hw1")
+	s.mark("cs", "")
+	d := s.deletion()
+	c := &stopper{store: s.store, running: map[string]bool{slow.ID: true}}
+	d.Requests = c
+	for range 3 {
+		job := s.job(d.Class(), core.DeleteArgs{Class: "cs"})
+		job.teller = newTeller(s.clock, time.Hour, nil)
+		end, err := d.Class().Handle(s.ctx, job)
+		require.NoError(t, err)
+		require.Equal(t, patienceEnds, end.Later)
+		require.Equal(t, "waiting until the requests of 1 submissions have ended", job.teller.progress().Text)
+		subs, err := s.store.ListSubmissions(s.ctx, core.SubmissionFilter{Class: "cs"})
+		require.NoError(t, err)
+		require.Len(t, subs, 1)
+		require.Empty(t, s.about("cs", "hw2"))
+	}
+	require.NoError(t, c.stop(s.ctx, slow, "its owner"))
+	end, err := s.run(d.Class(), core.DeleteArgs{Class: "cs"})
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	require.Empty(t, s.about("cs", ""))
+	require.Zero(t, s.requests())
+}
+
+// A long deletion gives way to others now and then.
+func TestADeletionTakesTurns(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	for range deletedAtOnce + 1 {
+		s.submit("cs/hw1", "ann", 0, nil)
+	}
+	s.mark("cs", "hw1")
+	d := s.deletion()
+	k := d.Assignment()
+	w := d.begin(s.job(k, nil))
+	s.clock.Advance(deletionTurn + time.Second)
+	a, err := s.store.GetAssignment(s.ctx, "cs", "hw1")
+	require.NoError(t, err)
+	done, err := w.assignment(s.ctx, &a)
+	require.NoError(t, err)
+	require.False(t, done)
+	require.EqualValues(t, deletedAtOnce, w.removed)
+	end, err := s.run(k, core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+}
+
+// faulty is a store of which the nth call fails, before or after it took effect.
+type faulty struct {
+	core.ResultStore
+	n, at int
+	after bool
+}
+
+// call makes a call, or fails.
+func call[T any](f *faulty, do func() (T, error)) (T, error) {
+	f.n++
+	var none T
+	if f.n == f.at && !f.after {
+		return none, errLost
+	}
+	x, err := do()
+	if f.n == f.at {
+		return none, errLost
+	}
+	return x, err
+}
+
+var errLost = core.Errorf(core.CodeUnavailable, "", "the call was lost")
+
+func (f *faulty) only(do func() error) error {
+	_, err := call(f, func() (struct{}, error) { return struct{}{}, do() })
+	return err
+}
+
+func (f *faulty) GetClass(ctx context.Context, class string) (core.SchoolClass, error) {
+	return call(f, func() (core.SchoolClass, error) { return f.ResultStore.GetClass(ctx, class) })
+}
+
+func (f *faulty) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
+	return call(f, func() ([]core.Assignment, error) { return f.ResultStore.ListAssignments(ctx, class, after, limit) })
+}
+
+func (f *faulty) ListExperiments(ctx context.Context, class, handle string, limit int) ([]core.Experiment, error) {
+	return call(f, func() ([]core.Experiment, error) { return f.ResultStore.ListExperiments(ctx, class, handle, limit) })
+}
+
+func (f *faulty) PutExperiment(ctx context.Context, e core.Experiment) (int64, error) {
+	return call(f, func() (int64, error) { return f.ResultStore.PutExperiment(ctx, e) })
+}
+
+func (f *faulty) List(ctx context.Context, filter core.Filter) ([]core.Row, error) {
+	return call(f, func() ([]core.Row, error) { return f.ResultStore.List(ctx, filter) })
+}
+
+func (f *faulty) Record(ctx context.Context, r core.Result) (bool, error) {
+	return call(f, func() (bool, error) { return f.ResultStore.Record(ctx, r) })
+}
+
+func (f *faulty) DeleteSubmissions(ctx context.Context, class, handle string, limit int) (removed, left int, err error) {
+	_, err = call(f, func() (int, error) {
+		removed, left, err = f.ResultStore.DeleteSubmissions(ctx, class, handle, limit)
+		return removed, err
+	})
+	return removed, left, err
+}
+
+func (f *faulty) DeleteAssignment(ctx context.Context, class, handle string) error {
+	return f.only(func() error { return f.ResultStore.DeleteAssignment(ctx, class, handle) })
+}
+
+func (f *faulty) ListSchedules(ctx context.Context) ([]core.Schedule, error) {
+	return call(f, func() ([]core.Schedule, error) { return f.ResultStore.ListSchedules(ctx) })
+}
+
+func (f *faulty) DeleteSchedule(ctx context.Context, name string) error {
+	return f.only(func() error { return f.ResultStore.DeleteSchedule(ctx, name) })
+}
+
+func (f *faulty) DeleteClass(ctx context.Context, class string) error {
+	return f.only(func() error { return f.ResultStore.DeleteClass(ctx, class) })
+}
+
+// Each call that a deletion makes fails once, before or after it took effect; the
+// next try goes on.
+func TestADeletionThatIsCutShortGoesOn(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	for _, after := range []bool{false, true} {
+		for at := 1; ; at++ {
+			s := newClass(t)
+			s.class("ma", "hw1")
+			s.user("ann", "", "ma", core.RoleStudent)
+			s.busy("cs", "hw1", "ann", 2)
+			s.busy("cs", "hw2", "bob", 1)
+			s.busy("ma", "hw1", "ann", 1)
+			_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "grades", Cron: "@daily", Kind: core.KindGradebook, Class: core.ClassNormal, About: "cs"})
+			require.NoError(t, err)
+			other := s.about("ma", "")
+			s.mark("cs", "")
+			f := &faulty{ResultStore: s.store, at: at, after: after}
+			d := &Deletion{Store: f, Requests: &stopper{store: f}, Clock: s.clock}
+			_, err = s.run(d.Class(), core.DeleteArgs{Class: "cs"})
+			if f.n < at {
+				require.NoError(t, err)
+				calls = at
+				break
+			}
+			require.ErrorIs(t, err, errLost, "call %d", at)
+			end, err := s.run(d.Class(), core.DeleteArgs{Class: "cs"})
+			require.NoError(t, err, "call %d", at)
+			require.Zero(t, end.Later)
+			require.Empty(t, s.about("cs", ""), "call %d", at)
+			require.Equal(t, other, s.about("ma", ""))
+		}
+	}
+	require.Greater(t, calls, 20)
+}
+
+// Whatever there is, a deletion takes all of what it names and nothing else.
+func TestADeletionTakesNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newSchool(t)
+	round := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s.t = t
+		round++
+		classes := []string{fmt.Sprint("cs", round), fmt.Sprint("cs", round, "x")}
+		hws := []string{"hw", "hw1", "hw10"}
+		for _, class := range classes {
+			s.class(class, hws...)
+			for _, user := range []string{"ann", "bob"} {
+				s.user(user, "", class, rapid.SampledFrom([]core.UserRole{core.RoleStudent, core.RoleTeacher}).Draw(t, "role"))
+			}
+			for range rapid.IntRange(0, 6).Draw(t, "things") {
+				s.busy(class, rapid.SampledFrom(hws).Draw(t, "assignment"), rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "user"), rapid.IntRange(0, 2).Draw(t, "submissions"))
+			}
+		}
+		doomed := rapid.SampledFrom(append([]string{""}, hws...)).Draw(t, "doomed")
+		k, args := s.deletion().Class(), core.DeleteArgs{Class: classes[0]}
+		others := func() []string { return s.about(classes[1], "") }
+		if doomed != "" {
+			k, args = s.deletion().Assignment(), core.DeleteArgs{Class: classes[0], Assignment: doomed}
+			others = func() []string {
+				all := s.about(classes[1], "")
+				for _, hw := range slices.DeleteFunc(slices.Clone(hws), func(hw string) bool { return hw == doomed }) {
+					all = append(all, s.about(classes[0], hw)...)
+				}
+				return all
+			}
+		}
+		before := others()
+		s.mark(classes[0], doomed)
+		end, err := s.run(k, args)
+		require.NoError(t, err)
+		require.Zero(t, end.Later)
+		require.Empty(t, s.about(classes[0], doomed))
+		require.Equal(t, before, others())
+	})
+}

@@ -1,0 +1,163 @@
+package taskrunner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/webhook"
+)
+
+// outboxPage is how many ends are handed on at a time.
+const outboxPage = 200
+
+// outbox makes a delivery, a task of core.KindWebhook, of each end that somebody is to
+// be told of and each webhook that is. Any number of them may do so at once, in any
+// number of taskrunners, and be killed anywhere:
+//
+//	killed after           leaves                      healed by
+//	the end's record       the end, in the outbox      the next look of any outbox
+//	some deliveries made   the end, in the outbox      the same: those that are there are not made again
+//	all deliveries made    the end, in the outbox      the same
+//	Sent                   nothing                     -
+//
+// An end gets into the outbox in the step that records it, and a delivery's id is made
+// of the end and the webhook; so nothing is left out and nothing made twice.
+type outbox struct {
+	store  core.ResultStore
+	submit TaskSubmitter
+	clock  clock.Clock
+	log    logrus.FieldLogger
+	poll   time.Duration
+	news   chan struct{}
+}
+
+// TaskSubmitter takes tasks, as core/intake does.
+type TaskSubmitter interface {
+	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
+}
+
+func newOutbox(store core.ResultStore, submit TaskSubmitter, c clock.Clock, log logrus.FieldLogger, poll time.Duration) *outbox {
+	return &outbox{store: store, submit: submit, clock: c, log: log, poll: poll, news: make(chan struct{}, 1)}
+}
+
+// ring says that this process has put something in.
+func (o *outbox) ring() {
+	select {
+	case o.news <- struct{}{}:
+	default:
+	}
+}
+
+// run hands on what comes until ctx ends; nothing where nobody takes it.
+func (o *outbox) run(ctx context.Context) {
+	if o.submit == nil {
+		return
+	}
+	failing := false
+	for {
+		more, err := o.empty(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			o.log.WithError(err).Warn("cannot hand on what webhooks are to be told; trying again")
+		case err == nil && failing:
+			o.log.Info("webhooks are told again")
+		}
+		failing = err != nil
+		if more && !failing {
+			continue
+		}
+		select {
+		case <-o.news:
+		case <-o.clock.After(o.poll):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// empty hands on the oldest ends and reports whether there may be more.
+func (o *outbox) empty(ctx context.Context) (more bool, err error) {
+	notices, err := o.store.Outbox(ctx, outboxPage)
+	if err != nil || len(notices) == 0 {
+		return false, err
+	}
+	known := map[string]*core.Webhook{}
+	for i, n := range notices {
+		if err := o.handOn(ctx, n, known); err != nil {
+			return false, core.Wrap(errors.Join(err, o.store.Sent(ctx, notices[:i])), core.CodeUnavailable, n.Key, "the end of %s is not handed on yet", n.Key)
+		}
+	}
+	return len(notices) == outboxPage, o.store.Sent(ctx, notices)
+}
+
+// handOn makes the deliveries of one end. An error says that the store could not be
+// asked; what no later look could mend is logged.
+func (o *outbox) handOn(ctx context.Context, n core.Notice, known map[string]*core.Webhook) error {
+	e, err := findNews(ctx, o.store, n.Event, n.Key)
+	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) {
+		o.log.WithError(err).WithField("key", n.Key).Debug("nobody is told of an end that is gone")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, id := range e.notify {
+		w, err := o.webhook(ctx, id, known)
+		if err != nil {
+			return err
+		}
+		if w == nil || w.Disabled || !slices.Contains(w.Events, n.Event) {
+			continue
+		}
+		t, err := delivery(n, e, w)
+		if err != nil {
+			return err
+		}
+		_, _, err = o.submit.SubmitTask(ctx, t)
+		if core.Is(err, core.CodeUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			o.log.WithError(err).WithFields(logrus.Fields{"key": n.Key, "webhook": id}).Error("a webhook is not told of an end: its delivery is refused")
+		}
+	}
+	return nil
+}
+
+// webhook reads a webhook once a page; nil is one that is gone.
+func (o *outbox) webhook(ctx context.Context, id string, known map[string]*core.Webhook) (*core.Webhook, error) {
+	if w, ok := known[id]; ok {
+		return w, nil
+	}
+	w, err := o.store.GetWebhook(ctx, id)
+	switch {
+	case core.Is(err, core.CodeNotFound):
+		known[id] = nil
+	case err != nil:
+		return nil, err
+	default:
+		known[id] = &w
+	}
+	return known[id], nil
+}
+
+// delivery makes the task that tells a webhook of an end.
+func delivery(n core.Notice, e news, w *core.Webhook) (core.Task, error) {
+	args, err := json.Marshal(core.WebhookArgs{Webhook: w.ID, Event: n.Event, Key: n.Key})
+	if err != nil {
+		return core.Task{}, err
+	}
+	return core.Task{
+		ID: webhook.DeliveryID(e.at, n.Event, n.Key, w.ID), Kind: core.KindWebhook, Args: args,
+		Class: core.ClassNormal, Lane: w.ID, About: w.Class,
+	}, nil
+}

@@ -1,0 +1,143 @@
+package taskrunner
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"drover/core"
+	"drover/core/webhook"
+)
+
+// Bounds on what a receiver may answer.
+const (
+	maxAnswerHeader = 32 << 10 // bytes
+	maxAnswer       = 4 << 10  // bytes read of a refusal's body
+	maxQuote        = 200      // bytes of them that a note quotes
+)
+
+// postTimes bound one try of a delivery.
+type postTimes struct {
+	connect time.Duration // and as long again for TLS
+	answer  time.Duration // from the last byte of the body to the first of the answer
+	whole   time.Duration
+}
+
+func defaultPostTimes() postTimes {
+	return postTimes{connect: 5 * time.Second, answer: 12 * time.Second, whole: 15 * time.Second}
+}
+
+// poster sends deliveries, and to nowhere but the addresses it may. It follows no
+// redirects, heeds no proxy, and keeps neither cookies nor connections.
+type poster struct {
+	clients map[string]*http.Client // by scheme
+	agent   string
+	whole   time.Duration
+}
+
+// newPoster makes one that calls itself version. Resolver and certificates are nil but in tests.
+func newPoster(to webhook.Addresses, version string, times postTimes, resolver *net.Resolver, certificates *tls.Config) *poster {
+	p := &poster{clients: map[string]*http.Client{}, agent: "drover/" + version, whole: times.whole}
+	for _, scheme := range []string{"https", "http"} {
+		dialer := &net.Dialer{Timeout: times.connect, Control: to.Control(scheme), Resolver: resolver}
+		p.clients[scheme] = &http.Client{
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, TLSClientConfig: certificates, TLSHandshakeTimeout: times.connect,
+				ResponseHeaderTimeout: times.answer, MaxResponseHeaderBytes: maxAnswerHeader,
+				DisableKeepAlives: true, DisableCompression: true,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return p
+}
+
+// answer is what a receiver said.
+type answer struct {
+	status int
+	wait   time.Duration // that it asked for; 0 if it did not
+	text   string        // the status, and the begin of a refusal, for people
+}
+
+// post sends one try of a delivery. An answer of any kind is no error. Returns
+// UNAVAILABLE if there was none, INVALID for a URL that is none.
+func (p *poster) post(ctx context.Context, w core.Webhook, delivery string, now time.Time, body []byte) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.whole)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil || p.clients[req.URL.Scheme] == nil {
+		return answer{}, core.Errorf(core.CodeInvalid, w.ID, "the URL of webhook %s is none", w.ID)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", p.agent)
+	if err := webhook.Sign(req.Header, w.Secret, delivery, now, body); err != nil {
+		return answer{}, err
+	}
+	resp, err := p.clients[req.URL.Scheme].Do(req)
+	if err != nil {
+		return answer{}, noAnswer(ctx, w.ID, p.whole, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	a := answer{status: resp.StatusCode, text: strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))}
+	if a.delivered() {
+		return a, nil
+	}
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+		a.wait = retryAfter(resp.Header.Get("Retry-After"), now)
+	}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status counts, whatever becomes of the rest
+	if quote := printable(string(said)); quote != "" {
+		a.text += ": " + quote
+	}
+	return a, nil
+}
+
+func (a answer) delivered() bool { return a.status >= 200 && a.status <= 299 }
+
+// noAnswer says why there was none, without the URL, which may hold a secret.
+func noAnswer(ctx context.Context, id string, whole time.Duration, err error) error {
+	var about *url.Error
+	if errors.As(err, &about) {
+		err = about.Err
+	}
+	var refused *core.Error
+	if errors.As(err, &refused) { // by Control: what is around it tells the address
+		err = errors.New(refused.Text)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("not within %s", whole)
+	}
+	return core.Wrap(err, core.CodeUnavailable, id, "no answer")
+}
+
+// retryAfter reads the header of this name: seconds or a date. 0 is nothing readable.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return max(0, min(time.Duration(min(seconds, 1<<30))*time.Second, webhook.MaxRetryAfter))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, min(at.Sub(now), webhook.MaxRetryAfter))
+	}
+	return 0
+}
+
+// printable makes a bounded line of what somebody else wrote.
+func printable(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(s, "?"))
+	return clipTo(strings.Join(strings.Fields(s), " "), maxQuote)
+}

@@ -1,0 +1,148 @@
+package taskrunner
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/webhook"
+)
+
+// patienceWithReceivers is how old a delivery may become that is not even tried, because
+// its receiver fails slowly all the time: longer than all tries of one that is.
+const patienceWithReceivers = 4 * 24 * time.Hour
+
+// deliveries tells webhooks what happened: at least once, each delivery under the same
+// id however often it is tried. One that was received by a 2xx is never sent again, but
+// for a taskrunner that dies before it has recorded that.
+type deliveries struct {
+	store  core.ResultStore
+	poster *poster
+	gate   *gate
+	clock  clock.Clock
+}
+
+func newDeliveries(store core.ResultStore, cfg Config, c clock.Clock) *deliveries {
+	post := newPoster(cfg.Webhooks, cfg.Registration.Version, defaultPostTimes(), nil, nil)
+	return &deliveries{store: store, poster: post, gate: newGate(c, cfg.Slots), clock: c}
+}
+
+func (d *deliveries) kind() Kind {
+	return Kind{
+		Name: core.KindWebhook, Handle: d.handle, MaxAttempts: webhook.Tries, Timeout: 2 * d.poster.whole,
+		Retry: func(failures int) time.Duration { return webhook.Pause(failures, rand.Float64()) }, //nolint:gosec // it spreads load
+	}
+}
+
+func (d *deliveries) handle(ctx context.Context, job *Job) (End, error) {
+	var args core.WebhookArgs
+	if err := job.Args(&args); err != nil {
+		return End{}, err
+	}
+	w, err := d.store.GetWebhook(ctx, args.Webhook)
+	switch {
+	case core.Is(err, core.CodeNotFound):
+		return End{Note: "not delivered: the webhook is gone"}, nil
+	case err != nil:
+		return End{}, err
+	case w.Disabled:
+		return End{Note: "not delivered: the webhook is disabled"}, nil
+	}
+	body, err := d.payload(ctx, job, args, &w)
+	if err != nil {
+		return End{}, err
+	}
+	if wait, why := d.gate.enter(w.ID); wait > 0 {
+		return d.later(ctx, job, w, wait, why)
+	}
+	a, err := d.try(ctx, job, w, body)
+	switch {
+	case err == nil:
+		return End{Note: "delivered: " + a.text}, nil
+	case args.Event == core.EventTest: // somebody waits to see what becomes of it
+		return End{}, core.Errorf(core.CodeInvalid, w.ID, "the test was not delivered: %v", err)
+	case a.status == http.StatusGone:
+		return End{}, d.disable(ctx, w, core.Errorf(core.CodeInvalid, w.ID, "the receiver wants no more (%s)", a.text))
+	case job.Attempt >= webhook.Tries:
+		return End{}, d.givenUp(ctx, job, w, err)
+	}
+	return End{}, err
+}
+
+// payload is what the delivery says, the same at every try.
+func (d *deliveries) payload(ctx context.Context, job *Job, args core.WebhookArgs, w *core.Webhook) ([]byte, error) {
+	if args.Event == core.EventTest {
+		return webhook.Test(job.Task.ID, w, time.UnixMilli(job.Task.Created))
+	}
+	n, err := findNews(ctx, d.store, args.Event, args.Key)
+	if err != nil {
+		return nil, err
+	}
+	return n.payload(job.Task.ID)
+}
+
+// try sends the delivery. Returns an error for every answer but a 2xx.
+func (d *deliveries) try(ctx context.Context, job *Job, w core.Webhook, body []byte) (a answer, err error) {
+	begun := d.clock.Now()
+	defer func() { d.gate.leave(w.ID, d.clock.Now().Sub(begun), err, ctx.Err() == nil) }()
+	a, err = d.poster.post(ctx, w, job.Task.ID, begun, body)
+	if err != nil || a.delivered() {
+		return a, err
+	}
+	err = core.Errorf(core.CodeUnavailable, w.ID, "the receiver answers %s", a.text)
+	if a.wait > 0 {
+		err = &retryIn{err, a.wait}
+	}
+	return a, err
+}
+
+// later puts off a delivery that the gate has sent away.
+func (d *deliveries) later(ctx context.Context, job *Job, w core.Webhook, wait time.Duration, why string) (End, error) {
+	age := d.clock.Now().Sub(time.UnixMilli(job.Task.Created))
+	if why != "" && age > patienceWithReceivers {
+		return End{}, d.givenUp(ctx, job, w, core.Errorf(core.CodeLimit, w.ID, "the receiver has been failing for days: %s", why))
+	}
+	return End{Later: wait + time.Duration(rand.Int64N(int64(wait)/4+1))}, nil //nolint:gosec // it spreads load
+}
+
+// givenUp disables a webhook to which a delivery could not be made at all, if nothing
+// else got through since that was begun. It returns why, for the task.
+func (d *deliveries) givenUp(ctx context.Context, job *Job, w core.Webhook, why error) error {
+	const look = 1000
+	received, err := d.store.ListTasks(ctx, core.TaskFilter{
+		Kind: core.KindWebhook, Lane: w.ID, States: []core.TaskState{core.TaskDone}, Limit: look,
+	})
+	if err != nil {
+		return why // the next delivery that dies will do
+	}
+	for _, t := range received {
+		if t.Ended >= job.Task.Created {
+			return why
+		}
+	}
+	return d.disable(ctx, w, why)
+}
+
+// disable stops a webhook and says so in the trail. It returns why, for the task.
+func (d *deliveries) disable(ctx context.Context, w core.Webhook, why error) error {
+	begun := d.clock.Now()
+	w.Disabled, w.Secret = true, "" // the secret that is there is kept
+	err := d.store.AddDeed(ctx, core.Deed{
+		ID: strings.ToLower(ulid.Make().String()), At: begun.UnixMilli(), Actor: core.System().Handle, Action: core.ActWebhook,
+		Class: w.Class, Subject: w.ID, Text: clip(fmt.Sprintf("disables webhook %s: %v", w.ID, why)),
+	})
+	if err == nil {
+		_, err = d.store.PutWebhook(ctx, w)
+	}
+	if err != nil {
+		return why // somebody changed it just now, or the store is away: the next delivery that dies will do
+	}
+	return core.Wrap(why, core.CodeInvalid, w.ID, "webhook %s is disabled now", w.ID)
+}
