@@ -15,14 +15,8 @@ import (
 // outbox is the part of a request's or task's document that says of which ends somebody is
 // still to be told. An end gets there by the very change that records it.
 type outbox struct {
-	Untold []untold `bson:"outbox,omitempty"`
-	Since  string   `bson:"outbox_at,omitempty"` // not after the first of them
-}
-
-// untold is the end of a generation.
-type untold struct {
-	Generation int    `bson:"gen"`
-	At         string `bson:"at"` // orders ends by time
+	Untold []int  `bson:"outbox,omitempty"`    // generations
+	Since  string `bson:"outbox_at,omitempty"` // orders documents by the first of them
 }
 
 // tell adds to a change that somebody is to be told of the end.
@@ -32,7 +26,7 @@ func tell(how m, generation int, now int64) {
 	if push == nil {
 		push = m{}
 	}
-	push["outbox"] = untold{generation, at}
+	push["outbox"] = generation
 	how["$push"], how["$min"] = push, m{"outbox_at": at}
 }
 
@@ -57,7 +51,7 @@ func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
 	}
 	var all []dated
 	for event, in := range boxes {
-		docs, err := some[told](ctx, s, in, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "state", "outbox")
+		docs, err := some[told](ctx, s, in, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "state", "outbox", "outbox_at")
 		if err != nil {
 			return nil, err
 		}
@@ -65,12 +59,12 @@ func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
 			if doc.State == gone {
 				continue
 			}
-			for _, end := range doc.Box.Untold {
-				all = append(all, dated{end.At, core.Notice{Event: event, Key: core.Key(doc.ID, end.Generation)}})
+			for _, generation := range doc.Box.Untold {
+				all = append(all, dated{doc.Box.Since, core.Notice{Event: event, Key: core.Key(doc.ID, generation)}})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b dated) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b dated) int { return cmp.Compare(a.at, b.at) })
 	var notices []core.Notice
 	for _, one := range all[:min(limit, len(all))] {
 		notices = append(notices, one.notice)
@@ -95,7 +89,7 @@ func (s *Store) Sent(ctx context.Context, notices []core.Notice) error {
 	}
 	for k, ids := range ids {
 		which := m{"_id": m{"$in": ids}}
-		if _, err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": m{"gen": k.generation}}}); err != nil {
+		if _, err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": k.generation}}); err != nil {
 			return err
 		}
 		if err := s.close(ctx, k.in, which); err != nil {

@@ -37,7 +37,6 @@ func (t *task) read() (core.Task, error) {
 
 // CreateTask makes a task durable, see core.TaskLedger.
 func (s *Store) CreateTask(ctx context.Context, t core.Task) (bool, error) {
-	t.State = core.TaskQueued
 	doc, err := bounds.Task(t)
 	if err != nil {
 		return false, err
