@@ -24,7 +24,7 @@ type Guard struct {
 
 // script starts the server, does what standard input says, and stops the server when that
 // ends, which it does when the process at its other end dies. $0 is the server, $1 its folder;
-// the rest is for the server.
+// the rest is for the server. A stop takes a moment to reach every thread.
 const script = `server=$0; dir=$1; shift
 run() { "$server" "$@" >/dev/null 2>&1 & pid=$!; }
 end() { kill -9 "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; }
@@ -33,6 +33,7 @@ while read -r order; do
 	case $order in
 	start) run "$@" ;;
 	kill) end ;;
+	STOP) kill -STOP "$pid"; while [ -n "$(grep -L '^State:.T' /proc/"$pid"/task/*/status)" ]; do :; done ;;
 	*) kill -"$order" "$pid" ;;
 	esac
 	echo "$order"

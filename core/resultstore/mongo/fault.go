@@ -47,11 +47,16 @@ func (s *Store) fault(err error) error {
 			return core.Wrap(s.discreet(err), core.CodeUnavailable, s.name, "result store %s cannot be used, %s", s.name, reason.text)
 		}
 	}
-	var answer driver.ServerError
-	if !errors.As(err, &answer) || driver.IsTimeout(err) || driver.IsNetworkError(err) {
+	if !answered(err) || driver.IsTimeout(err) || driver.IsNetworkError(err) {
 		return core.Wrap(s.discreet(err), core.CodeUnavailable, s.name, "result store %s cannot be reached", s.name)
 	}
 	return core.Wrap(s.discreet(err), core.CodeInternal, s.name, "result store %s failed", s.name)
+}
+
+// answered reports whether a server said that; the driver gives its own errors no code.
+func answered(err error) bool {
+	var its driver.ServerError
+	return errors.As(err, &its) && slices.ContainsFunc(its.ErrorCodes(), func(code int) bool { return code != 0 })
 }
 
 func hasCode(err error, code int) bool {
