@@ -417,10 +417,13 @@ func TestEveryCallIsTried(t *testing.T) {
 	for _, c := range calls() {
 		tried[c.method], needed[c.action] = true, true
 	}
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
 	methods := reflect.TypeFor[*coursework.Registrar]()
 	for i := range methods.NumMethod() {
 		name := methods.Method(i).Name
 		assert.NotEqual(t, slices.Contains(unranked, name), tried[name], "%s has to be in calls or in unranked", name)
+		assert.Regexp(t, `//\t.*\b`+name+`\b`, string(doc), "doc.go's table has to tell of it")
 	}
 	for _, r := range core.Rights() {
 		assert.NotEqual(t, slices.Contains(uncalled, r.Action), needed[r.Action], "%s has to be in calls or in uncalled", r.Action)
