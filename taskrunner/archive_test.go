@@ -389,5 +389,5 @@ func TestAnArchiveOfManyFilesTakesLittleMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "10000 submissions of 100 users, 10000 files", end.Note)
 	require.Equal(t, 10_000, opened)
-	require.Less(t, int64(most)-int64(before), int64(12<<20), "of %d MiB in", 10_000*c.size>>20) //nolint:gosec // no heap is that large
+	require.Less(t, int64(most)-int64(before), int64(12<<20), "of %d MiB in", 10_000*c.size>>20)
 }

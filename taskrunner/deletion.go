@@ -17,6 +17,7 @@ const (
 	patienceTurn  = time.Second     // where there is no need to wait
 	deletionTurn  = 5 * time.Minute // of one try, which then lets others go first
 	maxAborted    = 1000            // experiments of one assignment
+	deletionTries = 20              // nobody would ask again for what is half gone; over an hour with their pauses
 )
 
 // Canceller stops requests; intake.Intake is one.
@@ -55,7 +56,7 @@ func (d *Deletion) begin(job *Job) *deleting {
 
 // Assignment is core.KindDeleteAssignment.
 func (d *Deletion) Assignment() Kind {
-	return Kind{Name: core.KindDeleteAssignment, Handle: func(ctx context.Context, job *Job) (End, error) {
+	return Kind{Name: core.KindDeleteAssignment, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args, err := deleteArgs(job)
 		if err != nil {
 			return End{}, err
@@ -77,7 +78,7 @@ func (d *Deletion) Assignment() Kind {
 
 // Class is core.KindDeleteClass.
 func (d *Deletion) Class() Kind {
-	return Kind{Name: core.KindDeleteClass, Handle: func(ctx context.Context, job *Job) (End, error) {
+	return Kind{Name: core.KindDeleteClass, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args, err := deleteArgs(job)
 		if err != nil {
 			return End{}, err

@@ -420,6 +420,10 @@ func TestRecoveryAtStart(t *testing.T) {
 				r.herd.slots[id] = token(0, int64(i))
 				r.herd.attempts[id] = 2 * i
 			}
+			died := core.TaskFailure{Generation: 1, Attempt: 1, Text: "its taskrunner died"}
+			again := died
+			again.Attempt = 2
+			r.herd.rows["last"] = core.Task{ID: "last", Generation: 1, State: core.TaskQueued, Failures: []core.TaskFailure{died, again}}
 		})
 		n := 0
 		r.herd.faults(func(op string) (error, error) {

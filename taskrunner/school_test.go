@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +101,7 @@ func (s *school) submit(name, user string, after time.Duration, files []core.Fil
 	class, handle, _ := strings.Cut(name, "/")
 	at := begun.Add(after)
 	sub := core.Submission{
-		ID:    strings.ToLower(ulid.MustNew(ulid.Timestamp(begun)+uint64(s.n), ulid.DefaultEntropy()).String()), //nolint:gosec // a small number
+		ID:    strings.ToLower(ulid.MustNew(ulid.Timestamp(begun)+uint64(s.n), ulid.DefaultEntropy()).String()),
 		Class: class, Assignment: handle, User: user, Kind: "public", Files: files, At: at.UnixMilli(),
 	}
 	sub, made, err := s.store.CreateSubmission(s.ctx, sub)
@@ -188,5 +186,3 @@ func kept(t tester, blobs core.Blobs) (n int) {
 	}))
 	return n
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

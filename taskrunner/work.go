@@ -28,6 +28,8 @@ type try struct {
 	kind Kind
 	log  logrus.FieldLogger
 	job  *Job
+
+	stopped bool // because somebody cancelled it
 }
 
 // start runs a task, unless it was cancelled before, and hands its end to the loop.
@@ -43,7 +45,11 @@ func (e *epoch) start(work context.Context, c core.TaskClaim) {
 		defer cancel(nil)
 		defer e.metrics.running.Dec()
 		f := t.do(work, ctx, cancel)
-		e.metrics.tasks.WithLabelValues(e.label(c.Task.Kind), string(f.Outcome)).Inc()
+		how := string(f.Outcome)
+		if t.stopped {
+			how = string(core.TaskCancelled)
+		}
+		e.metrics.tasks.WithLabelValues(e.label(c.Task.Kind), how).Inc()
 		e.finished <- f
 	})
 }
@@ -98,6 +104,7 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 		f.Outcome = t.record(work, core.TaskDone, core.OutcomeDone, end)
 	case core.Is(cause, core.CodeCancelled):
 		t.log.Info(cause.Error())
+		t.stopped = true
 		f.Outcome = t.record(work, core.TaskCancelled, core.OutcomeDone, End{Note: cause.Error()})
 	case cause != nil:
 		f.Outcome = core.OutcomeRelease

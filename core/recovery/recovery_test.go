@@ -320,6 +320,44 @@ func TestTasks(t *testing.T) {
 	require.Empty(t, claim())
 }
 
+// A kind may be tried more often than anything may kill its taskrunner: what failed by
+// itself does not count when one dies.
+func TestFailuresOfATaskAreNoDeaths(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	ctx := t.Context()
+	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
+	task := core.Task{ID: "task-a", Generation: 1, Kind: "k", State: core.TaskQueued}
+	_, err := w.store.CreateTask(ctx, task)
+	require.NoError(t, err)
+	require.NoError(t, w.herd.Store.EnqueueTask(ctx, task))
+	for attempt := 1; attempt <= 7; attempt++ {
+		epoch := w.herd.Register(t, owner).Epoch
+		x := core.TaskExchange{Owner: owner, Epoch: epoch, Seq: 1, Want: 5, Beat: by}
+		got, err := w.herd.Store.ExchangeTasks(ctx, x)
+		require.NoError(t, err)
+		require.Len(t, got.Claims, 1, "attempt %d", attempt)
+		if attempt <= 4 {
+			f := core.TaskFailure{Generation: 1, Attempt: attempt, At: 1, Text: "no answer"}
+			require.NoError(t, w.store.FailTask(ctx, task.ID, f))
+			x.Seq, x.Want = 2, 0
+			x.Finish = []core.TaskFinish{{Key: task.Key(), Token: got.Claims[0].Token, Outcome: core.OutcomeRetry}}
+			_, err = w.herd.Store.ExchangeTasks(ctx, x)
+			require.NoError(t, err)
+			require.NoError(t, w.herd.Store.Deregister(ctx, owner, epoch))
+			continue
+		}
+		w.late(owner)
+		report, err := w.reap()
+		require.NoError(t, err)
+		require.Equal(t, attempt == 7, report.Dead == 1, "attempt %d: %+v", attempt, report)
+	}
+	got, err := w.store.GetTask(ctx, task.ID)
+	require.NoError(t, err)
+	require.Equal(t, core.TaskDead, got.State)
+	require.Equal(t, "its taskrunner died; that ended 3 of its tries, the most there may be", got.Note)
+}
+
 func TestManySlots(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"drover/core"
 )
@@ -22,7 +23,7 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 	case err != nil:
 		return "", err
 	}
-	text := fmt.Sprintf("its taskrunner %s", j.opts.Cause)
+	text := takenText + j.opts.Cause.String()
 	end := core.TaskEnd{ID: id, Generation: generation, State: core.TaskDead}
 	switch attempt := h.Attempts + 1; {
 	case h.Cancelled != "":
@@ -34,12 +35,28 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 		if err := j.store.FailTask(ctx, id, failure); err != nil {
 			return "", err
 		}
-		if attempt < j.opts.MaxAttempts {
+		n := taken(t.Failures, failure)
+		if n < j.opts.MaxAttempts {
 			return j.again(), nil
 		}
-		end.Note = fmt.Sprintf("%s; that was attempt %d of %d", text, attempt, j.opts.MaxAttempts)
+		end.Note = fmt.Sprintf("%s; that ended %d of its tries, the most there may be", text, n)
 	}
 	return j.endTask(ctx, end)
+}
+
+// takenText begins what is noted of a try that its taskrunner did not end itself.
+const takenText = "its taskrunner "
+
+// taken counts the tries that ended so, the last one included. How often a task may
+// fail by itself is its kind's, which only a taskrunner knows.
+func taken(failures []core.TaskFailure, last core.TaskFailure) int {
+	tries := map[int]bool{last.Attempt: true}
+	for _, f := range failures {
+		if f.Generation == last.Generation && strings.HasPrefix(f.Text, takenText) {
+			tries[f.Attempt] = true
+		}
+	}
+	return len(tries)
 }
 
 // endTask makes a task's end durable before Redis hears of it. If another was there

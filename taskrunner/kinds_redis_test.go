@@ -1,0 +1,148 @@
+package taskrunner_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/taskrunner"
+)
+
+// send submits a task.
+func (r *redisRig) send(task core.Task) core.Task {
+	r.t.Helper()
+	task, _, err := r.in.SubmitTask(context.Background(), task)
+	require.NoError(r.t, err)
+	return task
+}
+
+func (r *redisRig) state(id string) core.Task {
+	task, err := r.store.GetTask(context.Background(), id)
+	require.NoError(r.t, err)
+	return task
+}
+
+// A task in hand is stopped by its runner, also by one that has no slot to spare,
+// and shows how far it was.
+func TestOnRedisATaskInHandIsCancelled(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		r := newRedisRig(t, b)
+		r.cfg.Slots = 1
+		begun := make(chan struct{})
+		r.do(taskrunner.Kind{Name: "slow", Handle: func(ctx context.Context, job *taskrunner.Job) (taskrunner.End, error) {
+			job.Progress(3, 5, "at it")
+			close(begun)
+			<-ctx.Done()
+			return taskrunner.End{}, ctx.Err()
+		}})
+		p := r.startWith(r.parts())
+		task := r.send(core.Task{Kind: "slow"})
+		<-begun
+		at := core.TaskProgress{Done: 3, Total: 5, Text: "at it"}
+		until(t, func() bool {
+			places, err := r.redis.LocateTasks(context.Background(), []string{task.Key()})
+			require.NoError(t, err)
+			return places[0].State == core.TaskRunning && places[0].Progress != nil && *places[0].Progress == at
+		})
+		_, err := r.redis.CancelTask(context.Background(), task.Key(), "ann")
+		require.NoError(t, err)
+		r.untilEnded()
+		got := r.state(task.ID)
+		require.Equal(t, core.TaskCancelled, got.State)
+		require.Equal(t, "cancelled by ann", got.Note)
+		require.Equal(t, &at, got.Progress)
+		require.Empty(t, got.Failures)
+		p.stop()
+		coretest.RequireSound(t, r.redis)
+	})
+}
+
+// A task fans out, waits for its parts without a slot, and is woken by their ends.
+func TestOnRedisATaskFansOut(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		r := newRedisRig(t, b)
+		r.cfg.Slots = 1
+		const parts = 7
+		r.do(taskrunner.Kind{Name: "whole", MaxAttempts: 1, Handle: func(ctx context.Context, job *taskrunner.Job) (taskrunner.End, error) {
+			for i := range parts {
+				_, _, err := r.in.SubmitTask(ctx, core.Task{ID: fmt.Sprint(job.Task.ID, "-", i), Kind: "ok", Parent: job.Task.ID})
+				if err != nil {
+					return taskrunner.End{}, err
+				}
+			}
+			tally, err := r.store.CountChildren(ctx, job.Task.ID)
+			if err != nil || tally.Open() > 0 {
+				return taskrunner.End{Later: time.Hour}, err
+			}
+			return taskrunner.End{Note: fmt.Sprintf("%d parts", tally.Done)}, nil
+		}})
+		p := r.startWith(r.parts())
+		whole := r.send(core.Task{Kind: "whole"})
+		r.untilEnded()
+		require.Equal(t, "7 parts", r.state(whole.ID).Note)
+		require.Equal(t, parts, r.runs("ok"))
+		p.stop()
+		coretest.RequireSound(t, r.redis)
+	})
+}
+
+// Two hundred tasks of three kinds, one with a rate, one of which only two may be in
+// hand in the whole herd: each is done once, within the bounds.
+func TestOnRedisRatesOfKinds(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		r := newRedisRig(t, b)
+		const every, burst, each = 5 * time.Millisecond, 10, 70
+		r.cfg.Rates = map[string]core.TaskRate{"paced": {Every: every, Burst: burst}, "narrow": {Most: 2}}
+		r.cfg.Slots = 8
+		var mu sync.Mutex
+		done := map[string]int{}
+		var last time.Time
+		var now, most atomic.Int64
+		for _, kind := range []string{"paced", "narrow", "free"} {
+			r.do(taskrunner.Kind{Name: kind, Handle: func(_ context.Context, job *taskrunner.Job) (taskrunner.End, error) {
+				if kind == "narrow" {
+					most.Store(max(most.Load(), now.Add(1)))
+					defer now.Add(-1)
+					<-time.After(time.Millisecond)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				done[job.Task.ID]++
+				if kind == "paced" {
+					last = time.Now()
+				}
+				return taskrunner.End{}, nil
+			}})
+		}
+		begun := time.Now()
+		first := r.startWith(r.parts())
+		r.cfg.Registration.Owner = core.OwnerName(core.RoleTaskrunner, "h1", 1)
+		second := r.startWith(r.parts())
+		for range each {
+			for _, kind := range []string{"paced", "narrow", "free"} {
+				r.submit(kind, "")
+			}
+		}
+		r.untilEnded()
+		require.Len(t, done, 3*each)
+		for id, n := range done {
+			require.Equal(t, 1, n, id)
+		}
+		require.LessOrEqual(t, most.Load(), int64(2))
+		// Rates count from a claim, so no machine is too slow for this.
+		require.GreaterOrEqual(t, last.Sub(begun), (each-burst)*every)
+		first.stop()
+		second.stop()
+		coretest.RequireSound(t, r.redis)
+	})
+}
