@@ -141,13 +141,12 @@ func (d desk) CancelTask(ctx context.Context, id, by string) (core.TaskState, er
 	if err := d.step("cancel task"); err != nil {
 		return "", err
 	}
-	_, err := d.Store.EndTask(ctx, core.TaskEnd{ID: id, Generation: 1, State: core.TaskCancelled, Note: "cancelled by " + by})
-	return core.TaskCancelled, err
+	return d.Intake.CancelTask(ctx, id, by)
 }
 
 func (d desk) RetryTask(ctx context.Context, id string) (core.Task, error) {
 	if err := d.step("retry task"); err != nil {
 		return core.Task{}, err
 	}
-	return d.Store.RetryTask(ctx, id, start)
+	return d.Intake.RetryTask(ctx, id)
 }
