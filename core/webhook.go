@@ -16,7 +16,7 @@ type Webhook struct {
 	Class    string   `json:"class,omitempty"` // whose events it gets; "" for those that requests and tasks name it for
 	By       string   `json:"by"`              // who made it
 	URL      string   `json:"url"`             // https, or http where settings allow it
-	Secret   string   `json:"-"`               // whsec_…; shown once
+	Secret   string   `json:"-"`               // whsec_…; shown once. After a rotation a space and the former one follow
 	Events   []string `json:"events"`
 	Disabled bool     `json:"disabled,omitempty"`
 	Created  int64    `json:"created_ms"`

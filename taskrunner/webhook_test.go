@@ -253,7 +253,7 @@ func TestTheEndOfATaskIsTold(t *testing.T) {
 		r.cfg.Poll = time.Hour
 		r.begin()
 		settle(time.Second)
-		task, _, err := r.in.SubmitTask(t.Context(), core.Task{Kind: "ok", Notify: []string{w.ID}, Requester: "tom"})
+		task, _, err := r.in.SubmitTask(t.Context(), core.Task{Kind: "ok", Notify: []string{w.ID}, Requester: "tom", About: "cs101/hw1"})
 		require.NoError(t, err)
 		settle(3 * time.Second)
 		require.Len(t, at.got(), 1, "an end in this process is seen at once")

@@ -50,7 +50,9 @@ func TestDeleteClass(t *testing.T) {
 		func() error {
 			return done(w.reg.SetHarness(ctx, tess, "cs101", "hw1", bytes.NewReader(harnessTar(t))))
 		},
-		func() error { return w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 1}) },
+		func() error {
+			return w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 1})
+		},
 		func() error {
 			return done(w.reg.ChangeGrade(ctx, tess, coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: "x"}))
 		},

@@ -32,6 +32,10 @@
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartArchive                               export; one's own: submission.view       CONFLICT: class or assignment is being deleted
 //	StartAssignmentCSV StartGradebook          export                                   the same
+//	ViewWebhook ListWebhooks Deliveries        webhook
+//	AddWebhook EditWebhook                     webhook                                  LIMIT: an end is told to few of a class
+//	RotateWebhook RemoveWebhook                webhook
+//	TestWebhook Redeliver                      webhook                                  CONFLICT: it is disabled, or on its way
 //	Deeds                                      trail.view
 //	ViewTask ListTasks                         task.view
 //	CancelTask RetryTask                       task.control; what the task makes        ENDED, CONFLICT by its state

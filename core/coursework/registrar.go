@@ -10,18 +10,22 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/webhook"
 
 	"github.com/oklog/ulid/v2"
 )
 
+//go:generate go test -run ^TestCoursesDocIsCurrent$ . -update
+
 // Registrar does what users ask for, if they may. The fields are set once; all
 // methods are safe for concurrent use, by several processes as well.
 type Registrar struct {
-	Store  Store
-	Intake Intake
-	Blobs  core.Blobs
-	Now    func() time.Time // nil: time.Now
-	NewID  func() string    // nil: lower-case ULIDs
+	Store    Store
+	Intake   Intake
+	Blobs    core.Blobs
+	Webhooks webhook.Addresses
+	Now      func() time.Time // nil: time.Now
+	NewID    func() string    // nil: lower-case ULIDs
 }
 
 // Store is what a Registrar needs of the result store.
@@ -29,10 +33,10 @@ type Store interface {
 	core.Roster
 	core.Coursework
 	core.Trail
+	core.Webhooks
 
 	Get(ctx context.Context, id string) (core.Row, error)
 	Pools(ctx context.Context) ([]core.Pool, error)
-	ListWebhooks(ctx context.Context, class, after string, limit int) ([]core.Webhook, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
 	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
 }
@@ -71,10 +75,14 @@ func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string,
 	if err != nil {
 		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
 	}
+	told, err := r.told(ctx, of(about), core.EventTaskEnded)
+	if err != nil {
+		return core.Task{}, err
+	}
 	sum := sha256.Sum256([]byte(about + "\n" + a.Handle + "\n" + string(raw)))
 	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
-		Class: core.ClassNormal, Requester: a.Handle, About: about,
+		Class: core.ClassNormal, Requester: a.Handle, About: about, Notify: told,
 	})
 	if err != nil || created {
 		return t, err

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"slices"
 
 	"drover/core"
 	"drover/core/harness"
@@ -207,7 +206,7 @@ func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Subm
 	if _, err := bounds.Submission(s); err != nil {
 		return core.Spec{}, err
 	}
-	told, err := r.told(ctx, as.Class)
+	told, err := r.told(ctx, as.Class, core.EventRequestEnded)
 	if err != nil {
 		return core.Spec{}, err
 	}
@@ -220,18 +219,6 @@ func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Subm
 		Input: harness.InputFor(as, s), Assignment: as.Name(), Submission: s.ID, Notify: told, Supersede: true,
 		Idempotency: key, Limits: as.Limits,
 	}, nil
-}
-
-// told lists the class's webhooks that want to know of graded submissions.
-func (r *Registrar) told(ctx context.Context, class string) ([]string, error) {
-	hooks, err := r.Store.ListWebhooks(ctx, class, "", page)
-	var ids []string
-	for i := range hooks {
-		if !hooks[i].Disabled && slices.Contains(hooks[i].Events, core.EventRequestEnded) && len(ids) < core.MaxNotify {
-			ids = append(ids, hooks[i].ID)
-		}
-	}
-	return ids, err
 }
 
 // goOn stores the submission of a request that an earlier call with the same

@@ -12,8 +12,11 @@ import (
 )
 
 // classOf is the class that a task is about; "" for none.
-func classOf(t *core.Task) string {
-	class, _, _ := strings.Cut(t.About, "/")
+func classOf(t *core.Task) string { return of(t.About) }
+
+// of is the class that class or class/assignment names.
+func of(about string) string {
+	class, _, _ := strings.Cut(about, "/")
 	return class
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,27 +73,38 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// people fills the roster, at once what does not need what was before: the store
+// waits for its disk once for all of it.
 func (w *world) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
+	var there errgroup.Group
 	for handle, roles := range map[string][]core.UserRole{
 		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver},
 		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
-		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
-		require.NoError(w.t, err)
+		there.Go(func() error {
+			return done(store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start}))
+		})
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
-		require.NoError(w.t, err)
+		there.Go(func() error {
+			return done(store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start}))
+		})
 	}
+	require.NoError(w.t, there.Wait())
+	var enrolled errgroup.Group
 	for _, e := range []core.Enrolment{
-		{Class: "cs101", User: "tess", Role: core.RoleTeacher}, {Class: "cs101", User: "tina", Role: core.RoleAssistant},
-		{Class: "cs101", User: "ann", Role: core.RoleStudent}, {Class: "cs101", User: "cleo", Role: core.RoleStudent},
-		{Class: "cs202", User: "theo", Role: core.RoleTeacher}, {Class: "cs202", User: "eve", Role: core.RoleStudent},
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "theo", Role: core.RoleTeacher},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
 	} {
-		require.NoError(w.t, store.Enrol(ctx, e))
+		enrolled.Go(func() error { return store.Enrol(ctx, e) })
 	}
+	require.NoError(w.t, enrolled.Wait())
 	w.log.clear()
 }
 

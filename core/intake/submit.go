@@ -19,7 +19,7 @@ const platform = "drover"
 //
 // A request is accepted once its row is durable: if Redis cannot be reached then,
 // Submit succeeds and Sweep queues it later. Returns INVALID or LIMIT, or NOTFOUND
-// for a pool or file, with a sentence for the user; FULL where a limit on waiting
+// for a pool, webhook or file, with a sentence for the user; FULL where a limit on waiting
 // work refuses it (its row then ends cancelled; the same idempotency key may try
 // again); CONFLICT if the id is taken by another request; UNAVAILABLE.
 func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {

@@ -15,11 +15,14 @@ const maxTaskBytes = 64 << 10
 // SubmitTask checks a task, fills its id and time, makes it durable and queues
 // it. It returns false if the task is there already, or an unfinished one with the
 // same Unique key. As with Submit, Redis may come later. Returns INVALID, LIMIT,
-// CONFLICT if the id is taken by another task, UNAVAILABLE.
+// NOTFOUND for a webhook, CONFLICT if the id is taken by another task, UNAVAILABLE.
 func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
 	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
 	t.Created, t.State = in.now().UnixMilli(), core.TaskQueued
 	if err := checkTask(&t); err != nil {
+		return core.Task{}, false, err
+	}
+	if err := in.checkNotify(ctx, t.ID, t.About, t.Notify); err != nil {
 		return core.Task{}, false, err
 	}
 	created, err := in.Store.CreateTask(ctx, t)

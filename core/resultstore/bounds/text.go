@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,8 +74,8 @@ func email(id, s string) error {
 
 // names checks several names, given as kind and name in turn. Returns INVALID.
 func names(pairs ...string) error {
-	for i := 0; i < len(pairs); i += 2 {
-		if err := core.CheckName(pairs[i], pairs[i+1]); err != nil {
+	for pair := range slices.Chunk(pairs, 2) {
+		if err := core.CheckName(pair[0], pair[1]); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	MaxNotices  = 10_000   // that one call takes out of the outbox
 	minSecret   = 24       // bytes of a webhook's secret, as standardwebhooks.com has it
 	maxSecret   = 64       //
+	maxSecrets  = 2        // of a webhook: the new and the former one
 	maxCron     = 256      // the times of a schedule
 	secretMark  = "whsec_" // begins a secret; base64 follows
 )
@@ -42,9 +43,15 @@ func Webhook(w core.Webhook) error {
 	if w.Secret == "" && w.Revision > 0 {
 		return nil
 	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(w.Secret, secretMark))
-	if err != nil || !strings.HasPrefix(w.Secret, secretMark) || len(key) < minSecret || len(key) > maxSecret {
-		return core.Errorf(core.CodeInvalid, w.ID, "the secret of webhook %s must be %s and the base64 of %d to %d bytes", w.ID, secretMark, minSecret, maxSecret)
+	secrets := strings.Split(w.Secret, " ")
+	if len(secrets) > maxSecrets {
+		return core.Errorf(core.CodeInvalid, w.ID, "webhook %s has %d secrets, at most %d are allowed", w.ID, len(secrets), maxSecrets)
+	}
+	for _, secret := range secrets {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretMark))
+		if err != nil || !strings.HasPrefix(secret, secretMark) || len(key) < minSecret || len(key) > maxSecret {
+			return core.Errorf(core.CodeInvalid, w.ID, "a secret of webhook %s must be %s and the base64 of %d to %d bytes", w.ID, secretMark, minSecret, maxSecret)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package resultstoretest
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// School fills a store with what the calls of schoolCalls need: class cs101 with
+// School fills a store with what the calls of Roster and Coursework need: class cs101 with
 // assignment hw1, and user ann with submission s.
 func School(t *testing.T, s core.ResultStore) {
 	t.Helper()
@@ -21,10 +22,115 @@ func School(t *testing.T, s core.ResultStore) {
 	mustHandIn(t, s, sub)
 }
 
-// schoolCalls returns the calls of Roster, Coursework and Trail.
-func schoolCalls() map[string]func(ctx context.Context, s core.ResultStore) error {
+// Call is one call of the interface.
+type Call = func(ctx context.Context, s core.ResultStore) error
+
+// Calls returns every call of the interface by name, each with good arguments.
+func Calls(spec core.Spec) map[string]Call {
+	all := requestCalls(spec)
+	for _, more := range []map[string]Call{taskCalls(), rosterCalls(), courseworkCalls()} {
+		maps.Copy(all, more)
+	}
+	return all
+}
+
+// requestCalls are those about requests, pools, images and the store itself.
+func requestCalls(spec core.Spec) map[string]Call {
+	return map[string]Call{
+		"Create": func(ctx context.Context, s core.ResultStore) error {
+			_, _, err := s.Create(ctx, Spec("ann"))
+			return err
+		},
+		"Get":  func(ctx context.Context, s core.ResultStore) error { _, err := s.Get(ctx, spec.ID); return err },
+		"List": func(ctx context.Context, s core.ResultStore) error { _, err := s.List(ctx, core.Filter{}); return err },
+		"Unfinished": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Unfinished(ctx, "", 10)
+			return err
+		},
+		"Record": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Record(ctx, Result(spec, "1.1"))
+			return err
+		},
+		"Terminal": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Terminal(ctx, []string{spec.Key()})
+			return err
+		},
+		"Rerun":    func(ctx context.Context, s core.ResultStore) error { _, err := s.Rerun(ctx, spec.ID, 5); return err },
+		"Attempts": func(ctx context.Context, s core.ResultStore) error { _, err := s.Attempts(ctx, spec.ID); return err },
+		"Purge":    func(ctx context.Context, s core.ResultStore) error { _, err := s.Purge(ctx, soon(), 10); return err },
+		"Digests": func(ctx context.Context, s core.ResultStore) error {
+			return s.Digests(ctx, func(string) error { return nil })
+		},
+		"PutPool":     func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
+		"Pools":       func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"PutImage":    func(ctx context.Context, s core.ResultStore) error { return s.PutImage(ctx, Image("i", 1)) },
+		"GetImage":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetImage(ctx, "i"); return err },
+		"ListImages":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListImages(ctx); return err },
+		"DeleteImage": func(ctx context.Context, s core.ResultStore) error { return s.DeleteImage(ctx, "i") },
+		"ExpireOutputs": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.ExpireOutputs(ctx, "default", soon(), 10)
+			return err
+		},
+		"ID":   func(ctx context.Context, s core.ResultStore) error { _, err := s.ID(ctx); return err },
+		"Ping": func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
+	}
+}
+
+// taskCalls are those about tasks, webhooks and schedules.
+func taskCalls() map[string]Call {
+	return map[string]Call{
+		"CreateTask": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.CreateTask(ctx, Task("t"))
+			return err
+		},
+		"EndTask": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.EndTask(ctx, core.TaskEnd{ID: "t", Generation: 1, State: core.TaskDone})
+			return err
+		},
+		"GetTask": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetTask(ctx, "t"); return err },
+		"FailTask": func(ctx context.Context, s core.ResultStore) error {
+			return s.FailTask(ctx, "t", core.TaskFailure{Generation: 1, Attempt: 1})
+		},
+		"RetryTask": func(ctx context.Context, s core.ResultStore) error { _, err := s.RetryTask(ctx, "t", 5); return err },
+		"CountChildren": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.CountChildren(ctx, "t")
+			return err
+		},
+		"PutWebhook": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.PutWebhook(ctx, Webhook("w"))
+			return err
+		},
+		"GetWebhook": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetWebhook(ctx, "w"); return err },
+		"ListWebhooks": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.ListWebhooks(ctx, "", "", 10)
+			return err
+		},
+		"DeleteWebhook": func(ctx context.Context, s core.ResultStore) error { return s.DeleteWebhook(ctx, "w") },
+		"Outbox":        func(ctx context.Context, s core.ResultStore) error { _, err := s.Outbox(ctx, 10); return err },
+		"Sent": func(ctx context.Context, s core.ResultStore) error {
+			return s.Sent(ctx, []core.Notice{{Event: core.EventTaskEnded, Key: "t-1"}})
+		},
+		"PutSchedule": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.PutSchedule(ctx, Schedule("s"))
+			return err
+		},
+		"DeleteSchedule": func(ctx context.Context, s core.ResultStore) error { return s.DeleteSchedule(ctx, "s") },
+		"ListSchedules":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListSchedules(ctx); return err },
+		"UnfinishedTasks": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.UnfinishedTasks(ctx, "", 1)
+			return err
+		},
+		"ListTasks": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.ListTasks(ctx, core.TaskFilter{})
+			return err
+		},
+	}
+}
+
+// rosterCalls are those of Roster and Trail, in what School fills.
+func rosterCalls() map[string]Call {
 	student := core.Enrolment{Class: "cs101", User: "ann", Role: core.RoleStudent}
-	return map[string]func(ctx context.Context, s core.ResultStore) error{
+	return map[string]Call{
 		"PutUser":    func(ctx context.Context, s core.ResultStore) error { _, err := s.PutUser(ctx, User("zoe")); return err },
 		"GetUser":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetUser(ctx, "ann"); return err },
 		"ListUsers":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListUsers(ctx, "", 1); return err },
@@ -43,6 +149,19 @@ func schoolCalls() map[string]func(ctx context.Context, s core.ResultStore) erro
 			return err
 		},
 		"Memberships": func(ctx context.Context, s core.ResultStore) error { _, err := s.Memberships(ctx, "ann"); return err },
+		"AddDeed": func(ctx context.Context, s core.ResultStore) error {
+			return s.AddDeed(ctx, Deed("tess", "cs101", "cs101/hw1"))
+		},
+		"ListDeeds": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.ListDeeds(ctx, core.TrailFilter{})
+			return err
+		},
+	}
+}
+
+// courseworkCalls are those of Coursework, in what School fills.
+func courseworkCalls() map[string]Call {
+	return map[string]Call{
 		"PutAssignment": func(ctx context.Context, s core.ResultStore) error {
 			_, err := s.PutAssignment(ctx, Assignment("cs101", "hw2"))
 			return err
@@ -91,13 +210,6 @@ func schoolCalls() map[string]func(ctx context.Context, s core.ResultStore) erro
 		"GetExperiment": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetExperiment(ctx, "e"); return err },
 		"ListExperiments": func(ctx context.Context, s core.ResultStore) error {
 			_, err := s.ListExperiments(ctx, "cs101", "hw1", 1)
-			return err
-		},
-		"AddDeed": func(ctx context.Context, s core.ResultStore) error {
-			return s.AddDeed(ctx, Deed("tess", "cs101", "cs101/hw1"))
-		},
-		"ListDeeds": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ListDeeds(ctx, core.TrailFilter{})
 			return err
 		},
 	}

@@ -91,13 +91,13 @@ func deleteSubmissions(t *testing.T, s core.ResultStore) {
 		mustRecord(t, s, Result(spec, "1.2"), false)
 	}
 	waiting, last := mustSubmit(t, s, "bob")
-	deleted := func(limit, removed, left int) {
+	deleted := func(removed, left int) {
 		t.Helper()
-		gotRemoved, gotLeft, err := s.DeleteSubmissions(t.Context(), "cs101", "hw1", limit)
+		gotRemoved, gotLeft, err := s.DeleteSubmissions(t.Context(), "cs101", "hw1", 10)
 		require.NoError(t, err)
 		require.Equal(t, []int{removed, left}, []int{gotRemoved, gotLeft}, "removed and left")
 	}
-	deleted(10, 1, 1)
+	deleted(1, 1)
 	for _, spec := range []core.Spec{first, second, trial} {
 		_, err := s.Get(t.Context(), spec.ID)
 		requireCode(t, core.CodeNotFound, err)
@@ -111,10 +111,10 @@ func deleteSubmissions(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 	_, err = s.GetSubmission(t.Context(), waiting.ID)
 	require.NoError(t, err)
-	deleted(10, 0, 1)
+	deleted(0, 1)
 	mustRecord(t, s, Result(last, "1.1"), true)
-	deleted(10, 1, 0)
-	deleted(10, 0, 0)
+	deleted(1, 0)
+	deleted(0, 0)
 	_, err = s.GetSubmission(t.Context(), other.ID)
 	require.NoError(t, err, "another assignment's")
 	require.Equal(t, plain, mustGet(t, s, plain.ID).Spec)

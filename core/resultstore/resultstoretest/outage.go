@@ -2,102 +2,12 @@ package resultstoretest
 
 import (
 	"context"
-	"maps"
 	"testing"
 
 	"drover/core"
 
 	"github.com/stretchr/testify/require"
 )
-
-// Calls returns every call of the interface by name, each with good arguments.
-func Calls(spec core.Spec) map[string]func(ctx context.Context, s core.ResultStore) error {
-	all := map[string]func(ctx context.Context, s core.ResultStore) error{
-		"Create": func(ctx context.Context, s core.ResultStore) error {
-			_, _, err := s.Create(ctx, Spec("ann"))
-			return err
-		},
-		"Get":  func(ctx context.Context, s core.ResultStore) error { _, err := s.Get(ctx, spec.ID); return err },
-		"List": func(ctx context.Context, s core.ResultStore) error { _, err := s.List(ctx, core.Filter{}); return err },
-		"Unfinished": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.Unfinished(ctx, "", 10)
-			return err
-		},
-		"Record": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.Record(ctx, Result(spec, "1.1"))
-			return err
-		},
-		"Terminal": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.Terminal(ctx, []string{spec.Key()})
-			return err
-		},
-		"Rerun":    func(ctx context.Context, s core.ResultStore) error { _, err := s.Rerun(ctx, spec.ID, 5); return err },
-		"Attempts": func(ctx context.Context, s core.ResultStore) error { _, err := s.Attempts(ctx, spec.ID); return err },
-		"Purge":    func(ctx context.Context, s core.ResultStore) error { _, err := s.Purge(ctx, soon(), 10); return err },
-		"Digests": func(ctx context.Context, s core.ResultStore) error {
-			return s.Digests(ctx, func(string) error { return nil })
-		},
-		"PutPool":     func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
-		"Pools":       func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
-		"PutImage":    func(ctx context.Context, s core.ResultStore) error { return s.PutImage(ctx, Image("i", 1)) },
-		"GetImage":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetImage(ctx, "i"); return err },
-		"ListImages":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListImages(ctx); return err },
-		"DeleteImage": func(ctx context.Context, s core.ResultStore) error { return s.DeleteImage(ctx, "i") },
-		"CreateTask": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.CreateTask(ctx, Task("t"))
-			return err
-		},
-		"EndTask": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.EndTask(ctx, core.TaskEnd{ID: "t", Generation: 1, State: core.TaskDone})
-			return err
-		},
-		"GetTask": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetTask(ctx, "t"); return err },
-		"FailTask": func(ctx context.Context, s core.ResultStore) error {
-			return s.FailTask(ctx, "t", core.TaskFailure{Generation: 1, Attempt: 1})
-		},
-		"RetryTask": func(ctx context.Context, s core.ResultStore) error { _, err := s.RetryTask(ctx, "t", 5); return err },
-		"CountChildren": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.CountChildren(ctx, "t")
-			return err
-		},
-		"PutWebhook": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.PutWebhook(ctx, Webhook("w"))
-			return err
-		},
-		"GetWebhook": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetWebhook(ctx, "w"); return err },
-		"ListWebhooks": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ListWebhooks(ctx, "", "", 10)
-			return err
-		},
-		"DeleteWebhook": func(ctx context.Context, s core.ResultStore) error { return s.DeleteWebhook(ctx, "w") },
-		"Outbox":        func(ctx context.Context, s core.ResultStore) error { _, err := s.Outbox(ctx, 10); return err },
-		"Sent": func(ctx context.Context, s core.ResultStore) error {
-			return s.Sent(ctx, []core.Notice{{Event: core.EventTaskEnded, Key: "t-1"}})
-		},
-		"PutSchedule": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.PutSchedule(ctx, Schedule("s"))
-			return err
-		},
-		"DeleteSchedule": func(ctx context.Context, s core.ResultStore) error { return s.DeleteSchedule(ctx, "s") },
-		"ListSchedules":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListSchedules(ctx); return err },
-		"ExpireOutputs": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ExpireOutputs(ctx, "default", soon(), 10)
-			return err
-		},
-		"UnfinishedTasks": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.UnfinishedTasks(ctx, "", 1)
-			return err
-		},
-		"ListTasks": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ListTasks(ctx, core.TaskFilter{})
-			return err
-		},
-		"ID":   func(ctx context.Context, s core.ResultStore) error { _, err := s.ID(ctx); return err },
-		"Ping": func(ctx context.Context, s core.ResultStore) error { return s.Ping(ctx) },
-	}
-	maps.Copy(all, schoolCalls())
-	return all
-}
 
 func cancelled(t *testing.T, s core.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))

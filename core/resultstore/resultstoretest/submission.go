@@ -79,7 +79,7 @@ func raceSubmissions(t *testing.T, s core.ResultStore) {
 	for round := range 5 {
 		var made atomic.Int32
 		var got sync.Map
-		race(t, func(i int) error {
+		race(t, func(int) error {
 			sub := Submission("cs101", "hw1", "ann")
 			sub.Idempotency = fmt.Sprintf("key %d", round)
 			first, is, err := s.CreateSubmission(t.Context(), sub)

@@ -2,6 +2,7 @@
 package resultstoretest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,13 +13,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// test is one of the suite.
+type test struct {
+	name string
+	run  func(t *testing.T, s core.ResultStore)
+}
+
 // Run runs the suite. open returns a new, empty store; Run closes it.
 func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 	t.Helper()
-	for _, test := range []struct {
-		name string
-		run  func(t *testing.T, s core.ResultStore)
-	}{
+	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests()) {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			test.run(t, s)
+		})
+	}
+}
+
+// requestTests are those of requests, pools, images and the store itself.
+func requestTests() []test {
+	return []test{
 		{"Create", create},
 		{"CreateKeepsEverything", createKeepsEverything},
 		{"CreateAgain", createAgain},
@@ -40,15 +56,24 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"RerunRefuses", rerunRefuses},
 		{"AttemptsCutOutput", attemptsCutOutput},
 		{"Purge", purge},
-		{"PurgeTasks", purgeTasks},
 		{"RaceRecord", raceRecord},
 		{"RaceCreate", raceCreate},
 		{"RaceRerun", raceRerun},
-		{"RaceTasks", raceTasks},
-		{"RaceUnique", raceUnique},
 		{"Pools", pools},
 		{"Images", images},
 		{"ImagesRefuse", imagesRefuse},
+		{"Calls", calls},
+		{"Cancelled", cancelled},
+		{"ID", id},
+		{"Ping", ping},
+		{"Closed", closed},
+		{"Model", model},
+	}
+}
+
+// taskTests are those of tasks, webhooks, the outbox, schedules and lifetimes.
+func taskTests() []test {
+	return []test{
 		{"Tasks", tasks},
 		{"TasksAgain", tasksAgain},
 		{"TasksUnique", tasksUnique},
@@ -82,6 +107,16 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Schedules", schedules},
 		{"SchedulesRefuse", schedulesRefuse},
 		{"SchedulesRace", schedulesRace},
+		{"PurgeTasks", purgeTasks},
+		{"RaceTasks", raceTasks},
+		{"RaceUnique", raceUnique},
+		{"ModelTasks", modelTasks},
+	}
+}
+
+// schoolTests are those of roster, coursework and the audit trail.
+func schoolTests() []test {
+	return []test{
 		{"Revisions", revisions},
 		{"RaceRevisions", raceRevisions},
 		{"Users", users},
@@ -125,21 +160,7 @@ func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 		{"Trail", trail},
 		{"TrailStays", trailStays},
 		{"TrailRefuses", trailRefuses},
-		{"Calls", calls},
-		{"Cancelled", cancelled},
-		{"ID", id},
-		{"Ping", ping},
-		{"Closed", closed},
-		{"Model", model},
-		{"ModelTasks", modelTasks},
 		{"ModelSchool", modelSchool},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t)
-			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			test.run(t, s)
-		})
 	}
 }
 

@@ -31,8 +31,16 @@ func readSchool(t *testing.T, s *Store) {
 	_, err = s.PutUser(t.Context(), resultstoretest.User("ann")) // taken
 	require.Error(t, err)
 	for _, f := range []core.SubmissionFilter{
-		{User: "a"}, {Class: "a"}, {Class: "a", User: "a"}, {Class: "a", Assignment: "a"}, {Class: "a", Assignment: "a", User: "a"}, {Before: "z"},
-		{User: "a", Before: "z"}, {Class: "a", Before: "z"}, {Class: "a", Assignment: "a", Before: "z"}, {Class: "a", Assignment: "a", User: "a", Before: "z"},
+		{User: "a"},
+		{Class: "a"},
+		{Class: "a", User: "a"},
+		{Class: "a", Assignment: "a"},
+		{Class: "a", Assignment: "a", User: "a"},
+		{Before: "z"},
+		{User: "a", Before: "z"},
+		{Class: "a", Before: "z"},
+		{Class: "a", Assignment: "a", Before: "z"},
+		{Class: "a", Assignment: "a", User: "a", Before: "z"},
 	} {
 		_, err := s.ListSubmissions(t.Context(), f)
 		require.NoError(t, err)

@@ -60,7 +60,7 @@ local function dequeue_tasks(want, tickets, clock)
     return take_tasks(class, n, us, rates, out)
   end)
   for kind, its in pairs(rates) do
-    if its.began and its.every > 0 then
+    if its.every > 0 and (its.began or its.set_back) then
       redis.call('HSET', K.tasks_arrivals, kind, int(its.arrival))
     end
   end

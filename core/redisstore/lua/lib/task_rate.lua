@@ -10,7 +10,9 @@ local function task_rate(kind, us)
   end
   if its.every > 0 then
     -- No arrival is further ahead, unless Redis' clock was set back since.
-    its.arrival = math.min(tonumber(redis.call('HGET', K.tasks_arrivals, kind) or 0), us + its.burst * its.every)
+    its.arrival = tonumber(redis.call('HGET', K.tasks_arrivals, kind) or 0)
+    its.set_back = its.arrival > us + its.burst * its.every
+    its.arrival = math.min(its.arrival, us + its.burst * its.every)
   end
   if its.most > 0 then
     its.hand = redis.call('SCARD', K.tasks_hand(kind))
