@@ -197,6 +197,72 @@ func TestCrashInSubmitTask(t *testing.T) {
 	})
 }
 
+func TestCrashInCancelTask(t *testing.T) {
+	t.Parallel()
+	var whole, part core.Task
+	dies(t, func(w *world) {
+		whole = w.task(core.Task{Kind: "experiment"})
+		part = w.task(core.Task{Kind: "rerun", Parent: whole.ID})
+	}, func(w *world, in *intake.Intake) error {
+		_, err := in.CancelTask(w.t.Context(), whole.ID, "ann")
+		return err
+	}, func(w *world, steps []string) {
+		w.healTasks()
+		want := core.TaskCancelled
+		if len(steps) == 0 {
+			want = core.TaskDone
+		}
+		require.Equal(t, want, w.taskState(whole.ID), "after %v", steps)
+		if len(steps) > 1 {
+			require.Equal(t, want, w.taskState(part.ID), "after %v", steps)
+		}
+	})
+}
+
+// The task is in the store only: its SubmitTask is between its steps.
+func TestCrashInCancelOfATaskThatRedisDoesNotHave(t *testing.T) {
+	t.Parallel()
+	task := core.Task{ID: newID(), Generation: 1, Kind: "archive", Class: core.ClassNormal, State: core.TaskQueued}
+	dies(t, func(w *world) {
+		_, err := w.store.CreateTask(t.Context(), task)
+		require.NoError(t, err)
+	}, func(w *world, in *intake.Intake) error {
+		_, err := in.CancelTask(w.t.Context(), task.ID, "ann")
+		return err
+	}, func(w *world, steps []string) {
+		if slices.Contains(steps, "withdraw task") {
+			require.NoError(t, w.herd.Store.EnqueueTask(t.Context(), task)) // the SubmitTask goes on
+			require.Empty(t, w.tasker().exchange(1).Claims, "what was cancelled does not run")
+		}
+		w.healTasks()
+		want := core.TaskDone
+		if len(steps) > 2 { // absent; put in; marked
+			want = core.TaskCancelled
+		}
+		require.Equal(t, want, w.taskState(task.ID), "after %v", steps)
+	})
+}
+
+func TestCrashInRetryTask(t *testing.T) {
+	t.Parallel()
+	var task core.Task
+	dies(t, func(w *world) {
+		task = w.task(core.Task{Kind: "archive"})
+		k := w.tasker()
+		k.end(k.exchange(1).Claims[0], core.TaskDead)
+	}, func(w *world, in *intake.Intake) error {
+		_, err := in.RetryTask(w.t.Context(), task.ID)
+		return err
+	}, func(w *world, steps []string) {
+		w.healTasks()
+		want := core.TaskDone
+		if len(steps) == 0 {
+			want = core.TaskDead
+		}
+		require.Equal(t, want, w.taskState(task.ID), "after %v", steps)
+	})
+}
+
 func TestCrashInSweep(t *testing.T) {
 	t.Parallel()
 	handIn := spec()

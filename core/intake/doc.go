@@ -17,6 +17,12 @@
 //	Rerun    Store.Rerun           unfinished row, nowhere in Redis         Sweep
 //	SetPool  PutPool               Redis has the old settings               RestorePools
 //	task     CreateTask            unfinished task, nowhere in Redis        Sweep
+//	         EnqueueTask           nothing                                  -
+//	retry    RetryTask             unfinished task, nowhere in Redis        Sweep
+//	stopTask mark                  waits, marked                            a claim: its owner records it cancelled;
+//	                                                                        the next CancelTask goes on from there
+//	         EndTask               ended task, waits, marked                a claim: its end is refused, it finishes
+//	         WithdrawTask          parts of it that go on                   Sweep stops what is a part of the cancelled
 //	Redis    everything            unfinished rows, nowhere in Redis        RestorePools, then Sweep
 //
 // stop is the one way to end what nobody has begun: cancel, supersede, expire

@@ -13,8 +13,8 @@ import (
 // request is fine. By says who asks, for the record. Returns INVALID, NOTFOUND,
 // ENDED (with its state) if it ended otherwise, UNAVAILABLE.
 func (in *Intake) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
-	if by == "" || len(by) > maxText || strings.ContainsFunc(by, unicode.IsControl) {
-		return "", core.Errorf(core.CodeInvalid, id, "who cancels must be said in 1 to %d bytes without control characters", maxText)
+	if err := checkBy(id, by); err != nil {
+		return "", err
 	}
 	row, err := in.Store.Get(ctx, id)
 	if err != nil {
@@ -37,6 +37,13 @@ func (in *Intake) Cancel(ctx context.Context, id, by string) (core.RequestState,
 		return "", err
 	}
 	return endedAs(row)
+}
+
+func checkBy(id, by string) error {
+	if by == "" || len(by) > maxText || strings.ContainsFunc(by, unicode.IsControl) {
+		return core.Errorf(core.CodeInvalid, id, "who cancels must be said in 1 to %d bytes without control characters", maxText)
+	}
+	return nil
 }
 
 func endedAs(row core.Row) (core.RequestState, error) {

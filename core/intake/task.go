@@ -9,17 +9,24 @@ import (
 	"drover/core"
 )
 
-// maxTaskBytes bounds a task's arguments.
-const maxTaskBytes = 64 << 10
+const (
+	maxTaskBytes = 64 << 10 // of a task's arguments
+	maxOpenTasks = 1000     // that a requester may have without an end
+)
 
-// SubmitTask checks a task, fills its id and time, makes it durable and queues
-// it. It returns false if the task is there already, or an unfinished one with the
-// same Unique key. As with Submit, Redis may come later. Returns INVALID, LIMIT,
-// NOTFOUND for a webhook, CONFLICT if the id is taken by another task, UNAVAILABLE.
+// SubmitTask checks a task, fills its id, generation, class, lane and time, makes it
+// durable and queues it. It returns false if the task is there already, or an unfinished
+// one with the same Unique key. As with Submit, Redis may come later. Returns INVALID,
+// LIMIT, NOTFOUND for a webhook, FULL if its requester has too many that have not ended (parts of a task are
+// always accepted), CONFLICT if the id is taken by another task, UNAVAILABLE.
 func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
 	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
+	t.Class, t.Lane = cmp.Or(t.Class, core.ClassNormal), cmp.Or(t.Lane, t.Requester)
 	t.Created, t.State = in.now().UnixMilli(), core.TaskQueued
 	if err := checkTask(&t); err != nil {
+		return core.Task{}, false, err
+	}
+	if err := in.taskRoom(ctx, &t); err != nil {
 		return core.Task{}, false, err
 	}
 	if err := in.checkNotify(ctx, t.ID, t.About, t.Notify); err != nil {
@@ -33,6 +40,37 @@ func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool,
 	return t, true, nil
 }
 
+// taskRoom returns FULL if the requester has too many tasks without an end. One that was
+// accepted before is not refused now.
+func (in *Intake) taskRoom(ctx context.Context, t *core.Task) error {
+	if t.Requester == "" || t.Parent != "" {
+		return nil
+	}
+	open, err := in.Store.ListTasks(ctx, core.TaskFilter{
+		Requester: t.Requester, States: []core.TaskState{core.TaskQueued}, Limit: maxOpenTasks,
+	})
+	if err != nil || len(open) < maxOpenTasks {
+		return err
+	}
+	if _, err := in.Store.GetTask(ctx, t.ID); !core.Is(err, core.CodeNotFound) {
+		return err
+	}
+	return core.Errorf(core.CodeFull, t.Requester, "%s has %d tasks that have not ended, as many as may be: wait until some have, or cancel them",
+		t.Requester, len(open))
+}
+
+// RetryTask starts the next generation of a task that is dead or cancelled. If Redis is
+// away it waits in the store until Sweep can queue it. Returns NOTFOUND, CONFLICT if it
+// is neither or a unique task like it waits, LIMIT after too many, UNAVAILABLE.
+func (in *Intake) RetryTask(ctx context.Context, id string) (core.Task, error) {
+	t, err := in.Store.RetryTask(ctx, id, in.now().UnixMilli())
+	if err != nil {
+		return core.Task{}, err
+	}
+	_ = in.Tasks.EnqueueTask(ctx, t) // it is accepted: if this failed, Sweep queues it
+	return t, nil
+}
+
 func checkTask(t *core.Task) error {
 	if err := core.CheckName("task id", t.ID); err != nil {
 		return err
@@ -41,7 +79,17 @@ func checkTask(t *core.Task) error {
 	if err := core.CheckName("task kind", strings.ReplaceAll(t.Kind, "_", "-")); err != nil {
 		return err
 	}
+	for what, name := range map[string]string{"requester": t.Requester, "lane": t.Lane, "parent": t.Parent} {
+		if name == "" {
+			continue
+		}
+		if err := core.CheckName(what, name); err != nil {
+			return err
+		}
+	}
 	switch {
+	case !t.Class.Valid():
+		return core.Errorf(core.CodeInvalid, t.ID, "class %q is none: use high, normal or low", t.Class)
 	case len(t.Args) > maxTaskBytes:
 		return core.Errorf(core.CodeLimit, t.ID, "the arguments of task %s have %d bytes, at most %d are allowed", t.Kind, len(t.Args), maxTaskBytes)
 	case len(t.Args) > 0 && !json.Valid(t.Args):

@@ -185,6 +185,16 @@ func (s mortalStore) CreateTask(ctx context.Context, t core.Task) (created bool,
 	return created, err
 }
 
+func (s mortalStore) EndTask(ctx context.Context, e core.TaskEnd) (first bool, err error) {
+	err = s.m.Step("end task", func() error { first, err = s.ResultStore.EndTask(ctx, e); return err })
+	return first, err
+}
+
+func (s mortalStore) RetryTask(ctx context.Context, id string, now int64) (t core.Task, err error) {
+	err = s.m.Step("retry task", func() error { t, err = s.ResultStore.RetryTask(ctx, id, now); return err })
+	return t, err
+}
+
 type mortalQueue struct {
 	core.Queue
 	m *coretest.Mortal
@@ -221,6 +231,16 @@ type mortalTasks struct {
 
 func (t mortalTasks) EnqueueTask(ctx context.Context, task core.Task) error {
 	return t.m.Step("enqueue task", func() error { return t.Tasks.EnqueueTask(ctx, task) })
+}
+
+func (t mortalTasks) CancelTask(ctx context.Context, key, by string) (p core.TaskPlace, err error) {
+	err = t.m.Step("mark task", func() error { p, err = t.Tasks.CancelTask(ctx, key, by); return err })
+	return p, err
+}
+
+func (t mortalTasks) WithdrawTask(ctx context.Context, key string) (was bool, err error) {
+	err = t.m.Step("withdraw task", func() error { was, err = t.Tasks.WithdrawTask(ctx, key); return err })
+	return was, err
 }
 
 // dies runs do in processes that die after one step, two steps, … until one
