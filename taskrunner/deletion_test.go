@@ -186,10 +186,12 @@ func TestDeleteClass(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "purge", Cron: "@daily", Kind: core.KindPurge, Class: core.ClassNormal})
-	require.NoError(t, err)
+	for name, about := range map[string]string{"purge": "", "alike": "cs2/hw1"} {
+		_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: name, Cron: "@daily", Kind: core.KindPurge, Class: core.ClassNormal, About: about})
+		require.NoError(t, err)
+	}
 	other := s.about("ma", "")
-	_, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	_, err := s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
 	require.True(t, core.Is(err, core.CodeInvalid), "only what was marked: %v", err)
 
 	s.mark("cs", "")
@@ -201,7 +203,7 @@ func TestDeleteClass(t *testing.T) {
 	require.Equal(t, other, s.about("ma", ""))
 	left, err := s.store.ListSchedules(s.ctx)
 	require.NoError(t, err)
-	require.Len(t, left, 3, "those of ma and the purge")
+	require.Len(t, left, 4, "those of ma and of nobody here")
 	end, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
