@@ -103,6 +103,18 @@ type Standing struct {
 	MaxScore   *float64     `json:"max_score"`
 }
 
+// Standing says what became of a submission, given its request's state and result:
+// a person's grade goes before that.
+func (s Submission) Standing(state RequestState, blame Blame, score, maxScore *float64) Standing {
+	if s.Grade != nil {
+		score = &s.Grade.Score
+		if s.Grade.MaxScore != nil {
+			maxScore = s.Grade.MaxScore
+		}
+	}
+	return Standing{Submission: s, State: state, Blame: blame, Score: score, MaxScore: maxScore}
+}
+
 // SubmissionFilter selects submissions. Zero fields do not select.
 type SubmissionFilter struct {
 	Class      string

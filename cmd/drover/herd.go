@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"drover/core"
 	"drover/core/blobstore"
 	"drover/core/config"
+	"drover/core/coursework"
 	"drover/core/intake"
 	"drover/core/redisstore"
 	"drover/core/resultstore"
+	"drover/core/webhook"
 )
 
 // herd is what every command needs of a herd: its Redis, its stores, its intake.
@@ -20,6 +23,8 @@ type herd struct {
 	store  core.ResultStore
 	blobs  core.Blobs
 	intake *intake.Intake
+
+	webhooks webhook.Addresses // where deliveries may go
 
 	storeID   string // of store
 	throwaway bool   // it ends with the command
@@ -56,6 +61,9 @@ func joinHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
 func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	h := &herd{cfg: cfg}
 	var err error
+	if h.webhooks, err = webhook.ParseAddresses(cfg.WebhookAllow); err != nil {
+		return nil, err
+	}
 	if h.redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
 		return nil, noHerd(err, cfg)
 	}
@@ -70,6 +78,34 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	}
 	h.intake = &intake.Intake{Store: h.store, Queue: h.redis, Pools: h.redis, Tasks: h.redis, Blobs: h.blobs}
 	return h, nil
+}
+
+// registrar makes the way by which users do things.
+func (h *herd) registrar() *coursework.Registrar {
+	return &coursework.Registrar{Store: h.store, Intake: taskDesk{h.intake}, Blobs: h.blobs, Webhooks: h.webhooks}
+}
+
+// taskDesk is an intake that can retry tasks.
+type taskDesk struct{ *intake.Intake }
+
+// RetryTask starts a dead or cancelled task once more; if Redis cannot be reached
+// then, the sweep queues it.
+func (d taskDesk) RetryTask(ctx context.Context, id string) (core.Task, error) {
+	t, err := d.Store.RetryTask(ctx, id, time.Now().UnixMilli())
+	if err == nil {
+		_ = d.Tasks.EnqueueTask(ctx, t)
+	}
+	return t, err
+}
+
+// CancelTask is not there yet.
+func (d taskDesk) CancelTask(_ context.Context, id, _ string) (core.TaskState, error) {
+	return "", core.Errorf(core.CodeUnavailable, id, "this version cannot cancel tasks")
+}
+
+// actor is who types the command: whoever can reach the store is its operator.
+func (h *herd) actor() core.Actor {
+	return core.Actor{Handle: "local-" + submitterName(), Roles: []core.UserRole{core.RoleAdmin}}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

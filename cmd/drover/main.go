@@ -120,7 +120,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
-		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), doctorCommand(),
+		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
 		benchCommand(), drillCommand(),
 	}

@@ -102,8 +102,12 @@ func TestOutputsExpire(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	for _, args := range [][]string{
-		{"request", "output", id}, {"request", "output", "--json", id}, {"request", "output", "--follow", id},
-		{"request", "files", id}, {"request", "files", "--json", id}, {"request", "files", "--to", filepath.Join(t.TempDir(), "to"), id},
+		{"request", "output", id},
+		{"request", "output", "--json", id},
+		{"request", "output", "--follow", id},
+		{"request", "files", id},
+		{"request", "files", "--json", id},
+		{"request", "files", "--to", filepath.Join(t.TempDir(), "to"), id},
 	} {
 		out, errs, code := h.run(args...)
 		require.Equal(t, exitNotFound, code, "%v: %s", args, errs)

@@ -49,6 +49,7 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` again gets the first request"},
 		&cli.DurationFlag{Name: "timeout", Usage: "most wall `TIME`, such as 2s or 1m30s", DefaultText: "the pool's"},
 		&cli.StringFlag{Name: "on-host-loss", Usage: "if the host is lost that runs it: `WHAT` requeue runs it again elsewhere, fail never runs it twice", DefaultText: "the pool's"},
+		&cli.StringSliceFlag{Name: "notify", Usage: "tell the webhook `ID` of its end; repeatable"},
 		&cli.StringFlag{Name: "memory", Usage: "most memory, a `SIZE` such as 64MiB", DefaultText: "the pool's"},
 	}
 }
@@ -61,7 +62,7 @@ func embeddedFlag() cli.Flag {
 func requestSpec(c *cli.Context) (core.Spec, error) {
 	spec := core.Spec{
 		Pool: c.String("pool"), Class: core.Class(c.String("class")), Idempotency: c.String("key"),
-		Submitter: cmp.Or(c.String("submitter"), submitterName()), OnHostLoss: c.String("on-host-loss"),
+		Submitter: cmp.Or(c.String("submitter"), submitterName()), OnHostLoss: c.String("on-host-loss"), Notify: c.StringSlice("notify"),
 	}
 	if c.IsSet("timeout") {
 		if spec.Limits.Timeout = c.Duration("timeout"); spec.Limits.Timeout <= 0 {

@@ -38,8 +38,8 @@ var s3Settings = []string{
 	"response_checksum_validation", "role", "ssetype", "use_path_style",
 }
 
-// noSecrets mends a URL that holds credentials.
-const noSecrets = `the URL of a blob store holds no credentials: take them out of it, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,
+// howToName mends a URL that holds credentials.
+const howToName = `the URL of a blob store holds no credentials: take them out of it, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,
 or name a profile of ~/.aws/credentials by AWS_PROFILE or profile=NAME`
 
 // openS3 opens BUCKET?…, or BUCKET/FOLDER?….
@@ -90,7 +90,7 @@ func openS3(ctx context.Context, rest string) (*Store, error) {
 // readS3 takes a URL apart. It repeats nothing that may be a secret.
 func readS3(rest string) (bucket, folder string, settings url.Values, err error) {
 	if plain, err := url.QueryUnescape(rest); err == nil && strings.Contains(plain, "@") || strings.Contains(rest, "@") {
-		return "", "", nil, core.Errorf(core.CodeInvalid, "", "%s", noSecrets)
+		return "", "", nil, core.Errorf(core.CodeInvalid, "", "%s", howToName)
 	}
 	u, err := url.Parse("s3://" + rest)
 	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.Fragment != "" {
@@ -107,7 +107,7 @@ func readS3(rest string) (bucket, folder string, settings url.Values, err error)
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.Contains(s3Settings, name) {
 			return "", "", nil, core.Errorf(core.CodeInvalid, u.Host, "blob store s3://%s has no setting %.40q: there are %s; %s",
-				u.Host, name, strings.Join(s3Settings, ", "), noSecrets)
+				u.Host, name, strings.Join(s3Settings, ", "), howToName)
 		}
 	}
 	if endpoint := settings.Get("endpoint"); endpoint != "" {
@@ -125,10 +125,10 @@ func checkS3(ctx context.Context, cfg aws.Config, bucket string) error {
 		return core.Errorf(core.CodeInvalid, bucket, "the region of blob store s3://%s is not known: add region=NAME to its URL, or set AWS_REGION (for a service without regions, us-east-1)", bucket)
 	}
 	if cfg.Credentials == nil {
-		return core.Errorf(core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, noSecrets)
+		return core.Errorf(core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, howToName)
 	}
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return core.Wrap(err, core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, noSecrets)
+		return core.Wrap(err, core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, howToName)
 	}
 	return nil
 }

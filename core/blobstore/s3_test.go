@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -58,12 +59,8 @@ func onS3(t *testing.T, url string) blobstoretest.Store {
 // within names a folder of the bucket that a URL names.
 func within(url, folder string) string { return strings.Replace(url, "?", "/"+folder+"?", 1) }
 
+// Each test has a folder of one bucket; the tests below have a bucket each.
 func TestSuiteOnS3(t *testing.T) {
-	t.Parallel()
-	blobstoretest.Run(t, func(t *testing.T) blobstoretest.Store { return onS3(t, bucket(t)) })
-}
-
-func TestSuiteInAFolderOfS3(t *testing.T) {
 	t.Parallel()
 	shared := bucket(t)
 	blobstoretest.Run(t, func(t *testing.T) blobstoretest.Store {
@@ -74,7 +71,10 @@ func TestSuiteInAFolderOfS3(t *testing.T) {
 // What the service would not copy at once is copied all the same.
 func TestPurgeOfFilesThatS3DoesNotCopy(t *testing.T) {
 	t.Parallel()
-	s := openURL(t, bucket(t))
+	server := ownService(t, "--copy-object-threshold", "6")
+	url, err := server.Bucket("herd")
+	require.NoError(t, err)
+	s := openURL(t, url)
 	s.copies = 6
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
@@ -182,9 +182,9 @@ func TestLargeFilesGoToS3InParts(t *testing.T) {
 }
 
 // ownService is one that the test may kill.
-func ownService(t *testing.T) *s3server.Server {
+func ownService(t *testing.T, settings ...string) *s3server.Server {
 	t.Helper()
-	s, err := s3server.Start(context.Background())
+	s, err := s3server.Start(context.Background(), settings...)
 	if err != nil {
 		coretest.Missing(t, "versitygw", err)
 	}
@@ -326,4 +326,34 @@ func TestOpenRefusesS3(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret@", url)
 		require.NotContains(t, err.Error(), "sec/ret", url)
 	}
+}
+
+// A service's clock decides when a file is set aside, and nothing else: what only looks old
+// can be opened all the time and is back once it is named; what looks young waits.
+func TestS3HasAnotherTime(t *testing.T) {
+	t.Parallel()
+	url := bucket(t)
+	server, err := service()
+	require.NoError(t, err)
+	s := openURL(t, url)
+	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
+	require.NoError(t, err)
+	name, _, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "?")
+	path := filepath.Join(server.Buckets, name, filepath.FromSlash(keyOf(strings.TrimPrefix(digest, scheme))))
+	requireOpens := func() {
+		r, err := s.Open(t.Context(), digest)
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+	}
+	ahead := time.Now().Add(9 * day)
+	require.NoError(t, os.Chtimes(path, ahead, ahead))
+	require.Zero(t, purged(t, s, 8, nobody))
+	behind := time.Now().Add(-9 * day)
+	require.NoError(t, os.Chtimes(path, behind, behind))
+	require.Equal(t, core.Purged{Aside: 1}, purged(t, s, 0, nobody), "its row is about to come")
+	requireOpens()
+	require.Zero(t, purged(t, s, 0, nobody), "what it is deleted by is our own time")
+	requireOpens()
+	require.Zero(t, purged(t, s, 3, func(string) bool { return true }))
+	requireOpens()
 }

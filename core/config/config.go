@@ -51,6 +51,8 @@ type Config struct {
 	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole herd, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
 
+	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`
+
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 
 	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/webhook"
 )
 
 // The smallest useful beat and poll: below them a process is busy with nothing else.
@@ -35,6 +36,7 @@ func (c *Config) checkURLs() error {
 		c.checkURL("store", c.Store),
 		c.checkURL("blobs", c.Blobs),
 		c.checkListen(),
+		c.checkWebhookAllow(),
 	)
 }
 
@@ -47,6 +49,13 @@ func (c *Config) checkURL(name string, u URL, schemes ...string) error {
 	}
 	if len(schemes) > 0 && !slices.Contains(schemes, parsed.Scheme) {
 		return c.problem(name, "it begins with %s:, not with one of %s: %s", parsed.Scheme, strings.Join(schemes, ", "), usageOf(name))
+	}
+	return nil
+}
+
+func (c *Config) checkWebhookAllow() error {
+	if _, err := webhook.ParseAddresses(c.WebhookAllow); err != nil {
+		return c.problem("webhook_allow", "%w", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package coursework_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
@@ -12,6 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// unstaffed is an intake that takes no task.
+type unstaffed struct{ coursework.Intake }
+
+func (unstaffed) SubmitTask(context.Context, core.Task) (core.Task, bool, error) {
+	return core.Task{}, false, errBroken
+}
+
 // A class that is being deleted stays as it is, for its staff to see.
 func TestDeleteClass(t *testing.T) {
 	t.Parallel()
@@ -21,15 +29,22 @@ func TestDeleteClass(t *testing.T) {
 	as := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(func(r *core.Result) { r.State, r.Blame = core.RequestFailed, core.BlameHarness })
+	desk := w.reg.Intake
+	w.reg.Intake = unstaffed{desk}
+	requireCode(t, core.CodeUnavailable, done(w.reg.DeleteClass(ctx, root, "cs101")))
+	w.reg.Intake = desk // it was closed, and nothing deletes it: the same call again mends that
 	task, err := w.reg.DeleteClass(ctx, root, "cs101")
 	require.NoError(t, err)
 	assert.Equal(t, []string{core.KindDeleteClass, "cs101", "root"}, []string{task.Kind, task.About, task.Requester})
 	assert.JSONEq(t, `{"class":"cs101"}`, string(task.Args))
-	again, err := w.reg.DeleteClass(ctx, root, "cs101")
-	require.NoError(t, err)
-	assert.Equal(t, task.ID, again.ID, "once is enough")
+	second := core.Actor{Handle: "local-root", Roles: []core.UserRole{core.RoleAdmin}}
+	for _, a := range []core.Actor{root, second} {
+		again, err := w.reg.DeleteClass(ctx, a, "cs101")
+		require.NoError(t, err)
+		assert.Equal(t, task.ID, again.ID, "once is enough, whoever asks")
+	}
 	w.endTask(task.ID, core.TaskDead)
-	again, err = w.reg.DeleteClass(ctx, root, "cs101")
+	again, err := w.reg.DeleteClass(ctx, root, "cs101")
 	require.NoError(t, err)
 	assert.NotEqual(t, task.ID, again.ID, "it is started anew")
 

@@ -45,7 +45,7 @@ type importing struct {
 	a     core.Actor
 	class string
 	names map[string]int // of a column → its place
-	lines map[string]int // of a user → where it was
+	lines map[string]int // of a handle or e-mail address → where it was
 	done  Imported
 }
 
@@ -181,10 +181,12 @@ func (im *importing) enrol(ctx context.Context, line int, row []string) error {
 	if missing {
 		u = given
 	}
-	if before, twice := im.lines[u.Handle]; twice {
-		return core.Errorf(core.CodeInvalid, u.Handle, "%s is in line %d already", u.Handle, before)
+	for _, name := range []string{u.Handle, u.Email} {
+		if before, twice := im.lines[name]; twice && name != "" {
+			return core.Errorf(core.CodeInvalid, name, "%s is in line %d already", name, before)
+		}
+		im.lines[name] = line
 	}
-	im.lines[u.Handle] = line
 	if missing {
 		return im.create(ctx, u, role)
 	}
@@ -202,6 +204,15 @@ func (im *importing) create(ctx context.Context, u core.User, role core.UserRole
 	}
 	if err := bounds.Enrolment(core.Enrolment{Class: im.class, User: u.Handle, Role: role}); err != nil {
 		return err
+	}
+	if u.Email != "" {
+		other, err := im.r.Store.GetUser(ctx, u.Email)
+		if err == nil {
+			return core.Errorf(core.CodeConflict, u.Handle, "the e-mail address %s is that of user %s", u.Email, other.Handle)
+		}
+		if !core.Is(err, core.CodeNotFound) {
+			return err
+		}
 	}
 	if im.done.DryRun {
 		im.done.Created++

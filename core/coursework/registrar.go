@@ -68,8 +68,8 @@ func (r *Registrar) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// start submits a task for the actor. One that has not ended and does the same for
-// the same one is returned instead.
+// start submits a task for the actor. One that has not ended and does the same is
+// returned instead: of a file the actor's own, of a deletion anybody's.
 func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -79,7 +79,11 @@ func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string,
 	if err != nil {
 		return core.Task{}, err
 	}
-	sum := sha256.Sum256([]byte(about + "\n" + a.Handle + "\n" + string(raw)))
+	whose := a.Handle
+	if kind == core.KindDeleteClass || kind == core.KindDeleteAssignment {
+		whose = ""
+	}
+	sum := sha256.Sum256([]byte(about + "\n" + whose + "\n" + string(raw)))
 	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
 		Class: core.ClassNormal, Requester: a.Handle, About: about, Notify: told,
@@ -87,7 +91,7 @@ func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string,
 	if err != nil || created {
 		return t, err
 	}
-	open, err := r.Store.ListTasks(ctx, core.TaskFilter{States: []core.TaskState{core.TaskQueued}, Kind: kind, Requester: a.Handle, Limit: page})
+	open, err := r.Store.ListTasks(ctx, core.TaskFilter{States: []core.TaskState{core.TaskQueued}, Kind: kind, Requester: whose, Limit: page})
 	for i := range open {
 		if open[i].Unique == t.Unique {
 			return open[i], nil

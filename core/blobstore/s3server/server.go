@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ type Server struct {
 
 	dir   string // removed by Stop
 	path  string // of the program
+	more  []string
 	guard *exec.Cmd
 	pipe  io.Closer // the guard lives until this is closed
 }
@@ -44,9 +46,10 @@ cat >/dev/null
 kill -9 "$pid"; wait "$pid" 2>/dev/null
 true`
 
-// Start starts a service without buckets and returns once it answers. Returns UNAVAILABLE if
-// there is no program for it, or it does not answer.
-func Start(ctx context.Context) (*Server, error) {
+// Start starts a service without buckets, with more settings as on its command line, and
+// returns once it answers. Returns UNAVAILABLE if there is no program for it, or it does not
+// answer.
+func Start(ctx context.Context, settings ...string) (*Server, error) {
 	path, err := program(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func Start(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "no temporary folder can be made")
 	}
-	s := &Server{dir: dir, path: path, Buckets: filepath.Join(dir, "buckets")}
+	s := &Server{dir: dir, path: path, more: settings, Buckets: filepath.Join(dir, "buckets")}
 	if err := errors.Join(os.Mkdir(s.Buckets, 0o700), s.choose(ctx)); err != nil {
 		return nil, errors.Join(core.Wrap(err, core.CodeUnavailable, "", "there is no room or port for an S3 service"), os.RemoveAll(dir))
 	}
@@ -71,7 +74,7 @@ func program(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", core.Wrap(err, core.CodeUnavailable, "", "the go command does not say where this module is")
 	}
-	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw") //nolint:gosec // fixed words
+	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw")
 	build.Dir = filepath.Dir(strings.TrimSpace(string(root)))
 	var said strings.Builder
 	build.Stderr = &said
@@ -94,8 +97,11 @@ func (s *Server) choose(ctx context.Context) error {
 
 // Restart starts a killed service again, on the same folder and port.
 func (s *Server) Restart(ctx context.Context) error {
-	s.guard = exec.Command("/bin/sh", "-c", guardScript, s.path, filepath.Join(s.dir, "log"), //nolint:gosec,noctx // it outlives ctx
-		"--access", Key, "--secret", Secret, "--port", s.Addr, "--health", "/health", "--quiet", "--keep-alive", "posix", s.Buckets)
+	args := slices.Concat([]string{
+		"-c", guardScript, s.path, filepath.Join(s.dir, "log"),
+		"--access", Key, "--secret", Secret, "--port", s.Addr, "--health", "/health", "--quiet", "--keep-alive",
+	}, s.more, []string{"posix", s.Buckets})
+	s.guard = exec.Command("/bin/sh", args...)                //nolint:noctx // it outlives ctx
 	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // who kills our group leaves it to clean up
 	pipe, err := s.guard.StdinPipe()
 	if err == nil {

@@ -42,23 +42,13 @@ func (s *Store) standings(ctx context.Context, query string, args ...any) ([]cor
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var row submissionRow
 		var state, blame sql.NullString
-		var one core.Standing
-		if err := rows.Scan(append(row.into(), &state, &blame, &one.Score, &one.MaxScore)...); err != nil {
+		var score, most *float64
+		if err := rows.Scan(append(row.into(), &state, &blame, &score, &most)...); err != nil {
 			return err
 		}
 		sub, err := row.submission()
-		if err != nil {
-			return err
-		}
-		one.Submission, one.State, one.Blame = sub, core.RequestState(state.String), core.Blame(blame.String)
-		if g := sub.Grade; g != nil {
-			one.Score = &g.Score
-			if g.MaxScore != nil {
-				one.MaxScore = g.MaxScore
-			}
-		}
-		all = append(all, one)
-		return nil
+		all = append(all, sub.Standing(core.RequestState(state.String), core.Blame(blame.String), score, most))
+		return err
 	})
 	return all, err
 }

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+func webhookCommand() *cli.Command {
+	class := &cli.StringFlag{Name: "class", Usage: "of `CLASS`; without it, those of the herd, which are told where --notify names them"}
+	change := []cli.Flag{
+		&cli.StringFlag{Name: "url", Usage: "where deliveries go: `URL` such as https://grades.example.org/drover"},
+		&cli.StringSliceFlag{Name: "event", Usage: "what it is told of: `EVENT` " + core.EventRequestEnded + " or " + core.EventTaskEnded + "; repeatable"},
+	}
+	return &cli.Command{
+		Name: "webhook", Usage: "look at webhooks and set them: addresses that are told of ends", OnUsageError: usageError,
+		Subcommands: []*cli.Command{
+			clientCommand("list", "list webhooks", "", []cli.Flag{class}, listWebhooks),
+			clientCommand("add", "make a webhook and print its secret, which is never shown again", "URL", []cli.Flag{class, change[1]}, addWebhook),
+			clientCommand("set", "change those settings of a webhook that are named", "ID", slices.Concat(change, []cli.Flag{
+				&cli.BoolFlag{Name: "disabled", Usage: "deliver nothing to it (--disabled=false to go on)"},
+				&cli.BoolFlag{Name: "new-secret", Usage: "print a new secret; deliveries are signed by the former one too until the next", DisableDefaultText: true},
+				&cli.BoolFlag{Name: "forget-secret", Usage: "print a new secret and do not use the former one any more", DisableDefaultText: true},
+			}), setWebhook),
+			clientCommand("remove", "remove a webhook; what waits for it is not delivered", "ID", nil, removeWebhook),
+			clientCommand("test", "deliver a test, once", "ID", nil, testWebhook),
+			clientCommand("deliveries", "list what was and is to be delivered, newest first", "ID", []cli.Flag{
+				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with delivery `ID`"},
+				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
+			}, listDeliveries),
+			clientCommand("redeliver", "deliver once more", "DELIVERY", nil, redeliver),
+		},
+	}
+}
+
+func listWebhooks(c *cli.Context, h *herd) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	const page = 1000
+	all, err := h.registrar().ListWebhooks(c.Context, h.actor(), c.String("class"), "", page)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	for i, w := range all {
+		rows[i] = table.Row{w.ID, w.URL, strings.Join(w.Events, ", "), disabledWord(w.Disabled), since(w.Created), w.By}
+	}
+	return printTable(c.App.Writer, "no webhooks: make one with drover webhook add URL", table.Row{"id", "url", "events", "", "made", "by"}, rows)
+}
+
+func disabledWord(disabled bool) string {
+	if disabled {
+		return "disabled"
+	}
+	return ""
+}
+
+// withSecret is a webhook as the one answer shows it that has its secret.
+type withSecret struct {
+	core.Webhook
+	Secret string `json:"secret"`
+}
+
+func addWebhook(c *cli.Context, h *herd) error {
+	address, err := oneArg(c, "URL")
+	if err != nil {
+		return err
+	}
+	events := c.StringSlice("event")
+	if len(events) == 0 {
+		events = []string{core.EventRequestEnded}
+	}
+	w, err := h.registrar().AddWebhook(c.Context, h.actor(), core.Webhook{Class: c.String("class"), URL: address, Events: events})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, withSecret{w, w.Secret})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "webhook %s\nsecret  %s\n", w.ID, w.Secret)
+	fmt.Fprintln(c.App.ErrWriter, "drover: keep the secret, it is not shown again; drover webhook test "+w.ID+" tries it")
+	return err
+}
+
+func setWebhook(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "webhook's id")
+	if err != nil {
+		return err
+	}
+	reg, actor := h.registrar(), h.actor()
+	w, err := reg.ViewWebhook(c.Context, actor, id)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("url") {
+		w.URL = c.String("url")
+	}
+	if c.IsSet("event") {
+		w.Events = c.StringSlice("event")
+	}
+	if c.IsSet("disabled") {
+		w.Disabled = c.Bool("disabled")
+	}
+	if w, err = reg.EditWebhook(c.Context, actor, w); err != nil {
+		return err
+	}
+	out := withSecret{Webhook: w}
+	if c.Bool("new-secret") || c.Bool("forget-secret") {
+		if out.Secret, err = reg.RotateWebhook(c.Context, actor, id, c.Bool("forget-secret")); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Bool("json") && out.Secret == "":
+		return printJSON(c.App.Writer, w)
+	case c.Bool("json"):
+		return printJSON(c.App.Writer, out)
+	case out.Secret != "":
+		_, err = fmt.Fprintf(c.App.Writer, "webhook %s is set\nsecret  %s\n", id, out.Secret)
+	default:
+		_, err = fmt.Fprintf(c.App.Writer, "webhook %s is set\n", id)
+	}
+	return err
+}
+
+func removeWebhook(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "webhook's id")
+	if err != nil {
+		return err
+	}
+	if err := h.registrar().RemoveWebhook(c.Context, h.actor(), id); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, map[string]string{"id": id})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "webhook %s is removed\n", id)
+	return err
+}
+
+func testWebhook(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "webhook's id")
+	if err != nil {
+		return err
+	}
+	t, err := h.registrar().TestWebhook(c.Context, h.actor(), id)
+	return sayDelivery(c, t, err, "drover webhook deliveries "+id+" says how it went")
+}
+
+func redeliver(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "delivery's id")
+	if err != nil {
+		return err
+	}
+	t, err := h.registrar().Redeliver(c.Context, h.actor(), id)
+	return sayDelivery(c, t, err, "drover webhook deliveries "+t.Lane+" says how it went")
+}
+
+func sayDelivery(c *cli.Context, t core.Task, err error, hint string) error {
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, t)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "delivery %s is on its way; %s\n", t.ID, hint)
+	return err
+}
+
+func listDeliveries(c *cli.Context, h *herd) error {
+	id, err := oneArg(c, "webhook's id")
+	if err != nil {
+		return err
+	}
+	all, err := h.registrar().Deliveries(c.Context, h.actor(), id, c.String("before"), c.Int("limit"))
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	for i := range all {
+		rows[i] = deliveryRow(&all[i])
+	}
+	return printTable(c.App.Writer, "no deliveries", table.Row{"delivery", "state", "event", "of", "made", "note"}, rows)
+}
+
+func deliveryRow(t *core.Task) table.Row {
+	var args core.WebhookArgs
+	_ = json.Unmarshal(t.Args, &args) // what is not readable is shown as empty
+	note := t.Note
+	if n := len(t.Failures); note == "" && n > 0 {
+		note = fmt.Sprintf("%d failed, the last %s: %s", t.Failures[n-1].Attempt, since(t.Failures[n-1].At), t.Failures[n-1].Text)
+	}
+	return table.Row{t.ID, t.State, args.Event, args.Key, since(t.Created), firstLine(note)}
+}
