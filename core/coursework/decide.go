@@ -93,10 +93,12 @@ func (r *Registrar) decide(ctx context.Context, a core.Actor, e *core.Experiment
 	moved := *e
 	moved.State, moved.DecidedBy, moved.Decided = to, a.Handle, r.now().UnixMilli()
 	revision, err := r.Store.PutExperiment(ctx, moved)
-	if err == nil {
-		moved.Revision, *e = revision, moved
+	if err != nil {
+		return err
 	}
-	return err
+	*e = moved
+	e.Revision = revision
+	return nil
 }
 
 // adopt makes the harness that was tried the assignment's: first, so that what is

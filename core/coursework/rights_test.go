@@ -172,7 +172,7 @@ func enrolling(action core.Action, role core.UserRole) []call {
 
 // calls are all calls of the Registrar that need a right.
 func calls() []call {
-	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), taskCalls(), webhookCalls(),
+	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), taskCalls(), webhookCalls(), experimentCalls(),
 		enrolling(core.ActEnrolTeacher, core.RoleTeacher), enrolling(core.ActEnrolAssistant, core.RoleAssistant), enrolling(core.ActEnrolStudent, core.RoleStudent))
 }
 
@@ -408,7 +408,7 @@ var (
 	// them against the calls for one thing. Actor is before all rights.
 	unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks"}
 	// uncalled are actions that no call of the Registrar needs yet.
-	uncalled = []core.Action{core.ActExperiment, core.ActSchedule}
+	uncalled = []core.Action{core.ActSchedule}
 )
 
 func TestEveryCallIsTried(t *testing.T) {
