@@ -36,9 +36,9 @@ type Experiments struct {
 		core.Coursework
 		CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
 	}
-	Requests Requests
-	Tasks    TaskSubmitter
-	Clock    clock.Clock
+	Work  Requests
+	Tasks TaskSubmitter
+	Clock clock.Clock
 }
 
 // Whole is core.KindExperiment. It makes a part for every run of a submission, waits
@@ -60,7 +60,7 @@ func (x *Experiments) Whole() Kind {
 		case core.ExperimentRunning:
 			return x.goOn(ctx, job, e)
 		case core.ExperimentAborted: // by somebody who may have died over it
-			err := experiment.StopRequests(ctx, x.Store, x.Requests, e.ID, core.System().Handle)
+			err := experiment.StopRequests(ctx, x.Store, x.Work, e.ID, core.System().Handle)
 			return End{Note: "aborted"}, err
 		default:
 			return End{Note: string(e.State)}, nil

@@ -27,7 +27,7 @@ func (x *Experiments) Part() Kind {
 		if err != nil {
 			return End{}, err
 		}
-		_, _, err = x.Requests.Submit(ctx, spec)
+		_, _, err = x.Work.Submit(ctx, spec)
 		if late := x.tooLate(ctx, e.ID, spec.ID); late != nil {
 			return End{}, errors.Join(err, late)
 		}
@@ -70,8 +70,8 @@ func (x *Experiments) tooLate(ctx context.Context, id, request string) error {
 	if err != nil || e.State == core.ExperimentRunning {
 		return err
 	}
-	_, err = x.Requests.Cancel(ctx, request, core.System().Handle)
-	if core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
+	_, err = x.Work.Cancel(ctx, request, core.System().Handle)
+	if ended(err) {
 		return nil
 	}
 	return core.Wrap(err, core.CodeOf(err), request, "%s of experiment %s, which is %s, is not stopped yet", request, id, e.State)
