@@ -92,6 +92,12 @@ func (h *herd) look(at func()) {
 	at()
 }
 
+// called says how often something was asked for.
+func (h *herd) called(op string) (n int) {
+	h.look(func() { n = h.calls[op] })
+	return n
+}
+
 func (h *herd) faults(f func(op string) (before, after error)) {
 	if f == nil {
 		f = func(string) (error, error) { return nil, nil }

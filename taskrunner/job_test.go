@@ -240,11 +240,11 @@ func TestARunnerLooksAgainWhenARateLetsATaskBegin(t *testing.T) {
 		r.herd.next = 5 * time.Second
 		p := r.start()
 		settle(time.Second)
-		n := r.herd.calls["exchange"]
+		n := r.herd.called("exchange")
 		r.herd.look(func() { r.herd.tasks[key("a")] = core.Task{ID: "a", Generation: 1, Kind: "ok"} })
 		r.herd.look(func() { r.herd.queue = append(r.herd.queue, key("a")) }) // and no bell
 		settle(3 * time.Second)
-		require.Equal(t, n, r.herd.calls["exchange"])
+		require.Equal(t, n, r.herd.called("exchange"))
 		settle(2 * time.Second)
 		require.Equal(t, 1, r.runs("ok"))
 		p.drain()

@@ -208,6 +208,7 @@ func TestReceiversThatNeverComeToAnEnd(t *testing.T) {
 func TestARefusalThatNeverEndsIsLeft(t *testing.T) {
 	t.Parallel()
 	url := hung(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 1)) // an answer before the question is none
 		_, _ = io.WriteString(c, "HTTP/1.1 500 No\r\nContent-Length: 1000000\r\n\r\nbecause")
 		_, _ = io.Copy(io.Discard, c)
 	})
@@ -222,6 +223,7 @@ func TestARefusalThatNeverEndsIsLeft(t *testing.T) {
 func TestABodyThatNeverEndsIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	url := hung(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 1)) // an answer before the question is none
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nx")
 		_, _ = io.Copy(io.Discard, c)
 	})
