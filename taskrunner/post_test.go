@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -296,7 +295,6 @@ func TestCertificatesAreQuotedAsText(t *testing.T) {
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	s.StartTLS()
 	t.Cleanup(s.Close)

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"fmt"
 	"testing"
 
 	"drover/core"
@@ -136,5 +135,5 @@ func TestKeyFromBeforeTheHarness(t *testing.T) {
 	assert.Equal(t, first.ID, again.ID)
 	open, err := w.in.Store.List(t.Context(), core.Filter{Submitter: "ann", States: []core.RequestState{core.RequestQueued}})
 	require.NoError(t, err)
-	assert.Empty(t, open, fmt.Sprint("a request of no submission waits"))
+	assert.Empty(t, open, "a request of no submission waits")
 }
