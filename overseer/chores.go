@@ -2,10 +2,6 @@ package overseer
 
 import (
 	"context"
-	"encoding/json"
-	"time"
-
-	"drover/core"
 )
 
 // table lists the chores. Their order is that of an overseer that runs once: what
@@ -26,7 +22,7 @@ func (o *Overseer) table() []Chore {
 		{Name: "sweep", Every: c.SweepEvery, Run: count("queued", in.Sweep), Whole: count("queued", in.SweepAll)},
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
 		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
-		{Name: "purge", Every: c.PurgeEvery, Run: count("tasks", o.purge)},
+		{Name: "schedules", Every: schedulesEvery, Run: o.schedules},
 		{Name: "audit", Every: c.AuditEvery, Run: o.audit},
 	}...)
 }
@@ -42,28 +38,4 @@ func count(what string, run func(context.Context) (int, error)) func(context.Con
 // trim makes Redis forget what ended long ago.
 func (o *Overseer) trim(ctx context.Context) (int, error) {
 	return o.parts.Queue.Trim(ctx, o.cfg.KeepTombstones)
-}
-
-// purge queues a purge unless there was one lately, whoever queued it: several
-// overseers, and one that cron starts every minute, make no more of them than one.
-func (o *Overseer) purge(ctx context.Context) (int, error) {
-	tasks, err := o.parts.Store.ListTasks(ctx, core.TaskFilter{Kind: core.KindPurge, Limit: 1})
-	if err != nil {
-		return 0, err
-	}
-	now := o.clock.Now()
-	for _, t := range tasks {
-		if now.Sub(time.UnixMilli(t.Created)) < o.cfg.PurgeEvery {
-			return 0, nil
-		}
-	}
-	args, err := json.Marshal(core.PurgeArgs{Keep: o.cfg.KeepFinished})
-	if err != nil {
-		return 0, core.Wrap(err, core.CodeInternal, core.KindPurge, "the arguments of a purge cannot be written as JSON")
-	}
-	_, first, err := o.parts.Intake.SubmitTask(ctx, core.Task{Kind: core.KindPurge, Args: args, Unique: core.KindPurge})
-	if err != nil || !first {
-		return 0, err
-	}
-	return 1, nil
 }

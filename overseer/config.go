@@ -29,7 +29,6 @@ type Config struct {
 	SweepEvery  time.Duration
 	ExpireEvery time.Duration
 	TrimEvery   time.Duration
-	PurgeEvery  time.Duration
 	Timeout     time.Duration // of one chore's run; it goes on at its next turn
 }
 
@@ -39,7 +38,7 @@ func Defaults() Config {
 		Beat: time.Second, Suspect: 3 * time.Second, Down: 5 * time.Second, Monitors: monitorNames,
 		MaxAttempts: recovery.MaxAttempts, MaxDeaths: recovery.MaxDeaths, KeepFinished: 30 * 24 * time.Hour, KeepTombstones: time.Hour,
 		AuditEvery: time.Minute, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
-		TrimEvery: time.Minute, PurgeEvery: time.Hour, Timeout: time.Minute,
+		TrimEvery: time.Minute, Timeout: time.Minute,
 	}
 }
 
@@ -57,7 +56,6 @@ func (c Config) filled() Config {
 		{&c.SweepEvery, &d.SweepEvery},
 		{&c.ExpireEvery, &d.ExpireEvery},
 		{&c.TrimEvery, &d.TrimEvery},
-		{&c.PurgeEvery, &d.PurgeEvery},
 		{&c.Timeout, &d.Timeout},
 	} {
 		if *f.got == 0 {
@@ -87,7 +85,7 @@ func (c Config) check() error {
 	}
 	for _, d := range []time.Duration{
 		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.JudgeEvery, c.AuditEvery, c.PoolsEvery, c.SweepEvery,
-		c.ExpireEvery, c.TrimEvery, c.PurgeEvery, c.Timeout,
+		c.ExpireEvery, c.TrimEvery, c.Timeout,
 	} {
 		if d < 0 {
 			return core.Errorf(core.CodeInvalid, "", "overseer: a time of %s is below 0", d)

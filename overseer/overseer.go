@@ -62,6 +62,9 @@ type Overseer struct {
 	metrics *metrics
 	damper  damper
 	chores  []Chore
+
+	seeded bool              // the built-in schedules are there, or were
+	broken map[string]string // schedules → times that could not be read and were told of
 }
 
 // New checks the config and makes an overseer with the whole table of chores.
@@ -71,7 +74,7 @@ func New(cfg Config, parts Parts) (*Overseer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &Overseer{cfg: cfg, parts: parts, clock: parts.Clock, log: parts.Log, metrics: newMetrics()}
+	o := &Overseer{cfg: cfg, parts: parts, clock: parts.Clock, log: parts.Log, metrics: newMetrics(), broken: map[string]string{}}
 	if o.clock == nil {
 		o.clock = clock.Real{}
 	}

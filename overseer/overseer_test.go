@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -34,7 +33,6 @@ type world struct {
 	mu    sync.Mutex
 	calls []string
 	fail  map[string]error
-	tasks []core.Task
 	hang  bool
 	late  []string // hosts
 
@@ -80,32 +78,13 @@ func (w *world) SweepAll(ctx context.Context) (int, error)     { return w.call(c
 func (w *world) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
 func (w *world) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
 
-func (w *world) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
-	if _, err := w.call(ctx, "submit"); err != nil {
-		return t, false, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, other := range w.tasks {
-		if other.Unique == t.Unique && other.State == core.TaskQueued {
-			return other, false, nil
-		}
-	}
-	t.Created, t.State = time.Now().UnixMilli(), core.TaskQueued
-	w.tasks = append(w.tasks, t)
-	return t, true, nil
+func (w *world) SubmitTask(context.Context, core.Task) (core.Task, bool, error) {
+	panic("nothing is due")
 }
 
-func (w *world) ListTasks(_ context.Context, f core.TaskFilter) ([]core.Task, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Collect(func(yield func(core.Task) bool) {
-		for _, t := range w.tasks {
-			if t.Kind == f.Kind && !yield(t) {
-				return
-			}
-		}
-	}), nil
+func (w *world) ListSchedules(ctx context.Context) ([]core.Schedule, error) {
+	_, err := w.call(ctx, "schedules")
+	return []core.Schedule{{Name: core.KindPurge, Cron: "@yearly", Since: time.Now().UnixMilli()}}, err
 }
 
 func (w *world) Trim(ctx context.Context, keep time.Duration) (int, error) {
@@ -209,7 +188,7 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "judge", "reports", "promote", "sweep all", "expire all", "trim", "submit", "audit"}, w.calls)
+	require.Equal(t, []string{"pools", "judge", "reports", "promote", "sweep all", "expire all", "trim", "schedules", "audit"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
@@ -225,10 +204,8 @@ func onceWholly(t *testing.T) {
 		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
 		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
-		{"chore":"purge","counts":{"tasks":1},"took_ms":0},
+		{"chore":"schedules","counts":{},"took_ms":0},
 		{"chore":"audit","counts":{},"took_ms":0}]}`, string(text))
-	require.Equal(t, core.KindPurge, w.tasks[0].Kind)
-	require.JSONEq(t, `{"keep_ns":2592000000000000}`, string(w.tasks[0].Args))
 	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_done_total", "sweep"), 0)
 }
 
@@ -241,7 +218,7 @@ func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "chore watch heartbeat")
 	require.ErrorContains(t, err, "chore expire")
-	require.Equal(t, 1, w.count("submit"), "the others were done")
+	require.Equal(t, 1, w.count("schedules"), "the others were done")
 	require.Equal(t, down.Error(), report.Chores[1].Error)
 	require.Empty(t, report.Chores[2].Error)
 	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_failures_total", "watch heartbeat"), 0)
@@ -313,23 +290,7 @@ func TestAChoreThatHangsIsCutShort(t *testing.T) {
 		o, _ := newOverseer(t, w, overseer.Config{Timeout: 10 * time.Second})
 		_, err := o.Once(context.Background())
 		require.ErrorContains(t, err, "not done within 10s")
-		require.Equal(t, 1, w.count("submit"), "the last chore had its turn")
-	})
-}
-
-// Several overseers, and one that cron starts every minute, make one purge a period.
-func TestOnePurgeAPeriod(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
-		for range 121 {
-			o, _ := newOverseer(t, w, overseer.Config{})
-			_, err := o.Once(context.Background())
-			require.NoError(t, err)
-			w.set(func() { w.tasks[len(w.tasks)-1].State = core.TaskDone })
-			<-time.After(time.Minute)
-		}
-		require.Len(t, w.tasks, 3)
+		require.Equal(t, 1, w.count("schedules"), "the last chore had its turn")
 	})
 }
 

@@ -1,0 +1,14 @@
+package overseer
+
+import (
+	"context"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Schedules does the chore once.
+func (o *Overseer) Schedules(ctx context.Context) (Counts, error) { return o.schedules(ctx) }
+
+// MomentOf is the moment that a scheduled task was made for.
+func MomentOf(id string) time.Time { return ulid.Time(ulid.MustParse(id).Time()).UTC() }

@@ -1,0 +1,121 @@
+package overseer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"drover/core"
+	"drover/core/schedule"
+)
+
+const (
+	schedulesEvery = 5 * time.Second // between two looks at all schedules
+	purgeCron      = "17 3 * * *"    // of the built-in purge
+)
+
+// schedules makes the tasks that are due. Any number of overseers makes one for each
+// moment, because its id comes from the schedule's name and the moment; what was missed is
+// made up for once. One schedule that fails does not hold back the others.
+func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
+	counts := Counts{}
+	all, err := o.parts.Store.ListSchedules(ctx)
+	if err == nil {
+		all, err = o.builtIn(ctx, all)
+	}
+	if err != nil {
+		return counts, err
+	}
+	var troubles []error
+	for _, s := range all {
+		made, err := o.due(ctx, s)
+		if made {
+			counts["tasks"]++
+		}
+		troubles = append(troubles, err)
+	}
+	return counts, errors.Join(troubles...)
+}
+
+// builtIn makes the schedule of the purge, once in an overseer's life if there is none of
+// that name: who removes it has rest until the next start.
+func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule) ([]core.Schedule, error) {
+	if o.seeded {
+		return all, nil
+	}
+	for _, s := range all {
+		if s.Name == core.KindPurge {
+			o.seeded = true
+			return all, nil
+		}
+	}
+	_, err := o.parts.Store.PutSchedule(ctx, core.Schedule{
+		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Class: core.ClassLow, Since: o.clock.Now().UnixMilli(),
+	})
+	if err != nil && !core.Is(err, core.CodeConflict) { // another overseer made it
+		return nil, err
+	}
+	o.seeded = true
+	return o.parts.Store.ListSchedules(ctx)
+}
+
+// due makes the task of a schedule's last moment, if that is not made yet. It returns
+// false if nothing was due, another overseer made it, or the last one has not ended.
+func (o *Overseer) due(ctx context.Context, s core.Schedule) (bool, error) {
+	if s.Paused {
+		return false, nil
+	}
+	times, err := schedule.Parse(s.Cron)
+	if err != nil {
+		if o.broken[s.Name] != s.Cron {
+			o.broken[s.Name] = s.Cron
+			o.log.WithError(err).WithField("schedule", s.Name).Error("a schedule is never due, because its times cannot be read")
+		}
+		return false, nil
+	}
+	moment, ok := times.Last(time.UnixMilli(max(s.Since, s.Last)), o.clock.Now())
+	if !ok {
+		return false, nil
+	}
+	task, err := o.scheduled(s, moment)
+	if err != nil {
+		return false, err
+	}
+	_, made, err := o.parts.Intake.SubmitTask(ctx, task)
+	if err != nil && !core.Is(err, core.CodeConflict) {
+		return false, core.Wrap(err, core.CodeOf(err), s.Name, "schedule %s", s.Name)
+	}
+	s.Last = moment.UnixMilli()
+	_, err = o.parts.Store.PutSchedule(ctx, s)
+	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
+		err = nil // another overseer was faster, or somebody changed or removed it
+	}
+	return made, err
+}
+
+// scheduled is the task of a moment. At most one of a schedule is unfinished.
+func (o *Overseer) scheduled(s core.Schedule, moment time.Time) (core.Task, error) {
+	args := s.Args
+	if s.Kind == core.KindPurge && len(args) == 0 {
+		var err error
+		if args, err = json.Marshal(core.PurgeArgs{Keep: o.cfg.KeepFinished}); err != nil {
+			return core.Task{}, core.Wrap(err, core.CodeInternal, s.Name, "the arguments of a purge cannot be written as JSON")
+		}
+	}
+	var id ulid.ULID
+	sum := sha256.Sum256([]byte(s.Name + "|" + strconv.FormatInt(moment.UnixMilli(), 10)))
+	err := errors.Join(id.SetTime(uint64(moment.UnixMilli())), id.SetEntropy(sum[:10]))
+	if err != nil {
+		return core.Task{}, core.Wrap(err, core.CodeInternal, s.Name, "no id can be made for %s", moment)
+	}
+	return core.Task{
+		ID: strings.ToLower(id.String()), Kind: s.Kind, Args: args, Class: s.Class, Requester: s.Requester, About: s.About,
+		Unique: "schedule:" + s.Name,
+	}, nil
+}
