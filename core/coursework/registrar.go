@@ -34,6 +34,7 @@ type Store interface {
 	core.Coursework
 	core.Trail
 	core.Webhooks
+	core.Schedules
 
 	Get(ctx context.Context, id string) (core.Row, error)
 	Pools(ctx context.Context) ([]core.Pool, error)
