@@ -44,6 +44,7 @@ var rules = []rule{
 	{"github.com/redis/go-redis", []string{"core/redisstore", "core/redisserver", "core/coretest", "cmd"}, true, "programs speak core's interfaces; a test may look behind them"},
 	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded herd"},
 	{"modernc.org/sqlite", []string{"core/resultstore"}, false, "the result store is an interface"},
+	{"go.mongodb.org", []string{"core/resultstore"}, false, "the result store is an interface"},
 	{"gocloud.dev", []string{"core/blobstore"}, false, "the blob store is an interface"},
 	{"github.com/google/go-containerregistry", []string{"core/rootfs/oci"}, false, "the rest of drover knows one form of image, its own"},
 	{"github.com/klauspost/compress", []string{"core/rootfs"}, false, "how images are packed is written down once"},

@@ -12,7 +12,7 @@ import (
 
 const (
 	deletedAtOnce = 200             // submissions
-	endedAtOnce   = 100             // requests that are cancelled
+	endedAtOnce   = 100             // requests or tasks that are cancelled
 	patienceEnds  = 5 * time.Second // between looks at requests that have to end first
 	patienceTurn  = time.Second     // where there is no need to wait
 	deletionTurn  = 5 * time.Minute // of one try, which then lets others go first
@@ -20,13 +20,14 @@ const (
 	deletionTries = 20              // nobody would ask again for what is half gone; over an hour with their pauses
 )
 
-// Canceller stops requests; intake.Intake is one.
+// Canceller stops requests and tasks, as core/intake does.
 type Canceller interface {
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
+	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
 }
 
 // Deletion deletes what was marked as being deleted, with all that hangs on it:
-// what waits or runs is cancelled, experiments are aborted, submissions and their
+// what waits or runs for it is cancelled, experiments are aborted, submissions and their
 // requests go in batches once those have ended, then deadlines and the assignment;
 // of a class also its schedules, enrolments and webhooks. Files go with a later
 // purge. Cut short anywhere, the next try goes on.
@@ -36,9 +37,10 @@ type Deletion struct {
 		core.Coursework
 		core.Schedules
 		List(ctx context.Context, f core.Filter) ([]core.Row, error)
+		ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
 	}
-	Requests Canceller
-	Clock    clock.Clock
+	Work  Canceller
+	Clock clock.Clock
 }
 
 // deleting is one try.
@@ -71,6 +73,9 @@ func (d *Deletion) Assignment() Kind {
 			return End{}, unmarked("assignment", a.Name())
 		}
 		w := d.begin(job)
+		if err := w.tasks(ctx, a.Class, a.Handle); err != nil {
+			return End{}, err
+		}
 		done, err := w.assignment(ctx, &a)
 		return w.end(a.Name(), done, err)
 	}}
@@ -93,6 +98,9 @@ func (d *Deletion) Class() Kind {
 			return End{}, unmarked("class", c.Handle)
 		}
 		w := d.begin(job)
+		if err := w.tasks(ctx, c.Handle, ""); err != nil {
+			return End{}, err
+		}
 		done, err := w.class(ctx, c.Handle)
 		return w.end(c.Handle, done, err)
 	}}
@@ -221,8 +229,36 @@ func (w *deleting) cancel(ctx context.Context, assignment string) error {
 		}
 		for _, row := range page {
 			f.Before = row.Spec.ID
-			_, err := w.Requests.Cancel(ctx, row.Spec.ID, core.System().Handle)
-			if err != nil && !core.Is(err, core.CodeEnded) && !core.Is(err, core.CodeNotFound) {
+			if _, err := w.Work.Cancel(ctx, row.Spec.ID, core.System().Handle); !ended(err) {
+				return err
+			}
+		}
+		if len(page) < f.Limit {
+			return nil
+		}
+	}
+}
+
+// ended says if what was to be cancelled is, or needs not be.
+func ended(err error) bool {
+	return err == nil || core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound)
+}
+
+// tasks cancels the other tasks that are about a class or, if one is named, about an
+// assignment of it.
+func (w *deleting) tasks(ctx context.Context, class, assignment string) error {
+	f := core.TaskFilter{Class: class, States: []core.TaskState{core.TaskQueued}, Limit: endedAtOnce}
+	for {
+		page, err := w.Store.ListTasks(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			f.Before = t.ID
+			if t.ID == w.job.Task.ID || assignment != "" && t.About != class+"/"+assignment {
+				continue
+			}
+			if _, err := w.Work.CancelTask(ctx, t.ID, core.System().Handle); !ended(err) {
 				return err
 			}
 		}

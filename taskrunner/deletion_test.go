@@ -35,6 +35,12 @@ func (c *stopper) Cancel(ctx context.Context, id, by string) (core.RequestState,
 	return core.RequestCancelled, c.stop(ctx, row.Spec, by)
 }
 
+// CancelTask implements Canceller.
+func (c *stopper) CancelTask(ctx context.Context, id, by string) (core.TaskState, error) {
+	_, err := c.store.EndTask(ctx, core.TaskEnd{ID: id, Generation: 1, State: core.TaskCancelled, Note: "cancelled by " + by})
+	return core.TaskCancelled, err
+}
+
 func (c *stopper) stop(ctx context.Context, spec core.Spec, by string) error {
 	_, err := c.store.Record(ctx, core.Result{
 		ID: spec.ID, Generation: spec.Generation, State: core.RequestCancelled, Reason: "cancelled by " + by, Pool: spec.Pool,
@@ -44,7 +50,7 @@ func (c *stopper) stop(ctx context.Context, spec core.Spec, by string) error {
 }
 
 func (s *school) deletion() *Deletion {
-	return &Deletion{Store: s.store, Requests: &stopper{store: s.store}, Clock: s.clock}
+	return &Deletion{Store: s.store, Work: &stopper{store: s.store}, Clock: s.clock}
 }
 
 // mark says that a class or an assignment is being deleted.
@@ -186,10 +192,12 @@ func TestDeleteClass(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "purge", Cron: "@daily", Kind: core.KindPurge, Class: core.ClassNormal})
-	require.NoError(t, err)
+	for name, about := range map[string]string{"purge": "", "alike": "cs2/hw1"} {
+		_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: name, Cron: "@daily", Kind: core.KindPurge, Class: core.ClassNormal, About: about})
+		require.NoError(t, err)
+	}
 	other := s.about("ma", "")
-	_, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	_, err := s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
 	require.True(t, core.Is(err, core.CodeInvalid), "only what was marked: %v", err)
 
 	s.mark("cs", "")
@@ -201,7 +209,7 @@ func TestDeleteClass(t *testing.T) {
 	require.Equal(t, other, s.about("ma", ""))
 	left, err := s.store.ListSchedules(s.ctx)
 	require.NoError(t, err)
-	require.Len(t, left, 3, "those of ma and the purge")
+	require.Len(t, left, 4, "those of ma and of nobody here")
 	end, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
@@ -222,6 +230,49 @@ func TestArgumentsOfADeletion(t *testing.T) {
 	require.NotEmpty(t, s.about("cs", ""))
 }
 
+// task makes a task about something.
+func (s *school) task(id, kind, about string) {
+	s.t.Helper()
+	_, err := s.store.CreateTask(s.ctx, core.Task{ID: id, Generation: 1, Kind: kind, About: about})
+	require.NoError(s.t, err)
+}
+
+func (s *school) state(id string) core.TaskState {
+	s.t.Helper()
+	task, err := s.store.GetTask(s.ctx, id)
+	require.NoError(s.t, err)
+	return task.State
+}
+
+// What else is to be done about the thing is cancelled, and nothing besides.
+func TestADeletionCancelsOtherTasks(t *testing.T) {
+	t.Parallel()
+	about := map[string]string{
+		"t1": "cs/hw1", "archive": "cs/hw1", "hw10": "cs/hw10", "hw2": "cs/hw2", "gradebook": "cs", "other": "cs2", "others": "cs2/hw1", "purge": "",
+	}
+	for doomed, want := range map[string][]string{"hw1": {"archive"}, "": {"archive", "gradebook", "hw10", "hw2"}} {
+		s := newClass(t)
+		for id, name := range about {
+			s.task(id, core.KindArchive, name)
+		}
+		s.mark("cs", doomed)
+		k := s.deletion().Class()
+		if doomed != "" {
+			k = s.deletion().Assignment()
+		}
+		_, err := s.run(k, core.DeleteArgs{Class: "cs", Assignment: doomed})
+		require.NoError(t, err)
+		var got []string
+		for id := range about {
+			if s.state(id) == core.TaskCancelled {
+				got = append(got, id)
+			}
+		}
+		slices.Sort(got)
+		require.Equal(t, want, got)
+	}
+}
+
 // A request that an owner has ends in its own time: the deletion waits for it, and
 // goes on with all the rest meanwhile.
 func TestADeletionWaitsForWhatIsInHand(t *testing.T) {
@@ -234,7 +285,7 @@ func TestADeletionWaitsForWhatIsInHand(t *testing.T) {
 	s.mark("cs", "")
 	d := s.deletion()
 	c := &stopper{store: s.store, running: map[string]bool{slow.ID: true}}
-	d.Requests = c
+	d.Work = c
 	for range 3 {
 		job := s.job(d.Class(), core.DeleteArgs{Class: "cs"})
 		job.teller = newTeller(s.clock, time.Hour, nil)
@@ -326,6 +377,14 @@ func (f *faulty) List(ctx context.Context, filter core.Filter) ([]core.Row, erro
 	return call(f, func() ([]core.Row, error) { return f.ResultStore.List(ctx, filter) })
 }
 
+func (f *faulty) ListTasks(ctx context.Context, filter core.TaskFilter) ([]core.Task, error) {
+	return call(f, func() ([]core.Task, error) { return f.ResultStore.ListTasks(ctx, filter) })
+}
+
+func (f *faulty) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
+	return call(f, func() (bool, error) { return f.ResultStore.EndTask(ctx, e) })
+}
+
 func (f *faulty) Record(ctx context.Context, r core.Result) (bool, error) {
 	return call(f, func() (bool, error) { return f.ResultStore.Record(ctx, r) })
 }
@@ -369,10 +428,11 @@ func TestADeletionThatIsCutShortGoesOn(t *testing.T) {
 			s.busy("ma", "hw1", "ann", 1)
 			_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "grades", Cron: "@daily", Kind: core.KindGradebook, Class: core.ClassNormal, About: "cs"})
 			require.NoError(t, err)
+			s.task("t2", core.KindArchive, "cs/hw1")
 			other := s.about("ma", "")
 			s.mark("cs", "")
 			f := &faulty{ResultStore: s.store, at: at, after: after}
-			d := &Deletion{Store: f, Requests: &stopper{store: f}, Clock: s.clock}
+			d := &Deletion{Store: f, Work: &stopper{store: f}, Clock: s.clock}
 			_, err = s.run(d.Class(), core.DeleteArgs{Class: "cs"})
 			if f.n < at {
 				require.NoError(t, err)
@@ -385,6 +445,7 @@ func TestADeletionThatIsCutShortGoesOn(t *testing.T) {
 			require.Zero(t, end.Later)
 			require.Empty(t, s.about("cs", ""), "call %d", at)
 			require.Equal(t, other, s.about("ma", ""))
+			require.Equal(t, core.TaskCancelled, s.state("t2"))
 		}
 	}
 	require.Greater(t, calls, 20)

@@ -10,7 +10,7 @@ func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
 	made := downloads{blobs: parts.Blobs, clock: c, keep: cfg.KeepDownloads}
 	archive := Archive{Store: parts.Store, downloads: made}
 	scores := Scores{Store: parts.Store, downloads: made}
-	deletion := Deletion{Store: parts.Store, Requests: parts.Requests, Clock: c}
+	deletion := Deletion{Store: parts.Store, Work: parts.Work, Clock: c}
 	told := newDeliveries(parts.Store, cfg, c)
 	return []Kind{
 		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(),

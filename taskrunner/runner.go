@@ -16,15 +16,15 @@ import (
 
 // Parts are what a Runner works with.
 type Parts struct {
-	Owners   core.Owners
-	Tasks    core.Tasks
-	Store    core.ResultStore
-	Blobs    core.Blobs
-	Requests Canceller
-	Intake   TaskSubmitter // takes the deliveries of webhooks
-	Clock    clock.Clock   // nil: the machine's
-	Log      logrus.FieldLogger
-	Kinds    []Kind // beside the built-in ones, or in their place
+	Owners core.Owners
+	Tasks  core.Tasks
+	Store  core.ResultStore
+	Blobs  core.Blobs
+	Work   Canceller
+	Intake TaskSubmitter // takes the deliveries of webhooks
+	Clock  clock.Clock   // nil: the machine's
+	Log    logrus.FieldLogger
+	Kinds  []Kind // beside the built-in ones, or in their place
 }
 
 // Runner does tasks.

@@ -117,7 +117,7 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 			return "", false
 		}
 		state = res.State
-	case core.OutcomeRelease, core.OutcomeRetry:
+	case core.OutcomeRelease, core.OutcomeRetry, core.OutcomeLater:
 	}
 	if err := j.live.end(state); err != nil {
 		j.log.WithError(err).Debug("watchers were not told of the end")

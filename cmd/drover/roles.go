@@ -205,7 +205,7 @@ func newTaskrunner(s surroundings) (role, error) {
 		Registration: reg, Slots: cfg.Slots, Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
 		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.herd.webhooks,
 	}, taskrunner.Parts{
-		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Requests: s.herd.intake, Intake: s.herd.intake, Log: s.log,
+		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Work: s.herd.intake, Intake: s.herd.intake, Log: s.log,
 	})
 	if err == nil {
 		err = s.metrics.Register(t.Collector())

@@ -17,16 +17,16 @@ func TestLostAnswersStrandNothing(t *testing.T) {
 	h := newRulesHerd(t, neverLate)
 	h.pool()
 	toFactory, toRunner := h.newLine(), h.newLine()
-	toFactory.loses(7)
-	toRunner.loses(5)
+	toFactory.Loses(7)
+	toRunner.Loses(5)
 	factory, runner := h.over(toFactory).start("vmfactory"), h.over(toRunner).start("testrunner")
 	ids := h.submit(40, "true")
 	h.awaitLeft(0)
 	h.requireOnce(ids)
 	h.requireVMsOnce(ids)
 	h.requireOneClaim(ids)
-	toFactory.release()
-	toRunner.release()
+	toFactory.Release()
+	toRunner.Release()
 	h.end(factory, runner)
 }
 
@@ -43,7 +43,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	for _, id := range ids {
 		h.awaitRun(id)
 	}
-	l.holds("")
+	l.Holds("")
 	h.awaitLeft(0)
 	owner := h.owner(runner).Name
 	held, err := h.herd.redis.Held(t.Context(), owner)
@@ -52,7 +52,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	stale := held[0]
 	require.NoError(t, h.herd.redis.Oust(t.Context(), owner, stale,
 		core.Settlement{Key: stale.Key, Token: stale.Token, Outcome: core.OutcomeRetry}, "the test took it"))
-	l.release()
+	l.Release()
 	h.requireOnce(ids)
 	for _, id := range ids {
 		want := 1

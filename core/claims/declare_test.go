@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"drover/core"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -53,17 +55,17 @@ func TestNothingIsToldOfWhatHasEnded(t *testing.T) {
 		w := next(t, d)
 		f.away(true)
 		require.ErrorIs(t, d.Progress(t.Context(), w, "running", time.Hour), errNet)
-		ended := make(chan struct{})
+		ended := make(chan error, 1)
 		go func() {
-			finish(t, d, w)
-			close(ended)
+			_, err := d.Finish(t.Context(), w, core.OutcomeDone)
+			ended <- err
 		}()
 		time.Sleep(time.Minute)
 		f.mu.Lock()
 		before := f.calls["progress"]
 		f.mu.Unlock()
 		f.away(false)
-		<-ended
+		require.NoError(t, <-ended)
 		time.Sleep(time.Minute)
 		f.mu.Lock()
 		require.Equal(t, before, f.calls["progress"])

@@ -215,6 +215,7 @@ func checkOutcome(w *Work, outcome core.Outcome) error {
 	switch outcome {
 	case core.OutcomeDone, core.OutcomeRelease, core.OutcomeRetry, core.OutcomeDead:
 		return nil
+	case core.OutcomeLater: // is a task's
 	}
 	return core.Errorf(core.CodeInvalid, w.Key, "%q is not an outcome of a claim", outcome)
 }

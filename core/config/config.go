@@ -26,7 +26,8 @@ type Config struct {
 	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the herd's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
 	RedisPasswordFile    string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
 	SentinelPasswordFile string `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
-	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH"`
+	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH for one machine, or mongodb://USER@HOST:PORT,HOST:PORT/DATABASE?replicaSet=NAME or mongodb+srv://USER@NAME/DATABASE"`
+	StorePasswordFile    string `koanf:"store_password_file" usage:"file that holds the password for a store URL of MongoDB, so that no list of processes shows it"`
 	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, or s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile"`
 	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
 	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the herd"`
@@ -120,10 +121,11 @@ func (c *Config) In(dir string) *Config {
 	in := *c
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
 	in.Monitors, in.TaskRates = slices.Clone(c.Monitors), slices.Clone(c.TaskRates)
-	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "blobs"} {
+	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "store_password_file", "blobs"} {
 		delete(in.sources, name)
 	}
-	in.Data, in.Run, in.RedisPasswordFile, in.SentinelPasswordFile = dir, filepath.Join(dir, "run", c.Host), "", ""
+	in.Data, in.Run = dir, filepath.Join(dir, "run", c.Host)
+	in.RedisPasswordFile, in.SentinelPasswordFile, in.StorePasswordFile = "", "", ""
 	in.Redis, in.Store, in.Blobs = "", "", ""
 	in.fillURLs()
 	return &in

@@ -14,18 +14,21 @@ var redisSchemes = []string{"redis", "rediss", "unix", "redis+sentinel", "rediss
 // sentinelPassword is the parameter of a URL of Sentinels that holds their password.
 const sentinelPassword = "sentinel_password"
 
-// readPasswords puts the passwords that files hold into the Redis URL.
+// readPasswords puts the passwords that files hold into the URLs of Redis and the result store.
 func (c *Config) readPasswords() error {
 	return errors.Join(
-		c.readPassword("redis_password_file", c.RedisPasswordFile, URL.withPassword,
+		c.readPassword(&c.Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "redis",
 			"the Redis URL (from %s) has a password too, or cannot be read: keep one of the two"),
-		c.readPassword("sentinel_password_file", c.SentinelPasswordFile, URL.withSentinelPassword,
+		c.readPassword(&c.Redis, "sentinel_password_file", c.SentinelPasswordFile, URL.withSentinelPassword, "redis",
 			"the Redis URL (from %s) has "+sentinelPassword+" too, or names no Sentinels: write redis+sentinel://…"),
+		c.readPassword(&c.Store, "store_password_file", c.StorePasswordFile, URL.withStorePassword, "store",
+			"the store URL (from %s) has a password too, or is not of the form mongodb://USER@HOST…: keep one of the two, or name the user there"),
 	)
 }
 
-// readPassword puts one of them in. otherwise says why it may not be, after where the URL is from.
-func (c *Config) readPassword(name, path string, put func(URL, string) (URL, bool), otherwise string) error {
+// readPassword puts one of them in. otherwise says why it may not be, after where the URL, set by
+// the setting of, is from.
+func (c *Config) readPassword(into *URL, name, path string, put func(URL, string) (URL, bool), of, otherwise string) error {
 	if path == "" {
 		return nil
 	}
@@ -37,11 +40,11 @@ func (c *Config) readPassword(name, path string, put func(URL, string) (URL, boo
 	if password == "" {
 		return c.problem(name, "%s is empty: write the password into it", path)
 	}
-	redis, ok := put(c.Redis, password)
+	whole, ok := put(*into, password)
 	if !ok {
-		return c.problem(name, otherwise, c.Source("redis"))
+		return c.problem(name, otherwise, c.Source(of))
 	}
-	c.Redis = redis
+	*into = whole
 	return nil
 }
 

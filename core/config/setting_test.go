@@ -67,14 +67,17 @@ func TestHostName(t *testing.T) {
 func TestPasswordsStayHidden(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"redis://u:hunter2@db/0":           "redis://u:xxxxx@db/0",
-		"redis://db/0?password=hunter2":    "redis://db/0?password=xxxxx",
-		"s3://b?awssdk=v2&secret=hunter2":  "s3://b?awssdk=v2&secret=xxxxx",
-		"redis://db:6379/0":                "redis://db:6379/0",
-		"redis://u:hunter2@db:notaport/0":  "a URL that cannot be read",
-		"redis://u:hunter2%zz@db:6379/0":   "a URL that cannot be read",
-		"unix:///run/redis.sock?db=2":      "unix:///run/redis.sock?db=2",
-		"mongodb://u:hunter2@a:1/d?x=true": "mongodb://u:xxxxx@a:1/d?x=true",
+		"redis://u:hunter2@db/0":                                                "redis://u:xxxxx@db/0",
+		"redis://db/0?password=hunter2":                                         "redis://db/0?password=xxxxx",
+		"s3://b?awssdk=v2&secret=hunter2":                                       "s3://b?awssdk=v2&secret=xxxxx",
+		"redis://db:6379/0":                                                     "redis://db:6379/0",
+		"redis://u:hunter2@db:notaport/0":                                       "a URL that cannot be read",
+		"redis://u:hunter2%zz@db:6379/0":                                        "a URL that cannot be read",
+		"unix:///run/redis.sock?db=2":                                           "unix:///run/redis.sock?db=2",
+		"mongodb://u:hunter2@a:1/d?x=true":                                      "mongodb://u:xxxxx@a:1/d?x=true",
+		"mongodb://u:hunter2@a:1,b:2/d":                                         "mongodb://u:xxxxx@a:1,b:2/d",
+		"mongodb://u:hunter2/@a@b/d":                                            "mongodb://u:xxxxx@b/d",
+		"mongodb://%2Frun%2Fm.sock/d?tlsCertificateKeyFilePassword=hunter2&w=1": "mongodb://%2Frun%2Fm.sock/d?tlsCertificateKeyFilePassword=xxxxx&w=1",
 	} {
 		c := Config{Redis: URL(raw)}
 		require.Equal(t, want, c.Redis.String())

@@ -33,7 +33,7 @@ func (c *Config) Validate() error {
 func (c *Config) checkURLs() error {
 	return errors.Join(
 		c.checkRedis(),
-		c.checkURL("store", c.Store),
+		c.checkStore(),
 		c.checkURL("blobs", c.Blobs),
 		c.checkListen(),
 		c.checkWebhookAllow(),

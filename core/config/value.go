@@ -25,6 +25,9 @@ const hidden = "xxxxx"
 
 // String returns the URL without passwords, wherever in it they stand.
 func (u URL) String() string {
+	if m, is := u.mongo(); is {
+		return m.redacted()
+	}
 	parsed, err := url.Parse(string(u))
 	if err != nil {
 		return "a URL that cannot be read"

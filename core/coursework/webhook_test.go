@@ -337,9 +337,15 @@ func TestNotifyIsChecked(t *testing.T) {
 		assignment string
 		want       core.Code
 	}{
-		{[]string{herd.ID}, "", ""}, {[]string{ours.ID, herd.ID}, "cs101/hw1", ""},
-		{[]string{ours.ID}, "cs202/hw1", core.CodeInvalid}, {[]string{ours.ID}, "", core.CodeInvalid}, {[]string{ours.ID}, "cs1012", core.CodeInvalid},
-		{[]string{herd.ID, herd.ID}, "", core.CodeInvalid}, {[]string{"Ä"}, "", core.CodeInvalid}, {[]string{"none"}, "", core.CodeNotFound}, {many, "", core.CodeLimit},
+		{[]string{herd.ID}, "", ""},
+		{[]string{ours.ID, herd.ID}, "cs101/hw1", ""},
+		{[]string{ours.ID}, "cs202/hw1", core.CodeInvalid},
+		{[]string{ours.ID}, "", core.CodeInvalid},
+		{[]string{ours.ID}, "cs1012", core.CodeInvalid},
+		{[]string{herd.ID, herd.ID}, "", core.CodeInvalid},
+		{[]string{"Ä"}, "", core.CodeInvalid},
+		{[]string{"none"}, "", core.CodeNotFound},
+		{many, "", core.CodeLimit},
 	} {
 		_, err := w.in.Check(ctx, core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}, Assignment: c.assignment, Notify: c.notify})
 		requireCode(t, c.want, err)

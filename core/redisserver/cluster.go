@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 
+	"drover/core/guard"
+
 	"github.com/redis/go-redis/v9"
 )
 
@@ -69,7 +71,7 @@ func (c *Cluster) join(ctx context.Context, primaries int) error {
 		}
 	}
 	for i, node := range nodes {
-		if err := eventually(ctx, "the Cluster does not come together", whole(node)); err != nil {
+		if err := guard.Eventually(ctx, "the Cluster does not come together", whole(node)); err != nil {
 			return err
 		}
 		if i < primaries {
@@ -77,7 +79,7 @@ func (c *Cluster) join(ctx context.Context, primaries int) error {
 		}
 		id, err := nodes[i%primaries].ClusterMyID(ctx).Result()
 		if err == nil {
-			err = eventually(ctx, "a replica of the Cluster does not follow", func() error {
+			err = guard.Eventually(ctx, "a replica of the Cluster does not follow", func() error {
 				return node.ClusterReplicate(ctx, id).Err()
 			})
 		}

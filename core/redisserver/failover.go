@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/guard"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -66,7 +67,7 @@ func StartFailover(ctx context.Context, replicas int, settings ...string) (*Fail
 func (f *Failover) await(ctx context.Context, replicas int) error {
 	for _, s := range f.Sentinels {
 		c := redis.NewSentinelClient(&redis.Options{Network: "unix", Addr: s.Socket})
-		err := eventually(ctx, "the Sentinels do not find all servers and one another", func() error {
+		err := guard.Eventually(ctx, "the Sentinels do not find all servers and one another", func() error {
 			its, err := c.Master(ctx, PrimaryName).Result()
 			if err == nil && (its["num-slaves"] != strconv.Itoa(replicas) || its["num-other-sentinels"] != strconv.Itoa(sentinels-1)) {
 				err = fmt.Errorf("%s replicas, %s other Sentinels", its["num-slaves"], its["num-other-sentinels"])

@@ -4,18 +4,14 @@
 package redisserver
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
-	"time"
 
 	"drover/core"
+	"drover/core/guard"
 )
 
 // Server is a redis-server, reachable over a socket in a folder of its own.
@@ -24,28 +20,8 @@ type Server struct {
 	Socket string
 	Addr   string // 127.0.0.1:port, if it listens on one
 
-	guard  *exec.Cmd
-	orders io.WriteCloser // the guard lives until this is closed
-	done   *bufio.Scanner // a line for each order that was carried out
+	guard *guard.Guard
 }
-
-// guardScript starts the server, does what standard input says, and stops the server when
-// that ends, which it does when the process at its other end dies. $0 is redis-server, $1 the
-// folder; the rest is for the server.
-const guardScript = `server=$0; dir=$1; shift
-run() { "$server" "$@" >/dev/null 2>&1 & pid=$!; }
-end() { kill -9 "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; }
-run "$@"
-while read -r order; do
-	case $order in
-	start) run "$@" ;;
-	kill) end ;;
-	*) kill -"$order" "$pid" ;;
-	esac
-	echo "$order"
-done
-end
-rm -rf "$dir"`
 
 // Start starts a server with more settings, each as on redis-server's own
 // command line, and returns once it answers. Returns UNAVAILABLE if there is
@@ -77,19 +53,8 @@ func start(ctx context.Context, file string, settings ...string) (*Server, error
 	if file == "" {
 		args = append(args, "--save", "")
 	}
-	s.guard = exec.Command("/bin/sh", append(append([]string{"-c", guardScript, path, dir}, args...), settings...)...) //nolint:noctx // it outlives ctx
-	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                                          // who kills our group leaves it to clean up
-	s.orders, err = s.guard.StdinPipe()
-	if err == nil {
-		var out io.Reader
-		out, err = s.guard.StdoutPipe()
-		s.done = bufio.NewScanner(out)
-	}
-	if err == nil {
-		err = s.guard.Start()
-	}
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeUnavailable, "", "redis-server cannot be started")
+	if s.guard, err = guard.Start("redis-server", path, dir, append(args, settings...)...); err != nil {
+		return nil, err
 	}
 	if err := s.await(ctx); err != nil {
 		_ = s.Stop() // the first fault says more
@@ -99,59 +64,23 @@ func start(ctx context.Context, file string, settings ...string) (*Server, error
 }
 
 // await returns once the server takes connections.
-func (s *Server) await(ctx context.Context) error {
-	return eventually(ctx, "redis-server does not answer", func() error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Socket)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
-}
-
-// eventually tries until fn succeeds, for half a minute at the most.
-func eventually(ctx context.Context, otherwise string, fn func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		err := fn()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return core.Wrap(err, core.CodeUnavailable, "", "%s", otherwise)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// order has the guard do something, and returns once it is done.
-func (s *Server) order(word string) error {
-	if _, err := io.WriteString(s.orders, word+"\n"); err != nil {
-		return core.Wrap(err, core.CodeUnavailable, "", "the guard of redis-server is gone")
-	}
-	if !s.done.Scan() {
-		return core.Errorf(core.CodeUnavailable, "", "the guard of redis-server is gone")
-	}
-	return nil
-}
+func (s *Server) await(ctx context.Context) error { return s.guard.Await(ctx, s.Socket) }
 
 // Kill ends the server as a loss of power does. Its folder stays.
-func (s *Server) Kill() error { return s.order("kill") }
+func (s *Server) Kill() error { return s.guard.Kill() }
 
 // Pause stops it where it is (SIGSTOP), Resume lets it go on.
-func (s *Server) Pause() error { return s.order("STOP") }
+func (s *Server) Pause() error { return s.guard.Pause() }
 
 // Resume lets a paused server go on.
-func (s *Server) Resume() error { return s.order("CONT") }
+func (s *Server) Resume() error { return s.guard.Resume() }
 
 // Restart starts a killed server again in its folder and returns once it answers.
 func (s *Server) Restart(ctx context.Context) error {
 	if err := os.Remove(s.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return core.Wrap(err, core.CodeUnavailable, s.Socket, "the socket of the killed server cannot be removed")
 	}
-	if err := s.order("start"); err != nil {
+	if err := s.guard.Again(); err != nil {
 		return err
 	}
 	return s.await(ctx)
@@ -161,7 +90,4 @@ func (s *Server) Restart(ctx context.Context) error {
 func (s *Server) URL() string { return "unix://" + s.Socket }
 
 // Stop kills the server and removes its folder.
-func (s *Server) Stop() error {
-	_ = s.orders.Close() // the guard then ends the server
-	return s.guard.Wait()
-}
+func (s *Server) Stop() error { return s.guard.Stop() }

@@ -291,10 +291,10 @@ func (m *taskModel) held(kind string) (wait time.Duration, full bool) {
 func (m *taskModel) next() time.Duration {
 	next := time.Duration(math.MaxInt64)
 	for _, task := range m.tasks {
-		switch task.state {
-		case core.TaskDelayed:
+		switch {
+		case task.state == core.TaskDelayed:
 			next = min(next, max(time.Millisecond, task.due.Sub(m.at)))
-		case core.TaskQueued:
+		case task.state == core.TaskQueued:
 			wait, full := m.held(task.Kind)
 			require.True(m.t, full || wait > 0, "%s could have gone", task.Key())
 			if !full {

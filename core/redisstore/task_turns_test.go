@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// put queues tasks named "<prefix>0", "<prefix>1", …
+// put queues n tasks that are named by the prefix and a number from 0.
 func (k *tasker) put(t *testing.T, prefix string, n int, like core.Task) {
 	t.Helper()
 	for i := range n {

@@ -3,7 +3,7 @@
 // from it.
 //
 // Its parts: bounds says how large things may be, sqlite keeps the ledger in one
-// file, resultstoretest is the suite that every store passes.
+// file, mongo in a database of MongoDB, resultstoretest is the suite that every store passes.
 package resultstore
 
 import (
@@ -11,14 +11,16 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/resultstore/mongo"
 	"drover/core/resultstore/sqlite"
 )
 
 // Schemes lists the URLs that Open knows, as examples for people.
-func Schemes() []string { return []string{"sqlite://PATH"} }
+func Schemes() []string { return []string{"sqlite://PATH", "mongodb://USER@HOST/DATABASE"} }
 
 // Open opens the store that a URL names: "sqlite://PATH", where PATH is absolute
-// or relative to the working folder. Returns INVALID for another URL, VERSION for
+// or relative to the working folder, or a "mongodb://" or "mongodb+srv://" URL as
+// MongoDB's drivers take it. Returns INVALID for another URL, VERSION for
 // a store that a newer drover wrote, UNAVAILABLE if it cannot be used.
 func Open(ctx context.Context, url string) (core.ResultStore, error) {
 	scheme, path, ok := strings.Cut(url, "://")
@@ -30,9 +32,12 @@ func Open(ctx context.Context, url string) (core.ResultStore, error) {
 		}
 		return s, nil
 	case ok && (scheme == "mongodb" || scheme == "mongodb+srv"):
-		return nil, core.Errorf(core.CodeInvalid, scheme,
-			"a result store on MongoDB is not built yet in this version: use %s", strings.Join(Schemes(), ", "))
+		s, err := mongo.Open(ctx, url, mongo.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 	// The URL itself is not repeated: it may hold a password.
-	return nil, core.Errorf(core.CodeInvalid, "", "this result store URL is not known: write %s", strings.Join(Schemes(), ", "))
+	return nil, core.Errorf(core.CodeInvalid, "", "this result store URL is not known: write %s", strings.Join(Schemes(), " or "))
 }

@@ -21,8 +21,9 @@ func TestOpen(t *testing.T) {
 		"":                            "sqlite://PATH",
 		"drover.db":                   "sqlite://PATH",
 		"postgres://u:secret@h/d":     "sqlite://PATH",
-		"mongodb://u:secret@h/d":      "not built yet in this version",
-		"mongodb+srv://u:secret@h/d":  "not built yet in this version",
+		"mongodb://":                  "mongodb://USER@HOST",
+		"mongodb://u:p@secret@h/d":    "%40",
+		"mongodb://u:secret@h:port/d": "mongodb://USER@HOST",
 		"sqlite://":                   "sqlite://PATH",
 		"sqlite:///nowhere/at/all.db": "does not exist",
 	} {

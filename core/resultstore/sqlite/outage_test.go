@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,4 +154,33 @@ func TestUnreadableRow(t *testing.T) {
 	_, err = s.Get(t.Context(), spec.ID)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.ErrorContains(t, err, "unreadable")
+}
+
+func TestGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "drover.db")
+	var now atomic.Pointer[Store]
+	back := func() {
+		s, err := Open(t.Context(), path, Options{})
+		require.NoError(t, err)
+		now.Store(s)
+	}
+	back()
+	resultstoretest.Killed(t, func() core.ResultStore { return now.Load() }, func() { require.NoError(t, now.Load().Close()) }, back)
+	require.NoError(t, now.Load().Close())
+}
+
+func TestLockedForLong(t *testing.T) {
+	t.Parallel()
+	s := openHere(t)
+	other, err := Open(t.Context(), s.path, Options{})
+	require.NoError(t, err)
+	say := func(text string) func() {
+		return func() {
+			_, err := other.conn.ExecContext(t.Context(), text)
+			require.NoError(t, err)
+		}
+	}
+	resultstoretest.Silent(t, s, say("BEGIN IMMEDIATE"), say("ROLLBACK"), "Create", "Record", "PutPool", "EndTask", "PutUser", "Ping")
+	require.NoError(t, other.Close())
 }

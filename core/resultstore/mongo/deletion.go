@@ -1,0 +1,115 @@
+package mongo
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+)
+
+// deletion is that of something that must not go while something else hangs on it. Since no
+// transaction spans the two, it is announced first: who hangs something on it looks, after it
+// did so, whether the thing is still open, and takes it off again if not.
+type deletion struct {
+	what     string // for people: "class cs101"
+	in, id   string
+	none     error
+	unless   m                               // a condition on the document itself
+	blocked  error                           // what to return where that does not hold
+	hindered func(ctx context.Context) error // what still hangs on it, or nil
+}
+
+// closingTime is for how long an announced deletion counts. Who deletes and has not done so
+// by then gives up.
+const closingTime = 30 * time.Second
+
+// delete deletes a thing with what goes with it.
+func (s *Store) delete(ctx context.Context, d deletion) error {
+	until := s.now() + closingTime.Milliseconds()
+	is, err := s.change(ctx, d.in, m{"_id": d.id, "gone": absent}, m{"$set": m{"closing": until}})
+	if err != nil {
+		return err
+	}
+	if !is {
+		if err := s.clear(ctx, d.in, d.id); err != nil { // its deletion was broken off
+			return err
+		}
+		return d.none
+	}
+	mine := m{"_id": d.id, "closing": until, "gone": absent}
+	err = d.hindered(ctx)
+	if err == nil && s.now() < until {
+		which := m{"_id": d.id, "closing": until, "gone": absent}
+		for name, value := range d.unless {
+			which[name] = value
+		}
+		if is, err = s.change(ctx, d.in, which, m{"$set": m{"gone": true}, "$unset": m{"email": ""}}); err == nil && is {
+			return s.clear(ctx, d.in, d.id)
+		}
+		if err == nil {
+			err = d.blocked
+		}
+	}
+	if err == nil {
+		err = core.Errorf(core.CodeUnavailable, d.id, "%s could not be deleted in time: try again", d.what)
+	}
+	_, _ = s.change(ctx, d.in, mine, m{"$unset": m{"closing": ""}}) // else it opens by itself
+	return err
+}
+
+// clear deletes a thing that is gone, after what goes with it.
+func (s *Store) clear(ctx context.Context, in, id string) error {
+	_, found, err := one[document](ctx, s, in, m{"_id": id, "gone": true}, "_id")
+	if err != nil || !found {
+		return err
+	}
+	for _, step := range s.dependents(in, id) {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	_, err = s.remove(ctx, in, m{"_id": id, "gone": true})
+	return err
+}
+
+// dependents are the steps that delete what goes with a thing.
+func (s *Store) dependents(in, id string) []func(ctx context.Context) error {
+	these := func(in string, which m) func(ctx context.Context) error {
+		return func(ctx context.Context) error { _, err := s.remove(ctx, in, which); return err }
+	}
+	switch in {
+	case users:
+		return []func(context.Context) error{these(deadlines, m{"user": id})}
+	case classes:
+		return []func(context.Context) error{these(webhooks, m{"class": id}), func(ctx context.Context) error { return s.dismiss(ctx, id) }}
+	case assignments:
+		class, handle := splitName(id)
+		which := m{"class": class, "assignment": handle}
+		return []func(context.Context) error{these(deadlines, which), these(experiments, which)}
+	}
+	return nil
+}
+
+// open returns nil if a thing is there and nobody is deleting it: it can have something hung on it.
+func (s *Store) open(ctx context.Context, in, id, what string, none error) error {
+	for {
+		doc, found, err := one[struct {
+			Closing  int64 `bson:"closing"`
+			Deleting bool  `bson:"deleting"`
+		}](ctx, s, in, m{"_id": id, "gone": absent}, "closing", "deleting")
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return none
+		case doc.Deleting || doc.Closing > s.now():
+			return core.Errorf(core.CodeConflict, id, "%s is being deleted", what)
+		case doc.Closing == 0:
+			return nil
+		}
+		// Who announced its deletion is late, and must not go on with it.
+		if _, err := s.change(ctx, in, m{"_id": id, "closing": doc.Closing}, m{"$unset": m{"closing": ""}}); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package mongo
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// digestPage is how many documents Digests holds at once.
+const digestPage = 100
+
+// Digests calls fn with every digest that something names, perhaps more than once. Requests
+// come before the history, into which a rerun moves their results.
+func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
+	for _, walk := range []func(context.Context, func(string) error) error{
+		s.imageDigests, s.downloads, s.requestDigests, s.attemptDigests, s.submissionDigests, s.harnessDigests,
+	} {
+		if err := walk(ctx, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) requestDigests(ctx context.Context, fn func(digest string) error) error {
+	return pages(ctx, s, requests, []string{"spec", "result"}, func(doc *request) (string, error) {
+		var spec core.Spec
+		if err := decode(doc.Spec, &spec, doc.ID); err != nil {
+			return "", err
+		}
+		for _, f := range append([]*core.File{spec.Stdin, spec.Harness}, pointers(spec.Files)...) {
+			if f == nil {
+				continue
+			}
+			if err := fn(f.Digest); err != nil {
+				return "", err
+			}
+		}
+		return doc.ID, fileDigests(doc.Result, doc.ID, fn)
+	})
+}
+
+func (s *Store) attemptDigests(ctx context.Context, fn func(digest string) error) error {
+	return pages(ctx, s, attempts, []string{"result", "request"}, func(doc *attempt) (string, error) {
+		return doc.ID, fileDigests(doc.Result, doc.Request, fn)
+	})
+}
+
+func (s *Store) submissionDigests(ctx context.Context, fn func(digest string) error) error {
+	return pages(ctx, s, submissions, []string{"json"}, func(doc *submission) (string, error) {
+		return doc.ID, fileDigests(doc.JSON, doc.ID, fn)
+	})
+}
+
+// harnessDigests goes from assignments to experiments, whose harness may become an
+// assignment's: it stays the experiment's too.
+func (s *Store) harnessDigests(ctx context.Context, fn func(digest string) error) error {
+	for _, in := range []string{assignments, experiments} {
+		err := pages(ctx, s, in, []string{"json"}, func(doc *document) (string, error) {
+			var of struct {
+				Harness *core.Harness `json:"harness"`
+			}
+			if err := decode(doc.JSON, &of, doc.ID); err != nil || of.Harness == nil {
+				return doc.ID, err
+			}
+			return doc.ID, fn(of.Harness.File.Digest)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileDigests calls fn with the digests of the files that a result or a submission names.
+func fileDigests(doc, id string, fn func(digest string) error) error {
+	if doc == "" {
+		return nil
+	}
+	var result struct {
+		Files []core.File `json:"files"`
+	}
+	if err := decode(doc, &result, id); err != nil {
+		return err
+	}
+	for _, f := range result.Files {
+		if err := fn(f.Digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pages calls do with every document of a collection, in order of id, which it returns.
+func pages[T any](ctx context.Context, s *Store, in string, fields []string, do func(doc *T) (id string, err error)) error {
+	for after := ""; ; {
+		docs, err := some[T](ctx, s, in, m{"_id": m{"$gt": after}}, by("_id"), digestPage, fields...)
+		if err != nil {
+			return err
+		}
+		for i := range docs {
+			if after, err = do(&docs[i]); err != nil {
+				return err
+			}
+		}
+		if len(docs) < digestPage {
+			return nil
+		}
+	}
+}
+
+func pointers(files []core.File) []*core.File {
+	all := make([]*core.File, len(files))
+	for i := range files {
+		all[i] = &files[i]
+	}
+	return all
+}

@@ -1,0 +1,46 @@
+// Package mongo keeps the result store in a database of MongoDB, for a herd of many machines.
+//
+// No transaction spans documents here: a standalone server has none. So whatever must hold
+// together stands in one document and is decided by one conditional change of it; what else a
+// call does comes before that and means nothing without it, or after it and is made up for. A
+// change has returned only after a majority of the servers have it in their journals, and is
+// read from the primary alone, so what was accepted survives the loss of any one server.
+//
+// What decides, and what is left where a program dies in the midst of a call:
+//
+//	call              decided by                                         died before or after that
+//	Create            the request's document; its key is in it, unique   –
+//	Record            the change of (id, generation, queued) to the end, before: pieces of a long output, which go with
+//	                  which takes result, blame, score and outbox along  the request. After: nothing is missing
+//	Record, too late  the winner's origin in the request's document      before: the history lacks a refused try
+//	Rerun             the change of (id, generation, end) to queued      before: the history has the result already, and
+//	                                                                     shows it once. After: pieces of its output stay
+//	Purge             the change to the state gone, which frees the key  after: documents without a request; the next Purge
+//	                                                                     sweeps, or a Create of the same id
+//	ExpireOutputs     the mark in the request's document, made last      before: done again
+//	EndTask, Retry…   the change of the revision of the task's document; as Create; a unique key is in it while it is queued
+//	Sent              taking the generation out of the document's list   after: the empty list is found by the next Purge
+//	Put…              the change of the revision, or a new document      –
+//	Enrol             the user's document, which holds the classes       see below
+//	CreateSubmission  the submission's document                          after: its request is not kept yet: the same call
+//	                                                                     again does so, or the Purge that meets it
+//	Bind              the change of the submission's request             before: the other one is kept too, until the
+//	                                                                     submission goes
+//	Delete…           the change to gone, which hides the document       before: it is closed for half a minute. After: what
+//	                                                                     hangs on it; the same call again, or a new thing
+//	                                                                     of that name, deletes that first
+//
+// A class, assignment or user is deleted only if nothing hangs on it, and nothing is hung on one
+// that is being deleted. Both look after they wrote: who deletes closes the thing and then looks
+// for what hangs on it, who hangs something on it does so and then looks whether it is closed,
+// and takes it off again if so. What a program leaves that dies before this second look names
+// something that is not there; a user's membership of such a class can be dropped.
+//
+// The history of a request is in the order in which things were recorded. The result that counts
+// stands in the request's document until a rerun moves it; Get is one read. Of long output the
+// first 256 KiB of each stream stand there too, and the rest in documents of at most 4 MiB, for
+// one may have no more than 16.
+//
+// Bounds on how many pools, images, webhooks, schedules and refused results there may be are
+// looked at before the change: several at the same moment can pass them by a few.
+package mongo

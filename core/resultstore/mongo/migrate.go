@@ -1,0 +1,101 @@
+package mongo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"drover/core"
+)
+
+// migrations bring a database from one schema version to the next: the first makes version 1
+// of an empty one. Each may run again after it was broken off. Released ones never change;
+// what they have in common, the indexes, grows in its table, and the last one makes it.
+var migrations = []func(s *Store, ctx context.Context) error{(*Store).ensure}
+
+// schema is the document that says how far a database is, and who is at it.
+type schema struct {
+	ID      string `bson:"_id"`
+	Version int    `bson:"version"`
+	By      string `bson:"by,omitempty"`    // who may change it
+	Until   int64  `bson:"until,omitempty"` // ms since 1970; anybody may from then on
+}
+
+// leaseTime is how long a program that migrates may be silent before another one goes on.
+const leaseTime = time.Minute
+
+// migrate brings the database to this program's schema. Where several programs start at once
+// one of them does it and the others wait. Returns VERSION if a newer one was there.
+func (s *Store) migrate(ctx context.Context) error {
+	me := token()
+	for {
+		now, known, err := one[schema](ctx, s, meta, m{"_id": "schema"})
+		if err == nil && !known {
+			err = s.christen(ctx)
+		}
+		switch {
+		case err != nil:
+			return err
+		case now.Version > len(migrations):
+			return core.Errorf(core.CodeVersion, s.name, "result store %s has schema %d, this program knows up to %d: use the drover that wrote it, or a newer one",
+				s.name, now.Version, len(migrations))
+		case now.Version == len(migrations):
+			return nil
+		}
+		mine, err := s.lease(ctx, me, now)
+		if err == nil && mine {
+			err = s.step(ctx, me, now.Version)
+		}
+		if err != nil {
+			return err
+		}
+		if !mine {
+			select {
+			case <-ctx.Done():
+				return s.fault(ctx.Err())
+			case <-s.clock.After(100 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// christen names the store unless it has a name, and makes the document of its schema.
+func (s *Store) christen(ctx context.Context) error {
+	for _, doc := range []any{identity{ID: "store", Name: token()}, schema{ID: "schema"}} {
+		if _, err := s.insert(ctx, meta, doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lease takes the right to migrate if nobody has it. was is the schema as it was read.
+func (s *Store) lease(ctx context.Context, me string, was schema) (bool, error) {
+	now := s.now()
+	if was.By != "" && was.By != me && was.Until > now {
+		return false, nil
+	}
+	which := m{"_id": "schema", "version": was.Version, "by": absent}
+	if was.By != "" {
+		which["by"], which["until"] = was.By, was.Until
+	}
+	return s.change(ctx, meta, which, m{"$set": m{"by": me, "until": now + leaseTime.Milliseconds()}})
+}
+
+// step runs one migration and gives the right back.
+func (s *Store) step(ctx context.Context, me string, version int) error {
+	if err := migrations[version](s, ctx); err != nil {
+		return err // another program, or this one's next start, goes on
+	}
+	_, err := s.change(ctx, meta, m{"_id": "schema", "version": version, "by": me},
+		m{"$set": m{"version": version + 1}, "$unset": m{"by": "", "until": ""}})
+	return err
+}
+
+// token makes a name that nothing else has.
+func token() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,154 @@
+package mongotest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// build returns the path of the server, which it builds unless this very source was built on
+// this machine before. Packages under test share it.
+func build() (string, error) {
+	module, err := output("go", "env", "GOMOD")
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(filepath.Dir(module), "scripts", "ferretdb")
+	key, err := digest(source)
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "drover")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "ferretdb.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // until it is closed
+		return "", err
+	}
+	program := filepath.Join(dir, "ferretdb-"+key)
+	if _, err := os.Stat(program); !errors.Is(err, fs.ErrNotExist) {
+		return program, err
+	}
+	if err := forget(dir); err != nil {
+		return "", err
+	}
+	fresh, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(fresh)
+	if err := compile(source, fresh); err != nil {
+		return "", err
+	}
+	return program, os.Rename(filepath.Join(fresh, "ferretdb"), program)
+}
+
+// FerretDB 1 asks SQLite for the document of an _id only where that is the whole question, and
+// else reads the collection; it looks at the other conditions afterwards in any case. Built from
+// a copy with this change it asks for the document also where there are others.
+const (
+	ferretdb = "github.com/FerretDB/FerretDB"
+	question = "internal/backends/sqlite/collection.go"
+	slow     = "params.Filter.Len() == 1"
+	fast     = "params.Filter.Len() > 0"
+)
+
+// compile builds the server in a folder.
+func compile(source, dir string) error {
+	if _, err := output("go", "-C", source, "mod", "download"); err != nil {
+		return err
+	}
+	module, err := output("go", "-C", source, "list", "-m", "-f", "{{.Dir}}", ferretdb)
+	if err != nil {
+		return err
+	}
+	copied := filepath.Join(dir, "module")
+	if err := os.CopyFS(copied, os.DirFS(module)); err != nil {
+		return err
+	}
+	path := filepath.Join(copied, filepath.FromSlash(question))
+	text, err := os.ReadFile(path) //nolint:gosec // ours
+	if err != nil {
+		return err
+	}
+	better := strings.ReplaceAll(string(text), slow, fast)
+	if better == string(text) {
+		return fmt.Errorf("%s of %s does not say %q any more", question, ferretdb, slow)
+	}
+	if err := os.Remove(path); err != nil { // it is read-only
+		return err
+	}
+	if err := os.WriteFile(path, []byte(better), 0o600); err != nil {
+		return err
+	}
+	mod := filepath.Join(dir, "go.mod")
+	for from, to := range map[string]string{"go.mod": mod, "go.sum": filepath.Join(dir, "go.sum")} {
+		text, err := os.ReadFile(filepath.Join(source, from)) //nolint:gosec // ours
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			return err
+		}
+	}
+	if _, err := output("go", "mod", "edit", "-replace", ferretdb+"="+copied, mod); err != nil {
+		return err
+	}
+	_, err = output("go", "-C", source, "build", "-trimpath", "-modfile", mod, "-o", filepath.Join(dir, "ferretdb"), ".")
+	return err
+}
+
+// forget removes servers of former sources that nobody can be using any more.
+func forget(dir string) error {
+	older, err := filepath.Glob(filepath.Join(dir, "ferretdb-*"))
+	for _, path := range older {
+		about, failed := os.Stat(path)
+		if failed == nil && time.Since(about.ModTime()) > 24*time.Hour {
+			failed = os.Remove(path)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// digest names the source of the server, and what builds it.
+func digest(source string) (string, error) {
+	all := sha256.New()
+	fmt.Fprintln(all, runtime.Version(), fast)
+	files, err := filepath.Glob(filepath.Join(source, "*"))
+	for _, path := range files {
+		text, failed := os.ReadFile(filepath.Clean(path))
+		err = errors.Join(err, failed)
+		fmt.Fprintln(all, filepath.Base(path), len(text))
+		all.Write(text)
+	}
+	return hex.EncodeToString(all.Sum(nil)[:8]), err
+}
+
+// output runs a command and returns what it printed, without the last line's end.
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).Output() //nolint:noctx // it is to be done for all tests
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, failed.Stderr)
+	}
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,96 @@
+package mongo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// purgeBatch is how many requests are deleted together.
+const purgeBatch = 100
+
+// Purge deletes what finished before the time, see core.ResultStore.
+func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+	total := 0
+	for total < limit {
+		batch := min(purgeBatch, limit-total)
+		n, err := s.purgeRequests(ctx, before.UnixMilli(), batch)
+		total += n
+		if err != nil {
+			return total, err
+		}
+		if n < batch {
+			break
+		}
+	}
+	if total >= limit {
+		return total, nil
+	}
+	n, err := s.purgeTasks(ctx, before.UnixMilli(), limit-total)
+	return total + n, err
+}
+
+// purgeRequests deletes at most batch requests, with what another purge left over.
+func (s *Store) purgeRequests(ctx context.Context, before int64, batch int) (int, error) {
+	n, err := s.sweep(ctx, m{}, batch)
+	if err != nil || n == batch {
+		return n, err
+	}
+	due := m{"finished": m{"$gt": 0, "$lt": before}, "kept": absent, "outbox_at": absent}
+	docs, err := some[request](ctx, s, requests, due, by("finished", "_id"), batch-n, "_id")
+	if err != nil || len(docs) == 0 {
+		return n, err
+	}
+	ids, err := s.unnamed(ctx, idsOf(docs))
+	if err != nil {
+		return n, err
+	}
+	due["_id"] = m{"$in": ids}
+	if _, err := s.changeAll(ctx, requests, due, leave); err != nil {
+		return n, err
+	}
+	more, err := s.sweep(ctx, m{}, batch-n)
+	return n + more, err
+}
+
+// unnamed returns the requests that no submission names. One that does so and has not marked
+// its request is marked now: who handed it in was broken off.
+func (s *Store) unnamed(ctx context.Context, ids []string) ([]string, error) {
+	docs, err := some[submission](ctx, s, submissions, m{"request": m{"$in": ids}}, nil, 0, "request")
+	for _, doc := range docs {
+		if err := s.keep(ctx, doc.ID, doc.Request); err != nil && !core.Is(err, core.CodeNotFound) {
+			return nil, err
+		}
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == doc.Request })
+	}
+	return ids, err
+}
+
+// leave makes a request one that is not there any more.
+var leave = m{"$set": m{"state": gone}, "$unset": m{"once": ""}}
+
+// sweep deletes at most limit requests that are gone, with their history and their output.
+func (s *Store) sweep(ctx context.Context, which m, limit int) (int, error) {
+	which["state"] = gone
+	docs, err := some[request](ctx, s, requests, which, by("_id"), limit, "_id")
+	if err != nil || len(docs) == 0 {
+		return 0, err
+	}
+	ids := m{"$in": idsOf(docs)}
+	for _, in := range []string{outputs, attempts} {
+		if _, err := s.remove(ctx, in, m{"request": ids}); err != nil {
+			return 0, err
+		}
+	}
+	return s.remove(ctx, requests, m{"_id": ids, "state": gone})
+}
+
+func idsOf(docs []request) []string {
+	ids := make([]string, len(docs))
+	for i, doc := range docs {
+		ids[i] = doc.ID
+	}
+	return ids
+}

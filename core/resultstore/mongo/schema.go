@@ -1,0 +1,101 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// The collections.
+const (
+	meta        = "meta"     // the store's name, its schema, counters
+	requests    = "requests" // with the result of the current generation
+	attempts    = "attempts" // refused results, and results of former generations
+	outputs     = "outputs"  // what of long outputs does not fit into a request
+	pools       = "pools"
+	images      = "images"
+	tasks       = "tasks"
+	schedules   = "schedules"
+	webhooks    = "webhooks"
+	users       = "users" // with the classes that they are in
+	classes     = "classes"
+	assignments = "assignments"
+	deadlines   = "deadlines"
+	submissions = "submissions" // with their grades
+	experiments = "experiments"
+	deeds       = "deeds"
+)
+
+// index is one of a collection's. A unique one keeps a promise of core.ResultStore and is
+// of one field, which those leave out that claim nothing; the others make a page cost what it shows.
+type index struct {
+	in     string
+	name   string
+	unique bool
+	keys   bson.D
+}
+
+// indexes are all that there are. Their names never change their meaning.
+var indexes = []index{
+	{requests, "once", true, by("once")},
+	{requests, "state", false, by("state", "_id")},
+	{requests, "submitter", false, by("submitter", "_id")},
+	{requests, "pool", false, by("pool", "_id")},
+	{requests, "assignment", false, by("assignment", "_id")},
+	{requests, "submission", false, by("submission", "state")},
+	{requests, "finished", false, by("kept", "finished", "_id")},
+	{requests, "outputs", false, by("pool", "expired", "finished", "_id")},
+	{requests, "outbox", false, by("outbox_at")},
+	{attempts, "request", false, by("request", "phase", "recorded", "order")},
+	{outputs, "request", false, by("request")},
+	{images, "newest", false, by("name", "-seq")},
+	{tasks, "unique", true, by("unique")},
+	{tasks, "state", false, by("state", "_id")},
+	{tasks, "kind", false, by("kind", "_id")},
+	{tasks, "requester", false, by("requester", "_id")},
+	{tasks, "class", false, by("class", "_id")},
+	{tasks, "parent", false, by("parent", "state")},
+	{tasks, "lane", false, by("lane", "_id")},
+	{tasks, "ended", false, by("ended", "_id")},
+	{tasks, "outbox", false, by("outbox_at")},
+	{webhooks, "class", false, by("class", "_id")},
+	{users, "email", true, by("email")},
+	{users, "classes", false, by("classes", "_id")},
+	{assignments, "class", false, by("class", "handle")},
+	{deadlines, "class", false, by("class", "assignment", "user")},
+	{deadlines, "user", false, by("user")},
+	{submissions, "once", true, by("once")},
+	{submissions, "standing", false, by("class", "assignment", "user", "-_id")},
+	{submissions, "assignment", false, by("class", "assignment", "_id")},
+	{submissions, "class", false, by("class", "_id")},
+	{submissions, "user", false, by("user", "_id")},
+	{submissions, "request", false, by("request")},
+	{experiments, "assignment", false, by("class", "assignment", "_id")},
+	{deeds, "class", false, by("class", "_id")},
+	{deeds, "actor", false, by("actor", "_id")},
+	{deeds, "subject", false, by("subject", "_id")},
+}
+
+// ensure makes the indexes that are not there yet.
+func (s *Store) ensure(ctx context.Context) error {
+	models := map[string][]driver.IndexModel{}
+	for _, index := range indexes {
+		opts := options.Index().SetName(index.name)
+		if index.unique {
+			opts.SetUnique(true).SetSparse(true)
+		}
+		models[index.in] = append(models[index.in], driver.IndexModel{Keys: index.keys, Options: opts})
+	}
+	for in, these := range models {
+		err := s.call(ctx, func(ctx context.Context) error {
+			_, err := s.in(in).Indexes().CreateMany(ctx, these)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
