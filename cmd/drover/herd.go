@@ -82,14 +82,6 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 // registrar makes the way by which users do things.
 func (h *herd) registrar() *coursework.Registrar {
 	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks}
-<<<<<<< HEAD
-}
-
-// actor is who types the command: whoever can reach the store is its operator.
-func (h *herd) actor() core.Actor {
-	return core.Actor{Handle: "local-" + submitterName(), Roles: []core.UserRole{core.RoleAdmin}}
-=======
->>>>>>> origin/h-cli
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {
