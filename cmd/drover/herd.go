@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"drover/core"
 	"drover/core/blobstore"
@@ -82,25 +81,7 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 
 // registrar makes the way by which users do things.
 func (h *herd) registrar() *coursework.Registrar {
-	return &coursework.Registrar{Store: h.store, Intake: taskDesk{h.intake}, Blobs: h.blobs, Webhooks: h.webhooks}
-}
-
-// taskDesk is an intake that can retry tasks.
-type taskDesk struct{ *intake.Intake }
-
-// RetryTask starts a dead or cancelled task once more; if Redis cannot be reached
-// then, the sweep queues it.
-func (d taskDesk) RetryTask(ctx context.Context, id string) (core.Task, error) {
-	t, err := d.Store.RetryTask(ctx, id, time.Now().UnixMilli())
-	if err == nil {
-		_ = d.Tasks.EnqueueTask(ctx, t)
-	}
-	return t, err
-}
-
-// CancelTask is not there yet.
-func (d taskDesk) CancelTask(_ context.Context, id, _ string) (core.TaskState, error) {
-	return "", core.Errorf(core.CodeUnavailable, id, "this version cannot cancel tasks")
+	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks}
 }
 
 // actor is who types the command: whoever can reach the store is its operator.
