@@ -1,15 +1,29 @@
 package core
 
-// ExperimentState is how far an experiment is.
+// ExperimentState is how far an experiment is. An assignment has at most one that is
+// neither applied nor aborted. What a crash leaves between two steps, and who mends it,
+// stands in core/experiment.
+//
+//	from       to         by
+//	-          running    its start
+//	running    ready      its task, once all its requests have ended
+//	ready      applying   apply: from here on there is no way back
+//	applying   applied    apply, once all that is to count counts; any apply goes on with it
+//	running    aborted    abort; any abort goes on with what is left of it
+//	ready      aborted    abort
 type ExperimentState string
 
 // The states of an experiment.
 const (
-	ExperimentRunning ExperimentState = "running"
-	ExperimentReady   ExperimentState = "ready" // to be applied or aborted
-	ExperimentApplied ExperimentState = "applied"
-	ExperimentAborted ExperimentState = "aborted"
+	ExperimentRunning  ExperimentState = "running"
+	ExperimentReady    ExperimentState = "ready" // to be applied or aborted
+	ExperimentApplying ExperimentState = "applying"
+	ExperimentApplied  ExperimentState = "applied"
+	ExperimentAborted  ExperimentState = "aborted"
 )
+
+// Decided reports whether nothing is to be done about it any more.
+func (s ExperimentState) Decided() bool { return s == ExperimentApplied || s == ExperimentAborted }
 
 // Experiment is a rerun of an assignment whose results count only once somebody
 // has applied them. Its id is that of the task that makes it.
@@ -20,6 +34,7 @@ type Experiment struct {
 	Harness    *Harness        `json:"harness,omitempty"` // that is tried; nil is the assignment's own
 	Users      []string        `json:"users,omitempty"`   // only theirs; empty is everybody's newest submission
 	Repeat     int             `json:"repeat"`            // runs of each submission: more than one tells flaky tests
+	Requests   int             `json:"requests"`          // that it makes; 0 until they are counted
 	State      ExperimentState `json:"state"`
 	By         string          `json:"by"`
 	Created    int64           `json:"created_ms"`

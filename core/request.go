@@ -98,6 +98,7 @@ type Spec struct {
 	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that are kept with the result; of a plain command
 	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for
 	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
+	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request whose place it takes, if it is applied
 	Notify      []string        `json:"notify,omitempty"`     // webhooks that are told of its end
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
 	Idempotency string          `json:"idempotency,omitempty"`

@@ -11,8 +11,10 @@ func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
 	archive := Archive{Store: parts.Store, downloads: made}
 	scores := Scores{Store: parts.Store, downloads: made}
 	deletion := Deletion{Store: parts.Store, Work: parts.Work, Clock: c}
+	experiments := Experiments{Store: parts.Store, Work: parts.Work, Tasks: parts.Intake, Clock: c}
 	told := newDeliveries(parts.Store, cfg, c)
 	return []Kind{
 		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(),
+		experiments.Whole(), experiments.Part(),
 	}
 }

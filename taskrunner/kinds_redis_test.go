@@ -2,7 +2,9 @@ package taskrunner_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/resultstore/resultstoretest"
 	"drover/taskrunner"
 )
 
@@ -143,6 +146,72 @@ func TestOnRedisRatesOfKinds(t *testing.T) {
 		require.GreaterOrEqual(t, last.Sub(begun), (each-burst)*every)
 		first.stop()
 		second.stop()
+		coretest.RequireSound(t, r.redis)
+	})
+}
+
+// On the real parts: a class is archived, listed and deleted, with a request that waits.
+func TestOnRedisTheLifeOfAClass(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		r := newRedisRig(t, b)
+		ctx := context.Background()
+		require.NoError(t, r.in.SetPool(ctx, core.DefaultPool("default")))
+		_, err := r.store.PutClass(ctx, core.SchoolClass{Handle: "cs", Title: "Computer Science"})
+		require.NoError(t, err)
+		_, err = r.store.PutAssignment(ctx, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default", Weight: core.ClassNormal})
+		require.NoError(t, err)
+		_, err = r.store.PutUser(ctx, core.User{Handle: "ann"})
+		require.NoError(t, err)
+		require.NoError(t, r.store.Enrol(ctx, core.Enrolment{Class: "cs", User: "ann", Role: core.RoleStudent}))
+		id := resultstoretest.NewID()
+		row, _, err := r.in.Submit(ctx, core.Spec{ID: id, Pool: "default", Submitter: "ann", Assignment: "cs/hw1", Submission: id, Command: []string{"true"}})
+		require.NoError(t, err)
+		digest, size, err := r.blobs.Put(ctx, strings.NewReader("int main;"), 100)
+		require.NoError(t, err)
+		_, _, err = r.store.CreateSubmission(ctx, core.Submission{
+			ID: id, Class: "cs", Assignment: "hw1", User: "ann", Kind: "public", Request: id, Files: []core.File{{Path: "main.c", Digest: digest, Size: size}},
+		})
+		require.NoError(t, err)
+
+		parts := r.parts()
+		parts.Work = r.in
+		p := r.startWith(parts)
+		made := map[string]core.Task{}
+		for kind, args := range map[string]any{
+			core.KindArchive:       core.ArchiveArgs{Class: "cs", Assignment: "hw1"},
+			core.KindAssignmentCSV: core.AssignmentCSVArgs{Class: "cs", Assignment: "hw1"},
+			core.KindGradebook:     core.GradebookArgs{Class: "cs", Fill: "0"},
+		} {
+			text, err := json.Marshal(args)
+			require.NoError(t, err)
+			made[kind] = r.send(core.Task{Kind: kind, Args: text, About: "cs"})
+		}
+		r.untilEnded()
+		for kind, task := range made {
+			task = r.state(task.ID)
+			require.Equal(t, core.TaskDone, task.State, "%s: %s", kind, task.Note)
+			content, err := r.blobs.Open(ctx, task.Download.Digest)
+			require.NoError(t, err)
+			require.NoError(t, content.Close())
+		}
+
+		class, err := r.store.GetClass(ctx, "cs")
+		require.NoError(t, err)
+		class.Deleting = true
+		_, err = r.store.PutClass(ctx, class)
+		require.NoError(t, err)
+		deletion := r.send(core.Task{Kind: core.KindDeleteClass, Args: []byte(`{"class":"cs"}`), About: "cs"})
+		r.untilEnded()
+		require.Equal(t, core.TaskDone, r.state(deletion.ID).State, r.state(deletion.ID).Note)
+		_, err = r.store.GetClass(ctx, "cs")
+		require.True(t, core.Is(err, core.CodeNotFound), err)
+		_, err = r.store.Get(ctx, row.Spec.ID)
+		require.True(t, core.Is(err, core.CodeNotFound), err)
+		present, err := r.redis.Present(ctx, []string{row.Spec.Key()})
+		require.NoError(t, err)
+		require.Equal(t, []bool{false}, present)
+		p.stop()
 		coretest.RequireSound(t, r.redis)
 	})
 }

@@ -20,8 +20,8 @@ type Parts struct {
 	Tasks  core.Tasks
 	Store  core.ResultStore
 	Blobs  core.Blobs
-	Work   Canceller
-	Intake TaskSubmitter // takes the deliveries of webhooks
+	Work   Requests
+	Intake TaskSubmitter // takes the deliveries of webhooks, and parts of tasks
 	Clock  clock.Clock   // nil: the machine's
 	Log    logrus.FieldLogger
 	Kinds  []Kind // beside the built-in ones, or in their place

@@ -100,7 +100,7 @@ func enrolling(action core.Action, role core.UserRole) []call {
 
 // calls are all calls of the Registrar that need a right.
 func calls() []call {
-	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), taskCalls(), webhookCalls(),
+	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), taskCalls(), webhookCalls(), experimentCalls(),
 		enrolling(core.ActEnrolTeacher, core.RoleTeacher), enrolling(core.ActEnrolAssistant, core.RoleAssistant), enrolling(core.ActEnrolStudent, core.RoleStudent))
 }
 

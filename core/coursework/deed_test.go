@@ -15,7 +15,7 @@ import (
 )
 
 // reading are the methods that change nothing; all others leave an entry in the trail.
-var reading = []string{
+var reading = []string{"Experiments", "ViewExperiment",
 	"ListUsers", "ViewUser", "Watch", "ViewClass", "FindClass", "Roster", "Deeds", "ViewAssignment", "FindAssignment", "ListAssignments",
 	"Deadlines", "Progress", "ViewSubmission", "OpenFile", "OpenZip", "ViewTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules",

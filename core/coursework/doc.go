@@ -33,6 +33,9 @@
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartArchive                               export; one's own: submission.view       CONFLICT: class or assignment is being deleted
 //	StartAssignmentCSV StartGradebook          export                                   the same
+//	StartExperiment                            experiment                               CONFLICT: another one is not decided
+//	Experiments ViewExperiment                 experiment
+//	ApplyExperiment AbortExperiment            experiment                               CONFLICT, ENDED by its state
 //	ViewWebhook ListWebhooks Deliveries        webhook
 //	AddWebhook EditWebhook                     webhook                                  LIMIT: an end is told to few of a class
 //	RotateWebhook RemoveWebhook                webhook

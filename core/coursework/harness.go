@@ -21,26 +21,38 @@ func (r *Registrar) SetHarness(ctx context.Context, a core.Actor, class, handle 
 	if as.Pool == "" {
 		return core.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
 	}
-	raw, err := io.ReadAll(io.LimitReader(tar, harness.MaxPackBytes+1))
-	if err != nil {
-		return core.Assignment{}, core.Wrap(err, core.CodeInvalid, as.Name(), "the harness cannot be read")
-	}
-	p, err := harness.Read(raw)
+	p, err := unpack(as, tar)
 	if err != nil {
 		return core.Assignment{}, err
 	}
-	text := fmt.Sprintf("sets the harness of %s, of %d bytes", as.Name(), len(raw))
+	text := fmt.Sprintf("sets the harness of %s, of %d bytes", as.Name(), len(p.Tar))
 	err = r.change(ctx, a, aboutAssignment(core.ActAssignmentEdit, as, text), func() error {
-		digest, size, err := r.Blobs.Put(ctx, bytes.NewReader(p.Tar), harness.MaxPackBytes)
-		if err != nil {
-			return core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
+		if as.Harness, err = r.keepHarness(ctx, as, p); err != nil {
+			return err
 		}
-		file := core.File{Path: harness.TarFile, Digest: digest, Size: size}
-		as.Harness = &core.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}
 		as.Revision, err = r.Store.PutAssignment(ctx, as)
 		return err
 	})
 	return as, err
+}
+
+// unpack reads a harness for an assignment and checks it whole.
+func unpack(as core.Assignment, tar io.Reader) (harness.Package, error) {
+	raw, err := io.ReadAll(io.LimitReader(tar, harness.MaxPackBytes+1))
+	if err != nil {
+		return harness.Package{}, core.Wrap(err, core.CodeInvalid, as.Name(), "the harness cannot be read")
+	}
+	return harness.Read(raw)
+}
+
+// keepHarness stores the files of a harness.
+func (r *Registrar) keepHarness(ctx context.Context, as core.Assignment, p harness.Package) (*core.Harness, error) {
+	digest, size, err := r.Blobs.Put(ctx, bytes.NewReader(p.Tar), harness.MaxPackBytes)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
+	}
+	file := core.File{Path: harness.TarFile, Digest: digest, Size: size}
+	return &core.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}, nil
 }
 
 // RemoveHarness lets an assignment be handed in without being graded. Returns

@@ -37,9 +37,11 @@ type Store interface {
 	core.Schedules
 
 	Get(ctx context.Context, id string) (core.Row, error)
+	List(ctx context.Context, f core.Filter) ([]core.Row, error)
 	Pools(ctx context.Context) ([]core.Pool, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
 	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
+	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
 }
 
 // Intake is where requests and tasks go in, as in core/intake.

@@ -214,11 +214,9 @@ func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Subm
 	if s.Idempotency != "" {
 		key = "submission/" + s.Idempotency
 	}
-	return core.Spec{
-		ID: s.ID, Pool: as.Pool, Class: as.Weight, Submitter: s.User, Files: s.Files, Harness: &as.Harness.File,
-		Input: harness.InputFor(as, s), Assignment: as.Name(), Submission: s.ID, Notify: told, Supersede: true,
-		Idempotency: key, Limits: as.Limits,
-	}, nil
+	spec := harness.Grading(as, s)
+	spec.ID, spec.Submitter, spec.Notify, spec.Supersede, spec.Idempotency = s.ID, s.User, told, true, key
+	return spec, nil
 }
 
 // goOn stores the submission of a request that an earlier call with the same

@@ -40,6 +40,16 @@ func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
 	)
 }
 
+// Grading is the request that grades a submission to an assignment that has a harness and
+// the deadlines of who handed it in; whoever asks for it says the rest: id, submitter,
+// whom to tell.
+func Grading(a core.Assignment, s core.Submission) core.Spec {
+	return core.Spec{
+		Pool: a.Pool, Class: a.Weight, Files: s.Files, Harness: &a.Harness.File, Input: InputFor(a, s),
+		Assignment: a.Name(), Submission: s.ID, Limits: a.Limits,
+	}
+}
+
 func newInput(c Config, submission, assignment map[string]any) json.RawMessage {
 	config := c.Raw
 	if config == nil {

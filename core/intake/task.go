@@ -9,10 +9,8 @@ import (
 	"drover/core"
 )
 
-const (
-	maxTaskBytes = 64 << 10 // of a task's arguments
-	maxOpenTasks = 1000     // that a requester may have without an end
-)
+// maxOpenTasks is how many tasks without an end a requester may have.
+const maxOpenTasks = 1000
 
 // SubmitTask checks a task, fills its id, generation, class, lane and time, makes it
 // durable and queues it. It returns false if the task is there already, or an unfinished
@@ -90,8 +88,6 @@ func checkTask(t *core.Task) error {
 	switch {
 	case !t.Class.Valid():
 		return core.Errorf(core.CodeInvalid, t.ID, "class %q is none: use high, normal or low", t.Class)
-	case len(t.Args) > maxTaskBytes:
-		return core.Errorf(core.CodeLimit, t.ID, "the arguments of task %s have %d bytes, at most %d are allowed", t.Kind, len(t.Args), maxTaskBytes)
 	case len(t.Args) > 0 && !json.Valid(t.Args):
 		return core.Errorf(core.CodeInvalid, t.ID, "the arguments of task %s are not JSON", t.Kind)
 	case len(t.Unique) > maxText:

@@ -356,6 +356,18 @@ func TestFailuresOfATaskAreNoDeaths(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, core.TaskDead, got.State)
 	require.Equal(t, "its taskrunner died; that ended 3 of its tries, the most there may be", got.Note)
+
+	next, err := w.store.RetryTask(ctx, task.ID, 1)
+	require.NoError(t, err)
+	require.NoError(t, w.herd.Store.EnqueueTask(ctx, next))
+	x := core.TaskExchange{Owner: owner, Epoch: w.herd.Register(t, owner).Epoch, Seq: 1, Want: 5, Beat: by}
+	claimed, err := w.herd.Store.ExchangeTasks(ctx, x)
+	require.NoError(t, err)
+	require.Len(t, claimed.Claims, 1)
+	w.late(owner)
+	report, err := w.reap()
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Retried, "a retry begins to count anew")
 }
 
 func TestManySlots(t *testing.T) {

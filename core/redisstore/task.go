@@ -44,6 +44,8 @@ func encodeTask(t core.Task) (string, error) {
 		return "", core.Errorf(core.CodeInvalid, t.ID, "task %s has class %q and generation %d: use high, normal or low, and 1 or more",
 			t.ID, t.Class, t.Generation)
 	}
+	// What became of it is the store's to know: here it would only grow.
+	t.Note, t.Progress, t.Failures, t.Download = "", nil, nil, nil
 	text, err := json.Marshal(t)
 	if err != nil {
 		return "", core.Wrap(err, core.CodeInvalid, t.ID, "task %s cannot be written as JSON", t.ID)

@@ -133,7 +133,7 @@ func TestTasksRefuse(t *testing.T) {
 			spoil(&bad)
 			refused(t, x.Store.EnqueueTask(t.Context(), bad), core.CodeInvalid)
 		}
-		good.Note = strings.Repeat("x", core.MaxSpecBytes)
+		good.Args = json.RawMessage(`"` + strings.Repeat("x", core.MaxSpecBytes) + `"`)
 		refused(t, x.Store.EnqueueTask(t.Context(), good), core.CodeLimit)
 		for _, want := range []int{-1, 501} {
 			_, err := x.Store.ExchangeTasks(t.Context(), core.TaskExchange{Owner: "taskrunner@h1#0", Want: want})

@@ -183,7 +183,7 @@ func Experiment(e core.Experiment) error {
 		return err
 	}
 	switch e.State {
-	case core.ExperimentRunning, core.ExperimentReady, core.ExperimentApplied, core.ExperimentAborted:
+	case core.ExperimentRunning, core.ExperimentReady, core.ExperimentApplying, core.ExperimentApplied, core.ExperimentAborted:
 	default:
 		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s has the state %.40q, which is none", e.ID, e.State)
 	}
@@ -192,6 +192,9 @@ func Experiment(e core.Experiment) error {
 	}
 	if len(e.Users) > MaxExperimentUsers {
 		return core.Errorf(core.CodeLimit, e.ID, "experiment %s names %d users, at most %d are allowed: name none for everybody", e.ID, len(e.Users), MaxExperimentUsers)
+	}
+	if e.Requests < 0 {
+		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s makes %d requests, which cannot be", e.ID, e.Requests)
 	}
 	for _, user := range e.Users {
 		if err := core.CheckName("user", user); err != nil {

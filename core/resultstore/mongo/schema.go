@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -78,19 +79,40 @@ var indexes = []index{
 	{deeds, "subject", false, by("subject", "_id")},
 }
 
+func (i index) model() driver.IndexModel {
+	opts := options.Index().SetName(i.name)
+	if i.unique {
+		opts.SetUnique(true).SetSparse(true)
+	}
+	return driver.IndexModel{Keys: i.keys, Options: opts}
+}
+
+// noCollection is the server's code for a collection that is not there yet.
+const noCollection = 26
+
 // ensure makes the indexes that are not there yet.
 func (s *Store) ensure(ctx context.Context) error {
-	models := map[string][]driver.IndexModel{}
+	byCollection := map[string][]index{}
 	for _, index := range indexes {
-		opts := options.Index().SetName(index.name)
-		if index.unique {
-			opts.SetUnique(true).SetSparse(true)
-		}
-		models[index.in] = append(models[index.in], driver.IndexModel{Keys: index.keys, Options: opts})
+		byCollection[index.in] = append(byCollection[index.in], index)
 	}
-	for in, these := range models {
+	for in, these := range byCollection {
 		err := s.call(ctx, func(ctx context.Context) error {
-			_, err := s.in(in).Indexes().CreateMany(ctx, these)
+			there, err := s.in(in).Indexes().ListSpecifications(ctx)
+			if err != nil && !hasCode(err, noCollection) {
+				return err
+			}
+			// FerretDB 1 breaks off where some of those to make are there.
+			var missing []driver.IndexModel
+			for _, index := range these {
+				if !slices.ContainsFunc(there, func(one driver.IndexSpecification) bool { return one.Name == index.name }) {
+					missing = append(missing, index.model())
+				}
+			}
+			if len(missing) == 0 {
+				return nil
+			}
+			_, err = s.in(in).Indexes().CreateMany(ctx, missing)
 			return err
 		})
 		if err != nil {

@@ -1,0 +1,163 @@
+package experiment
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+// Ungraded is the verdict of what was never graded, or whose result is gone.
+const Ungraded harness.Verdict = "not graded"
+
+// Run is what one request came to.
+type Run struct {
+	Request string          `json:"request,omitempty"` // "" if there is none
+	Verdict harness.Verdict `json:"verdict"`
+	Score   *float64        `json:"score"`
+}
+
+// holds reports whether the run says something about the submission: not of a run that
+// has not ended, was stopped, or that the platform failed.
+func (r *Run) holds() bool {
+	return !slices.Contains([]harness.Verdict{Ungraded, harness.Unfinished, harness.Cancelled, harness.PlatformFault}, r.Verdict)
+}
+
+func (r *Run) same(other *Run) bool {
+	return r.Verdict == other.Verdict && (r.Score == nil) == (other.Score == nil) && (r.Score == nil || *r.Score == *other.Score)
+}
+
+// Outcome is what an experiment says of one submission.
+type Outcome struct {
+	Submission string   `json:"submission"`
+	User       string   `json:"user,omitempty"` // filled by who shows it
+	Old        Run      `json:"old"`            // what counted when it was rerun
+	Runs       []Run    `json:"runs"`           // in order of their numbers
+	Difference *float64 `json:"difference"`     // of the score that would count; nil where there are not two
+	Differs    bool     `json:"differs"`        // verdict or score
+	Flaky      bool     `json:"flaky"`          // its runs disagree
+}
+
+// Counts returns the run that counts if the experiment is applied: the first that holds;
+// nil if none does.
+func (o *Outcome) Counts() *Run {
+	for i := range o.Runs {
+		if o.Runs[i].holds() {
+			return &o.Runs[i]
+		}
+	}
+	return nil
+}
+
+// settle fills what follows from the runs.
+func (o *Outcome) settle() {
+	first := o.Counts()
+	if first == nil {
+		return
+	}
+	o.Differs = !first.same(&o.Old)
+	if first.Score != nil && o.Old.Score != nil {
+		by := *first.Score - *o.Old.Score
+		o.Difference = &by
+	}
+	for i := range o.Runs {
+		o.Flaky = o.Flaky || o.Runs[i].holds() && !o.Runs[i].same(first)
+	}
+}
+
+// Results is where results are read.
+type Results interface {
+	Get(ctx context.Context, id string) (core.Row, error)
+	List(ctx context.Context, f core.Filter) ([]core.Row, error)
+}
+
+// rowsAtOnce is how many requests, with the reports of their tests, are read at once.
+const rowsAtOnce = 100
+
+// Outcomes reads what an experiment has come to so far, in order of submission. It
+// holds a line of each, whatever their results hold.
+func Outcomes(ctx context.Context, store Results, e core.Experiment) ([]Outcome, error) {
+	by := map[string]*Outcome{}
+	err := eachRequest(ctx, store, e.ID, nil, func(row *core.Row) error {
+		o := by[row.Spec.Submission]
+		if o == nil {
+			o = &Outcome{Submission: row.Spec.Submission, Old: Run{Request: row.Spec.Instead, Verdict: Ungraded}, Runs: make([]Run, e.Repeat)}
+			for i := range o.Runs {
+				o.Runs[i].Verdict = Ungraded
+			}
+			by[row.Spec.Submission] = o
+		}
+		for i := range o.Runs {
+			if RequestID(e.ID, o.Submission, i) == row.Spec.ID {
+				o.Runs[i] = runOf(row)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Outcome, 0, len(by))
+	for _, o := range by {
+		if err := o.readOld(ctx, store); err != nil {
+			return nil, err
+		}
+		o.settle()
+		all = append(all, *o)
+	}
+	slices.SortFunc(all, func(a, b Outcome) int { return strings.Compare(a.Submission, b.Submission) })
+	return all, nil
+}
+
+func (o *Outcome) readOld(ctx context.Context, store Results) error {
+	if o.Old.Request == "" {
+		return nil
+	}
+	row, err := store.Get(ctx, o.Old.Request)
+	if core.Is(err, core.CodeNotFound) {
+		return nil
+	}
+	if err == nil {
+		o.Old = runOf(&row)
+	}
+	return err
+}
+
+func runOf(row *core.Row) Run {
+	r := Run{Request: row.Spec.ID, Verdict: harness.Unfinished}
+	if row.Result != nil {
+		r.Verdict, r.Score = harness.VerdictOf(row.Result), row.Result.Score
+	}
+	return r
+}
+
+// eachRequest calls fn with the requests of an experiment in one of the states, or in any.
+func eachRequest(ctx context.Context, store Results, id string, states []core.RequestState, fn func(row *core.Row) error) error {
+	f := core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: rowsAtOnce}
+	for {
+		page, err := store.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			f.Before = page[i].Spec.ID
+			if err := fn(&page[i]); err != nil {
+				return err
+			}
+		}
+		if len(page) < f.Limit {
+			return nil
+		}
+	}
+}
+
+// Waiting counts the requests of an experiment that have not ended.
+func Waiting(ctx context.Context, store Results, id string) (n int, err error) {
+	err = eachRequest(ctx, store, id, []core.RequestState{core.RequestQueued}, func(*core.Row) error {
+		n++
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,65 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"drover/core"
+	"drover/core/harness"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// MaxRepeat is the most runs of one submission.
+const MaxRepeat = 10
+
+// Submitter is on whose behalf the requests of a class's experiments run: one for all,
+// so that they take one turn among those of people.
+func Submitter(class string) string {
+	name := "experiment-" + class
+	if len(name) <= core.MaxNameLen {
+		return name
+	}
+	sum := sha256.Sum256([]byte(class))
+	return "experiment-" + hex.EncodeToString(sum[:16])
+}
+
+// PartID names the task that makes a run of a submission.
+func PartID(id, submission string, run int) string {
+	return fmt.Sprintf("%s-%s-%d", id, submission, run)
+}
+
+// RequestID names the request of a run. It is made of what it is for, so that whoever
+// makes it twice makes one.
+func RequestID(id, submission string, run int) string {
+	sum := sha256.Sum256([]byte(onceKey(id, submission, run)))
+	var u ulid.ULID
+	if whole, err := ulid.ParseStrict(strings.ToUpper(id)); err == nil {
+		_ = u.SetTime(whole.Time()) // a time from such an id fits
+	}
+	_ = u.SetEntropy(sum[:10]) // as long as it must be
+	return strings.ToLower(u.String())
+}
+
+func onceKey(id, submission string, run int) string {
+	return fmt.Sprintf("%s/%s/%d", id, submission, run)
+}
+
+// Request is what a run of a submission asks for: what its first grading did, with the
+// harness that is tried and as and by what the assignment is now, but of low weight,
+// superseding nothing and telling nobody. The assignment has the deadlines of who
+// handed it in. Returns INVALID if there is no harness.
+func Request(e core.Experiment, as core.Assignment, s core.Submission, run int) (core.Spec, error) {
+	if e.Harness != nil {
+		as.Harness = e.Harness
+	}
+	if as.Harness == nil || as.Pool == "" {
+		return core.Spec{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no harness or no pool any more: there is nothing to rerun it by", as.Name())
+	}
+	spec := harness.Grading(as, s)
+	spec.ID, spec.Submitter, spec.Class = RequestID(e.ID, s.ID, run), Submitter(e.Class), core.ClassLow
+	spec.Assignment, spec.Idempotency, spec.Instead = core.ExperimentAssignment(e.ID), onceKey(e.ID, s.ID, run), s.Request
+	return spec, nil
+}

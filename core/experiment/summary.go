@@ -1,0 +1,87 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"drover/core/harness"
+)
+
+// Cell counts the submissions that had one verdict and would get another, or the same.
+type Cell struct {
+	Old   harness.Verdict `json:"old"`
+	New   harness.Verdict `json:"new"`
+	Count int             `json:"count"`
+}
+
+// Summary is what an experiment says of all its submissions.
+type Summary struct {
+	Submissions int    `json:"submissions"`
+	Verdicts    int    `json:"verdicts"` // that differ
+	Differ      int    `json:"differ"`   // by verdict or score
+	Missing     int    `json:"missing"`  // without a run that could count
+	Repeated    int    `json:"repeated"` // with at least two runs that could
+	Flaky       int    `json:"flaky"`    // of those, whose runs disagree
+	Matrix      []Cell `json:"matrix"`   // by old verdict, then new; cells that are 0 are left out
+}
+
+// Summarize sums outcomes up.
+func Summarize(all []Outcome) Summary {
+	s := Summary{Submissions: len(all), Matrix: []Cell{}}
+	cells := map[Cell]int{}
+	for i := range all {
+		o := &all[i]
+		cell := Cell{Old: o.Old.Verdict, New: harness.Unfinished}
+		first := o.Counts()
+		switch {
+		case first != nil:
+			cell.New = first.Verdict
+			s.Verdicts += count(first.Verdict != o.Old.Verdict)
+		case len(o.Runs) > 0:
+			cell.New = o.Runs[0].Verdict
+			s.Missing++
+		}
+		cells[cell]++
+		held := 0
+		for j := range o.Runs {
+			held += count(o.Runs[j].holds())
+		}
+		s.Differ += count(o.Differs)
+		s.Repeated += count(held > 1)
+		s.Flaky += count(o.Flaky)
+	}
+	for cell, n := range cells {
+		cell.Count = n
+		s.Matrix = append(s.Matrix, cell)
+	}
+	slices.SortFunc(s.Matrix, func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New)) })
+	return s
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// FlakeRate is the share of the submissions run more than once whose runs disagree.
+func (s *Summary) FlakeRate() float64 {
+	if s.Repeated == 0 {
+		return 0
+	}
+	return float64(s.Flaky) / float64(s.Repeated)
+}
+
+// Sentence sums up in one line.
+func (s *Summary) Sentence() string {
+	text := fmt.Sprintf("%d of %d submissions get another verdict, %d another verdict or score", s.Verdicts, s.Submissions, s.Differ)
+	if s.Repeated > 0 {
+		text += fmt.Sprintf("; flaky: %d of %d (%.1f %%)", s.Flaky, s.Repeated, 100*s.FlakeRate())
+	}
+	if s.Missing > 0 {
+		text += fmt.Sprintf("; without a result: %d", s.Missing)
+	}
+	return text
+}

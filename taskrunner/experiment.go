@@ -1,0 +1,170 @@
+package taskrunner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/experiment"
+)
+
+const (
+	experimentLook  = 2 * time.Second // between looks at its requests
+	experimentGrace = time.Minute     // until a task without an experiment is taken for one whose start failed
+	partsAtOnce     = 16              // that are made; the store waits for its disk once for as many
+	roomPause       = 15 * time.Second
+	roomPauseMost   = 10 * time.Minute
+)
+
+// Requests takes requests and stops them; intake.Intake does.
+type Requests interface {
+	Canceller
+	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
+}
+
+// Experiments makes the requests of experiments, and says when all have ended. What
+// crashes leave, and who mends it, stands in core/experiment.
+type Experiments struct {
+	Store interface {
+		experiment.Results
+		core.Coursework
+		CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
+	}
+	Work  Requests
+	Tasks TaskSubmitter
+	Clock clock.Clock
+}
+
+// Whole is core.KindExperiment. It makes a part for every run of a submission, waits
+// for their requests, and then says that the experiment is ready.
+func (x *Experiments) Whole() Kind {
+	return Kind{Name: core.KindExperiment, MaxAttempts: experimentTries, Handle: func(ctx context.Context, job *Job) (End, error) {
+		var args core.ExperimentArgs
+		if err := job.Args(&args); err != nil {
+			return End{}, err
+		}
+		e, err := x.Store.GetExperiment(ctx, args.Experiment)
+		if core.Is(err, core.CodeNotFound) {
+			return x.missing(job, args.Experiment), nil
+		}
+		if err != nil {
+			return End{}, err
+		}
+		switch e.State {
+		case core.ExperimentRunning:
+			return x.goOn(ctx, job, e)
+		case core.ExperimentAborted: // by somebody who may have died over it
+			err := experiment.StopRequests(ctx, x.Store, x.Work, e.ID, core.System().Handle)
+			return End{Note: "aborted"}, err
+		default:
+			return End{Note: string(e.State)}, nil
+		}
+	}}
+}
+
+// experimentTries is more than others have: nobody would ask again for what half stands.
+const experimentTries = 20
+
+// missing waits for an experiment whose start is between its two steps.
+func (x *Experiments) missing(job *Job, id string) End {
+	if x.Clock.Now().Sub(time.UnixMilli(job.Task.Created)) < experimentGrace {
+		return End{Later: experimentLook}
+	}
+	return End{Note: fmt.Sprintf("there is no experiment %s: it went with its assignment, or its start failed", id)}
+}
+
+func (x *Experiments) goOn(ctx context.Context, job *Job, e core.Experiment) (End, error) {
+	if e.Requests == 0 {
+		n, err := x.fanOut(ctx, job, e)
+		if err != nil {
+			return End{}, err
+		}
+		if n > 0 {
+			e.Requests = n
+			return x.move(ctx, e, End{Later: experimentLook})
+		}
+	}
+	ended, total, err := x.ended(ctx, e.ID)
+	if err != nil {
+		return End{}, err
+	}
+	if ended < total {
+		job.Progress(int64(ended), int64(total), fmt.Sprintf("%d of %d requests", ended, total))
+		return End{Later: experimentLook}, nil
+	}
+	all, err := experiment.Outcomes(ctx, x.Store, e)
+	if err != nil {
+		return End{}, err
+	}
+	sum := experiment.Summarize(all)
+	job.Progress(int64(total), int64(total), "ready")
+	e.State = core.ExperimentReady
+	return x.move(ctx, e, End{Note: "ready: " + sum.Sentence()})
+}
+
+// move stores the experiment. If somebody aborted it meanwhile the next look sees that.
+func (x *Experiments) move(ctx context.Context, e core.Experiment, end End) (End, error) {
+	_, err := x.Store.PutExperiment(ctx, e)
+	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
+		return End{Later: experimentLook}, nil
+	}
+	return end, err
+}
+
+// ended counts the requests that have ended, and those that will not be made.
+func (x *Experiments) ended(ctx context.Context, id string) (ended, total int, err error) {
+	tally, err := x.Store.CountChildren(ctx, id)
+	if err != nil {
+		return 0, 0, err
+	}
+	waiting, err := experiment.Waiting(ctx, x.Store, id)
+	return max(0, tally.Total-tally.Open()-waiting), tally.Total, err
+}
+
+// fanOut makes the parts and returns how many there are. What is handed in after the
+// experiment began is no part of it.
+func (x *Experiments) fanOut(ctx context.Context, job *Job, e core.Experiment) (int, error) {
+	made := 0
+	group, making := errgroup.WithContext(ctx)
+	group.SetLimit(partsAtOnce)
+	err := eachStanding(ctx, x.Store, e.Class, e.Assignment, "", func(s *core.Standing) error {
+		if s.Submission.At > e.Created || len(e.Users) > 0 && !slices.Contains(e.Users, s.Submission.User) {
+			return nil
+		}
+		for run := range e.Repeat {
+			part, err := newPart(&job.Task, e.ID, s.Submission.ID, run)
+			if err != nil {
+				return err
+			}
+			group.Go(func() error {
+				_, _, err := x.Tasks.SubmitTask(making, part)
+				return err
+			})
+		}
+		made++
+		job.Progress(0, 0, fmt.Sprintf("%d submissions", made))
+		return making.Err()
+	})
+	if broke := group.Wait(); broke != nil {
+		return 0, broke
+	}
+	if err != nil {
+		return 0, err
+	}
+	tally, err := x.Store.CountChildren(ctx, e.ID)
+	return tally.Total, err
+}
+
+func newPart(whole *core.Task, id, submission string, run int) (core.Task, error) {
+	args, err := json.Marshal(core.RerunArgs{Experiment: id, Submission: submission, Run: run})
+	return core.Task{
+		ID: experiment.PartID(id, submission, run), Kind: core.KindRerun, Args: args, Class: core.ClassLow,
+		Lane: id, Requester: whole.Requester, About: whole.About, Parent: whole.ID,
+	}, err
+}
