@@ -1,94 +1,143 @@
 package main
 
 import (
-	"encoding/json"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
+	"slices"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/harness"
-	"drover/examples"
+	"drover/core/coursework"
 )
 
-// assignment is one example: its pool, its harness, and what each submission must get.
-type assignment struct {
-	Name  string    `json:"name"`
-	Title string    `json:"title"`
-	Needs []string  `json:"needs"` // of the machine, if VMs of the local provider are to grade it
-	Pool  core.Pool `json:"pool"`
-
-	dir    string // on this machine
-	expect []expected
-}
-
-// expected is what one submission must get.
-type expected struct {
-	Name    string            `json:"name"`
-	Verdict harness.Verdict   `json:"verdict"`
-	State   core.RequestState `json:"state"`
-	Blame   core.Blame        `json:"blame"`
-	Score   *[2]float64       `json:"score"`
-	About   string            `json:"about"`
-}
-
-// loadAssignment unpacks an example that the program carries into dir.
-func loadAssignment(name, dir string) (*assignment, error) {
-	if err := unpackExample(name, dir); err != nil {
-		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the example %s cannot be unpacked into %s", name, dir)
+func assignmentCommand() *cli.Command {
+	user := &cli.StringFlag{Name: "user", Usage: "only what is of the user `HANDLE`"}
+	return &cli.Command{
+		Name: "assignment", Usage: "look at assignments and what was handed in, and set them", OnUsageError: usageError,
+		Description: "An assignment is named CLASS/ASSIGNMENT, each by any part of its handle or title, as long as that is one only; mine/ASSIGNMENT looks in your own classes.",
+		Subcommands: []*cli.Command{
+			userCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
+				&cli.BoolFlag{Name: "all", Usage: "also those that ended more than a week ago", DisableDefaultText: true}, zoneFlag(),
+			}, listAssignments),
+			userCommand("show", "show an assignment, its dates and those of single users", "CLASS/ASSIGNMENT", "drover assignment show cs101/hw1", []cli.Flag{zoneFlag()}, showAssignment),
+			userCommand("add", "make an assignment; the handle is its name for ever in its class", "CLASS/HANDLE",
+				`drover assignment add --title "First steps" --due "2026-12-01 23:59" --cutoff "2026-12-03 23:59" --harness harness/hw1 cs101/hw1`, assignmentFlags(), addAssignment),
+			userCommand("set", "change those settings of an assignment that are named", "CLASS/ASSIGNMENT", "drover assignment set --due +7d cs101/hw1", assignmentFlags(), setAssignment),
+			userCommand("remove", "delete an assignment with all that was handed in", "CLASS/HANDLE", "drover assignment remove cs101/hw1", waitFlags(), removeAssignment),
+			userCommand("harness", "set the program that grades what is handed in from now on, and say what its check found", "CLASS/ASSIGNMENT [DIR]",
+				"drover assignment harness cs101/hw1 harness/hw1", []cli.Flag{
+					&cli.BoolFlag{Name: "none", Usage: "take it away: what is handed in is kept and not graded", DisableDefaultText: true},
+				}, setHarness),
+			userCommand("deadline", "give a user other dates, or list those that users have", "CLASS/ASSIGNMENT",
+				`drover assignment deadline --user ann --due +3d --reason "was ill" cs101/hw1`, deadlineFlags(), assignmentDeadline),
+			userCommand("progress", "say how many have handed in, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
+			userCommand("submissions", "list what was handed in, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
+				slices.Concat([]cli.Flag{user, zoneFlag()}, pageFlags("before", "submission `ID`")), listAssignmentSubmissions),
+			userCommand("grade", "give a submission another score than its tests did", "CLASS/ASSIGNMENT USER [SCORE]",
+				`drover assignment grade --reason "tested by hand" cs101/hw1 ann 9.5`, gradeFlags(), changeGrade),
+			userCommand("archive", "write a zip of what was handed in", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
+				user, &cli.BoolFlag{Name: "latest", Usage: "only the newest of each user", DisableDefaultText: true},
+			}, fetchFlags(), waitFlags()), exportArchive),
+			userCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{
+				&cli.BoolFlag{Name: "no-header", Usage: "without the line of column names", DisableDefaultText: true},
+			}, fetchFlags(), waitFlags()), exportScores),
+			rerunCommand(),
+		},
 	}
-	a := &assignment{Pool: core.DefaultPool("default"), dir: filepath.Join(dir, name)}
-	var sheet struct {
-		Submissions []expected `json:"submissions"`
-	}
-	for file, into := range map[string]any{"assignment.json": a, "expected.json": &sheet} {
-		text, err := examples.Files.ReadFile(path.Join(name, file))
-		if err != nil {
-			return nil, core.Wrap(err, core.CodeInternal, name, "the example %s has no %s", name, file)
-		}
-		if err := json.Unmarshal(text, into); err != nil {
-			return nil, core.Wrap(err, core.CodeInternal, name, "%s of the example %s is not readable", file, name)
-		}
-	}
-	a.expect = sheet.Submissions
-	return a, a.Pool.Check()
 }
 
-func unpackExample(name, dir string) error {
-	return fs.WalkDir(examples.Files, name, func(at string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, filepath.FromSlash(at))
-		if d.IsDir() {
-			return os.MkdirAll(to, 0o700)
-		}
-		text, err := examples.Files.ReadFile(at)
-		if err != nil {
-			return err
-		}
-		mode := fs.FileMode(0o600)
-		if path.Base(at) == harness.MainFile {
-			mode = 0o700 // embedding forgets what is executable
-		}
-		return os.WriteFile(to, text, mode)
-	})
+// assignment is the one that an argument names.
+func (s *session) assignment(c *cli.Context) (core.Assignment, error) {
+	query, err := oneArg(c, "assignment, as CLASS/ASSIGNMENT")
+	if err != nil {
+		return core.Assignment{}, err
+	}
+	return s.reg.FindAssignment(c.Context, s.actor, query)
 }
 
-// judge says in which way a result is not what was expected; "" if it is.
-func (e expected) judge(r *core.Result) string {
+func listAssignments(c *cli.Context, s *session) error {
+	if c.NArg() > 1 {
+		return core.Errorf(core.CodeInvalid, "", "%s takes at most one class: see its --help", c.Command.HelpName)
+	}
+	at, err := zone(c)
+	if err != nil {
+		return err
+	}
+	all, left, err := s.assignments(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	for i, e := range all {
+		rows[i] = table.Row{e.Name(), clean(e.Title), shortMoment(e.Due, at), shortMoment(e.Cutoff, at), e.Progress, stageOf(e)}
+	}
+	if left > 0 {
+		defer sayLeftOut(c, left)
+	}
+	return printTable(c.App.Writer, "no assignments", table.Row{"assignment", "title", "due", "cutoff", "yours", ""}, rows)
+}
+
+// assignments lists those of the class that an argument names, or of all that the actor is
+// in; the operator, who is in none, sees those of every class.
+func (s *session) assignments(c *cli.Context) (all []coursework.AssignmentEntry, left int, err error) {
+	f := coursework.AssignmentFilter{All: c.Bool("all")}
+	if c.NArg() == 1 {
+		class, err := s.class(c)
+		if err != nil {
+			return nil, 0, err
+		}
+		f.Class = class.Handle
+		return s.reg.ListAssignments(c.Context, s.actor, f)
+	}
+	classes, err := s.classes(c)
+	for i := 0; err == nil && i < len(classes); i++ {
+		var some []coursework.AssignmentEntry
+		var out int
+		f.Class = classes[i]
+		some, out, err = s.reg.ListAssignments(c.Context, s.actor, f)
+		all, left = append(all, some...), left+out
+	}
+	return all, left, err
+}
+
+// classes are the handles of those that the actor is in; of all for one who is in none.
+func (s *session) classes(c *cli.Context) ([]string, error) {
+	var own, all []string
+	for after := ""; ; {
+		some, err := s.reg.ListClasses(c.Context, s.actor, after, mostRows)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range some {
+			if after = one.Handle; one.Role != "" {
+				own = append(own, after)
+			}
+			all = append(all, after)
+		}
+		if len(some) < mostRows {
+			break
+		}
+	}
+	if len(s.actor.In) > 0 {
+		return own, nil
+	}
+	return all, nil
+}
+
+// stageOf is what is particular about an assignment.
+func stageOf(e coursework.AssignmentEntry) string {
 	switch {
-	case harness.VerdictOf(r) != e.Verdict:
-		return "expected the verdict " + string(e.Verdict)
-	case r.State != e.State:
-		return "expected the state " + string(e.State)
-	case r.Blame != e.Blame:
-		return "expected the blame " + string(e.Blame)
-	case e.Score == nil && r.Score != nil:
-		return "expected no score"
-	case e.Score != nil && (r.Score == nil || *r.Score < e.Score[0] || *r.Score > e.Score[1]):
-		return "expected a score of " + points(&e.Score[0]) + " to " + points(&e.Score[1])
+	case e.Deleting:
+		return deletingWord(true)
+	case e.Hidden:
+		return "hidden"
+	case e.Extended:
+		return "your own dates"
+	case !e.Graded:
+		return "not graded"
 	}
 	return ""
 }

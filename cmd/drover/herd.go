@@ -84,11 +84,6 @@ func (h *herd) registrar() *coursework.Registrar {
 	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks}
 }
 
-// actor is who types the command: whoever can reach the store is its operator.
-func (h *herd) actor() core.Actor {
-	return core.Actor{Handle: "local-" + submitterName(), Roles: []core.UserRole{core.RoleAdmin}}
-}
-
 func redisOptions(cfg *config.Config) redisstore.Options {
 	return redisstore.Options{
 		URL: cfg.Redis.Reveal(), Namespace: cfg.Namespace,

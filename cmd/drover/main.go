@@ -120,6 +120,8 @@ func usageError(c *cli.Context, err error, _ bool) error {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
+		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
+		taskCommand(), scheduleCommand(), trailCommand(),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
 		benchCommand(), drillCommand(),

@@ -28,26 +28,32 @@ func poolCommand() *cli.Command {
 }
 
 func poolFlags() []cli.Flag {
-	return []cli.Flag{
+	return slices.Concat(limitFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` local or lxc"},
 		&cli.StringFlag{Name: "image", Usage: "what its VMs are made of: `NAME` or NAME@DIGEST of drover image list; empty is the provider's own"},
 		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
 		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
 		&cli.BoolFlag{Name: "paused", Usage: "start no request of it (--paused=false to go on)"},
-		&cli.DurationFlag{Name: "timeout", Usage: "most wall time of a run, and what one gets that asks for none"},
 		&cli.Float64Flag{Name: "cpu", Usage: "processors that each VM may use, such as 1 or 0.5; 0 leaves it to the provider"},
 		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
+		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0 is for ever"},
+		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
+		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
+		&cli.DurationFlag{Name: "keep-outputs", Usage: "how long a result keeps its stdout, stderr and files, such as 168h; scores and tests stay; 0 is as long as itself"},
+		&cli.StringFlag{Name: "on-host-loss", Usage: "what becomes of the work of a lost host: `POLICY` requeue or fail"},
+	})
+}
+
+// limitFlags are those of the limits of a run.
+func limitFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.DurationFlag{Name: "timeout", Usage: "most wall time of a run, and what one gets that asks for none"},
 		&cli.StringFlag{Name: "memory", Usage: "most memory of a run, such as `256MiB`"},
 		&cli.StringFlag{Name: "disk", Usage: "most bytes in each writable place"},
 		&cli.StringFlag{Name: "file-size", Usage: "most bytes of one file"},
 		&cli.IntFlag{Name: "pids", Usage: "most processes and threads"},
 		&cli.IntFlag{Name: "open-files", Usage: "most open files of a process"},
 		&cli.StringFlag{Name: "output", Usage: "bytes kept of each of stdout and stderr"},
-		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0 is for ever"},
-		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
-		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
-		&cli.DurationFlag{Name: "keep-outputs", Usage: "how long a result keeps its stdout, stderr and files, such as 168h; scores and tests stay; 0 is as long as itself"},
-		&cli.StringFlag{Name: "on-host-loss", Usage: "what becomes of the work of a lost host: `POLICY` requeue or fail"},
 	}
 }
 
@@ -91,19 +97,13 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 	if provider := c.String("provider"); c.IsSet("provider") && !slices.Contains(providerNames, provider) {
 		return noProvider(provider)
 	}
-	for name, into := range map[string]*int{
-		"warm": &p.Warm, "max": &p.Max, "pids": &p.Limits.Pids, "open-files": &p.Limits.OpenFiles, "max-waiting-each": &p.MaxWaiting,
-	} {
+	for name, into := range map[string]*int{"warm": &p.Warm, "max": &p.Max, "max-waiting-each": &p.MaxWaiting} {
 		if c.IsSet(name) {
 			*into = c.Int(name)
 		}
 	}
-	for name, into := range map[string]*int64{
-		"memory": &p.Limits.Memory, "disk": &p.Limits.Disk, "file-size": &p.Limits.FileSize, "output": &p.Limits.Output,
-	} {
-		if err := sizeFlag(c, name, into); err != nil {
-			return err
-		}
+	if err := applyLimitFlags(c, &p.Limits); err != nil {
+		return err
 	}
 	if c.IsSet("cpu") {
 		cpu := c.Float64("cpu") * 1000
@@ -116,11 +116,29 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		p.Paused = c.Bool("paused")
 	}
 	for name, into := range map[string]*time.Duration{
-		"timeout": &p.Limits.Timeout, "max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs,
+		"max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs,
 	} {
 		if c.IsSet(name) {
 			*into = c.Duration(name)
 		}
+	}
+	return nil
+}
+
+// applyLimitFlags changes those limits that flags name.
+func applyLimitFlags(c *cli.Context, l *core.Limits) error {
+	for name, into := range map[string]*int{"pids": &l.Pids, "open-files": &l.OpenFiles} {
+		if c.IsSet(name) {
+			*into = c.Int(name)
+		}
+	}
+	for name, into := range map[string]*int64{"memory": &l.Memory, "disk": &l.Disk, "file-size": &l.FileSize, "output": &l.Output} {
+		if err := sizeFlag(c, name, into); err != nil {
+			return err
+		}
+	}
+	if c.IsSet("timeout") {
+		l.Timeout = c.Duration("timeout")
 	}
 	return nil
 }

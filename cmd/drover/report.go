@@ -41,9 +41,13 @@ func printReport(w io.Writer, r *core.Result) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nrequest %s: waited %s, staged in %s, ran %s on %s; memory %s\n", r.ID,
+	where := ""
+	if r.Host != "" { // students do not see it
+		where = " on " + r.Host
+	}
+	_, err := fmt.Fprintf(w, "\nrequest %s: waited %s, staged in %s, ran %s%s; memory %s\n", r.ID,
 		millis(r.Times.Claimed), millis(span(r.Times.Claimed, r.Times.Started)),
-		millis(span(r.Times.Started, r.Times.Finished)), r.Host, size(r.Usage.MemoryPeakBytes))
+		millis(span(r.Times.Started, r.Times.Finished)), where, size(r.Usage.MemoryPeakBytes))
 	return err
 }
 

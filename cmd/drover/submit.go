@@ -18,6 +18,9 @@ import (
 
 func submitCommand() *cli.Command {
 	own := append([]cli.Flag{
+		&cli.StringFlag{Name: "to", Usage: "hand in for the assignment `CLASS/ASSIGNMENT`, which says how it is graded; mine/ASSIGNMENT looks in your own classes"},
+		&cli.StringFlag{Name: "for", Usage: "with --to: for the user `HANDLE`, by who teaches there"},
+		asFlag(),
 		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder `DIR`"},
 		&cli.StringSliceFlag{Name: "submission", Usage: "a file of the submission, or a folder of them: `PATH`; repeatable"},
 		&cli.StringFlag{Name: "assignment", Usage: "what it is handed in for: `NAME`"},
@@ -27,15 +30,22 @@ func submitCommand() *cli.Command {
 		embeddedFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
-		Name: "submit", Usage: "grade a submission by a harness", UsageText: "drover submit [flags] --harness DIR --submission PATH...", OnUsageError: usageError,
-		Description: "Exits with 0 if the submission was graded, whatever its score, and not 0 if it could not be.",
-		Flags:       withSettings(append(own, jsonFlag())),
+		Name: "submit", Usage: "hand in for an assignment, or grade a submission by a harness", UsageText: submitUsage, OnUsageError: usageError,
+		Description: "Exits with 0 if the submission was graded, whatever its score, and not 0 if it could not be.\n" +
+			"Example: drover submit --as ann --to cs101/hw1 main.py",
+		Flags: withSettings(append(own, jsonFlag())),
 		Action: func(c *cli.Context) error {
+			if c.IsSet("to") {
+				if err := checkHandin(c); err != nil {
+					return err
+				}
+				return client(asUser(handIn))(c)
+			}
 			if err := noArgs(c); err != nil {
 				return err
 			}
 			if c.String("harness") == "" || len(c.StringSlice("submission")) == 0 {
-				return core.Errorf(core.CodeInvalid, "", "what is to be graded, and by what? drover submit [flags] --harness DIR --submission PATH...")
+				return core.Errorf(core.CodeInvalid, "", "what is to be graded, and by what? %s", submitUsage)
 			}
 			if c.Bool("embedded") && c.Bool("no-wait") {
 				return core.Errorf(core.CodeInvalid, "", "--embedded and --no-wait do not go together: the herd ends with the command")

@@ -21,30 +21,30 @@ func webhookCommand() *cli.Command {
 	return &cli.Command{
 		Name: "webhook", Usage: "look at webhooks and set them: addresses that are told of ends", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			clientCommand("list", "list webhooks", "", []cli.Flag{class}, listWebhooks),
-			clientCommand("add", "make a webhook and print its secret, which is never shown again", "URL", []cli.Flag{class, change[1]}, addWebhook),
-			clientCommand("set", "change those settings of a webhook that are named", "ID", slices.Concat(change, []cli.Flag{
+			userCommand("list", "list webhooks", "", "drover webhook list --class cs101", []cli.Flag{class}, listWebhooks),
+			userCommand("add", "make a webhook and print its secret, which is never shown again", "URL", "drover webhook add --class cs101 https://grades.example.org/drover", []cli.Flag{class, change[1]}, addWebhook),
+			userCommand("set", "change those settings of a webhook that are named", "ID", "drover webhook set --disabled 01j8x3k4", slices.Concat(change, []cli.Flag{
 				&cli.BoolFlag{Name: "disabled", Usage: "deliver nothing to it (--disabled=false to go on)"},
 				&cli.BoolFlag{Name: "new-secret", Usage: "print a new secret; deliveries are signed by the former one too until the next", DisableDefaultText: true},
 				&cli.BoolFlag{Name: "forget-secret", Usage: "print a new secret and do not use the former one any more", DisableDefaultText: true},
 			}), setWebhook),
-			clientCommand("remove", "remove a webhook; what waits for it is not delivered", "ID", nil, removeWebhook),
-			clientCommand("test", "deliver a test, once", "ID", nil, testWebhook),
-			clientCommand("deliveries", "list what was and is to be delivered, newest first", "ID", []cli.Flag{
+			userCommand("remove", "remove a webhook; what waits for it is not delivered", "ID", "drover webhook remove 01j8x3k4", nil, removeWebhook),
+			userCommand("test", "deliver a test, once", "ID", "drover webhook test 01j8x3k4", nil, testWebhook),
+			userCommand("deliveries", "list what was and is to be delivered, newest first", "ID", "drover webhook deliveries --limit 10 01j8x3k4", []cli.Flag{
 				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with delivery `ID`"},
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
 			}, listDeliveries),
-			clientCommand("redeliver", "deliver once more", "DELIVERY", nil, redeliver),
+			userCommand("redeliver", "deliver once more", "DELIVERY", "drover webhook redeliver 01j8x5t2", nil, redeliver),
 		},
 	}
 }
 
-func listWebhooks(c *cli.Context, h *herd) error {
+func listWebhooks(c *cli.Context, s *session) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
 	const page = 1000
-	all, err := h.registrar().ListWebhooks(c.Context, h.actor(), c.String("class"), "", page)
+	all, err := s.reg.ListWebhooks(c.Context, s.actor, c.String("class"), "", page)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ type withSecret struct {
 	Secret string `json:"secret"`
 }
 
-func addWebhook(c *cli.Context, h *herd) error {
+func addWebhook(c *cli.Context, s *session) error {
 	address, err := oneArg(c, "URL")
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func addWebhook(c *cli.Context, h *herd) error {
 	if len(events) == 0 {
 		events = []string{core.EventRequestEnded}
 	}
-	w, err := h.registrar().AddWebhook(c.Context, h.actor(), core.Webhook{Class: c.String("class"), URL: address, Events: events})
+	w, err := s.reg.AddWebhook(c.Context, s.actor, core.Webhook{Class: c.String("class"), URL: address, Events: events})
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,12 @@ func addWebhook(c *cli.Context, h *herd) error {
 	return err
 }
 
-func setWebhook(c *cli.Context, h *herd) error {
+func setWebhook(c *cli.Context, s *session) error {
 	id, err := oneArg(c, "webhook's id")
 	if err != nil {
 		return err
 	}
-	reg, actor := h.registrar(), h.actor()
-	w, err := reg.ViewWebhook(c.Context, actor, id)
+	w, err := s.reg.ViewWebhook(c.Context, s.actor, id)
 	if err != nil {
 		return err
 	}
@@ -111,12 +110,12 @@ func setWebhook(c *cli.Context, h *herd) error {
 	if c.IsSet("disabled") {
 		w.Disabled = c.Bool("disabled")
 	}
-	if w, err = reg.EditWebhook(c.Context, actor, w); err != nil {
+	if w, err = s.reg.EditWebhook(c.Context, s.actor, w); err != nil {
 		return err
 	}
 	out := withSecret{Webhook: w}
 	if c.Bool("new-secret") || c.Bool("forget-secret") {
-		if out.Secret, err = reg.RotateWebhook(c.Context, actor, id, c.Bool("forget-secret")); err != nil {
+		if out.Secret, err = s.reg.RotateWebhook(c.Context, s.actor, id, c.Bool("forget-secret")); err != nil {
 			return err
 		}
 	}
@@ -133,12 +132,12 @@ func setWebhook(c *cli.Context, h *herd) error {
 	return err
 }
 
-func removeWebhook(c *cli.Context, h *herd) error {
+func removeWebhook(c *cli.Context, s *session) error {
 	id, err := oneArg(c, "webhook's id")
 	if err != nil {
 		return err
 	}
-	if err := h.registrar().RemoveWebhook(c.Context, h.actor(), id); err != nil {
+	if err := s.reg.RemoveWebhook(c.Context, s.actor, id); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -148,21 +147,21 @@ func removeWebhook(c *cli.Context, h *herd) error {
 	return err
 }
 
-func testWebhook(c *cli.Context, h *herd) error {
+func testWebhook(c *cli.Context, s *session) error {
 	id, err := oneArg(c, "webhook's id")
 	if err != nil {
 		return err
 	}
-	t, err := h.registrar().TestWebhook(c.Context, h.actor(), id)
+	t, err := s.reg.TestWebhook(c.Context, s.actor, id)
 	return sayDelivery(c, t, err, "drover webhook deliveries "+id+" says how it went")
 }
 
-func redeliver(c *cli.Context, h *herd) error {
+func redeliver(c *cli.Context, s *session) error {
 	id, err := oneArg(c, "delivery's id")
 	if err != nil {
 		return err
 	}
-	t, err := h.registrar().Redeliver(c.Context, h.actor(), id)
+	t, err := s.reg.Redeliver(c.Context, s.actor, id)
 	return sayDelivery(c, t, err, "drover webhook deliveries "+t.Lane+" says how it went")
 }
 
@@ -177,12 +176,12 @@ func sayDelivery(c *cli.Context, t core.Task, err error, hint string) error {
 	return err
 }
 
-func listDeliveries(c *cli.Context, h *herd) error {
+func listDeliveries(c *cli.Context, s *session) error {
 	id, err := oneArg(c, "webhook's id")
 	if err != nil {
 		return err
 	}
-	all, err := h.registrar().Deliveries(c.Context, h.actor(), id, c.String("before"), c.Int("limit"))
+	all, err := s.reg.Deliveries(c.Context, s.actor, id, c.String("before"), c.Int("limit"))
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,13 @@ func submitted(w *world, n int) string {
 	return s.ID
 }
 
+func waiting(w *world, n int) string {
+	if n == 0 {
+		w.graded("hw1")
+	}
+	return w.submit("ann", "hw1").ID
+}
+
 func anotherUser(w *world, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
 	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
@@ -71,6 +78,13 @@ func endedTask(state core.TaskState) func(w *world, n int) string {
 		}
 		return task.ID
 	}
+}
+
+func scheduled(w *world, n int) string {
+	name := fmt.Sprintf("s%d", n)
+	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
+	require.NoError(w.t, err)
+	return name
 }
 
 func enrolling(action core.Action, role core.UserRole) []call {
@@ -112,6 +126,18 @@ func userCalls() []call {
 		}},
 		{action: core.ActUserView, method: "ViewUser", do: func(w *world, a core.Actor, _ string) error {
 			return done(w.reg.ViewUser(w.t.Context(), a, "ann@example.org"))
+		}},
+		{action: core.ActSchedule, method: "Schedules", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.Schedules(w.t.Context(), a))
+		}},
+		{action: core.ActSchedule, method: "SetSchedule", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.SetSchedule(w.t.Context(), a, core.Schedule{Name: "nightly", Kind: core.KindPurge, Cron: "@daily"}))
+		}},
+		{action: core.ActSchedule, method: "RemoveSchedule", prepare: scheduled, do: func(w *world, a core.Actor, name string) error {
+			return w.reg.RemoveSchedule(w.t.Context(), a, name)
+		}},
+		{action: core.ActSchedule, method: "RunSchedule", prepare: scheduled, do: func(w *world, a core.Actor, name string) error {
+			return done(w.reg.RunSchedule(w.t.Context(), a, name))
 		}},
 		{action: core.ActHerdView, method: "Watch", do: func(w *world, a core.Actor, _ string) error { return w.reg.Watch(a) }},
 		{action: core.ActHerdOperate, method: "Operate", do: func(w *world, a core.Actor, _ string) error {
@@ -254,6 +280,9 @@ func submissionCalls() []call {
 		}},
 		{action: core.ActSubmissionRerun, method: "Resubmit", prepare: submitted, do: func(w *world, a core.Actor, id string) error {
 			return w.reg.Resubmit(w.t.Context(), a, id)
+		}},
+		{action: core.ActSubmissionRerun, method: "CancelSubmission", prepare: waiting, do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.CancelSubmission(w.t.Context(), a, id))
 		}},
 		{action: core.ActGradeChange, method: "ChangeGrade", prepare: once(submitted), do: func(w *world, a core.Actor, _ string) error {
 			score := 3.0

@@ -28,6 +28,7 @@
 //	ViewSubmission ListSubmissions             submission.view
 //	OpenFile OpenZip                           submission.view
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
+//	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
 //	Progress                                   grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartArchive                               export; one's own: submission.view       CONFLICT: class or assignment is being deleted
@@ -43,6 +44,8 @@
 //	ViewTask ListTasks                         task.view
 //	CancelTask RetryTask                       task.control; what the task makes        ENDED, CONFLICT by its state
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired
+//	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not made so
+//	RemoveSchedule RunSchedule                 schedule                                 CONFLICT: the last task has not ended
 //	Watch                                      herd.view
 //	Operate                                    herd.operate
 //

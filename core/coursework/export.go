@@ -54,10 +54,17 @@ func (r *Registrar) StartGradebook(ctx context.Context, a core.Actor, args core.
 	if _, err := r.openClass(ctx, a, args.Class, core.ActExport); err != nil {
 		return core.Task{}, err
 	}
-	if len(args.Fill) > maxFill || !utf8.ValidString(args.Fill) || strings.ContainsFunc(args.Fill, func(c rune) bool { return c < ' ' }) {
-		return core.Task{}, core.Errorf(core.CodeInvalid, args.Class, "what stands for a missing score must be at most %d bytes of one line", maxFill)
+	if err := checkFill(args); err != nil {
+		return core.Task{}, err
 	}
 	return r.export(ctx, a, core.KindGradebook, args.Class, args.Class, "the gradebook of "+args.Class, args)
+}
+
+func checkFill(args core.GradebookArgs) error {
+	if len(args.Fill) > maxFill || !utf8.ValidString(args.Fill) || strings.ContainsFunc(args.Fill, func(c rune) bool { return c < ' ' }) {
+		return core.Errorf(core.CodeInvalid, args.Class, "what stands for a missing score must be at most %d bytes of one line", maxFill)
+	}
+	return nil
 }
 
 // export starts the task that makes a file for the actor.

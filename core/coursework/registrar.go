@@ -34,6 +34,7 @@ type Store interface {
 	core.Coursework
 	core.Trail
 	core.Webhooks
+	core.Schedules
 
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)

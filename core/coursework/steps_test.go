@@ -110,6 +110,20 @@ func (s watched) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 	return s.ResultStore.SetGrade(ctx, id, g)
 }
 
+func (s watched) PutSchedule(ctx context.Context, one core.Schedule) (int64, error) {
+	if err := s.step("put schedule"); err != nil {
+		return 0, err
+	}
+	return s.ResultStore.PutSchedule(ctx, one)
+}
+
+func (s watched) DeleteSchedule(ctx context.Context, name string) error {
+	if err := s.step("delete schedule"); err != nil {
+		return err
+	}
+	return s.ResultStore.DeleteSchedule(ctx, name)
+}
+
 // desk is an intake whose changes are noted.
 type desk struct {
 	*intake.Intake
@@ -128,6 +142,13 @@ func (d desk) Rerun(ctx context.Context, id string) (core.Row, error) {
 		return core.Row{}, err
 	}
 	return d.Intake.Rerun(ctx, id)
+}
+
+func (d desk) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
+	if err := d.step("cancel"); err != nil {
+		return "", err
+	}
+	return d.Intake.Cancel(ctx, id, by)
 }
 
 func (d desk) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {

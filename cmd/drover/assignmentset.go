@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+// maxTextBytes bounds the file of --text-file, before the text itself is checked.
+const maxTextBytes = 1 << 20
+
+func assignmentFlags() []cli.Flag {
+	return slices.Concat([]cli.Flag{
+		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it", DefaultText: "its handle"},
+		&cli.StringFlag{Name: "text-file", Usage: "what is to be done, as Markdown in the file `PATH`, or - for standard input"},
+		&cli.StringFlag{Name: "due", Usage: "what comes after `TIME` is late: " + momentHelp},
+		&cli.StringFlag{Name: "cutoff", Usage: "nothing is taken after `TIME`, which is not before --due"},
+		&cli.StringFlag{Name: "hide-until", Usage: "students do not see it before `TIME`"},
+		zoneFlag(),
+		&cli.BoolFlag{Name: "final", Usage: "let submissions be final (--final=false for no)"},
+		&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL`", DefaultText: defaultPool},
+		&cli.StringFlag{Name: "weight", Usage: "of the requests: `WEIGHT` high, normal or low", DefaultText: string(core.ClassNormal)},
+		&cli.IntFlag{Name: "max-files", Usage: "most files of a submission; 0 is 1000"},
+		&cli.StringFlag{Name: "max-bytes", Usage: "most bytes of a submission, such as `10MiB`; 0 is what the pool's disk holds"},
+		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder `DIR`"},
+	}, limitFlags())
+}
+
+// applyAssignmentFlags changes what flags name.
+func applyAssignmentFlags(c *cli.Context, as *core.Assignment) error {
+	for name, into := range map[string]*string{"title": &as.Title, "pool": &as.Pool} {
+		if c.IsSet(name) {
+			*into = c.String(name)
+		}
+	}
+	for name, into := range map[string]*int64{"due": &as.Due, "cutoff": &as.Cutoff, "hide-until": &as.HideUntil} {
+		if err := momentFlag(c, name, into); err != nil {
+			return err
+		}
+	}
+	if c.IsSet("weight") {
+		as.Weight = core.Class(c.String("weight"))
+	}
+	if c.IsSet("final") {
+		as.AllowFinal = c.Bool("final")
+	}
+	if c.IsSet("max-files") {
+		as.MaxFiles = c.Int("max-files")
+	}
+	if err := sizeFlag(c, "max-bytes", &as.MaxBytes); err != nil {
+		return err
+	}
+	if err := applyLimitFlags(c, &as.Limits); err != nil {
+		return err
+	}
+	if !c.IsSet("text-file") {
+		return nil
+	}
+	in, err := openIn(c, c.String("text-file"))
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	text, err := io.ReadAll(io.LimitReader(in, maxTextBytes))
+	as.Text = string(text)
+	return core.Wrap(err, core.CodeInvalid, "text-file", "the file %s cannot be read", c.String("text-file"))
+}
+
+// packFlag packs the harness that --harness names; nil for none.
+func packFlag(c *cli.Context) (*harness.Package, error) {
+	if !c.IsSet("harness") {
+		return nil, nil //nolint:nilnil // no harness is no fault
+	}
+	pack, err := harness.Pack(c.String("harness"))
+	return &pack, err
+}
+
+func addAssignment(c *cli.Context, s *session) error {
+	name, err := oneArg(c, "new assignment, as CLASS/HANDLE")
+	if err != nil {
+		return err
+	}
+	query, handle, ok := strings.Cut(name, "/")
+	if !ok {
+		return core.Errorf(core.CodeInvalid, name, "%.80q says no class: write CLASS/HANDLE, such as cs101/%.80s", name, name)
+	}
+	class, err := s.reg.FindClass(c.Context, s.actor, query)
+	if err != nil {
+		return err
+	}
+	as := core.Assignment{Class: class.Handle, Handle: handle, Title: handle, Pool: defaultPool}
+	if err := applyAssignmentFlags(c, &as); err != nil {
+		return err
+	}
+	pack, err := packFlag(c)
+	if err != nil {
+		return err
+	}
+	if as, err = s.reg.CreateAssignment(c.Context, s.actor, as); err != nil {
+		return err
+	}
+	return s.withHarness(c, as, pack, "is made")
+}
+
+func setAssignment(c *cli.Context, s *session) error {
+	as, err := s.assignment(c)
+	if err != nil {
+		return err
+	}
+	if err := applyAssignmentFlags(c, &as); err != nil {
+		return err
+	}
+	pack, err := packFlag(c)
+	if err != nil {
+		return err
+	}
+	if as, err = s.reg.EditAssignment(c.Context, s.actor, as); err != nil {
+		return err
+	}
+	return s.withHarness(c, as, pack, "is set")
+}
+
+func removeAssignment(c *cli.Context, s *session) error {
+	name, err := oneArg(c, "assignment's whole name, as CLASS/HANDLE")
+	if err != nil {
+		return err
+	}
+	class, handle, _ := strings.Cut(name, "/")
+	t, err := s.reg.DeleteAssignment(c.Context, s.actor, class, handle)
+	if err != nil {
+		return err
+	}
+	return s.deletion(c, t, "assignment "+name)
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+func classCommand() *cli.Command {
+	own := []cli.Flag{
+		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it", DefaultText: "its handle"},
+		&cli.StringFlag{Name: "term", Usage: "when it is taught: `TERM` such as 2026 autumn"},
+	}
+	role := &cli.StringFlag{Name: "role", Usage: "what they are there: `ROLE` student, teaching_assistant or teacher", Value: string(core.RoleStudent)}
+	dry := &cli.BoolFlag{Name: "dry-run", Usage: "say what would be done and do nothing", DisableDefaultText: true}
+	return &cli.Command{
+		Name: "class", Usage: "look at classes and who is in them, and set them", OnUsageError: usageError,
+		Description: "A CLASS is named by any part of its handle or title, as long as that is one class only; mine is the one that you are in.",
+		Subcommands: []*cli.Command{
+			userCommand("list", "list classes, by handle", "", "drover class list", pageFlags("after", "class `HANDLE`"), listClasses),
+			userCommand("show", "show a class", "CLASS", "drover class show cs101", nil, showClass),
+			userCommand("add", "make a class; the handle is its name for ever", "HANDLE", `drover class add --title "Programming I" cs101`, own, addClass),
+			userCommand("set", "change title and term", "CLASS", `drover class set --term "2026 autumn" cs101`, own, setClass),
+			userCommand("remove", "delete a class with all that hangs on it: assignments, submissions, grades", "HANDLE", "drover class remove cs101", waitFlags(), removeClass),
+			userCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
+			userCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
+			userCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
+			userCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
+		},
+	}
+}
+
+// class is the one that an argument names.
+func (s *session) class(c *cli.Context) (core.SchoolClass, error) {
+	query, err := oneArg(c, "class")
+	if err != nil {
+		return core.SchoolClass{}, err
+	}
+	return s.reg.FindClass(c.Context, s.actor, query)
+}
+
+func listClasses(c *cli.Context, s *session) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	limit, err := limitFlag(c)
+	if err != nil {
+		return err
+	}
+	all, err := s.reg.ListClasses(c.Context, s.actor, c.String("after"), limit)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	last := ""
+	for i, one := range all {
+		last = one.Handle
+		rows[i] = table.Row{one.Handle, clean(one.Title), clean(one.Term), one.Role, deletingWord(one.Deleting), since(one.Created)}
+	}
+	sayMore(c, len(all), limit, "after", last)
+	return printTable(c.App.Writer, "no classes: an admin makes one with drover class add HANDLE",
+		table.Row{"class", "title", "term", "you are", "", "made"}, rows)
+}
+
+func deletingWord(deleting bool) string {
+	if deleting {
+		return "is being deleted"
+	}
+	return ""
+}
+
+func showClass(c *cli.Context, s *session) error {
+	found, err := s.class(c)
+	if err != nil {
+		return err
+	}
+	one, err := s.reg.ViewClass(c.Context, s.actor, found.Handle)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, one)
+	}
+	return printTable(c.App.Writer, "", table.Row{"", ""}, []table.Row{
+		{"class", strings.TrimSpace(one.Handle + " " + deletingWord(one.Deleting))},
+		{"title", clean(one.Title)},
+		{"term", clean(one.Term)},
+		{"you are", one.Role},
+		{"made", since(one.Created)},
+	})
+}
+
+func addClass(c *cli.Context, s *session) error {
+	handle, err := oneArg(c, "class's handle")
+	if err != nil {
+		return err
+	}
+	one, err := s.reg.CreateClass(c.Context, s.actor, core.SchoolClass{Handle: handle, Title: cmp.Or(c.String("title"), handle), Term: c.String("term")})
+	if err != nil {
+		return err
+	}
+	return say(c, one, "class %s is made; drover class enrol %s USER puts users into it", handle, handle)
+}
+
+func setClass(c *cli.Context, s *session) error {
+	one, err := s.class(c)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("title") {
+		one.Title = c.String("title")
+	}
+	if c.IsSet("term") {
+		one.Term = c.String("term")
+	}
+	if one, err = s.reg.EditClass(c.Context, s.actor, one); err != nil {
+		return err
+	}
+	return say(c, one, "class %s is set", one.Handle)
+}
+
+func removeClass(c *cli.Context, s *session) error {
+	handle, err := oneArg(c, "class's whole handle")
+	if err != nil {
+		return err
+	}
+	t, err := s.reg.DeleteClass(c.Context, s.actor, handle)
+	if err != nil {
+		return err
+	}
+	return s.deletion(c, t, "class "+handle)
+}
+
+func listMembers(c *cli.Context, s *session) error {
+	limit, err := limitFlag(c)
+	if err != nil {
+		return err
+	}
+	of, err := s.class(c)
+	if err != nil {
+		return err
+	}
+	all, err := s.reg.Roster(c.Context, s.actor, of.Handle, c.String("after"), limit)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	last := ""
+	for i, m := range all {
+		last = m.User
+		rows[i] = table.Row{m.User, clean(m.Name), clean(m.Email), m.Role, since(m.Since)}
+	}
+	sayMore(c, len(all), limit, "after", last)
+	return printTable(c.App.Writer, "nobody is in class "+of.Handle+": drover class enrol "+of.Handle+" USER",
+		table.Row{"user", "name", "e-mail", "role", "since"}, rows)
+}
+
+// classAndUsers are the arguments of who changes a roster.
+func (s *session) classAndUsers(c *cli.Context) (class string, users []string, err error) {
+	if c.NArg() < 2 {
+		return "", nil, core.Errorf(core.CodeInvalid, "", "which users? %s CLASS USER...", c.Command.HelpName)
+	}
+	found, err := s.reg.FindClass(c.Context, s.actor, c.Args().First())
+	return found.Handle, c.Args().Tail(), err
+}
+
+func enrol(c *cli.Context, s *session) error {
+	class, users, err := s.classAndUsers(c)
+	if err != nil {
+		return err
+	}
+	role := core.UserRole(c.String("role"))
+	if !role.InClass() {
+		return core.Errorf(core.CodeInvalid, string(role), "--role %q is none in a class: use student, teaching_assistant or teacher", role)
+	}
+	for _, user := range users {
+		if err := s.reg.Enrol(c.Context, s.actor, class, user, role); err != nil {
+			return err
+		}
+	}
+	return say(c, map[string]any{"class": class, "users": users, "role": role}, "%s: %s of class %s", strings.Join(users, ", "), role, class)
+}
+
+func drop(c *cli.Context, s *session) error {
+	class, users, err := s.classAndUsers(c)
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if err := s.reg.Drop(c.Context, s.actor, class, user); err != nil {
+			return err
+		}
+	}
+	return say(c, map[string]any{"class": class, "users": users}, "%s: not in class %s any more", strings.Join(users, ", "), class)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+func gradeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "why, for the record: `TEXT`; must be given"},
+		&cli.StringFlag{Name: "max", Usage: "the most `POINTS` that there are", DefaultText: "as the tests say"},
+		&cli.StringFlag{Name: "submission", Usage: "of submission `ID`", DefaultText: "the user's newest"},
+		&cli.BoolFlag{Name: "none", Usage: "take a person's grade back: what the tests say counts again", DisableDefaultText: true},
+	}
+}
+
+func changeGrade(c *cli.Context, s *session) error {
+	change := coursework.GradeChange{Submission: c.String("submission"), Reason: c.String("reason")}
+	what := []string{"the assignment", "the user", "the score"}
+	if c.Bool("none") {
+		what = what[:2]
+	}
+	args, err := exactArgs(c, what...)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("none") {
+		if change.Score, err = pointsArg("the score", args[2]); err != nil {
+			return err
+		}
+	}
+	if c.IsSet("max") {
+		if change.MaxScore, err = pointsArg("--max", c.String("max")); err != nil {
+			return err
+		}
+	}
+	as, err := s.reg.FindAssignment(c.Context, s.actor, args[0])
+	if err != nil {
+		return err
+	}
+	change.Class, change.Assignment, change.User = as.Class, as.Handle, args[1]
+	now, err := s.reg.ChangeGrade(c.Context, s.actor, change)
+	if err != nil {
+		return err
+	}
+	return say(c, now, "%s has %s for %s (submission %s)", args[1], standingScore(now), as.Name(), now.Submission.ID)
+}
+
+// pointsArg reads a number of points.
+func pointsArg(what, text string) (*float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil, core.Errorf(core.CodeInvalid, text, "%s %.40q is no number of points: write one such as 9.5", what, text)
+	}
+	return &n, nil
+}
+
+// standingScore is the score that counts, with the most that there are.
+func standingScore(s core.Standing) string {
+	if s.Score == nil {
+		return "no score"
+	}
+	if s.MaxScore == nil {
+		return points(s.Score)
+	}
+	return points(s.Score) + " / " + points(s.MaxScore)
+}

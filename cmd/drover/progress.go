@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core/coursework"
+)
+
+func assignmentProgress(c *cli.Context, s *session) error {
+	as, err := s.assignment(c)
+	if err != nil {
+		return err
+	}
+	p, err := s.reg.Progress(c.Context, s.actor, as.Class, as.Handle)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, p)
+	}
+	out, d := c.App.Writer, p.Distribution
+	fmt.Fprintf(out, "%s: %d of %d students have handed in; %d final, %d late, %d waiting for results, %d without a score\n",
+		as.Name(), p.Submitted, p.Students, p.Finals, p.Late, p.Waiting, p.Ungraded)
+	if p.Submitted == 0 || d.Max <= 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "mean %s, median %s of %s points\n\n", points(&d.Mean), points(&d.Median), points(&d.Max))
+	return printTable(out, "", table.Row{"points", "students", ""}, histogram(d, onTerminal(out)))
+}
+
+// histogram is a line for each tenth of the points, with a bar as long as its share of the most.
+func histogram(d coursework.Distribution, terminal bool) []table.Row {
+	const width = 40
+	most := 0
+	for _, n := range d.Counts {
+		most = max(most, n)
+	}
+	rows := make([]table.Row, len(d.Counts))
+	for i, n := range d.Counts {
+		from, to := d.Max*float64(i)/coursework.Buckets, d.Max*float64(i+1)/coursework.Buckets
+		rows[i] = table.Row{points(&from) + " to " + points(&to), n, bar(terminal, float64(n), float64(most), width)}
+	}
+	return rows
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+// trailCommand shows who did what.
+func trailCommand() *cli.Command {
+	return userCommand("trail", "show who did what: the audit trail, newest first", "", "drover trail --class cs101 --actor tom", slices.Concat([]cli.Flag{
+		&cli.StringFlag{Name: "class", Usage: "only what was done in the class `HANDLE`; its teachers may see that"},
+		&cli.StringFlag{Name: "actor", Usage: "only what the user `HANDLE` did"},
+		&cli.StringFlag{Name: "subject", Usage: "only what was done to `NAME`, such as cs101/hw1, cs101/hw1/ann, or a user"},
+		zoneFlag(),
+	}, pageFlags("before", "entry `ID`")), listDeeds)
+}
+
+func listDeeds(c *cli.Context, s *session) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	at, err := zone(c)
+	if err != nil {
+		return err
+	}
+	limit, err := limitFlag(c)
+	if err != nil {
+		return err
+	}
+	all, err := s.reg.Deeds(c.Context, s.actor, core.TrailFilter{
+		Class: c.String("class"), Actor: c.String("actor"), Subject: c.String("subject"), Before: c.String("before"), Limit: limit,
+	})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	last := ""
+	for i, d := range all {
+		last = d.ID
+		rows[i] = table.Row{time.UnixMilli(d.At).In(at).Format("2006-01-02 15:04:05 MST"), d.Actor, clean(d.Text)}
+	}
+	sayMore(c, len(all), limit, "before", last)
+	return printTable(c.App.Writer, "nothing was done", table.Row{"when", "who", "what"}, rows)
+}
