@@ -41,6 +41,7 @@ func assignmentCommand() *cli.Command {
 			userCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{
 				&cli.BoolFlag{Name: "no-header", Usage: "without the line of column names", DisableDefaultText: true},
 			}, fetchFlags(), waitFlags()), exportScores),
+			rerunCommand(),
 		},
 	}
 }

@@ -120,7 +120,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
-		userCommands(), classCommand(), assignmentCommand(), submissionCommand(), gradesCommand(),
+		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
 		taskCommand(), scheduleCommand(), trailCommand(),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),

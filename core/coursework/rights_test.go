@@ -126,8 +126,6 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 	}
 }
 
-// What is not here has its own test, or another's rights.
-//
 // unranked are methods that answer everybody, by what each may see: list_test.go holds
 // them against the calls for one thing. Actor is before all rights.
 var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks"}

@@ -50,10 +50,12 @@ func parse(text string, opts Options) (target, error) {
 		SetReadPreference(readpref.Primary()).
 		SetServerSelectionTimeout(opts.Select).
 		SetConnectTimeout(opts.Select)
-	if client.MaxPoolSize == nil || *client.MaxPoolSize == 0 || *client.MaxPoolSize > maxConnections {
+	t.connections = maxConnections
+	if most := client.MaxPoolSize; most != nil && *most > 0 && *most < maxConnections {
+		t.connections = int(*most)
+	} else {
 		client.SetMaxPoolSize(maxConnections)
 	}
-	t.connections = int(*client.MaxPoolSize) // at most maxConnections
 	t.client = client
 	return t, nil
 }

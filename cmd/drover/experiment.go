@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/experiment"
+	"drover/core/harness"
+)
+
+// rerunCommand is that of an assignment which starts an experiment.
+func rerunCommand() *cli.Command {
+	return userCommand("rerun", "grade everybody's newest submission anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
+		"drover assignment rerun --harness harness/hw1-fixed --repeat 3 --wait cs101/hw1", []cli.Flag{
+			&cli.StringFlag{Name: "harness", Usage: "try the harness in the folder `DIR`; applied, it becomes the assignment's"},
+			&cli.StringSliceFlag{Name: "user", Usage: "only what is of the user `HANDLE`; repeatable"},
+			&cli.IntFlag{Name: "repeat", Usage: fmt.Sprintf("run each submission `N` times, 1 to %d: more than once finds flaky tests", experiment.MaxRepeat), Value: 1},
+			&cli.BoolFlag{Name: "wait", Usage: "wait until all have ended, and show what came of it", DisableDefaultText: true},
+		}, rerunAssignment)
+}
+
+func experimentCommand() *cli.Command {
+	return &cli.Command{
+		Name: "experiment", Usage: "look at reruns of assignments, and decide what becomes of them", OnUsageError: usageError,
+		Subcommands: []*cli.Command{
+			userCommand("list", "list the experiments of an assignment, newest first", "CLASS/ASSIGNMENT", "drover experiment list cs101/hw1", []cli.Flag{
+				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 100},
+			}, listExperiments),
+			userCommand("show", "show new verdicts against old ones, and the submissions that differ or are flaky", "ID", "drover experiment show 01jd…", slices.Concat([]cli.Flag{
+				&cli.BoolFlag{Name: "all", Usage: "also submissions whose verdict and score stay", DisableDefaultText: true},
+			}, pageFlags("after", "submission `ID`")), showExperiment),
+			userCommand("apply", "make the results count, and the harness that was tried the assignment's", "ID", "drover experiment apply 01jd…", nil, applyExperiment),
+			userCommand("abort", "stop it and forget its results; what waits is withdrawn at once", "ID", "drover experiment abort 01jd…", nil, abortExperiment),
+		},
+	}
+}
+
+func rerunAssignment(c *cli.Context, s *session) error {
+	as, err := s.assignment(c)
+	if err != nil {
+		return err
+	}
+	trial := coursework.Trial{Users: c.StringSlice("user"), Repeat: c.Int("repeat")}
+	if trial.Repeat == 0 {
+		return core.Errorf(core.CodeInvalid, "", "--repeat 0 runs nothing: use 1 to %d", experiment.MaxRepeat)
+	}
+	if dir := c.String("harness"); dir != "" {
+		pack, err := harness.Pack(dir)
+		if err != nil {
+			return err
+		}
+		trial.Harness = bytes.NewReader(pack.Tar)
+	}
+	e, err := s.reg.StartExperiment(c.Context, s.actor, as.Class, as.Handle, trial)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("wait") {
+		return say(c, e, "experiment %s of %s runs; drover experiment show %s says how it goes", e.ID, as.Name(), e.ID)
+	}
+	t, err := s.followTask(c, e.ID)
+	if err == nil {
+		err = endOfTask(&t)
+	}
+	if err != nil {
+		return err
+	}
+	return s.printExperiment(c, e.ID, coursework.OutcomePage{Differing: true, Limit: 100})
+}
+
+func listExperiments(c *cli.Context, s *session) error {
+	limit, err := limitFlag(c)
+	if err != nil {
+		return err
+	}
+	as, err := s.assignment(c)
+	if err != nil {
+		return err
+	}
+	all, err := s.reg.Experiments(c.Context, s.actor, as.Class, as.Handle, limit)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	for i := range all {
+		e := &all[i]
+		rows[i] = table.Row{e.ID, e.State, triedWord(e), e.Repeat, since(e.Created), e.By, e.DecidedBy}
+	}
+	return printTable(c.App.Writer, "no experiments: start one with drover assignment rerun "+as.Name(),
+		table.Row{"id", "state", "harness", "repeat", "began", "by", "decided by"}, rows)
+}
+
+func triedWord(e *core.Experiment) string {
+	if e.Harness == nil {
+		return "its own"
+	}
+	return "another"
+}
+
+func showExperiment(c *cli.Context, s *session) error {
+	id, err := oneArg(c, "experiment's id")
+	if err != nil {
+		return err
+	}
+	limit, err := limitFlag(c)
+	if err != nil {
+		return err
+	}
+	return s.printExperiment(c, id, coursework.OutcomePage{Differing: !c.Bool("all"), After: c.String("after"), Limit: limit})
+}
+
+func (s *session) printExperiment(c *cli.Context, id string, p coursework.OutcomePage) error {
+	v, err := s.reg.ViewExperiment(c.Context, s.actor, id, p)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, v)
+	}
+	if err := printMatrix(c.App.Writer, &v); err != nil {
+		return err
+	}
+	if len(v.Outcomes) > 0 {
+		if err := printOutcomes(c.App.Writer, v.Outcomes); err != nil {
+			return err
+		}
+		sayMore(c, len(v.Outcomes), p.Limit, "after", v.Outcomes[len(v.Outcomes)-1].Submission)
+	}
+	if v.State == core.ExperimentReady {
+		fmt.Fprintf(c.App.ErrWriter, "drover: make it count with drover experiment apply %s, or forget it with drover experiment abort %s\n", id, id)
+	}
+	return nil
+}
+
+// printMatrix prints the old verdicts as rows and the new ones as columns.
+func printMatrix(out io.Writer, v *coursework.ExperimentView) error {
+	_, err := fmt.Fprintf(out, "experiment %s of %s/%s is %s: %s\n\n", v.ID, v.Class, v.Assignment, v.State, v.Summary.Sentence())
+	if err != nil || len(v.Summary.Matrix) == 0 {
+		return err
+	}
+	var olds, news []harness.Verdict
+	counts := map[[2]harness.Verdict]int{}
+	for _, cell := range v.Summary.Matrix {
+		olds, news = append(olds, cell.Old), append(news, cell.New)
+		counts[[2]harness.Verdict{cell.Old, cell.New}] = cell.Count
+	}
+	slices.Sort(olds)
+	slices.Sort(news)
+	olds, news = slices.Compact(olds), slices.Compact(news)
+	header := table.Row{"old \\ new"}
+	for _, verdict := range news {
+		header = append(header, verdict)
+	}
+	rows := make([]table.Row, len(olds))
+	for i, old := range olds {
+		rows[i] = table.Row{old}
+		for _, verdict := range news {
+			rows[i] = append(rows[i], countWord(counts[[2]harness.Verdict{old, verdict}]))
+		}
+	}
+	if err := printTable(out, "", header, rows); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out)
+	return err
+}
+
+func countWord(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func printOutcomes(out io.Writer, all []experiment.Outcome) error {
+	rows := make([]table.Row, len(all))
+	for i := range all {
+		o := &all[i]
+		runs := make([]string, len(o.Runs))
+		for j := range o.Runs {
+			runs[j] = runWord(&o.Runs[j])
+		}
+		by, flaky := "", ""
+		if o.Difference != nil && *o.Difference != 0 {
+			by = points(o.Difference)
+			if *o.Difference > 0 {
+				by = "+" + by
+			}
+		}
+		if o.Flaky {
+			flaky = "flaky"
+		}
+		rows[i] = table.Row{clean(o.User), o.Submission, runWord(&o.Old), strings.Join(runs, ", "), by, flaky}
+	}
+	return printTable(out, "", table.Row{"user", "submission", "old", "new", "score", ""}, rows)
+}
+
+func runWord(r *experiment.Run) string {
+	if r.Score == nil {
+		return string(r.Verdict)
+	}
+	return string(r.Verdict) + " " + points(r.Score)
+}
+
+func applyExperiment(c *cli.Context, s *session) error {
+	id, err := oneArg(c, "experiment's id")
+	if err != nil {
+		return err
+	}
+	done, err := s.reg.ApplyExperiment(c.Context, s.actor, id)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, done)
+	}
+	if _, err := fmt.Fprintf(c.App.Writer, "experiment %s is applied: the new results of %d submissions count\n", id, done.Bound); err != nil || len(done.Skipped) == 0 {
+		return err
+	}
+	rows := make([]table.Row, len(done.Skipped))
+	for i, left := range done.Skipped {
+		rows[i] = table.Row{clean(left.User), left.Submission, left.Why}
+	}
+	if _, err := fmt.Fprintf(c.App.Writer, "left as they are: %d\n\n", len(rows)); err != nil {
+		return err
+	}
+	return printTable(c.App.Writer, "", table.Row{"user", "submission", "why"}, rows)
+}
+
+func abortExperiment(c *cli.Context, s *session) error {
+	id, err := oneArg(c, "experiment's id")
+	if err != nil {
+		return err
+	}
+	e, err := s.reg.AbortExperiment(c.Context, s.actor, id)
+	if err != nil {
+		return err
+	}
+	return say(c, e, "experiment %s is aborted: nothing of it waits, and nothing of it counts", id)
+}

@@ -1,0 +1,547 @@
+package taskrunner_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/experiment"
+	"drover/core/harness"
+	"drover/core/intake"
+	"drover/taskrunner"
+)
+
+// trial is a class with submissions that were graded, its registrar, a taskrunner's
+// kinds to be tried one try at a time, and who plays the testrunner.
+type trial struct {
+	*redisRig
+	herd *coretest.Herd
+	reg  *coursework.Registrar
+	tess core.Actor
+	work taskrunner.Requests // what the kinds see
+	past core.ResultStore
+	now  func() time.Time
+
+	submitter taskrunner.TaskSubmitter
+	hw        string // the assignment's handle
+	seq       int64
+}
+
+func newTrial(t *testing.T, b *coretest.Backend, students int) *trial {
+	t.Helper()
+	ctx := context.Background()
+	r := newRedisRig(t, b)
+	r.in.Blobs = r.blobs
+	x := &trial{redisRig: r, herd: coretest.NewHerd(t, r.redis, "h1", "default"), tess: core.Actor{Handle: "tess", Roles: []core.UserRole{core.RoleAdmin}}}
+	x.reg = &coursework.Registrar{Store: r.store, Intake: r.in, Blobs: r.blobs}
+	x.work, x.past, x.submitter, x.now = r.in, r.store, r.in, time.Now
+	pool := core.DefaultPool("default")
+	pool.Max = 1000
+	require.NoError(t, r.in.SetPool(ctx, pool))
+	_, err := x.reg.CreateClass(ctx, x.tess, core.SchoolClass{Handle: "cs", Title: "CS"})
+	require.NoError(t, err)
+	for i := range students {
+		_, err := x.reg.CreateUser(ctx, x.tess, core.User{Handle: student(i)})
+		require.NoError(t, err)
+		require.NoError(t, x.reg.Enrol(ctx, x.tess, "cs", student(i), core.RoleStudent))
+	}
+	x.homework("hw1", students)
+	return x
+}
+
+// homework makes the assignment that is rerun from here on, with graded submissions.
+func (x *trial) homework(handle string, students int) {
+	x.t.Helper()
+	ctx := context.Background()
+	x.hw = handle
+	_, err := x.reg.CreateAssignment(ctx, x.tess, core.Assignment{Class: "cs", Handle: handle, Title: "First", Pool: "default"})
+	require.NoError(x.t, err)
+	_, err = x.reg.SetHarness(ctx, x.tess, "cs", handle, bytes.NewReader(x.tar("old")))
+	require.NoError(x.t, err)
+	for i := range students {
+		x.submit(student(i))
+	}
+	x.grade(-1, five)
+}
+
+func five(core.Spec) (float64, string) { return 5, "" }
+
+func student(i int) string { return fmt.Sprintf("s%03d", i) }
+
+// tar is a harness that says something of its own.
+func (x *trial) tar(what string) []byte {
+	x.t.Helper()
+	dir := x.t.TempDir()
+	require.NoError(x.t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n# "+what+"\n"), 0o755))
+	p, err := harness.Pack(dir)
+	require.NoError(x.t, err)
+	return p.Tar
+}
+
+func (x *trial) submit(user string) core.Submission {
+	x.t.Helper()
+	s, err := x.reg.Submit(context.Background(), x.tess, coursework.Handin{Class: "cs", Assignment: x.hw, User: user, Files: oneFile(user)})
+	require.NoError(x.t, err)
+	return s
+}
+
+func oneFile(text string) iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		yield(coursework.Upload{Path: "a.py", Content: strings.NewReader(text)}, nil)
+	}
+}
+
+// grade ends so many waiting requests, all with -1, as a testrunner does, and returns
+// their submitters in the order in which they were claimed.
+func (x *trial) grade(most int, judge func(spec core.Spec) (score float64, broken string)) []string {
+	x.t.Helper()
+	ctx := context.Background()
+	var order []string
+	for len(order) != most {
+		x.herd.AddVMs(x.t, 1)
+		x.seq++
+		claims := x.herd.Exchange(x.t, x.seq, 1).Claims
+		if len(claims) == 0 {
+			break
+		}
+		c := claims[0]
+		spec := c.ReadSpec()
+		order = append(order, spec.Submitter)
+		score, broken := judge(spec)
+		full := 10.0
+		r := core.Result{ID: spec.ID, Generation: spec.Generation, State: core.RequestCompleted, Score: &score, MaxScore: &full, Token: c.Token, VM: c.VM, Pool: spec.Pool, Host: "h1"}
+		switch broken {
+		case "platform":
+			r.State, r.Blame, r.Score, r.MaxScore = core.RequestDead, core.BlamePlatform, nil, nil
+		case "cancelled":
+			r.State, r.Score, r.MaxScore = core.RequestCancelled, nil, nil
+		}
+		if c.Cancelled != "" {
+			r.State, r.Score, r.MaxScore = core.RequestCancelled, nil, nil
+		}
+		_, err := x.store.Record(ctx, r)
+		require.NoError(x.t, err)
+		x.seq++
+		x.herd.Exchange(x.t, x.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+	}
+	return order
+}
+
+// begin starts an experiment.
+func (x *trial) begin(t coursework.Trial) core.Experiment {
+	x.t.Helper()
+	e, err := x.reg.StartExperiment(context.Background(), x.tess, "cs", x.hw, t)
+	require.NoError(x.t, err)
+	return e
+}
+
+func (x *trial) kinds() *taskrunner.Experiments {
+	return &taskrunner.Experiments{Store: x.past, Work: x.work, Tasks: x.submitter, Clock: clock.NewManual(x.now())}
+}
+
+// try does one try of a task that is there and has not ended, and records its end as a runner does.
+func (x *trial) try(id string) (taskrunner.End, error) {
+	x.t.Helper()
+	ctx := context.Background()
+	task, err := x.store.GetTask(ctx, id)
+	if core.Is(err, core.CodeNotFound) || task.State.Terminal() {
+		return taskrunner.End{}, nil
+	}
+	require.NoError(x.t, err)
+	kind := x.kinds().Whole()
+	if task.Kind == core.KindRerun {
+		kind = x.kinds().Part()
+	}
+	end, err := kind.Handle(ctx, &taskrunner.Job{Task: task, Attempt: 1})
+	if err == nil && end.Later == 0 {
+		_, err = x.store.EndTask(ctx, core.TaskEnd{ID: id, Generation: task.Generation, State: core.TaskDone, Note: end.Note})
+		require.NoError(x.t, err)
+		_, err = x.redis.WithdrawTask(ctx, task.Key())
+		require.NoError(x.t, err)
+	}
+	return end, err
+}
+
+// parts are the tasks that make an experiment's requests and have not ended.
+func (x *trial) parts(id string) (ids []string) {
+	x.t.Helper()
+	all, err := x.store.ListTasks(context.Background(), core.TaskFilter{Parent: id, States: []core.TaskState{core.TaskQueued}, Limit: 1000})
+	require.NoError(x.t, err)
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// spread makes all requests of an experiment.
+func (x *trial) spread(id string) {
+	x.t.Helper()
+	_, err := x.try(id)
+	require.NoError(x.t, err)
+	for _, part := range x.parts(id) {
+		end, err := x.try(part)
+		require.NoError(x.t, err)
+		require.Zero(x.t, end.Later)
+	}
+}
+
+// ready brings an experiment to where it is to be decided.
+func (x *trial) ready(id string, judge func(spec core.Spec) (float64, string)) taskrunner.End {
+	x.t.Helper()
+	x.spread(id)
+	x.grade(-1, judge)
+	end, err := x.try(id)
+	require.NoError(x.t, err)
+	require.Zero(x.t, end.Later)
+	require.Equal(x.t, core.ExperimentReady, x.experiment(id).State)
+	return end
+}
+
+func (x *trial) experiment(id string) core.Experiment {
+	x.t.Helper()
+	e, err := x.store.GetExperiment(context.Background(), id)
+	require.NoError(x.t, err)
+	return e
+}
+
+// requests are those of an experiment, in any of the states.
+func (x *trial) requests(id string, states ...core.RequestState) []core.Row {
+	x.t.Helper()
+	all, err := x.store.List(context.Background(), core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: 1000})
+	require.NoError(x.t, err)
+	return all
+}
+
+func (x *trial) standings() map[string]core.Standing {
+	x.t.Helper()
+	all, err := x.store.Standings(context.Background(), "cs", x.hw, "", 1000)
+	require.NoError(x.t, err)
+	by := map[string]core.Standing{}
+	for _, s := range all {
+		by[s.Submission.User] = s
+	}
+	return by
+}
+
+// waiting counts what Redis has waiting of anybody.
+func (x *trial) waiting() (requests, tasks int) {
+	x.t.Helper()
+	all, err := x.redis.Waiting(context.Background())
+	require.NoError(x.t, err)
+	for _, q := range all {
+		requests += q.Waiting
+	}
+	open, err := x.redis.TaskQueues(context.Background())
+	require.NoError(x.t, err)
+	for _, q := range open {
+		tasks += q.Waiting
+	}
+	return requests, tasks
+}
+
+func byRun(e core.Experiment, scores ...float64) func(spec core.Spec) (float64, string) {
+	return func(spec core.Spec) (float64, string) {
+		for i, score := range scores {
+			if experiment.RequestID(e.ID, spec.Submission, i) == spec.ID {
+				return score, ""
+			}
+		}
+		return 0, "platform"
+	}
+}
+
+// An assignment is rerun by another harness, thrice each; what comes out is shown
+// against what was, counts for nothing, and counts once it is applied.
+func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		ctx := context.Background()
+		x := newTrial(t, b, 4)
+		was := x.standings()
+		e := x.begin(coursework.Trial{Harness: bytes.NewReader(x.tar("new")), Repeat: 3})
+		x.spread(e.ID)
+		made := x.requests(e.ID)
+		require.Len(t, made, 12)
+		for _, row := range made {
+			s := row.Spec
+			require.Equal(t, core.ClassLow, s.Class)
+			require.Equal(t, "experiment-cs", s.Submitter)
+			require.Equal(t, e.Harness.File, *s.Harness)
+			require.False(t, s.Supersede)
+			first, err := x.store.Get(ctx, s.Instead)
+			require.NoError(t, err)
+			require.Equal(t, untimed(first.Spec.Input), untimed(s.Input), "the harness is told the same")
+			require.Equal(t, first.Spec.Files, s.Files)
+		}
+		end, err := x.try(e.ID)
+		require.NoError(t, err)
+		require.Positive(t, end.Later, "none has ended")
+		_, err = x.reg.ApplyExperiment(ctx, x.tess, e.ID)
+		require.Equal(t, core.CodeConflict, core.CodeOf(err))
+
+		flaky := was[student(0)].Submission.ID
+		lost := was[student(1)].Submission.ID
+		note := x.ready(e.ID, func(spec core.Spec) (float64, string) {
+			switch {
+			case spec.Submission == flaky:
+				return byRun(e, 5, 10, 5)(spec)
+			case spec.Submission == lost:
+				return 0, "platform"
+			}
+			return 10, ""
+		})
+		require.Equal(t, "ready: 2 of 4 submissions get another verdict, 2 another verdict or score; flaky: 1 of 3 (33.3 %); without a result: 1", note.Note)
+		v, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, coursework.OutcomePage{})
+		require.NoError(t, err)
+		require.Equal(t, []experiment.Cell{{Old: "partial", New: "partial", Count: 1}, {Old: "partial", New: "passed", Count: 2}, {Old: "partial", New: "platform fault", Count: 1}}, v.Summary.Matrix)
+		require.Len(t, v.Outcomes, 4)
+		require.True(t, v.Outcomes[0].Flaky)
+		require.False(t, v.Outcomes[0].Differs)
+		require.Equal(t, 5.0, *v.Outcomes[2].Difference)
+		require.Equal(t, student(2), v.Outcomes[2].User)
+		require.Equal(t, was, x.standings(), "nothing counts yet")
+
+		// One hands in anew, another is graded by a person.
+		x.submit(student(3))
+		x.grade(-1, func(core.Spec) (float64, string) { return 1, "" })
+		require.NoError(t, x.store.SetGrade(ctx, was[student(2)].Submission.ID, &core.Grade{Score: 3, By: "tess", Reason: "talk"}))
+		done, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
+		require.NoError(t, err)
+		require.Equal(t, core.ExperimentApplied, done.Experiment.State)
+		require.Equal(t, 2, done.Bound)
+		require.Equal(t, []coursework.Skipped{
+			{Submission: lost, User: student(1), Why: "none of its runs came to a result"},
+			{Submission: was[student(3)].Submission.ID, User: student(3), Why: student(3) + " has handed in anew since"},
+		}, done.Skipped)
+		is := x.standings()
+		require.Equal(t, experiment.RequestID(e.ID, flaky, 0), is[student(0)].Submission.Request)
+		require.Equal(t, was[student(1)], is[student(1)])
+		require.Equal(t, 3.0, *is[student(2)].Score, "a person's grade stays")
+		require.Equal(t, experiment.RequestID(e.ID, was[student(2)].Submission.ID, 0), is[student(2)].Submission.Request)
+		as, err := x.store.GetAssignment(ctx, "cs", "hw1")
+		require.NoError(t, err)
+		require.Equal(t, e.Harness.File, as.Harness.File)
+		after, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, coursework.OutcomePage{})
+		require.NoError(t, err)
+		require.Equal(t, v.Outcomes, after.Outcomes, "it still shows what was")
+		_, err = x.reg.ApplyExperiment(ctx, x.tess, e.ID)
+		require.Equal(t, core.CodeConflict, core.CodeOf(err))
+		coretest.RequireSound(t, x.redis)
+	})
+}
+
+// untimed leaves out the moment of handing in, which is known to the millisecond only
+// once the first request is there.
+func untimed(input []byte) string {
+	return regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAllString(string(input), "")
+}
+
+// What counts outlasts a purge; what was not applied goes.
+func TestAppliedResultsOutlastAPurge(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 2)
+	ctx := context.Background()
+	first := x.begin(coursework.Trial{Repeat: 2})
+	x.ready(first.ID, byRun(first, 7, 8))
+	_, err := x.reg.ApplyExperiment(ctx, x.tess, first.ID)
+	require.NoError(t, err)
+	second := x.begin(coursework.Trial{})
+	x.ready(second.ID, byRun(second, 9))
+	_, err = x.reg.AbortExperiment(ctx, x.tess, second.ID)
+	require.NoError(t, err)
+	_, err = x.store.Purge(ctx, time.Now().Add(time.Hour), 1000)
+	require.NoError(t, err)
+	require.Empty(t, x.requests(second.ID))
+	require.Len(t, x.requests(first.ID), 2, "the runs that count")
+	for _, s := range x.standings() {
+		require.Equal(t, core.RequestCompleted, s.State)
+		require.Equal(t, 7.0, *s.Score)
+	}
+	v, err := x.reg.ViewExperiment(ctx, x.tess, first.ID, coursework.OutcomePage{})
+	require.NoError(t, err)
+	require.Equal(t, 5.0, *v.Outcomes[0].Old.Score, "what counted before is there still")
+}
+
+// A class's experiments take one turn, of low weight: who hands something in
+// meanwhile is graded before the rest of it.
+func TestAnExperimentTakesOneTurn(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		x := newTrial(t, b, 10)
+		e := x.begin(coursework.Trial{Repeat: 2})
+		x.spread(e.ID)
+		x.grade(3, five)
+		x.submit(student(4))
+		order := x.grade(-1, five)
+		require.Len(t, order, 18)
+		require.Contains(t, order[:2], student(4))
+	})
+}
+
+// Two hundred requests wait and some run. When abort returns none waits.
+func TestAbortLeavesNothingWaiting(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		ctx := context.Background()
+		x := newTrial(t, b, 20)
+		was := x.standings()
+		e := x.begin(coursework.Trial{Repeat: 10})
+		x.spread(e.ID)
+		x.herd.AddVMs(t, 2)
+		x.seq++
+		running := x.herd.Exchange(t, x.seq, 2).Claims
+		require.Len(t, running, 2)
+		requests, _ := x.waiting()
+		require.Equal(t, 198, requests)
+		e, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
+		require.NoError(t, err)
+		require.Equal(t, core.ExperimentAborted, e.State)
+		requests, tasks := x.waiting()
+		require.Zero(t, requests)
+		require.Zero(t, tasks)
+		open := x.requests(e.ID, core.RequestQueued)
+		require.Len(t, open, 2, "these run, and their owner hears of it")
+		for _, row := range open {
+			place, err := x.redis.Locate(ctx, row.Spec.Key())
+			require.NoError(t, err)
+			require.Equal(t, core.RequestCancelling, place.State)
+		}
+		require.Equal(t, was, x.standings())
+		_, err = x.reg.AbortExperiment(ctx, x.tess, e.ID)
+		require.NoError(t, err, "again is fine")
+		_, err = x.reg.StartExperiment(ctx, x.tess, "cs", "hw1", coursework.Trial{})
+		require.NoError(t, err, "and there is room for another one")
+	})
+}
+
+// A part whose experiment is aborted while it makes its request takes that back.
+func TestAnAbortBetweenAPartsTwoSteps(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 1)
+	e := x.begin(coursework.Trial{})
+	_, err := x.try(e.ID)
+	require.NoError(t, err)
+	x.work = meanwhile{x.in, func() {
+		e := x.experiment(e.ID)
+		e.State = core.ExperimentAborted
+		_, err := x.store.PutExperiment(context.Background(), e)
+		require.NoError(t, err)
+	}}
+	_, err = x.try(x.parts(e.ID)[0])
+	require.NoError(t, err)
+	requests, _ := x.waiting()
+	require.Zero(t, requests)
+	require.Equal(t, core.RequestCancelled, x.requests(e.ID)[0].State)
+}
+
+// meanwhile is an intake where something happens just before it accepts.
+type meanwhile struct {
+	*intake.Intake
+	what func()
+}
+
+func (m meanwhile) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
+	m.what()
+	return m.Intake.Submit(ctx, spec)
+}
+
+// Where there is no room a part waits for it and uses no attempt up.
+func TestAPartWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 3)
+	pool := core.DefaultPool("default")
+	pool.MaxWaiting = 1
+	require.NoError(t, x.in.SetPool(context.Background(), pool))
+	e := x.begin(coursework.Trial{})
+	_, err := x.try(e.ID)
+	require.NoError(t, err)
+	parts := x.parts(e.ID)
+	require.Len(t, parts, 3)
+	end, err := x.try(parts[0])
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	for range 2 {
+		end, err = x.try(parts[1])
+		require.NoError(t, err)
+		require.Positive(t, end.Later)
+	}
+	end, err = x.try(e.ID)
+	require.NoError(t, err)
+	require.Positive(t, end.Later)
+	x.grade(-1, five)
+	x.in.Now = func() time.Time { return time.Now().Add(time.Minute) } // it forgets that there was no room
+	for len(x.parts(e.ID)) > 0 {
+		for _, part := range x.parts(e.ID) {
+			_, err := x.try(part)
+			require.NoError(t, err)
+			x.grade(-1, five)
+		}
+		x.in.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	}
+	end, err = x.try(e.ID)
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	require.Equal(t, 3, x.experiment(e.ID).Requests)
+}
+
+// What can be rerun by nothing does not hold the others up, and is told.
+func TestPartsThatDie(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	x := newTrial(t, coretest.Mini(t), 2)
+	e := x.begin(coursework.Trial{})
+	_, err := x.try(e.ID)
+	require.NoError(t, err)
+	_, err = x.reg.RemoveHarness(ctx, x.tess, "cs", "hw1")
+	require.NoError(t, err)
+	for _, part := range x.parts(e.ID) {
+		_, err := x.try(part)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+		_, err = x.store.EndTask(ctx, core.TaskEnd{ID: part, Generation: 1, State: core.TaskDead, Note: err.Error()})
+		require.NoError(t, err)
+	}
+	end, err := x.try(e.ID)
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	require.Equal(t, core.ExperimentReady, x.experiment(e.ID).State)
+}
+
+func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 0)
+	e := x.begin(coursework.Trial{})
+	end, err := x.try(e.ID)
+	require.NoError(t, err)
+	require.Zero(t, end.Later)
+	require.Equal(t, core.ExperimentReady, x.experiment(e.ID).State)
+	done, err := x.reg.ApplyExperiment(context.Background(), x.tess, e.ID)
+	require.NoError(t, err)
+	require.Zero(t, done.Bound)
+}
+
+// Only whom it names, and only what was there when it began.
+func TestWhatAnExperimentReruns(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 4)
+	e := x.begin(coursework.Trial{Users: []string{student(1), student(2)}, Repeat: 2})
+	x.submit(student(1))
+	x.spread(e.ID)
+	want := x.standings()[student(2)].Submission.ID
+	for _, row := range x.requests(e.ID) {
+		require.Equal(t, want, row.Spec.Submission)
+	}
+	require.Len(t, x.requests(e.ID), 2)
+}
