@@ -427,6 +427,25 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 	})
 }
 
+// Also where the task has died, and stops its parts no more.
+func TestAbortWithoutItsTask(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 3)
+	e := x.begin(coursework.Trial{})
+	_, err := x.try(e.ID)
+	require.NoError(t, err)
+	_, err = x.store.EndTask(context.Background(), core.TaskEnd{ID: e.ID, Generation: 1, State: core.TaskDead, Note: "it went wrong"})
+	require.NoError(t, err)
+	_, err = x.redis.WithdrawTask(context.Background(), core.Key(e.ID, 1))
+	require.NoError(t, err)
+	require.Len(t, x.parts(e.ID), 3)
+	_, err = x.reg.AbortExperiment(context.Background(), x.tess, e.ID)
+	require.NoError(t, err)
+	require.Empty(t, x.parts(e.ID))
+	_, tasks := x.waiting()
+	require.Zero(t, tasks)
+}
+
 // A part whose experiment is aborted while it makes its request takes that back.
 func TestAnAbortBetweenAPartsTwoSteps(t *testing.T) {
 	t.Parallel()

@@ -176,6 +176,17 @@ func (r *Registrar) Experiments(ctx context.Context, a core.Actor, class, handle
 	return r.Store.ListExperiments(ctx, class, handle, limit)
 }
 
+// ExperimentProgress returns an experiment with how many of its requests have ended,
+// of how many. It is made to be asked again and again. Returns NOTFOUND.
+func (r *Registrar) ExperimentProgress(ctx context.Context, a core.Actor, id string) (core.Experiment, core.TaskProgress, error) {
+	e, _, err := r.experiment(ctx, a, id)
+	if err != nil || e.State != core.ExperimentRunning {
+		return e, core.TaskProgress{Done: int64(e.Requests), Total: int64(e.Requests)}, err
+	}
+	ended, total, err := experiment.Ended(ctx, r.Store, id)
+	return e, core.TaskProgress{Done: int64(ended), Total: int64(total)}, err
+}
+
 // OutcomePage selects outcomes of an experiment. Zero fields do not select.
 type OutcomePage struct {
 	Differing bool   // only of submissions that differ, are flaky, or have no result

@@ -52,6 +52,10 @@ func experimentCalls() []call {
 		{action: core.ActExperiment, method: "ViewExperiment", prepare: once(in(core.ExperimentReady)), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewExperiment(w.t.Context(), a, id, coursework.OutcomePage{}))
 		}},
+		{action: core.ActExperiment, method: "ExperimentProgress", prepare: once(in(core.ExperimentReady)), do: func(w *world, a core.Actor, id string) error {
+			_, _, err := w.reg.ExperimentProgress(w.t.Context(), a, id)
+			return err
+		}},
 		{action: core.ActExperiment, method: "ApplyExperiment", prepare: in(core.ExperimentReady), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ApplyExperiment(w.t.Context(), a, id))
 		}},
