@@ -38,7 +38,7 @@ func (r *Registrar) StartExperiment(ctx context.Context, a core.Actor, class, ha
 		return core.Experiment{}, err
 	}
 	t.Repeat = cmp.Or(t.Repeat, 1)
-	if err := r.checkTrial(ctx, a, as, t); err != nil {
+	if err := r.checkTrial(ctx, as, t); err != nil {
 		return core.Experiment{}, err
 	}
 	var p harness.Package
@@ -73,7 +73,7 @@ func trying(t Trial) string {
 	return what + ", on " + whose
 }
 
-func (r *Registrar) checkTrial(ctx context.Context, a core.Actor, as core.Assignment, t Trial) error {
+func (r *Registrar) checkTrial(ctx context.Context, as core.Assignment, t Trial) error {
 	switch {
 	case t.Repeat < 1 || t.Repeat > experiment.MaxRepeat:
 		return core.Errorf(core.CodeInvalid, as.Name(), "each submission can be rerun 1 to %d times, not %d", experiment.MaxRepeat, t.Repeat)

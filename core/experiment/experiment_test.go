@@ -131,8 +131,8 @@ func TestOutcomes(t *testing.T) {
 		}
 		require.Equal(t, want, is, sub)
 	}
-	require.Equal(t, 5.0, *by["better"].Difference)
-	require.Equal(t, -5.0, *by["second"].Difference)
+	require.InDelta(t, 5, *by["better"].Difference, 0)
+	require.InDelta(t, -5, *by["second"].Difference, 0)
 	require.Nil(t, by["new"].Difference)
 	require.Equal(t, experiment.Ungraded, by["new"].Old.Verdict)
 
