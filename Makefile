@@ -63,6 +63,7 @@ docs: ## write the generated parts of docs/ anew
 
 needs: # what the tests and linters use beside Go
 	@scripts/needs
+	-@go -C scripts/ferretdb mod download
 
 clean: ## remove what the targets made
 	rm -rf bin coverage.out $(bullmq)/node_modules

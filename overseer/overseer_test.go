@@ -245,7 +245,7 @@ func TestTheDaemonKeepsTheRhythm(t *testing.T) {
 		go func() { ended <- o.Run(ctx) }()
 		<-time.After(59600 * time.Millisecond)
 		for name, n := range map[string]int{
-			"judge": 239, "reports": 54, "promote": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 1, "audit": 1, "sweep all": 0,
+			"judge": 239, "reports": 54, "promote": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 0, "audit": 1, "sweep all": 0,
 		} {
 			require.Equal(t, n, w.count(name), name)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/go-units"
 
 	"drover/core"
+	"drover/core/portable"
 )
 
 // Bounds of an archive. A zip's list of files is kept in memory until its end,
@@ -173,13 +174,13 @@ func (p *packing) add(ctx context.Context, s *core.Submission) error {
 	if n := p.moments[folder]; n > 1 {
 		folder = fmt.Sprintf("%s-%d", folder, n)
 	}
-	folder = s.User + "/" + folder + "/"
+	folder = portable.Part(s.User) + "/" + folder + "/"
 	if len(s.Files) == 0 {
 		if _, err := p.zip.CreateHeader(&zip.FileHeader{Name: folder, Modified: at}); err != nil {
 			return err
 		}
 	}
-	names := newNames()
+	names := portable.NewNames()
 	for _, f := range s.Files {
 		if err := p.pack(ctx, folder, names, f, at); err != nil {
 			return err
@@ -192,8 +193,8 @@ func (p *packing) add(ctx context.Context, s *core.Submission) error {
 
 // pack packs a file. One that the store does not have any more, or not whole, is
 // followed by an empty one that says so.
-func (p *packing) pack(ctx context.Context, folder string, names *names, f core.File, at time.Time) error {
-	name := names.safe(f.Path)
+func (p *packing) pack(ctx context.Context, folder string, names *portable.Names, f core.File, at time.Time) error {
+	name := names.Safe(f.Path)
 	r, err := p.blobs.Open(ctx, f.Digest)
 	if err == nil {
 		if err = p.write(folder+name, r, at); err == nil {
@@ -205,7 +206,7 @@ func (p *packing) pack(ctx context.Context, folder string, names *names, f core.
 		return err
 	}
 	p.lost++
-	_, err = p.create(folder+names.safe(name+".lost"), at)
+	_, err = p.create(folder+names.Safe(name+".lost"), at)
 	return err
 }
 

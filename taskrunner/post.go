@@ -104,20 +104,30 @@ func (p *poster) post(ctx context.Context, w core.Webhook, delivery string, now 
 
 func (a answer) delivered() bool { return a.status >= 200 && a.status <= 299 }
 
-// noAnswer says why there was none, without the URL, which may hold a secret.
+// noAnswer says why there was none, without the URL, which may hold a secret, and
+// without what the name of its host stands for where drover is.
 func noAnswer(ctx context.Context, id string, whole time.Duration, err error) error {
 	var about *url.Error
 	if errors.As(err, &about) {
 		err = about.Err
 	}
 	var refused *core.Error
-	if errors.As(err, &refused) { // by Control: what is around it tells the address
-		err = errors.New(refused.Text)
-	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	var unknown *net.DNSError
+	var network *net.OpError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("not within %s", whole)
+	case errors.As(err, &refused): // by Control
+		err = errors.New(refused.Text)
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		err = errors.New("there is no host of that name")
+	case errors.As(err, &unknown):
+		err = errors.New("the name of its host cannot be looked up now")
+	case errors.As(err, &network):
+		err = fmt.Errorf("%s: %w", network.Op, network.Err)
 	}
-	return core.Wrap(err, core.CodeUnavailable, id, "no answer")
+	// What is wrong with an answer or a certificate is told in the receiver's words.
+	return core.Errorf(core.CodeUnavailable, id, "no answer: %s", printable(err.Error()))
 }
 
 // retryAfter reads the header of this name: seconds or a date. 0 is nothing readable.

@@ -2,14 +2,22 @@ package taskrunner
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -255,6 +263,47 @@ func TestNothingGoesWhereItMayNot(t *testing.T) {
 		_, err = send(t, newPoster(local(t), "1", soon, nil, nil), hook(bad))
 		require.True(t, core.Is(err, core.CodeInvalid), "%q: %v", bad, err)
 	}
+}
+
+// Who made a webhook learns nothing of the network that drover is in.
+func TestFailuresTellNoAddresses(t *testing.T) {
+	t.Parallel()
+	nobody, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	port := nobody.Addr().(*net.TCPAddr).Port
+	require.NoError(t, nobody.Close())
+	url := fmt.Sprintf("http://grades.example.org:%d/", port)
+	_, err = send(t, newPoster(local(t), "1", soon, nameServer(t, "127.0.0.1"), nil), hook(url))
+	require.ErrorContains(t, err, "refused")
+	require.NotContains(t, err.Error(), "127.0.0.1")
+
+	silent := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "udp", Addr: &net.UDPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 53}, Err: syscall.ECONNREFUSED}
+	}}
+	_, err = send(t, newPoster(local(t), "1", soon, silent, nil), hook(url))
+	require.ErrorContains(t, err, "looked up")
+	require.NotContains(t, err.Error(), "10.9.8.7")
+}
+
+// A certificate may hold anything where its names stand.
+func TestCertificatesAreQuotedAsText(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"\x1b[2Jgrades", strings.Repeat("x", 2000)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	require.NoError(t, err)
+	_, err = send(t, newPoster(local(t), "1", soon, nameServer(t, "127.0.0.1"), nil), hook("https://grades.example.org:"+port))
+	require.ErrorContains(t, err, "certificate")
+	require.NotContains(t, err.Error(), "\x1b")
+	require.Less(t, len(err.Error()), maxQuote+100)
 }
 
 func TestNoProxyIsUsed(t *testing.T) {

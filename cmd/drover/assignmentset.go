@@ -16,7 +16,7 @@ const maxTextBytes = 1 << 20
 
 func assignmentFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it"},
+		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it", DefaultText: "its handle"},
 		&cli.StringFlag{Name: "text-file", Usage: "what is to be done, as Markdown in the file `PATH`, or - for standard input"},
 		&cli.StringFlag{Name: "due", Usage: "what comes after `TIME` is late: " + momentHelp},
 		&cli.StringFlag{Name: "cutoff", Usage: "nothing is taken after `TIME`, which is not before --due"},
@@ -93,7 +93,7 @@ func addAssignment(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	as := core.Assignment{Class: class.Handle, Handle: handle, Pool: defaultPool}
+	as := core.Assignment{Class: class.Handle, Handle: handle, Title: handle, Pool: defaultPool}
 	if err := applyAssignmentFlags(c, &as); err != nil {
 		return err
 	}

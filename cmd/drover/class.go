@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -11,7 +12,7 @@ import (
 
 func classCommand() *cli.Command {
 	own := []cli.Flag{
-		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it"},
+		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it", DefaultText: "its handle"},
 		&cli.StringFlag{Name: "term", Usage: "when it is taught: `TERM` such as 2026 autumn"},
 	}
 	role := &cli.StringFlag{Name: "role", Usage: "what they are there: `ROLE` student, teaching_assistant or teacher", Value: string(core.RoleStudent)}
@@ -101,7 +102,7 @@ func addClass(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	one, err := s.reg.CreateClass(c.Context, s.actor, core.SchoolClass{Handle: handle, Title: c.String("title"), Term: c.String("term")})
+	one, err := s.reg.CreateClass(c.Context, s.actor, core.SchoolClass{Handle: handle, Title: cmp.Or(c.String("title"), handle), Term: c.String("term")})
 	if err != nil {
 		return err
 	}

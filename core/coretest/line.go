@@ -58,12 +58,12 @@ func NewLine(t testing.TB, to string) *Line {
 
 // serve is one connection.
 func (l *Line) serve(client net.Conn) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	server, err := (&net.Dialer{}).DialContext(context.Background(), "unix", l.to)
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	answers := make(chan struct{})
 	go func() {
 		defer close(answers)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"drover/core"
 )
@@ -33,13 +34,13 @@ func (r *Registrar) addDeed(ctx context.Context, a core.Actor, d core.Deed) erro
 	return r.Store.AddDeed(ctx, d)
 }
 
-// sentence makes one printable line of bounded length.
+// sentence makes one printable line of bounded length, which also reads as it is written.
 func sentence(s string) string {
 	if len(s) > maxDeed {
 		s = s[:maxDeed] + "…"
 	}
 	return strings.Map(func(c rune) rune {
-		if c < ' ' || c >= 0x7f && c < 0xa0 {
+		if !unicode.IsPrint(c) {
 			return ' '
 		}
 		return c

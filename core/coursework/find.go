@@ -35,7 +35,7 @@ func (r *Registrar) FindClass(ctx context.Context, a core.Actor, query string) (
 
 // FindAssignment returns the one assignment that the actor may view and that the query,
 // of the form class/assignment, names as FindClass says. Returns NOTFOUND, and
-// INVALID with the candidates where there are several.
+// INVALID with the candidates where there are several. The harness is told to staff only.
 func (r *Registrar) FindAssignment(ctx context.Context, a core.Actor, query string) (core.Assignment, error) {
 	class, part, ok := strings.Cut(query, "/")
 	if !ok {
@@ -55,7 +55,7 @@ func (r *Registrar) FindAssignment(ctx context.Context, a core.Actor, query stri
 	}
 	found := matching(all, part, func(as core.Assignment) (string, string) { return as.Handle, as.Title })
 	if len(found) == 1 {
-		return found[0], nil
+		return withoutSecrets(a, found[0]), nil
 	}
 	names := make([]string, len(found))
 	for i := range found {

@@ -128,10 +128,7 @@ func (r *Registrar) entry(ctx context.Context, a core.Actor, as core.Assignment,
 	if err != nil {
 		return AssignmentEntry{}, err
 	}
-	e := AssignmentEntry{Assignment: as.For(d), Hidden: r.hidden(as), Extended: d != nil, Graded: as.Harness != nil}
-	if core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) != nil {
-		e.Harness = nil // it may tell what its tests are
-	}
+	e := AssignmentEntry{Assignment: withoutSecrets(a, as.For(d)), Hidden: r.hidden(as), Extended: d != nil, Graded: as.Harness != nil}
 	now := r.now().UnixMilli()
 	switch {
 	case newest != nil:
@@ -144,6 +141,14 @@ func (r *Registrar) entry(ctx context.Context, a core.Actor, as core.Assignment,
 		e.Progress = ProgressNotYet
 	}
 	return e, nil
+}
+
+// withoutSecrets leaves out of an assignment what the actor may not see of it.
+func withoutSecrets(a core.Actor, as core.Assignment) core.Assignment {
+	if core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) != nil {
+		as.Harness = nil // it may tell what its tests are
+	}
+	return as
 }
 
 // newest returns a user's newest submission; nil for none.

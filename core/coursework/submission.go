@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/portable"
 	"drover/core/resultstore/bounds"
 )
 
@@ -209,25 +210,27 @@ func (r *Registrar) OpenZip(ctx context.Context, a core.Actor, id string) (*Zip,
 	return &Zip{name, at, s.Files, r.Blobs}, nil
 }
 
-// Write writes the zip, file by file. Returns NOTFOUND if a file is lost; what was
+// Write writes the zip, file by file, under names that any system unpacks into one
+// folder. Returns NOTFOUND if a file is lost; what was
 // written then is no zip.
 func (z *Zip) Write(ctx context.Context, to io.Writer) error {
 	w := zip.NewWriter(to)
+	names := portable.NewNames()
 	for _, f := range z.of {
-		if err := z.add(ctx, w, f); err != nil {
+		if err := z.add(ctx, w, names.Safe(f.Path), f); err != nil {
 			return err
 		}
 	}
 	return w.Close()
 }
 
-func (z *Zip) add(ctx context.Context, w *zip.Writer, f core.File) error {
+func (z *Zip) add(ctx context.Context, w *zip.Writer, name string, f core.File) error {
 	content, err := z.from.Open(ctx, f.Digest)
 	if err != nil {
 		return err
 	}
 	defer content.Close() //nolint:errcheck // only read from
-	head := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: z.at}
+	head := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: z.at}
 	head.SetMode(fs.FileMode(cmp.Or(f.Mode, 0o644)))
 	into, err := w.CreateHeader(head)
 	if err != nil {

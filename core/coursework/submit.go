@@ -193,7 +193,7 @@ func (r *Registrar) handIn(ctx context.Context, as core.Assignment, s core.Submi
 	}
 	s.Request, s.At, s.Late = row.Spec.ID, row.Spec.Submitted, late(as, row.Spec.Submitted)
 	stored, err := r.store(ctx, s)
-	if err != nil {
+	if err != nil || stored.ID != s.ID { // or its key is that of one that was not graded
 		r.withdraw(ctx, s.ID)
 	}
 	return stored, err

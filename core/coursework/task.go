@@ -37,16 +37,19 @@ func (r *Registrar) task(ctx context.Context, a core.Actor, id string, act core.
 	return t, core.Allow(a, act, objectOf(&t))
 }
 
-// stillMay returns FORBIDDEN if the actor has lost the right to what a task makes. What a
+// stillMay returns FORBIDDEN if the actor has lost the right to what a task makes, or never
+// had it: who makes schedules says what a task is about as well as what it does. What a
 // task does was allowed when it was asked for; the same again, and its file, need it anew.
 func stillMay(a core.Actor, t *core.Task) error {
-	o := core.Object{Class: classOf(t)}
-	switch t.Kind {
-	case core.KindArchive:
-		var args core.ArchiveArgs
+	var args core.ArchiveArgs // its fields are those of all kinds that name a class
+	if len(t.Args) > 0 {
 		if err := json.Unmarshal(t.Args, &args); err != nil {
 			return core.Wrap(err, core.CodeInternal, t.ID, "the arguments of task %s cannot be read", t.ID)
 		}
+	}
+	o := core.Object{Class: cmp.Or(args.Class, classOf(t))}
+	switch t.Kind {
+	case core.KindArchive:
 		var act core.Action
 		act, o.Owner = archiving(a, args)
 		return core.Allow(a, act, o)
@@ -58,6 +61,8 @@ func stillMay(a core.Actor, t *core.Task) error {
 		return core.Allow(a, core.ActAssignmentEdit, o)
 	case core.KindDeleteClass:
 		return core.Allow(a, core.ActClassManage, o)
+	case core.KindWebhook:
+		return core.Allow(a, core.ActWebhook, o)
 	default:
 		return nil
 	}
@@ -74,7 +79,10 @@ func (r *Registrar) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilt
 	if core.Allow(a, core.ActTaskView, core.Object{Class: f.Class}) != nil {
 		f.Requester = cmp.Or(f.Requester, a.Handle)
 	}
-	f.Limit = cmp.Or(f.Limit, bounds.DefaultRows)
+	limit := cmp.Or(f.Limit, bounds.DefaultRows)
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
 	all := []core.Task{}
 	for {
 		some, err := r.Store.ListTasks(ctx, f)
@@ -83,13 +91,14 @@ func (r *Registrar) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilt
 		}
 		for i := range some {
 			f.Before = some[i].ID
-			if core.Allow(a, core.ActTaskView, objectOf(&some[i])) == nil && len(all) < f.Limit {
+			if core.Allow(a, core.ActTaskView, objectOf(&some[i])) == nil && len(all) < limit {
 				all = append(all, some[i])
 			}
 		}
-		if len(some) < f.Limit || len(all) == f.Limit {
+		if len(some) < cmp.Or(f.Limit, bounds.DefaultRows) || len(all) == limit {
 			return all, nil
 		}
+		f.Limit = page // others' may be many
 	}
 }
 

@@ -50,10 +50,12 @@ func parse(text string, opts Options) (target, error) {
 		SetReadPreference(readpref.Primary()).
 		SetServerSelectionTimeout(opts.Select).
 		SetConnectTimeout(opts.Select)
-	if client.MaxPoolSize == nil || *client.MaxPoolSize == 0 || *client.MaxPoolSize > maxConnections {
+	t.connections = maxConnections
+	if most := client.MaxPoolSize; most != nil && *most > 0 && *most < maxConnections {
+		t.connections = int(*most)
+	} else {
 		client.SetMaxPoolSize(maxConnections)
 	}
-	t.connections = int(*client.MaxPoolSize) // at most maxConnections
 	t.client = client
 	return t, nil
 }
@@ -61,11 +63,14 @@ func parse(text string, opts Options) (target, error) {
 // split reads of a URL what the driver keeps to itself.
 func split(text string) (target, error) {
 	_, rest, _ := strings.Cut(text, "://")
-	rest, _, _ = strings.Cut(rest, "?")
+	rest, settings, _ := strings.Cut(rest, "?")
 	authority, database, _ := strings.Cut(rest, "/")
 	user, hosts, has := strings.Cut(authority, "@")
 	if !has {
 		user, hosts = "", authority
+	}
+	if strings.Contains(settings, "@") { // a password with a ? in it, else its begin is taken for a host
+		return target{}, badURL()
 	}
 	_, password, _ := strings.Cut(user, ":")
 	t := target{}
@@ -87,5 +92,5 @@ func split(text string) (target, error) {
 
 func badURL() error {
 	return core.Errorf(core.CodeInvalid, "", "the URL of the result store cannot be used: write mongodb://USER@HOST,HOST/DATABASE?replicaSet=NAME, "+
-		"and @ : / %% in user and password as %%40 %%3A %%2F %%25")
+		"and @ : / ? %% in user and password as %%40 %%3A %%2F %%3F %%25")
 }

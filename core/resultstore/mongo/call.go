@@ -65,17 +65,12 @@ func (s *Store) change(ctx context.Context, in string, which, how m) (bool, erro
 	return found == 1, err
 }
 
-// changeAll changes the documents that match and returns how many these were.
-func (s *Store) changeAll(ctx context.Context, in string, which, how m) (int, error) {
-	var found int64
-	err := s.call(ctx, func(ctx context.Context) error {
-		res, err := s.in(in).UpdateMany(ctx, which, how)
-		if err == nil {
-			found = res.MatchedCount
-		}
+// changeAll changes the documents that match.
+func (s *Store) changeAll(ctx context.Context, in string, which, how m) error {
+	return s.call(ctx, func(ctx context.Context) error {
+		_, err := s.in(in).UpdateMany(ctx, which, how)
 		return err
 	})
-	return int(found), err
 }
 
 // put sets what a document holds, and makes it if it is not there.

@@ -120,8 +120,7 @@ func dropFrom(class string) m {
 
 // dismiss takes everybody out of a class.
 func (s *Store) dismiss(ctx context.Context, class string) error {
-	_, err := s.changeAll(ctx, users, m{"classes": class}, dropFrom(class))
-	return err
+	return s.changeAll(ctx, users, m{"classes": class}, dropFrom(class))
 }
 
 // Members lists who is in a class, see core.Roster.

@@ -25,6 +25,9 @@ const closingTime = 30 * time.Second
 
 // delete deletes a thing with what goes with it.
 func (s *Store) delete(ctx context.Context, d deletion) error {
+	if err := d.hindered(ctx); err != nil {
+		return err // without holding anybody up
+	}
 	until := s.now() + closingTime.Milliseconds()
 	is, err := s.change(ctx, d.in, m{"_id": d.id, "gone": absent}, m{"$set": m{"closing": until}})
 	if err != nil {
@@ -36,25 +39,34 @@ func (s *Store) delete(ctx context.Context, d deletion) error {
 		}
 		return d.none
 	}
-	mine := m{"_id": d.id, "closing": until, "gone": absent}
-	err = d.hindered(ctx)
-	if err == nil && s.now() < until {
-		which := m{"_id": d.id, "closing": until, "gone": absent}
-		for name, value := range d.unless {
-			which[name] = value
-		}
-		if is, err = s.change(ctx, d.in, which, m{"$set": m{"gone": true}, "$unset": m{"email": ""}}); err == nil && is {
-			return s.clear(ctx, d.in, d.id)
-		}
-		if err == nil {
-			err = d.blocked
-		}
+	if err = s.decide(ctx, d, until); err == nil {
+		return s.clear(ctx, d.in, d.id)
 	}
-	if err == nil {
-		err = core.Errorf(core.CodeUnavailable, d.id, "%s could not be deleted in time: try again", d.what)
-	}
-	_, _ = s.change(ctx, d.in, mine, m{"$unset": m{"closing": ""}}) // else it opens by itself
+	_, _ = s.change(ctx, d.in, m{"_id": d.id, "closing": until, "gone": absent}, m{"$unset": m{"closing": ""}}) // else it opens by itself
 	return err
+}
+
+// decide makes a thing that was closed until then one that is gone, if nothing hangs on it.
+func (s *Store) decide(ctx context.Context, d deletion, until int64) error {
+	if err := d.hindered(ctx); err != nil {
+		return err
+	}
+	late := core.Errorf(core.CodeUnavailable, d.id, "%s could not be deleted in time, or somebody else deletes it: try again", d.what)
+	if s.now() >= until {
+		return late
+	}
+	which := m{"_id": d.id, "closing": until, "gone": absent}
+	for name, value := range d.unless {
+		which[name] = value
+	}
+	is, err := s.change(ctx, d.in, which, m{"$set": m{"gone": true}, "$unset": m{"email": ""}})
+	switch {
+	case err != nil || is:
+		return err
+	case d.blocked != nil:
+		return d.blocked
+	}
+	return late
 }
 
 // clear deletes a thing that is gone, after what goes with it.

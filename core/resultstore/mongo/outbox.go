@@ -89,7 +89,7 @@ func (s *Store) Sent(ctx context.Context, notices []core.Notice) error {
 	}
 	for k, ids := range ids {
 		which := m{"_id": m{"$in": ids}}
-		if _, err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": k.generation}}); err != nil {
+		if err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": k.generation}}); err != nil {
 			return err
 		}
 		if err := s.close(ctx, k.in, which); err != nil {
@@ -105,6 +105,5 @@ func (s *Store) close(ctx context.Context, in string, which m) error {
 	for name, value := range which {
 		empty[name] = value
 	}
-	_, err := s.changeAll(ctx, in, empty, m{"$unset": m{"outbox_at": "", "outbox": ""}})
-	return err
+	return s.changeAll(ctx, in, empty, m{"$unset": m{"outbox_at": "", "outbox": ""}})
 }

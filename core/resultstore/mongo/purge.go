@@ -48,7 +48,7 @@ func (s *Store) purgeRequests(ctx context.Context, before int64, batch int) (int
 		return n, err
 	}
 	due["_id"] = m{"$in": ids}
-	if _, err := s.changeAll(ctx, requests, due, leave); err != nil {
+	if err := s.changeAll(ctx, requests, due, leave); err != nil {
 		return n, err
 	}
 	more, err := s.sweep(ctx, m{}, batch-n)

@@ -52,7 +52,7 @@ func (s *Store) newest(ctx context.Context, which m, limit int) ([]string, error
 		if err != nil {
 			return err
 		}
-		defer cursor.Close(ctx)
+		defer func() { _ = cursor.Close(ctx) }()
 		for last := ""; len(ids) < limit && cursor.Next(ctx); {
 			var doc submission
 			if err := cursor.Decode(&doc); err != nil {

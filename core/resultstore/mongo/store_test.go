@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("MONGO_URL") == "" {
 		// FerretDB reads whole collections where MongoDB has an index: the model's random requests
 		// fill them. The command line still has the last word.
-		if err := flag.Set("rapid.checks", "20"); err != nil {
+		if err := flag.Set("rapid.checks", "8"); err != nil {
 			panic(err)
 		}
 	}

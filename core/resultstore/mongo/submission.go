@@ -233,7 +233,7 @@ func (s *Store) deleteSubmissions(ctx context.Context, ids []string) (int, error
 		return 0, nil
 	}
 	theirs := m{"submission": m{"$in": ids}}
-	if _, err := s.changeAll(ctx, requests, m{"submission": m{"$in": ids}, "state": m{"$nin": bson.A{core.RequestQueued, gone}}}, leave); err != nil {
+	if err := s.changeAll(ctx, requests, m{"submission": m{"$in": ids}, "state": m{"$nin": bson.A{core.RequestQueued, gone}}}, leave); err != nil {
 		return 0, err
 	}
 	for {

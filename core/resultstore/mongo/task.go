@@ -238,6 +238,7 @@ func (s *Store) CountChildren(ctx context.Context, parent string) (core.TaskTall
 			tally.Dead = g.N
 		case core.TaskCancelled:
 			tally.Cancelled = g.N
+		case core.TaskQueued, core.TaskDelayed, core.TaskRunning, core.TaskCancelling: // only in the total
 		}
 	}
 	return tally, err

@@ -152,6 +152,7 @@ func schoolTests() []test {
 		{"StandingsPages", standingsPages},
 		{"PurgeSpares", purgeSpares},
 		{"RacePurge", racePurge},
+		{"RaceDelete", raceDelete},
 		{"DeleteSubmissions", deleteSubmissions},
 		{"DeleteSubmissionsBatches", deleteSubmissionsBatches},
 		{"DigestsSchool", digestsSchool},

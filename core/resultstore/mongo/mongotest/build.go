@@ -18,7 +18,7 @@ import (
 // build returns the path of the server, which it builds unless this very source was built on
 // this machine before. Packages under test share it.
 func build() (string, error) {
-	module, err := output("go", "env", "GOMOD")
+	module, err := output("env", "GOMOD")
 	if err != nil {
 		return "", err
 	}
@@ -39,7 +39,7 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // until it is closed
 		return "", err
 	}
@@ -54,7 +54,7 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(fresh)
+	defer func() { _ = os.RemoveAll(fresh) }()
 	if err := compile(source, fresh); err != nil {
 		return "", err
 	}
@@ -73,10 +73,10 @@ const (
 
 // compile builds the server in a folder.
 func compile(source, dir string) error {
-	if _, err := output("go", "-C", source, "mod", "download"); err != nil {
+	if _, err := output("-C", source, "mod", "download"); err != nil {
 		return err
 	}
-	module, err := output("go", "-C", source, "list", "-m", "-f", "{{.Dir}}", ferretdb)
+	module, err := output("-C", source, "list", "-m", "-f", "{{.Dir}}", ferretdb)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func compile(source, dir string) error {
 		return err
 	}
 	path := filepath.Join(copied, filepath.FromSlash(question))
-	text, err := os.ReadFile(path) //nolint:gosec // ours
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func compile(source, dir string) error {
 	}
 	mod := filepath.Join(dir, "go.mod")
 	for from, to := range map[string]string{"go.mod": mod, "go.sum": filepath.Join(dir, "go.sum")} {
-		text, err := os.ReadFile(filepath.Join(source, from)) //nolint:gosec // ours
+		text, err := os.ReadFile(filepath.Join(source, from))
 		if err != nil {
 			return err
 		}
@@ -109,10 +109,10 @@ func compile(source, dir string) error {
 			return err
 		}
 	}
-	if _, err := output("go", "mod", "edit", "-replace", ferretdb+"="+copied, mod); err != nil {
+	if _, err := output("mod", "edit", "-replace", ferretdb+"="+copied, mod); err != nil {
 		return err
 	}
-	_, err = output("go", "-C", source, "build", "-trimpath", "-modfile", mod, "-o", filepath.Join(dir, "ferretdb"), ".")
+	_, err = output("-C", source, "build", "-trimpath", "-modfile", mod, "-o", filepath.Join(dir, "ferretdb"), ".")
 	return err
 }
 
@@ -143,12 +143,12 @@ func digest(source string) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)[:8]), err
 }
 
-// output runs a command and returns what it printed, without the last line's end.
-func output(name string, args ...string) (string, error) {
-	out, err := exec.Command(name, args...).Output() //nolint:noctx // it is to be done for all tests
+// output runs go and returns what it printed, without the last line's end.
+func output(args ...string) (string, error) {
+	out, err := exec.Command("go", args...).Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
-		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, failed.Stderr)
+		err = fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err
 }

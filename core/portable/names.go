@@ -1,4 +1,5 @@
-package taskrunner
+// Package portable makes names of files that are safe to unpack on any system.
+package portable
 
 import (
 	"fmt"
@@ -13,35 +14,36 @@ import (
 // maxPart bounds a part of a path in an archive, in bytes, as most file systems have it.
 const maxPart = 255
 
-// names gives the files of a submission names that are safe to unpack on any
+// Names gives the files of one folder names that are safe to unpack on any
 // system: relative, without .. and what a system takes for more than text, and
 // no two the same where upper and lower case are.
-type names struct {
+type Names struct {
 	files, folders map[string]bool // folded
 }
 
-func newNames() *names { return &names{files: map[string]bool{}, folders: map[string]bool{}} }
+// NewNames returns those of an empty folder.
+func NewNames() *Names { return &Names{files: map[string]bool{}, folders: map[string]bool{}} }
 
 // fold makes the same of names that a file system may take for the same.
 func fold(s string) string { return cases.Fold().String(s) }
 
-// safe returns the name of the next file.
-func (n *names) safe(p string) string {
+// Safe returns the name of the next file, of whatever path.
+func (n *Names) Safe(p string) string {
 	parts := strings.Split(p, "/")
 	folder := ""
 	for i, part := range parts[:len(parts)-1] {
-		parts[i] = n.free(folder, plain(part), n.files)
+		parts[i] = n.free(folder, Part(part), n.files)
 		folder = path.Join(folder, parts[i])
 		n.folders[fold(folder)] = true
 	}
-	last := n.free(folder, plain(parts[len(parts)-1]), n.files, n.folders)
+	last := n.free(folder, Part(parts[len(parts)-1]), n.files, n.folders)
 	p = path.Join(folder, last)
 	n.files[fold(p)] = true
 	return p
 }
 
 // free returns part or, if that is taken in the folder, part with a number.
-func (n *names) free(folder, part string, taken ...map[string]bool) string {
+func (n *Names) free(folder, part string, taken ...map[string]bool) string {
 	ext := path.Ext(part)
 	stem, try := strings.TrimSuffix(part, ext), part
 	for i := 2; ; i++ {
@@ -56,8 +58,8 @@ func (n *names) free(folder, part string, taken ...map[string]bool) string {
 	}
 }
 
-// plain makes a part of a path text and nothing else.
-func plain(part string) string {
+// Part makes a part of a path text and nothing else.
+func Part(part string) string {
 	part = norm.NFC.String(strings.ToValidUTF8(part, "_"))
 	part = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`<>:"\|?*`, r) || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {

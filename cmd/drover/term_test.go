@@ -1,0 +1,365 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+const (
+	ledgerHarness = "../../examples/ledger/harness"
+	partlyRight   = "../../examples/ledger/submissions/partly-right"
+	allRight      = "../../examples/ledger/submissions/right"
+)
+
+// A term by the command line, on one herd: as the guide says, then all of it.
+func TestATermByTheCommandLine(t *testing.T) {
+	h := newTestHerd(t)
+	up := h.up()
+	guideTerm(h)
+	refusals(h)
+	wholeTerm(h, t.TempDir())
+	taskCommands(h)
+	scheduleCommands(h)
+	nothingStays(h)
+	up.stop()
+	h.requireNothingLeft()
+}
+
+// guideTerm types what docs/courses.md says, and gets the grades that it promises.
+func guideTerm(h *testHerd) {
+	h.t.Helper()
+	guide, err := os.ReadFile("../../docs/courses.md")
+	require.NoError(h.t, err)
+	_, rest, ok := strings.Cut(string(guide), "<!-- term -->\n\n```sh\n")
+	require.True(h.t, ok, "docs/courses.md has no term")
+	commands, rest, _ := strings.Cut(rest, "```")
+	require.Equal(h.t, 10, strings.Count(commands, "\ndrover ")+1, "ten commands")
+	_, rest, _ = strings.Cut(rest, "```\n")
+	promised, _, _ := strings.Cut(rest, "```")
+	dir := h.t.TempDir()
+	examples, err := filepath.Abs("../../examples")
+	require.NoError(h.t, err)
+	require.NoError(h.t, os.Symlink(examples, filepath.Join(dir, "examples")))
+	cmd := exec.CommandContext(h.t.Context(), "sh", "-eu", "-c", commands)
+	cmd.Dir = dir
+	cmd.Env = append([]string{"PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")}, h.env[1:]...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(h.t, err, "%s", out)
+	grades, err := os.ReadFile(filepath.Join(dir, "grades.csv"))
+	require.NoError(h.t, err)
+	require.Equal(h.t, promised, string(grades))
+	require.Contains(h.t, string(out), "1 of 3 students have handed in")
+}
+
+// refusals are what is typed wrongly, or by who may not.
+func refusals(h *testHerd) {
+	h.t.Helper()
+	h.said("user", "add", "sly")
+	h.said("class", "add", "--title", "Another", "cs102")
+	h.said("class", "enrol", "--role", "teaching_assistant", "cs102", "sly")
+	h.said("assignment", "add", "--hide-until", "+7d", "cs101/secret")
+	h.said("user", "disable", "sly")
+	h.refused(exitRefused, "disabled", "class", "list", "--as", "sly")
+	h.said("user", "enable", "sly")
+	for _, line := range h.env { // in this process: there are many of them
+		name, value, _ := strings.Cut(line, "=")
+		h.t.Setenv(name, value)
+	}
+	for _, test := range []struct {
+		code int
+		want string
+		args string
+	}{
+		{exitUsage, "not a valid name", "user add No!"},
+		{exitRefused, "a user ann already", "user add ann"},
+		{exitUsage, "--role", "user set --role student ann"},
+		{exitUsage, "--role", "user set --role king ann"},
+		{exitUsage, "reserved", "user add local-ann"},
+		{exitNotFound, "nobody", "user show nobody"},
+		{exitRefused, "in a class", "user remove ann"},
+		{exitUsage, "takes one argument", "user show"},
+		{exitUsage, "--limit", "user list --limit 0"},
+		{exitNotFound, "nobody", "class list --as nobody"},
+		{exitUsage, "not a valid name", "class list --as No!"},
+		{exitNotFound, "no class", "class show nowhere"},
+		{exitUsage, "could be more than one class", "class show cs"},
+		{exitUsage, "cs101, cs102", "class show cs"},
+		{exitUsage, "--role", "class enrol --role king cs101 ann"},
+		{exitNotFound, "nobody", "class enrol cs101 nobody"},
+		{exitNotFound, "sly", "class drop cs101 sly"},
+		{exitUsage, "which users", "class enrol cs101"},
+		{exitUsage, "cannot be read", "class import cs101 /no/such/file"},
+		{exitUsage, "not a plain file", "class import cs101 /tmp"},
+		{exitUsage, "no time", "assignment set --due tomorrow cs101/ledger"},
+		{exitUsage, "from now", "assignment set --due +7y cs101/ledger"},
+		{exitUsage, "--time-zone", "assignment set --due +7d --time-zone Mars/Here cs101/ledger"},
+		{exitUsage, "cutoff", "assignment set --cutoff +1h --due +2h cs101/ledger"},
+		{exitUsage, "weight", "assignment set --weight heavy cs101/ledger"},
+		{exitNotFound, "no pool", "assignment set --pool nowhere cs101/ledger"},
+		{exitUsage, "not a size", "assignment set --max-bytes much cs101/ledger"},
+		{exitUsage, "write CLASS/HANDLE", "assignment add hw1"},
+		{exitUsage, "class/assignment", "assignment show hw1"},
+		{exitNotFound, "no assignment", "assignment show cs101/nothing"},
+		{exitUsage, "harness folder", "assignment harness cs101/ledger /no/such/folder"},
+		{exitUsage, "whose dates", "assignment deadline --due +7d cs101/ledger"},
+		{exitNotFound, "enrol it first", "assignment deadline --due +7d --user sly cs101/ledger"},
+		{exitUsage, "reason", "assignment grade cs101/ledger ann 5"},
+		{exitUsage, "number of points", "assignment grade --reason x cs101/ledger ann NaN"},
+		{exitNotFound, "handed in nothing", "assignment grade --reason x cs101/ledger bob 5"},
+		{exitUsage, "what is to be handed in", "submit --to cs101/ledger"},
+		{exitUsage, "do not go together", "submit --to cs101/ledger --pool x main.py"},
+		{exitUsage, "cannot be read", "submit --as ann --to cs101/ledger /no/such/file"},
+		{exitUsage, "final", "submit --as ann --final --to cs101/ledger " + partlyRight},
+		{exitNotFound, "no submission", "submission show nothing"},
+		{exitNotFound, "no task", "task show nothing"},
+		{exitUsage, "--state", "task list --state asleep"},
+		{exitUsage, "--kind", "task list --kind nap"},
+		{exitUsage, "cannot make a task", "schedule set --at @daily --make delete_class x"},
+		{exitUsage, "cannot be read", "schedule set --at now --make purge x"},
+		{exitUsage, "--make", "schedule set --of cs101 x"},
+		{exitNotFound, "no schedule", "schedule run x"},
+		{exitRefused, "is there already", "grades export --to /etc/passwd cs101"},
+		{exitUsage, "cannot be written", "grades export --to /no/such/folder/x cs101"},
+
+		{exitRefused, "ann may not", "user list --as ann"},
+		{exitRefused, "ann may not", "user show --as ann bob"},
+		{exitRefused, "ann may not", "class members --as ann cs101"},
+		{exitRefused, "ann may not", "submission list --as ann --user bob cs101"},
+		{exitRefused, "ann may not", "assignment progress --as ann cs101/ledger"},
+		{exitRefused, "ann may not", "assignment grade --as ann --reason x cs101/ledger ann 12"},
+		{exitRefused, "ann may not", "assignment archive --as ann cs101/ledger"},
+		{exitRefused, "ann may not", "grades export --as ann cs101"},
+		{exitRefused, "ann may not", "schedule list --as ann"},
+		{exitRefused, "ann may not", "task queues --as ann"},
+		{exitRefused, "ann may not", "trail --as ann --class cs101"},
+		{exitNotFound, "no class", "class show --as ann cs102"},
+		{exitNotFound, "no assignment", "assignment show --as ann cs101/secret"},
+		{exitNotFound, "no assignment", "submit --as ann --to cs101/secret " + partlyRight},
+		{exitNotFound, "no class", "class members --as sly cs101"},
+		{exitNotFound, "no assignment", "assignment csv --as sly cs101/ledger"},
+		{exitNotFound, "no class", "trail --as sly --class cs101"},
+		{exitRefused, "tom may not", "user add --as tom eve"},
+		{exitRefused, "tom may not", "class remove --as tom cs101"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(h.t.Context(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
+		assert.Equal(h.t, test.code, code, "%s: %s", test.args, errs.String())
+		assert.Contains(h.t, errs.String(), test.want, test.args)
+		assert.LessOrEqual(h.t, strings.Count(errs.String(), "\n"), 3, errs.String())
+		assert.Empty(h.t, out.String(), test.args)
+	}
+	out := h.said("assignment", "list", "--as", "ann")
+	require.Contains(h.t, out, "cs101/ledger")
+	require.NotContains(h.t, out, "secret")
+	h.said("assignment", "remove", "cs101/secret")
+}
+
+// jsonOf runs a command with --json.
+func jsonOf[T any](h *testHerd, args ...string) (v T) {
+	h.t.Helper()
+	out := h.said(append(args, "--json")...)
+	require.NoError(h.t, json.Unmarshal([]byte(out), &v), "%v: %s", args, out)
+	return v
+}
+
+// wholeTerm is the story of a class, with what goes wrong in one.
+func wholeTerm(h *testHerd, dir string) {
+	t := h.t
+	h.said("user", "add", "--name", "Tess", "--email", "Tess@Example.org", "tess")
+	h.said("class", "add", "--title", "Algorithms", "algo")
+	h.said("class", "enrol", "--role", "teacher", "algo", "tess")
+	roster := filepath.Join(dir, "roster.csv")
+	require.NoError(t, os.WriteFile(roster, []byte("handle,name,email,role\ncleo,Cleo,cleo@example.org,\ndan,Dan,,\neve,Eve,,student\nNo Good,,,\ntim,,,teaching_assistant\n"), 0o600))
+	out, errs, code := h.run("class", "import", "algo", roster, "--dry-run")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, out, "4 of 5 lines are right: 4 to enrol (4 users to make)")
+	require.Contains(t, errs, "line 5: ")
+	require.Len(t, jsonOf[[]coursework.Member](h, "class", "members", "algo"), 1, "a dry run does nothing")
+	_, _, code = h.run("class", "import", "algo", roster)
+	require.Equal(t, exitUsage, code, "a wrong line is told by the exit code too")
+	require.Len(t, jsonOf[[]coursework.Member](h, "class", "members", "algo"), 5)
+
+	out = h.said("assignment", "add", "--as", "tess", "--title", "Sorting", "--due", "2025-06-01 12:00", "--time-zone", "Europe/Berlin",
+		"--cutoff", "+2d", "--final", "--timeout", "10s", "--harness", ledgerHarness, "algo/sort")
+	require.Contains(t, out, "algo/sort is made")
+	h.said("assignment", "add", "--as", "tess", "--cutoff", "2025-06-01T12:00:00Z", "algo/old")
+	require.Contains(t, h.said("assignment", "show", "--time-zone", "Europe/Berlin", "algo/sort"), "2025-06-01 12:00 CEST")
+	h.said("assignment", "deadline", "--as", "tim", "--user", "dan", "--due", "+1d", "--reason", "was ill", "algo/sort")
+	require.Contains(t, h.said("assignment", "deadline", "algo/sort"), "was ill")
+	require.Contains(t, h.said("assignment", "show", "--as", "dan", "mine/sorting"), "your own dates")
+
+	out, errs, code = h.run("submit", "--as", "cleo", "--to", "mine/sort", partlyRight)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "8 of 12 points")
+	require.Contains(t, errs, "it is late")
+	_, errs, code = h.run("submit", "--as", "dan", "--final", "--to", "mine/sort", allRight)
+	require.Zero(t, code, errs)
+	require.NotContains(t, errs, "late")
+	h.refused(exitRefused, "cutoff", "submit", "--as", "cleo", "--to", "algo/old", allRight)
+	require.Contains(t, h.said("submit", "--as", "tim", "--for", "cleo", "--to", "algo/old", allRight), "it is not graded")
+
+	all := jsonOf[[]coursework.SubmissionEntry](h, "submission", "list", "--as", "tim", "algo/sort")
+	require.Len(t, all, 2)
+	dans, cleos := all[0].Submission, all[1].Submission
+	require.Equal(t, []any{"dan", "final", false, "cleo", "public", true}, []any{dans.User, dans.Kind, dans.Late, cleos.User, cleos.Kind, cleos.Late})
+	require.Len(t, jsonOf[[]coursework.SubmissionEntry](h, "submission", "list", "--as", "cleo"), 2, "only one's own")
+	h.refused(exitNotFound, "no submission", "submission", "show", "--as", "cleo", dans.ID)
+	h.refused(exitNotFound, "no submission", "submission", "files", "--as", "ann", cleos.ID)
+	h.refused(exitRefused, "hand it in again", "submission", "resubmit", "--as", "cleo", cleos.ID)
+	h.refused(exitRefused, "ended", "submission", "cancel", "--as", "cleo", cleos.ID)
+	require.Contains(t, h.said("submission", "resubmit", "--as", "tim", cleos.ID), "8 of 12 points")
+	require.NotContains(t, h.said("submission", "show", "--as", "cleo", cleos.ID), " on h1;", "where it ran is not a student's")
+
+	require.Contains(t, h.said("assignment", "progress", "--as", "tim", "algo/sort"), "2 of 3 students have handed in; 1 final, 1 late, 0 waiting for results")
+	require.Contains(t, h.said("assignment", "grade", "--as", "tim", "--reason", "explained it well", "algo/sort", "cleo", "9.5"), "cleo has 9.5 / 12")
+	p := jsonOf[coursework.Progress](h, "assignment", "progress", "algo/sort")
+	require.InEpsilon(t, 10.75, p.Distribution.Mean, 0.0001)
+	require.Equal(t, 1, p.Distribution.Counts[7])
+	exports(h, dir, cleos)
+
+	out = h.said("trail", "--as", "tess", "--class", "algo")
+	for _, want := range []string{"was ill", "explained it well", "hands in for dan", "from 8/12 to 9.5/12 by tim", "asks for the gradebook", "tested again", "sets the harness"} {
+		require.Contains(t, strings.Join(strings.Fields(out), " "), want)
+	}
+	deeds := jsonOf[[]core.Deed](h, "trail", "--actor", "tim", "--subject", "algo/sort/cleo")
+	require.Len(t, deeds, 2)
+}
+
+// exports fetches what tasks make of the class, by who may and by who may not.
+func exports(h *testHerd, dir string, cleos core.Submission) {
+	t := h.t
+	file := filepath.Join(dir, "grades.csv")
+	_, errs, code := h.run("grades", "export", "--as", "tess", "--to", file, "--fill", "0", "algo")
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "drover: gradebook is ")
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "Username,old,sort\ncleo@example.org,0,9.5\ndan,0,12\neve,0,0\n", string(got))
+	h.refused(exitRefused, "is there already", "grades", "export", "--as", "tess", "--to", file, "algo")
+	h.said("grades", "export", "--as", "tess", "--to", file, "--force", "algo")
+	got, err = os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(got), "eve,,\n")
+
+	scores := h.said("assignment", "csv", "--as", "tess", "--to", "-", "algo/sort")
+	require.Contains(t, scores, "Username,Score,Submitted\ncleo@example.org,9.5,")
+	id := strings.TrimSpace(h.said("assignment", "archive", "--as", "tess", "--no-wait", "algo/sort"))
+	out := h.said("task", "show", "--as", "tess", "--follow", id)
+	require.Contains(t, out, "2 of 2")
+	h.refused(exitRefused, "may not", "task", "fetch", id) // it is tess's own, whoever operates the herd
+	h.refused(exitNotFound, "no task", "task", "fetch", "--as", "cleo", id)
+	packed := filepath.Join(dir, "all.zip")
+	h.said("task", "fetch", "--as", "tess", "--to", packed, id)
+	z, err := zip.OpenReader(packed)
+	require.NoError(t, err)
+	require.Len(t, z.File, 2)
+	require.Equal(t, "cleo/"+time.UnixMilli(cleos.At).UTC().Format("2006-01-02-15-04-05")+"/ledger.sh", z.File[0].Name)
+	in, err := z.File[0].Open()
+	require.NoError(t, err)
+	text, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	want, err := os.ReadFile(filepath.Join(partlyRight, "ledger.sh"))
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(text))
+
+	own := filepath.Join(dir, "own.zip")
+	h.said("assignment", "archive", "--as", "cleo", "--user", "cleo", "--to", own, "algo/sort")
+	folder := filepath.Join(dir, "files")
+	h.said("submission", "files", "--as", "cleo", "--to", folder, cleos.ID)
+	text, err = os.ReadFile(filepath.Join(folder, "ledger.sh"))
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(text))
+	left, err := filepath.Glob(filepath.Join(dir, ".drover-*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "parts of files")
+}
+
+// taskCommands stops a task that waits for its time, and retries one that died.
+func taskCommands(h *testHerd) {
+	t, ctx := h.t, context.Background()
+	args, err := json.Marshal(core.GradebookArgs{Class: "gone"})
+	require.NoError(t, err)
+	later, _, err := h.herd.intake.SubmitTask(ctx, core.Task{
+		Kind: core.KindGradebook, Args: args, Requester: "tess", About: "algo", NotBefore: time.Now().Add(time.Hour).UnixMilli(),
+	})
+	require.NoError(t, err)
+	list := jsonOf[[]taskView](h, "task", "list", "--state", "delayed", "--class", "algo")
+	require.Len(t, list, 1)
+	require.Equal(t, later.ID, list[0].ID)
+	h.refused(exitNotFound, "no task", "task", "cancel", "--as", "cleo", later.ID)
+	h.refused(exitRefused, "tim may not", "task", "cancel", "--as", "tim", later.ID)
+	require.Contains(t, h.said("task", "cancel", "--as", "tess", later.ID), "is cancelled")
+	require.Contains(t, h.said("task", "show", "--as", "tim", later.ID), "cancelled by tess")
+
+	dead, _, err := h.herd.intake.SubmitTask(ctx, core.Task{Kind: core.KindGradebook, Args: args, Requester: "tess", About: "algo"})
+	require.NoError(t, err)
+	h.refused(exitFault, "is dead", "task", "show", "--follow", dead.ID)
+	require.Contains(t, h.said("task", "retry", "--as", "tess", dead.ID), "generation 2")
+	h.refused(exitFault, "is dead", "task", "show", "--follow", dead.ID)
+	h.refused(exitNotFound, "made no file", "task", "fetch", "--as", "tess", dead.ID)
+	require.Contains(t, h.said("task", "list", "--state", "dead", "--requester", "tess"), dead.ID)
+	h.said("task", "queues")
+}
+
+func scheduleCommands(h *testHerd) {
+	t := h.t
+	await(t, "the overseer makes the purge's", func() bool { return strings.Contains(h.said("schedule", "list"), "17 3 * * *") })
+	require.Contains(t, h.said("schedule", "set", "--at", "CRON_TZ=Europe/Berlin 0 6 * * 1", "--make", "gradebook", "--of", "alg", "weekly"), "is due next")
+	require.Contains(t, h.said("schedule", "run", "weekly"), "is done: 3 rows")
+	require.Contains(t, h.said("schedule", "set", "--paused", "weekly"), "paused")
+	v := jsonOf[[]scheduleView](h, "schedule", "list")
+	require.Equal(t, []any{"purge", "weekly", true, "algo"}, []any{v[0].Name, v[1].Name, v[1].Paused, v[1].About})
+	h.said("schedule", "remove", "weekly")
+	require.Contains(t, h.said("schedule", "run", "purge"), "is done: deleted")
+}
+
+// nothingStays deletes all classes: what is left names no file but those of downloads.
+func nothingStays(h *testHerd) {
+	t, ctx := h.t, context.Background()
+	require.Contains(t, h.said("assignment", "remove", "--as", "tess", "algo/sort"), "is deleted")
+	h.refused(exitNotFound, "no assignment", "assignment", "show", "algo/sort")
+	for _, class := range []string{"algo", "cs101", "cs102"} {
+		h.said("class", "remove", class)
+	}
+	require.Contains(t, h.said("class", "list"), "no classes")
+	h.said("user", "remove", "cleo")
+	rows, err := h.herd.store.List(ctx, core.Filter{})
+	require.NoError(t, err)
+	require.Empty(t, rows, "requests")
+	named := map[string]bool{}
+	require.NoError(t, h.herd.store.Digests(ctx, func(digest string) error { named[digest] = true; return nil }))
+	tasks, err := h.herd.store.ListTasks(ctx, core.TaskFilter{Limit: 1000})
+	require.NoError(t, err)
+	made := map[string]bool{}
+	for _, task := range tasks {
+		if task.Download != nil {
+			made[task.Download.Digest] = true
+		}
+	}
+	require.Equal(t, made, named)
+	keep := func(digest string) bool { return named[digest] }
+	for _, days := range []int{2, 4} { // set aside, then gone
+		_, err := h.herd.blobs.Purge(ctx, time.Now().AddDate(0, 0, days), time.Hour, keep)
+		require.NoError(t, err)
+	}
+	require.NoError(t, h.herd.blobs.Each(ctx, func(digest string, _, _ int64) error {
+		require.Contains(t, named, digest, "a file that nothing names")
+		return nil
+	}))
+}
