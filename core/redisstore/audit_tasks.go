@@ -89,13 +89,12 @@ func checkTaskTurns(a *audit) {
 	}
 }
 
-// checkTaskNotes requires that progress is of tasks in slots, and a rhythm of a kind with a rate.
+// checkTaskNotes requires that progress is of tasks that there are, and a rhythm of a kind with a rate.
 func checkTaskNotes(a *audit) {
-	slots := make(map[string]bool)
-	a.taskSlots(func(_, key string, _ core.Held) { slots[key] = true })
+	tasks := a.one("tasks").hash
 	for _, key := range slices.Sorted(maps.Keys(a.one("tasks_progress").hash)) {
-		if !slots[key] {
-			a.report(core.RuleLeft, key, "tasks:progress has it, but it is in no slot")
+		if _, is := tasks[key]; !is {
+			a.report(core.RuleLeft, key, "tasks:progress has it, but there is no such task")
 		}
 	}
 	rates := a.one("tasks_rates").hash

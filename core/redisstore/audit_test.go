@@ -172,9 +172,6 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		"a kind with a turn for nothing": {core.RuleTurns, "tasks:lanes:low:none", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.RPush(ctx, key("tasks_kinds", "low"), "none").Err()
 		}},
-		"progress of what is not in hand": {core.RuleLeft, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-			return db.HSet(ctx, key("tasks_progress"), "t3-1", "1|1|1|").Err()
-		}},
 		"progress of nothing": {core.RuleLeft, "t9-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.HSet(ctx, key("tasks_progress"), "t9-1", "1|1|1|").Err()
 		}},

@@ -55,7 +55,7 @@ func Keys() []KeyDef {
 		{"tasks_hand", "tasks:hand:<kind>", "set", "tasks in slots"},
 		{"tasks_rates", "tasks:rates", "hash", "kind → one per µs | how many may begin at once after a rest | how many may be in hand; 0: any"},
 		{"tasks_arrivals", "tasks:arrivals", "hash", "kind with a rate → when the next of its tasks comes in its rhythm, µs"},
-		{"tasks_progress", "tasks:progress", "hash", "task in a slot → since when it is there, ms | done | total | what it is at"},
+		{"tasks_progress", "tasks:progress", "hash", "task that was begun, and perhaps waits for others → since when, ms | done | total | what it is at"},
 		{"epochs", "epochs", "hash", "owner or host → its epoch; never deleted"},
 		{"events", "events", "stream", "transitions, capped; one entry a script call, naming all it moved (a request and a VM taken together: claimed)"},
 		{"reports", "reports", "stream", "what watchdogs say of hosts: host, event (failed or recovered), reason, by; capped; group overseer"},

@@ -120,8 +120,13 @@ func TestProgressOfATask(t *testing.T) {
 		refused(t, k.Store.ProgressTask(ctx, k.owner, k.epoch, "t2-1", c.Token, p, 0), core.CodeStale)
 		refused(t, k.Store.ProgressTask(ctx, k.owner, k.epoch-1, "t1-1", c.Token, p, 0), core.CodeFenced)
 		k.run(t, 2, 0, ended(c, core.OutcomeLater, time.Hour))
-		require.Nil(t, k.at(t, "t1-1").Progress, "it goes with the slot")
+		require.Equal(t, int64(3), k.at(t, "t1-1").Progress.Done, "who waits for others is still so far")
 		require.Zero(t, k.at(t, "t1-1").Attempts, "to wait for others uses no attempt")
+		require.NoError(t, k.Store.WakeTask(ctx, "t1-1"))
+		c = k.run(t, 3, 1).Claims[0]
+		require.Equal(t, int64(3), k.at(t, "t1-1").Progress.Done)
+		k.run(t, 4, 0, ended(c, core.OutcomeRetry, time.Hour))
+		require.Nil(t, k.at(t, "t1-1").Progress, "else it goes with the slot")
 	})
 }
 

@@ -16,6 +16,7 @@ if redis.call('ZREM', K.tasks_later, key) == 0 then
   right_task_turn(class, kind, lane)
 end
 redis.call('HDEL', K.tasks, key)
+redis.call('HDEL', K.tasks_progress, key)
 forget({ key }, 'failed', now(), 'it was withdrawn')
 entomb({ key })
 event('withdraw', '-', key)

@@ -1,8 +1,17 @@
--- Forget of tasks what only those in slots have: that they count for their kinds, and how far
--- they are.
-local function let_go(keys, kinds)
+-- Forget of tasks that left their slots that they count for their kinds, and how far they are,
+-- unless they only wait for others and go on (back: those that did not end, {key, outcome}).
+local function let_go(keys, kinds, back)
+  local goes_on, ended = {}, {}
+  for i = 1, #back do
+    goes_on[back[i][1]] = string.sub(back[i][2], 1, 5) == 'later'
+  end
   for i = 1, #keys do
     redis.call('SREM', K.tasks_hand(kinds[i]), keys[i])
+    if not goes_on[keys[i]] then
+      ended[#ended + 1] = keys[i]
+    end
   end
-  redis.call('HDEL', K.tasks_progress, unpack(keys))
+  if #ended > 0 then
+    redis.call('HDEL', K.tasks_progress, unpack(ended))
+  end
 end

@@ -57,7 +57,7 @@ local function settle(owner, host, ends, clock, how)
     redis.call('ZADD', K.dead, unpack(dead))
   end
   if role == 'taskrunner' then
-    let_go(gone, dirty)
+    let_go(gone, dirty, other)
     if how.late then
       -- Who ends its own claims looks for others itself.
       ring(K.tasks_bell)

@@ -6,21 +6,21 @@ local function task_place(key, owners)
     return nil
   end
   local tries = redis.call('HGET', K.attempts, key) or '0'
+  local began, progress = string.match(redis.call('HGET', K.tasks_progress, key) or '', '^(%d+)|(.*)$')
   for _, owner in ipairs(owners) do
     local slot = redis.call('HGET', K.slots(owner), key)
     if slot then
       local _, _, since = held(slot)
-      local began, progress = string.match(redis.call('HGET', K.tasks_progress, key) or '', '^(%d+)|(.*)$')
       local state = redis.call('HEXISTS', K.cancels, key) == 1 and 'cancelling' or 'running'
       return { state, owner, began or since, '0', tries, progress or '' }
     end
   end
   local due = redis.call('ZSCORE', K.tasks_later, key)
   if due then
-    return { 'delayed', '', '0', int(tonumber(due)), tries, '' }
+    return { 'delayed', '', '0', int(tonumber(due)), tries, progress or '' }
   end
   if redis.call('LPOS', K.tasks_queue(class, kind, lane), key) then
-    return { 'queued', '', '0', '0', tries, '' }
+    return { 'queued', '', '0', '0', tries, progress or '' }
   end
   return nil
 end
