@@ -32,9 +32,8 @@ type Requests interface {
 // crashes leave, and who mends it, stands in core/experiment.
 type Experiments struct {
 	Store interface {
-		experiment.Results
+		experiment.Parts
 		core.Coursework
-		CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
 	}
 	Work  Requests
 	Tasks TaskSubmitter
@@ -90,7 +89,7 @@ func (x *Experiments) goOn(ctx context.Context, job *Job, e core.Experiment) (En
 			return x.move(ctx, e, End{Later: experimentLook})
 		}
 	}
-	ended, total, err := x.ended(ctx, e.ID)
+	ended, total, err := experiment.Ended(ctx, x.Store, e.ID)
 	if err != nil {
 		return End{}, err
 	}
@@ -115,16 +114,6 @@ func (x *Experiments) move(ctx context.Context, e core.Experiment, end End) (End
 		return End{Later: experimentLook}, nil
 	}
 	return end, err
-}
-
-// ended counts the requests that have ended, and those that will not be made.
-func (x *Experiments) ended(ctx context.Context, id string) (ended, total int, err error) {
-	tally, err := x.Store.CountChildren(ctx, id)
-	if err != nil {
-		return 0, 0, err
-	}
-	waiting, err := experiment.Waiting(ctx, x.Store, id)
-	return max(0, tally.Total-tally.Open()-waiting), tally.Total, err
 }
 
 // fanOut makes the parts and returns how many there are. What is handed in after the

@@ -295,10 +295,10 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		flaky := was[student(0)].Submission.ID
 		lost := was[student(1)].Submission.ID
 		note := x.ready(e.ID, func(spec core.Spec) (float64, string) {
-			switch {
-			case spec.Submission == flaky:
+			switch spec.Submission {
+			case flaky:
 				return byRun(e, 5, 10, 5)(spec)
-			case spec.Submission == lost:
+			case lost:
 				return 0, "platform"
 			}
 			return 10, ""
@@ -310,7 +310,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		require.Len(t, v.Outcomes, 4)
 		require.True(t, v.Outcomes[0].Flaky)
 		require.False(t, v.Outcomes[0].Differs)
-		require.Equal(t, 5.0, *v.Outcomes[2].Difference)
+		require.InDelta(t, 5, *v.Outcomes[2].Difference, 0)
 		require.Equal(t, student(2), v.Outcomes[2].User)
 		require.Equal(t, was, x.standings(), "nothing counts yet")
 
@@ -329,7 +329,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		is := x.standings()
 		require.Equal(t, experiment.RequestID(e.ID, flaky, 0), is[student(0)].Submission.Request)
 		require.Equal(t, was[student(1)], is[student(1)])
-		require.Equal(t, 3.0, *is[student(2)].Score, "a person's grade stays")
+		require.InDelta(t, 3, *is[student(2)].Score, 0, "a person's grade stays")
 		require.Equal(t, experiment.RequestID(e.ID, was[student(2)].Submission.ID, 0), is[student(2)].Submission.Request)
 		as, err := x.store.GetAssignment(ctx, "cs", "hw1")
 		require.NoError(t, err)
@@ -368,11 +368,11 @@ func TestAppliedResultsOutlastAPurge(t *testing.T) {
 	require.Len(t, x.requests(first.ID), 2, "the runs that count")
 	for _, s := range x.standings() {
 		require.Equal(t, core.RequestCompleted, s.State)
-		require.Equal(t, 7.0, *s.Score)
+		require.InDelta(t, 7, *s.Score, 0)
 	}
 	v, err := x.reg.ViewExperiment(ctx, x.tess, first.ID, coursework.OutcomePage{})
 	require.NoError(t, err)
-	require.Equal(t, 5.0, *v.Outcomes[0].Old.Score, "what counted before is there still")
+	require.InDelta(t, 5, *v.Outcomes[0].Old.Score, 0, "what counted before is there still")
 }
 
 // A class's experiments take one turn, of low weight: who hands something in
@@ -425,6 +425,25 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 		_, err = x.reg.StartExperiment(ctx, x.tess, "cs", "hw1", coursework.Trial{})
 		require.NoError(t, err, "and there is room for another one")
 	})
+}
+
+// Also where the task has died, and stops its parts no more.
+func TestAbortWithoutItsTask(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, coretest.Mini(t), 3)
+	e := x.begin(coursework.Trial{})
+	_, err := x.try(e.ID)
+	require.NoError(t, err)
+	_, err = x.store.EndTask(context.Background(), core.TaskEnd{ID: e.ID, Generation: 1, State: core.TaskDead, Note: "it went wrong"})
+	require.NoError(t, err)
+	_, err = x.redis.WithdrawTask(context.Background(), core.Key(e.ID, 1))
+	require.NoError(t, err)
+	require.Len(t, x.parts(e.ID), 3)
+	_, err = x.reg.AbortExperiment(context.Background(), x.tess, e.ID)
+	require.NoError(t, err)
+	require.Empty(t, x.parts(e.ID))
+	_, tasks := x.waiting()
+	require.Zero(t, tasks)
 }
 
 // A part whose experiment is aborted while it makes its request takes that back.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
@@ -67,14 +68,39 @@ func rerunAssignment(c *cli.Context, s *session) error {
 	if !c.Bool("wait") {
 		return say(c, e, "experiment %s of %s runs; drover experiment show %s says how it goes", e.ID, as.Name(), e.ID)
 	}
-	t, err := s.followTask(c, e.ID)
-	if err == nil {
-		err = endOfTask(&t)
-	}
-	if err != nil {
+	if err := s.followExperiment(c, e.ID); err != nil {
 		return err
 	}
 	return s.printExperiment(c, e.ID, coursework.OutcomePage{Differing: true, Limit: 100})
+}
+
+// experimentMost is the longest pause between looks at an experiment, which read all its waiting requests.
+const experimentMost = 2 * time.Second
+
+// followExperiment tells how far an experiment is until its task has ended. Between its
+// looks that task is in nobody's hand, so its own progress cannot be seen.
+func (s *session) followExperiment(c *cli.Context, id string) error {
+	tell := &teller{w: c.App.ErrWriter, terminal: onTerminal(c.App.ErrWriter)}
+	defer tell.done()
+	for pause := followFirst; ; pause = min(2*pause, experimentMost) {
+		t, err := s.reg.ViewTask(c.Context, s.actor, id)
+		if err != nil {
+			return err
+		}
+		if t.State.Terminal() {
+			return endOfTask(&t)
+		}
+		e, p, err := s.reg.ExperimentProgress(c.Context, s.actor, id)
+		if err != nil {
+			return err
+		}
+		tell.tell(&taskView{Task: core.Task{Kind: t.Kind, State: core.TaskState(e.State), Progress: &p}})
+		select {
+		case <-c.Context.Done():
+			return c.Context.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
 func listExperiments(c *cli.Context, s *session) error {
@@ -128,6 +154,13 @@ func (s *session) printExperiment(c *cli.Context, id string, p coursework.Outcom
 	}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, v)
+	}
+	if v.State == core.ExperimentRunning {
+		_, p, err := s.reg.ExperimentProgress(c.Context, s.actor, id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.ErrWriter, "drover: %d of %d requests have ended\n", p.Done, p.Total)
 	}
 	if err := printMatrix(c.App.Writer, &v); err != nil {
 		return err

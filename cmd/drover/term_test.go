@@ -91,7 +91,7 @@ func refusals(h *testHerd) {
 		{exitUsage, "--role", "user set --role king ann"},
 		{exitUsage, "reserved", "user add local-ann"},
 		{exitNotFound, "nobody", "user show nobody"},
-		{exitRefused, "in a class", "user remove ann"},
+		{exitRefused, "in a class", "user remove bob"},
 		{exitUsage, "takes one argument", "user show"},
 		{exitUsage, "--limit", "user list --limit 0"},
 		{exitNotFound, "nobody", "class list --as nobody"},

@@ -18,7 +18,7 @@ import (
 var reading = []string{
 	"ListUsers", "ViewUser", "Watch", "ViewClass", "FindClass", "Roster", "Deeds", "ViewAssignment", "FindAssignment", "ListAssignments",
 	"Deadlines", "Progress", "ViewSubmission", "OpenFile", "OpenZip", "ViewTask", "OpenDownload",
-	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment",
+	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest
 }
 

@@ -35,6 +35,7 @@
 //	StartAssignmentCSV StartGradebook          export                                   the same
 //	StartExperiment                            experiment                               CONFLICT: another one is not decided
 //	Experiments ViewExperiment                 experiment
+//	ExperimentProgress                         experiment
 //	ApplyExperiment AbortExperiment            experiment                               CONFLICT, ENDED by its state
 //	ViewWebhook ListWebhooks Deliveries        webhook
 //	AddWebhook EditWebhook                     webhook                                  LIMIT: an end is told to few of a class

@@ -38,7 +38,7 @@ func (r *Registrar) StartExperiment(ctx context.Context, a core.Actor, class, ha
 		return core.Experiment{}, err
 	}
 	t.Repeat = cmp.Or(t.Repeat, 1)
-	if err := r.checkTrial(ctx, a, as, t); err != nil {
+	if err := r.checkTrial(ctx, as, t); err != nil {
 		return core.Experiment{}, err
 	}
 	var p harness.Package
@@ -73,7 +73,7 @@ func trying(t Trial) string {
 	return what + ", on " + whose
 }
 
-func (r *Registrar) checkTrial(ctx context.Context, a core.Actor, as core.Assignment, t Trial) error {
+func (r *Registrar) checkTrial(ctx context.Context, as core.Assignment, t Trial) error {
 	switch {
 	case t.Repeat < 1 || t.Repeat > experiment.MaxRepeat:
 		return core.Errorf(core.CodeInvalid, as.Name(), "each submission can be rerun 1 to %d times, not %d", experiment.MaxRepeat, t.Repeat)
@@ -174,6 +174,17 @@ func (r *Registrar) Experiments(ctx context.Context, a core.Actor, class, handle
 		return nil, err
 	}
 	return r.Store.ListExperiments(ctx, class, handle, limit)
+}
+
+// ExperimentProgress returns an experiment with how many of its requests have ended,
+// of how many. It is made to be asked again and again. Returns NOTFOUND.
+func (r *Registrar) ExperimentProgress(ctx context.Context, a core.Actor, id string) (core.Experiment, core.TaskProgress, error) {
+	e, _, err := r.experiment(ctx, a, id)
+	if err != nil || e.State != core.ExperimentRunning {
+		return e, core.TaskProgress{Done: int64(e.Requests), Total: int64(e.Requests)}, err
+	}
+	ended, total, err := experiment.Ended(ctx, r.Store, id)
+	return e, core.TaskProgress{Done: int64(ended), Total: int64(total)}, err
 }
 
 // OutcomePage selects outcomes of an experiment. Zero fields do not select.

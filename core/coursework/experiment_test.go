@@ -52,6 +52,10 @@ func experimentCalls() []call {
 		{action: core.ActExperiment, method: "ViewExperiment", prepare: once(in(core.ExperimentReady)), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewExperiment(w.t.Context(), a, id, coursework.OutcomePage{}))
 		}},
+		{action: core.ActExperiment, method: "ExperimentProgress", prepare: once(in(core.ExperimentReady)), do: func(w *world, a core.Actor, id string) error {
+			_, _, err := w.reg.ExperimentProgress(w.t.Context(), a, id)
+			return err
+		}},
 		{action: core.ActExperiment, method: "ApplyExperiment", prepare: in(core.ExperimentReady), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ApplyExperiment(w.t.Context(), a, id))
 		}},
@@ -210,4 +214,42 @@ func TestExperimentsAreDecidedOnce(t *testing.T) {
 	}
 	_, err := w.reg.ApplyExperiment(t.Context(), tess, newID())
 	requireCode(t, core.CodeNotFound, err)
+}
+
+// between is a store where something happens just before an experiment is moved.
+type between struct {
+	coursework.Store
+	what func()
+}
+
+func (b *between) PutExperiment(ctx context.Context, e core.Experiment) (int64, error) {
+	if what := b.what; what != nil {
+		b.what = nil
+		what()
+	}
+	return b.Store.PutExperiment(ctx, e)
+}
+
+// Who was there first has decided, also where both saw that nobody had.
+func TestWhoDecidesFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tess, store := w.as("tess"), w.reg.Store
+	w.graded("hw1")
+	apply := func(id string) error { return done(w.reg.ApplyExperiment(t.Context(), tess, id)) }
+	abort := func(id string) error { return done(w.reg.AbortExperiment(t.Context(), tess, id)) }
+	for _, c := range []struct {
+		first, second func(id string) error
+		want          core.ExperimentState
+	}{{apply, abort, core.ExperimentApplied}, {abort, apply, core.ExperimentAborted}} {
+		e := w.experiment("hw1", core.ExperimentReady)
+		var err error
+		w.reg.Store = &between{store, func() { err = c.first(e.ID) }}
+		requireCode(t, core.CodeConflict, c.second(e.ID))
+		require.NoError(t, err)
+		w.reg.Store = store
+		got, err := store.GetExperiment(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got.State)
+	}
 }

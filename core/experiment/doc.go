@@ -22,6 +22,7 @@
 //	abort     aborted                 requests that wait, a task                 the task: it stops them; abort again
 //	          some requests stopped   the same                                   the same
 //	          the task stopped        parts that wait                            the sweep of core/intake; parts begin nothing any more
+//	task      cancelled by hand       running, its parts cancelled               abort; or a retry of the task, which makes it ready
 //
 // A part that was about to make its request while the experiment was aborted looks again
 // afterwards, and abort waits until no part is in hand: when it returns nothing of the

@@ -153,11 +153,23 @@ func eachRequest(ctx context.Context, store Results, id string, states []core.Re
 	}
 }
 
-// Waiting counts the requests of an experiment that have not ended.
-func Waiting(ctx context.Context, store Results, id string) (n int, err error) {
+// Parts is where an experiment's requests are read, and the tasks that make them counted.
+type Parts interface {
+	Results
+	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
+}
+
+// Ended counts an experiment's requests that have ended, and those that will never be
+// made, of all that there are so far.
+func Ended(ctx context.Context, store Parts, id string) (ended, total int, err error) {
+	tally, err := store.CountChildren(ctx, id)
+	if err != nil {
+		return 0, 0, err
+	}
+	waiting := 0
 	err = eachRequest(ctx, store, id, []core.RequestState{core.RequestQueued}, func(*core.Row) error {
-		n++
+		waiting++
 		return nil
 	})
-	return n, err
+	return max(0, tally.Total-tally.Open()-waiting), tally.Total, err
 }

@@ -18,10 +18,9 @@ const (
 
 // Work is where an experiment's tasks and requests are found.
 type Work interface {
-	Results
+	Parts
 	GetTask(ctx context.Context, id string) (core.Task, error)
 	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
-	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
 }
 
 // RequestCanceller stops requests; intake.Intake is one.

@@ -18,8 +18,10 @@ func experiments(t *testing.T, s core.ResultStore) {
 	a = mustExperiment(t, s, a)
 	b := mustExperiment(t, s, Experiment("cs101", "hw1"))
 	mustExperiment(t, s, Experiment("cs101", "hw2"))
-	a.State, a.DecidedBy, a.Decided = core.ExperimentApplied, "tom", 9
-	a = mustExperiment(t, s, a)
+	for _, state := range []core.ExperimentState{core.ExperimentReady, core.ExperimentApplying, core.ExperimentApplied} {
+		a.State, a.Requests, a.DecidedBy, a.Decided = state, 6, "tom", 9
+		a = mustExperiment(t, s, a)
+	}
 	got, err := s.GetExperiment(t.Context(), a.ID)
 	require.NoError(t, err)
 	require.Equal(t, a, got)
@@ -50,6 +52,7 @@ func experimentsRefuse(t *testing.T, s core.ResultStore) {
 		"decided":    {func(e *core.Experiment) { e.DecidedBy = "A" }, core.CodeInvalid},
 		"never":      {func(e *core.Experiment) { e.Repeat = 0 }, core.CodeInvalid},
 		"often":      {func(e *core.Experiment) { e.Repeat = bounds.MaxRepeat + 1 }, core.CodeInvalid},
+		"requests":   {func(e *core.Experiment) { e.Requests = -1 }, core.CodeInvalid},
 		"user":       {func(e *core.Experiment) { e.Users = []string{""} }, core.CodeInvalid},
 		"users":      {func(e *core.Experiment) { e.Users = slices.Repeat([]string{"ann"}, bounds.MaxExperimentUsers+1) }, core.CodeLimit},
 		"harness":    {func(e *core.Experiment) { e.Harness = &core.Harness{} }, core.CodeInvalid},

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/experiment"
+	"drover/core/harness"
+)
+
+// multiplying makes a harness whose score is what a submission says, times a factor; of
+// a submission that says so it is any number.
+func (h *testHerd) multiplying(factor int) string {
+	h.t.Helper()
+	dir := filepath.Join(h.cfg.Data, fmt.Sprint("times", factor))
+	require.NoError(h.t, os.MkdirAll(dir, 0o755))
+	main := fmt.Sprintf(`#!/bin/sh
+read -r said <"$DROVER_SUBMISSION/answer"
+[ "$said" = flaky ] && said=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+sleep 0.2
+printf '{"score":%%s,"max_score":10000000000,"tests":[]}\n' "$((said * %d))"
+`, factor)
+	require.NoError(h.t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte(main), 0o755))
+	return dir
+}
+
+// handIn hands in an answer to cs/hw1 for a student.
+func (h *testHerd) handIn(user, answer string) core.Submission {
+	h.t.Helper()
+	s, err := h.herd.registrar().Submit(context.Background(), operator(), coursework.Handin{
+		Class: "cs", Assignment: "hw1", User: user,
+		Files: func(yield func(coursework.Upload, error) bool) {
+			yield(coursework.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
+		},
+	})
+	require.NoError(h.t, err)
+	return s
+}
+
+// homework makes cs/hw1, graded by the harness, and students.
+func (h *testHerd) homework(dir string, students ...string) {
+	h.t.Helper()
+	ctx, reg, op := context.Background(), h.herd.registrar(), operator()
+	_, err := reg.CreateClass(ctx, op, core.SchoolClass{Handle: "cs", Title: "CS"})
+	require.NoError(h.t, err)
+	_, err = reg.CreateAssignment(ctx, op, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default"})
+	require.NoError(h.t, err)
+	pack, err := harness.Pack(dir)
+	require.NoError(h.t, err)
+	_, err = reg.SetHarness(ctx, op, "cs", "hw1", bytes.NewReader(pack.Tar))
+	require.NoError(h.t, err)
+	for _, user := range students {
+		_, err := reg.CreateUser(ctx, op, core.User{Handle: user})
+		require.NoError(h.t, err)
+		require.NoError(h.t, reg.Enrol(ctx, op, "cs", user, core.RoleStudent))
+	}
+}
+
+// asJSON runs a command and reads what it prints.
+func (h *testHerd) asJSON(into any, args ...string) {
+	h.t.Helper()
+	out, errs, code := h.run(append(args, "--json")...)
+	require.Zero(h.t, code, errs)
+	require.NoError(h.t, json.Unmarshal([]byte(out), into), out)
+}
+
+func (h *testHerd) waiting() (n int) {
+	h.t.Helper()
+	all, err := h.herd.redis.Waiting(context.Background())
+	require.NoError(h.t, err)
+	for _, q := range all {
+		n += q.Waiting
+	}
+	return n
+}
+
+// rows are the requests of an experiment in any of the states.
+func (h *testHerd) rows(id string, states ...core.RequestState) []core.Row {
+	h.t.Helper()
+	rows, err := h.herd.store.List(context.Background(), core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: 1000})
+	require.NoError(h.t, err)
+	return rows
+}
+
+func (h *testHerd) scores() map[string]float64 {
+	h.t.Helper()
+	all, err := h.herd.store.Standings(context.Background(), "cs", "hw1", "", 1000)
+	require.NoError(h.t, err)
+	scores := map[string]float64{}
+	for _, s := range all {
+		require.NotNil(h.t, s.Score, s.Submission.User)
+		scores[s.Submission.User] = *s.Score
+	}
+	return scores
+}
+
+// claimed is when a request got its VM, in ms since 1970.
+func claimed(row *core.Row) int64 { return row.Result.Times.Submitted + row.Result.Times.Claimed }
+
+// An assignment gets another harness: its submissions are rerun as an experiment, thrice
+// each, students go first meanwhile, and its results count once it is applied. Another
+// one is aborted while 200 of its requests wait.
+func TestAnAssignmentIsRerun(t *testing.T) {
+	h := newTestHerd(t)
+	h.pool()
+	factory, runner, tasks, watch := h.start("vmfactory"), h.start("testrunner"), h.start("taskrunner"), h.start("overseer")
+	var students []string
+	for i := range 20 {
+		students = append(students, fmt.Sprint("s", i))
+	}
+	h.homework(h.multiplying(1), append(students, "latecomer")...)
+	h.handIn(students[0], "flaky")
+	for _, user := range students[1:] {
+		h.handIn(user, "7")
+	}
+	h.awaitLeft(0)
+	was := h.scores()
+
+	args := []string{"assignment", "rerun", "--harness", h.multiplying(2), "--repeat", "3"}
+	for _, user := range students[:7] {
+		args = append(args, "--user", user)
+	}
+	var e core.Experiment
+	h.asJSON(&e, append(args, "cs/hw1")...)
+	_, errs, code := h.run("assignment", "rerun", "cs/hw1")
+	require.Equal(t, exitRefused, code)
+	require.Contains(t, errs, e.ID)
+	await(t, "some have ended", func() bool { return len(h.rows(e.ID, core.RequestCompleted)) >= 3 })
+	late := h.handIn("latecomer", "1")
+	var v coursework.ExperimentView
+	await(t, "it is ready", func() bool {
+		h.asJSON(&v, "experiment", "show", e.ID)
+		return v.State == core.ExperimentReady
+	})
+	row, err := h.herd.store.Get(context.Background(), late.Request)
+	require.NoError(t, err)
+	rest := 0
+	for _, other := range h.rows(e.ID) {
+		require.Equal(t, core.RequestCompleted, other.State, "%+v", other.Result)
+		if claimed(&other) > claimed(&row) {
+			rest++
+		}
+	}
+	require.Greater(t, rest, 4, "claimed after the student's")
+	require.Equal(t, 7, v.Summary.Submissions)
+	require.Equal(t, 7, v.Summary.Differ)
+	require.Equal(t, 1, v.Summary.Flaky)
+	require.Equal(t, []experiment.Cell{{Old: harness.Partial, New: harness.Partial, Count: 7}}, v.Summary.Matrix)
+	require.Len(t, v.Outcomes, 7)
+	require.True(t, v.Outcomes[0].Flaky)
+	out, _, code := h.run("experiment", "show", e.ID)
+	require.Zero(t, code)
+	require.Contains(t, out, "flaky: 1 of 7 (14.3 %)")
+	require.Contains(t, out, "partial 7")
+	require.Contains(t, out, "+7")
+	scores := h.scores()
+	delete(scores, "latecomer")
+	require.Equal(t, was, scores, "nothing counts yet")
+
+	out, errs, code = h.run("experiment", "apply", e.ID)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "the new results of 7 submissions count")
+	scores = h.scores()
+	for i, user := range students[1:] {
+		require.Equal(t, map[bool]float64{true: 14, false: 7}[i < 6], scores[user], user)
+	}
+	h.handIn("latecomer", "1")
+	h.awaitLeft(0)
+	require.Equal(t, 2.0, h.scores()["latecomer"], "the harness that was tried is the assignment's")
+
+	runner.stop()
+	h.asJSON(&e, "assignment", "rerun", "--repeat", "10", "cs/hw1")
+	await(t, "all wait", func() bool { return h.waiting() >= 200 })
+	_, errs, code = h.run("experiment", "abort", e.ID)
+	require.Zero(t, code, errs)
+	require.Zero(t, h.waiting())
+	require.Empty(t, h.rows(e.ID, core.RequestQueued))
+	task, err := h.herd.store.GetTask(context.Background(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, core.TaskCancelled, task.State)
+	var all []core.Experiment
+	h.asJSON(&all, "experiment", "list", "cs/hw1")
+	require.Len(t, all, 2)
+	require.Equal(t, core.ExperimentAborted, all[0].State)
+	for _, p := range []*process{tasks, factory, watch} {
+		p.stop()
+	}
+	h.requireSound()
+	h.requireNothingLeft()
+}
