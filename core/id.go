@@ -28,7 +28,7 @@ func CheckName(kind, s string) error {
 		return nil
 	}
 	return Errorf(CodeInvalid, s,
-		"%s %q is not a valid name: use 1 to %d of a-z, 0-9 and inner hyphens", kind, s, MaxNameLen)
+		"%s %.80q is not a valid name: use 1 to %d of a-z, 0-9 and inner hyphens", kind, s, MaxNameLen)
 }
 
 // Key names one generation of a request in Redis: "<id>-<generation>". A rerun
@@ -47,5 +47,5 @@ func ParseKey(key string) (id string, generation int, err error) {
 			return key[:cut], generation, nil
 		}
 	}
-	return "", 0, Errorf(CodeInvalid, key, "%q is not a request key of the form <id>-<generation>", key)
+	return "", 0, Errorf(CodeInvalid, key, "%.80q is not a request key of the form <id>-<generation>", key)
 }

@@ -152,7 +152,8 @@ func (t *try) handle(ctx context.Context) (end End, err error) {
 	defer func() {
 		t.metrics.seconds.WithLabelValues(t.label(t.Task.Kind)).Observe(t.clock.Now().Sub(begun).Seconds())
 		if p := recover(); p != nil {
-			err = core.Errorf(core.CodeInternal, t.Task.ID, "the handler of %s panicked: %v\n%s", t.Task.Kind, p, debug.Stack())
+			t.log.WithField("stack", string(debug.Stack())).Errorf("the handler panicked: %v", p) // for who runs drover, not for who asked
+			err = core.Errorf(core.CodeInternal, t.Task.ID, "the handler of %s panicked: %v", t.Task.Kind, p)
 		}
 	}()
 	end, err = t.kind.Handle(ctx, t.job)

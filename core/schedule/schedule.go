@@ -26,6 +26,8 @@ func Parse(text string) (Times, error) {
 		return invalid("they are too long")
 	case strings.HasPrefix(text, "TZ="):
 		return invalid("a time zone is named with CRON_TZ=")
+	case zone == "CRON_TZ=Local":
+		return invalid("the local zone may be another one on each host")
 	case strings.HasPrefix(text, "CRON_TZ=") && (!spaced || strings.TrimSpace(rest) == ""):
 		return invalid("nothing follows " + zone)
 	}

@@ -69,7 +69,7 @@ func TestLast(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", " ", "* * * *", "* * * * * *", "61 * * * *", "@every 5m", "@sometimes", "0 0 30 2 *", "CRON_TZ=Europe/Berlin",
+		"", " ", "* * * *", "* * * * * *", "61 * * * *", "@every 5m", "@sometimes", "0 0 30 2 *", "CRON_TZ=Europe/Berlin", "CRON_TZ=Local 0 0 * * *",
 		"CRON_TZ=Europe/Berlin ", "CRON_TZ=Nowhere/Land 0 0 * * *", "TZ=UTC 0 0 * * *", "TZ=UTC", strings.Repeat("1,", 200) + "1 * * * *",
 		"CRON_TZ=../../etc/passwd 0 0 * * *",
 	} {
