@@ -134,8 +134,11 @@ func (p Pool) Within(l Limits) (Limits, error) {
 		name      string
 		got, most int64
 	}
+	if full.Timeout > most.Timeout {
+		return Limits{}, Errorf(CodeInvalid, p.Name,
+			"timeout %s is more than pool %s allows (%s): ask for less or raise the pool with drover pool set", full.Timeout, p.Name, most.Timeout)
+	}
 	for _, b := range []bound{
-		{"timeout", int64(full.Timeout), int64(most.Timeout)},
 		{"memory", full.Memory, most.Memory},
 		{"disk", full.Disk, most.Disk},
 		{"file size", full.FileSize, most.FileSize},

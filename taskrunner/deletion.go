@@ -122,7 +122,11 @@ func unmarked(what, name string) error {
 }
 
 func gone(name string, removed int64) End {
-	return End{Note: fmt.Sprintf("%s is gone, with %d submissions; the last try removed what was left", name, removed)}
+	note := name + " is gone"
+	if removed > 0 {
+		note += fmt.Sprintf(", with its last %d submissions", removed) // earlier tries removed others
+	}
+	return End{Note: note}
 }
 
 func (w *deleting) end(name string, done bool, err error) (End, error) {

@@ -61,7 +61,11 @@ func (s *session) located(ctx context.Context, tasks []core.Task) ([]taskView, e
 	for n, i := range open {
 		p := places[n]
 		if p.State == "" {
-			continue // the sweep puts it there
+			// It has ended just now, or is on its way there.
+			if views[i].Task, err = s.store.GetTask(ctx, tasks[i].ID); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		views[i].Place, views[i].State = &p, p.State
 		if p.Progress != nil {

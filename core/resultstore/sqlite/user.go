@@ -58,12 +58,12 @@ func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]core.
 // DeleteUser removes a user, see core.Roster. Its personal deadlines go with it.
 func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 	_, err := commit(ctx, s.committer, handle, 0, func(t *tx) (int, error) {
-		for query, why := range map[string]string{
-			"SELECT 1 FROM enrolments WHERE user = ?":  "is in a class: drop it there first",
-			"SELECT 1 FROM submissions WHERE user = ?": "has submissions: disable it instead",
+		for _, b := range []struct{ query, why string }{
+			{"SELECT 1 FROM enrolments WHERE user = ?", "is in a class: drop it there first"},
+			{"SELECT 1 FROM submissions WHERE user = ?", "has submissions: disable it instead"},
 		} {
-			if is, err := t.any(query, handle); err != nil || is {
-				return 0, conflict(err, handle, "user %s %s", handle, why)
+			if is, err := t.any(b.query, handle); err != nil || is {
+				return 0, conflict(err, handle, "user %s %s", handle, b.why)
 			}
 		}
 		n, err := t.exec("DELETE FROM users WHERE handle = ?", handle)
