@@ -187,7 +187,7 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	require.Empty(t, h.rows(e.ID, core.RequestQueued))
 	task, err := h.herd.store.GetTask(context.Background(), e.ID)
 	require.NoError(t, err)
-	require.Equal(t, core.TaskCancelled, task.State)
+	require.True(t, task.State.Terminal(), "cancelled, or done with nothing if it was just looking: %s", task.State)
 	var all []core.Experiment
 	h.asJSON(&all, "experiment", "list", "cs/hw1")
 	require.Len(t, all, 2)

@@ -293,10 +293,10 @@ func exports(h *testHerd, dir string, cleos core.Submission) {
 // taskCommands stops a task that waits for its time, and retries one that died.
 func taskCommands(h *testHerd) {
 	t, ctx := h.t, context.Background()
-	args, err := json.Marshal(core.GradebookArgs{Class: "gone"})
+	args, err := json.Marshal(core.AssignmentCSVArgs{Class: "algo", Assignment: "gone"})
 	require.NoError(t, err)
 	later, _, err := h.herd.intake.SubmitTask(ctx, core.Task{
-		Kind: core.KindGradebook, Args: args, Requester: "tess", About: "algo", NotBefore: time.Now().Add(time.Hour).UnixMilli(),
+		Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo", NotBefore: time.Now().Add(time.Hour).UnixMilli(),
 	})
 	require.NoError(t, err)
 	list := jsonOf[[]taskView](h, "task", "list", "--state", "delayed", "--class", "algo")
@@ -307,7 +307,7 @@ func taskCommands(h *testHerd) {
 	require.Contains(t, h.said("task", "cancel", "--as", "tess", later.ID), "is cancelled")
 	require.Contains(t, h.said("task", "show", "--as", "tim", later.ID), "cancelled by tess")
 
-	dead, _, err := h.herd.intake.SubmitTask(ctx, core.Task{Kind: core.KindGradebook, Args: args, Requester: "tess", About: "algo"})
+	dead, _, err := h.herd.intake.SubmitTask(ctx, core.Task{Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo"})
 	require.NoError(t, err)
 	h.refused(exitFault, "is dead", "task", "show", "--follow", dead.ID)
 	require.Contains(t, h.said("task", "retry", "--as", "tess", dead.ID), "generation 2")
