@@ -48,7 +48,25 @@ func NewScratch(prefix string) (*Scratch, error) {
 // Remove removes the folder with all that is in it.
 func (s *Scratch) Remove() error {
 	defer s.lock.Release() // last, so that nobody else removes it meanwhile
-	return core.Wrap(os.RemoveAll(s.Dir), core.CodeUnavailable, s.Dir, "the temporary folder %s cannot be removed", s.Dir)
+	dir, err := s.hide()
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	return core.Wrap(err, core.CodeUnavailable, s.Dir, "the temporary folder %s cannot be removed", s.Dir)
+}
+
+// hide gives the folder a name that nobody sweeps: a sweeper would make the lock
+// anew in a folder that is half removed.
+func (s *Scratch) hide() (string, error) {
+	now := time.Now()
+	if err := os.Chtimes(s.Dir, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	hidden := filepath.Join(filepath.Dir(s.Dir), "."+filepath.Base(s.Dir))
+	if err := os.Rename(s.Dir, hidden); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return hidden, nil
 }
 
 // SweepScratch removes folders with the prefix that were left by the dead, as far

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,4 +136,35 @@ func TestScratchSaysWhereItCannotBeMade(t *testing.T) {
 	_, err := service.NewScratch(scratchPrefix)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.ErrorContains(t, err, "TMPDIR")
+}
+
+// A sweeper that comes while a folder is being removed finds no name to sweep: it
+// would put a new lock into what is half gone.
+func TestScratchIsRemovedWhileOthersSweep(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ended := make(chan struct{})
+	var sweepers sync.WaitGroup
+	for range 4 {
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					service.SweepScratch(scratchPrefix, nil)
+				}
+			}
+		})
+	}
+	defer sweepers.Wait()
+	defer close(ended)
+	for range 100 {
+		s, err := service.NewScratch(scratchPrefix)
+		require.NoError(t, err)
+		for i := range 20 {
+			require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "file"+strconv.Itoa(i)), nil, 0o600))
+		}
+		require.NoError(t, s.Remove())
+		require.NoDirExists(t, s.Dir)
+	}
 }
