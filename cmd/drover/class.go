@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/coursework"
 )
 
 func classCommand() *cli.Command {
@@ -55,18 +56,14 @@ func listClasses(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	last := ""
-	for i, one := range all {
-		last = one.Handle
-		rows[i] = table.Row{one.Handle, clean(one.Title), clean(one.Term), one.Role, deletingWord(one.Deleting), since(one.Created)}
-	}
-	sayMore(c, len(all), limit, "after", last)
-	return printTable(c.App.Writer, "no classes: an admin makes one with drover class add HANDLE",
-		table.Row{"class", "title", "term", "you are", "", "made"}, rows)
+	return page[coursework.ClassEntry]{
+		empty:  "no classes: an admin makes one with drover class add HANDLE",
+		header: table.Row{"class", "title", "term", "you are", "", "made"},
+		row: func(one *coursework.ClassEntry) table.Row {
+			return table.Row{one.Handle, clean(one.Title), clean(one.Term), one.Role, deletingWord(one.Deleting), since(one.Created)}
+		},
+		cursor: "after", last: func(one *coursework.ClassEntry) string { return one.Handle },
+	}.print(c, all)
 }
 
 func deletingWord(deleting bool) string {
@@ -151,18 +148,14 @@ func listMembers(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	last := ""
-	for i, m := range all {
-		last = m.User
-		rows[i] = table.Row{m.User, clean(m.Name), clean(m.Email), m.Role, since(m.Since)}
-	}
-	sayMore(c, len(all), limit, "after", last)
-	return printTable(c.App.Writer, "nobody is in class "+of.Handle+": drover class enrol "+of.Handle+" USER",
-		table.Row{"user", "name", "e-mail", "role", "since"}, rows)
+	return page[coursework.Member]{
+		empty:  "nobody is in class " + of.Handle + ": drover class enrol " + of.Handle + " USER",
+		header: table.Row{"user", "name", "e-mail", "role", "since"},
+		row: func(m *coursework.Member) table.Row {
+			return table.Row{m.User, clean(m.Name), clean(m.Email), m.Role, since(m.Since)}
+		},
+		cursor: "after", last: func(m *coursework.Member) string { return m.User },
+	}.print(c, all)
 }
 
 // classAndUsers are the arguments of who changes a roster.

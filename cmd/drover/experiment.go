@@ -116,16 +116,13 @@ func listExperiments(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	for i := range all {
-		e := &all[i]
-		rows[i] = table.Row{e.ID, e.State, triedWord(e), e.Repeat, since(e.Created), e.By, e.DecidedBy}
-	}
-	return printTable(c.App.Writer, "no experiments: start one with drover assignment rerun "+as.Name(),
-		table.Row{"id", "state", "harness", "repeat", "began", "by", "decided by"}, rows)
+	return page[core.Experiment]{
+		empty:  "no experiments: start one with drover assignment rerun " + as.Name(),
+		header: table.Row{"id", "state", "harness", "repeat", "began", "by", "decided by"},
+		row: func(e *core.Experiment) table.Row {
+			return table.Row{e.ID, e.State, triedWord(e), e.Repeat, since(e.Created), e.By, e.DecidedBy}
+		},
+	}.print(c, all)
 }
 
 func triedWord(e *core.Experiment) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
@@ -33,6 +34,30 @@ func sayMore(c *cli.Context, listed, limit int, cursor, last string) {
 	if listed == limit && !c.Bool("json") {
 		fmt.Fprintf(c.App.ErrWriter, "drover: there may be more: --%s %s\n", cursor, last)
 	}
+}
+
+// page is how a list is shown, one page at a time.
+type page[T any] struct {
+	empty  string // what is said if there is nothing
+	header table.Row
+	row    func(one *T) table.Row
+	cursor string              // the flag by which the next page is asked for; "" if there is none
+	last   func(one *T) string // what that flag takes
+}
+
+// print prints a page: JSON for programs; for people a table, and how to see the next one.
+func (p page[T]) print(c *cli.Context, all []T) error {
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, orEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	for i := range all {
+		rows[i] = p.row(&all[i])
+	}
+	if p.cursor != "" && len(all) > 0 {
+		sayMore(c, len(all), c.Int("limit"), p.cursor, p.last(&all[len(all)-1]))
+	}
+	return printTable(c.App.Writer, p.empty, p.header, rows)
 }
 
 // say prints a sentence, or for programs the thing that it is about.

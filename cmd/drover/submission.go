@@ -56,9 +56,6 @@ func listSubmissions(c *cli.Context, s *session) error {
 	all := []coursework.SubmissionEntry{}
 	for _, f := range filters {
 		f.User, f.Before, f.Limit = c.String("user"), c.String("before"), limit
-		if f.User == "" && core.Allow(s.actor, core.ActSubmissionView, core.Object{Class: f.Class}) != nil {
-			f.User = s.actor.Handle
-		}
 		some, err := s.reg.ListSubmissions(c.Context, s.actor, f)
 		if err != nil {
 			return err
@@ -67,18 +64,14 @@ func listSubmissions(c *cli.Context, s *session) error {
 	}
 	slices.SortStableFunc(all, func(x, y coursework.SubmissionEntry) int { return strings.Compare(y.Submission.ID, x.Submission.ID) })
 	all = all[:min(len(all), limit)]
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, all)
-	}
-	rows := make([]table.Row, len(all))
-	last := ""
-	for i, e := range all {
-		sub := e.Submission
-		last = sub.ID
-		rows[i] = table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, shortMoment(sub.At, at), particulars(sub), e.Status, standingScore(e.Standing)}
-	}
-	sayMore(c, len(all), limit, "before", last)
-	return printTable(c.App.Writer, "no submissions", table.Row{"id", "assignment", "user", "handed in", "", "status", "score"}, rows)
+	return page[coursework.SubmissionEntry]{
+		empty: "no submissions", header: table.Row{"id", "assignment", "user", "handed in", "", "status", "score"},
+		row: func(e *coursework.SubmissionEntry) table.Row {
+			sub := e.Submission
+			return table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, shortMoment(sub.At, at), particulars(sub), e.Status, standingScore(e.Standing)}
+		},
+		cursor: "before", last: func(e *coursework.SubmissionEntry) string { return e.Submission.ID },
+	}.print(c, all)
 }
 
 // submissionFilters says where to look: in what an argument names, or in every class of the actor's.

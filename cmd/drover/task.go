@@ -125,18 +125,13 @@ func listTasks(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, views)
-	}
-	rows := make([]table.Row, len(views))
-	last := ""
-	for i := range views {
-		t := &views[i]
-		last = t.ID
-		rows[i] = table.Row{t.ID, t.Kind, t.State, t.About, t.Requester, progressWord(t.Progress), since(t.Created), firstLine(noteOf(&t.Task))}
-	}
-	sayMore(c, len(views), limit, "before", last)
-	return printTable(c.App.Writer, "no tasks", table.Row{"id", "kind", "state", "about", "requester", "progress", "made", "note"}, rows)
+	return page[taskView]{
+		empty: "no tasks", header: table.Row{"id", "kind", "state", "about", "requester", "progress", "made", "note"},
+		row: func(t *taskView) table.Row {
+			return table.Row{t.ID, t.Kind, t.State, t.About, t.Requester, progressWord(t.Progress), since(t.Created), firstLine(noteOf(&t.Task))}
+		},
+		cursor: "before", last: func(t *taskView) string { return t.ID },
+	}.print(c, views)
 }
 
 // tasks lists a page of tasks in one of the states, or in any if none is named.

@@ -38,15 +38,11 @@ func listDeeds(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	last := ""
-	for i, d := range all {
-		last = d.ID
-		rows[i] = table.Row{time.UnixMilli(d.At).In(at).Format("2006-01-02 15:04:05 MST"), d.Actor, clean(d.Text)}
-	}
-	sayMore(c, len(all), limit, "before", last)
-	return printTable(c.App.Writer, "nothing was done", table.Row{"when", "who", "what"}, rows)
+	return page[core.Deed]{
+		empty: "nothing was done", header: table.Row{"when", "who", "what"},
+		row: func(d *core.Deed) table.Row {
+			return table.Row{time.UnixMilli(d.At).In(at).Format("2006-01-02 15:04:05 MST"), d.Actor, clean(d.Text)}
+		},
+		cursor: "before", last: func(d *core.Deed) string { return d.ID },
+	}.print(c, all)
 }

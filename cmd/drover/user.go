@@ -42,17 +42,14 @@ func listUsers(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	last := ""
-	for i, u := range all {
-		last = u.Handle
-		rows[i] = table.Row{u.Handle, clean(u.Name), clean(u.Email), roleWords(u.Roles), disabledWord(u.Disabled), since(u.Created)}
-	}
-	sayMore(c, len(all), limit, "after", last)
-	return printTable(c.App.Writer, "no users: make one with drover user add HANDLE", table.Row{"user", "name", "e-mail", "roles", "", "made"}, rows)
+	return page[core.User]{
+		empty:  "no users: make one with drover user add HANDLE",
+		header: table.Row{"user", "name", "e-mail", "roles", "", "made"},
+		row: func(u *core.User) table.Row {
+			return table.Row{u.Handle, clean(u.Name), clean(u.Email), roleWords(u.Roles), disabledWord(u.Disabled), since(u.Created)}
+		},
+		cursor: "after", last: func(u *core.User) string { return u.Handle },
+	}.print(c, all)
 }
 
 func roleWords(roles []core.UserRole) string {

@@ -43,19 +43,16 @@ func listWebhooks(c *cli.Context, s *session) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	const page = 1000
-	all, err := s.reg.ListWebhooks(c.Context, s.actor, c.String("class"), "", page)
+	all, err := s.reg.ListWebhooks(c.Context, s.actor, c.String("class"), "", mostRows)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	for i, w := range all {
-		rows[i] = table.Row{w.ID, w.URL, strings.Join(w.Events, ", "), disabledWord(w.Disabled), since(w.Created), w.By}
-	}
-	return printTable(c.App.Writer, "no webhooks: make one with drover webhook add URL", table.Row{"id", "url", "events", "", "made", "by"}, rows)
+	return page[core.Webhook]{
+		empty: "no webhooks: make one with drover webhook add URL", header: table.Row{"id", "url", "events", "", "made", "by"},
+		row: func(w *core.Webhook) table.Row {
+			return table.Row{w.ID, w.URL, strings.Join(w.Events, ", "), disabledWord(w.Disabled), since(w.Created), w.By}
+		},
+	}.print(c, all)
 }
 
 func disabledWord(disabled bool) string {
@@ -181,18 +178,18 @@ func listDeliveries(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.reg.Deliveries(c.Context, s.actor, id, c.String("before"), c.Int("limit"))
+	limit, err := limitFlag(c)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
+	all, err := s.reg.Deliveries(c.Context, s.actor, id, c.String("before"), limit)
+	if err != nil {
+		return err
 	}
-	rows := make([]table.Row, len(all))
-	for i := range all {
-		rows[i] = deliveryRow(&all[i])
-	}
-	return printTable(c.App.Writer, "no deliveries", table.Row{"delivery", "state", "event", "of", "made", "note"}, rows)
+	return page[core.Task]{
+		empty: "no deliveries", header: table.Row{"delivery", "state", "event", "of", "made", "note"}, row: deliveryRow,
+		cursor: "before", last: func(t *core.Task) string { return t.ID },
+	}.print(c, all)
 }
 
 func deliveryRow(t *core.Task) table.Row {
