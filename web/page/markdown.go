@@ -1,0 +1,40 @@
+package page
+
+import (
+	"bytes"
+	"html/template"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+)
+
+var (
+	markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify))
+	// policy leaves no picture in: it would tell another site who reads.
+	policy = userContent()
+)
+
+func userContent() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li",
+		"h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AllowRelativeURLs(false)
+	return p
+}
+
+// MaxMarkdown bounds a text that is rendered; a longer one is shown as it is.
+const MaxMarkdown = 64 << 10
+
+// Markdown renders what a user or a harness wrote: no HTML of its own, no script, no picture.
+func Markdown(text string) template.HTML {
+	var b bytes.Buffer
+	if len(text) > MaxMarkdown || markdown.Convert([]byte(text), &b) != nil {
+		return template.HTML("<pre>" + template.HTMLEscapeString(text) + "</pre>") //nolint:gosec // escaped
+	}
+	return template.HTML(policy.SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
+}

@@ -1,0 +1,72 @@
+package page
+
+import (
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+)
+
+// steps are the units of relative times: from the largest that fits at least once.
+var steps = []struct {
+	unit              time.Duration
+	in, ins, ago, ags string
+}{
+	{365 * 24 * time.Hour, "in %d year", "in %d years", "%d year ago", "%d years ago"},
+	{30 * 24 * time.Hour, "in %d month", "in %d months", "%d month ago", "%d months ago"},
+	{24 * time.Hour, "in %d day", "in %d days", "%d day ago", "%d days ago"},
+	{time.Hour, "in %d hour", "in %d hours", "%d hour ago", "%d hours ago"},
+	{time.Minute, "in %d minute", "in %d minutes", "%d minute ago", "%d minutes ago"},
+	{time.Second, "in %d second", "in %d seconds", "%d second ago", "%d seconds ago"},
+}
+
+// Relative says how far a moment is from now: "in 3 hours", "2 days ago".
+func (s Speech) Relative(at, now time.Time) string {
+	d := at.Sub(now)
+	for _, step := range steps {
+		if n := int(d / step.unit); n > 0 {
+			return s.N(n, step.in, step.ins)
+		} else if n < 0 {
+			return s.N(-n, step.ago, step.ags)
+		}
+	}
+	return s.T("now")
+}
+
+// When is a moment, ms since 1970, as pages show it: relative, with the absolute time
+// as its tooltip. 0 is none.
+func (s Speech) When(ms int64, now time.Time) template.HTML {
+	if ms == 0 {
+		return template.HTML("<span class=none>–</span>") //nolint:gosec // no input
+	}
+	at := time.UnixMilli(ms)
+	var b strings.Builder
+	err := moment.Execute(&b, map[string]string{
+		"Datetime": at.UTC().Format(time.RFC3339), "Title": s.Absolute(at), "Text": s.Relative(at, now),
+	})
+	if err != nil {
+		return template.HTML(template.HTMLEscapeString(s.Absolute(at))) //nolint:gosec // escaped
+	}
+	return template.HTML(b.String()) //nolint:gosec // escaped by html/template
+}
+
+var moment = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}" title="{{.Title}}" data-relative>{{.Text}}</time>`))
+
+// Absolute writes a moment in the server's time zone, which it names.
+func (s Speech) Absolute(at time.Time) string { return at.Format("2006-01-02 15:04:05 MST") }
+
+// Span writes a length of time in milliseconds: "340 ms", "2.5 s", "3m20s".
+func (s Speech) Span(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return s.Number(float64(ms)) + " ms"
+	case d < time.Minute:
+		return s.Number(d.Round(10*time.Millisecond).Seconds()) + " s"
+	}
+	return d.Round(time.Second).String()
+}
+
+// Size writes a number of bytes: "1.5KiB".
+func (s Speech) Size(bytes int64) string { return units.BytesSize(float64(bytes)) }

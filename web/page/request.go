@@ -1,0 +1,117 @@
+package page
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/web/caller"
+)
+
+// Names of what a session holds for pages.
+const (
+	flashKey    = "flash"
+	languageKey = "language"
+)
+
+// Request is one request for a page.
+type Request struct {
+	*http.Request
+	Speech
+
+	W      http.ResponseWriter
+	Caller *caller.Caller // nil for somebody who has not signed in
+
+	site    *Site
+	route   Route
+	problem string // what was wrong with a form
+}
+
+// Actor is who asks; only on routes that are not public.
+func (r *Request) Actor() core.Actor { return r.Caller.Actor }
+
+// Now is the site's clock.
+func (r *Request) Now() time.Time { return r.site.cfg.Now() }
+
+// view is what templates get.
+type view struct {
+	*Request
+	Page         string // its name
+	Site         string
+	Announcement string
+	Flash        string
+	Problem      string // what was wrong with the form that is shown again
+	Data         any
+}
+
+// Render answers with a page: "student/assignment" is assignment.html of section student.
+func (r *Request) Render(name string, data any) error {
+	return r.render(http.StatusOK, name, data)
+}
+
+// Again answers a form that was filled in wrongly with the page that it is on, with
+// what is wrong above it. Errors that its user cannot mend go on.
+func (r *Request) Again(err error, name string, data any) error {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeLimit, core.CodeConflict, core.CodeFull, core.CodeEnded:
+		r.problem = err.Error()
+		return r.render(http.StatusUnprocessableEntity, name, data)
+	}
+	return err
+}
+
+func (r *Request) render(status int, name string, data any) error {
+	v := view{
+		Request: r, Page: name, Site: r.site.cfg.Name, Announcement: r.site.cfg.Announcement,
+		Problem: r.problem, Data: data,
+	}
+	if r.site.cfg.Sessions != nil {
+		v.Flash = r.site.cfg.Sessions.PopString(r.Context(), flashKey)
+	}
+	var text bytes.Buffer // whole before the first byte goes, so that an error is an error page
+	if err := r.site.pages[r.Tag.String()].execute(&text, name, v); err != nil {
+		return core.Wrap(err, core.CodeInternal, name, "page %s cannot be rendered", name)
+	}
+	h := r.W.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", r.Tag.String())
+	h.Set("Cache-Control", "no-store") // pages are one user's
+	r.W.WriteHeader(status)
+	_, _ = r.W.Write(text.Bytes()) // who went away gets none
+	return nil
+}
+
+// Redirect ends a form's request: the next page shows the sentence, if there is one.
+func (r *Request) Redirect(to, sentence string) error {
+	if sentence != "" && r.site.cfg.Sessions != nil {
+		r.site.cfg.Sessions.Put(r.Context(), flashKey, sentence)
+	}
+	http.Redirect(r.W, r.Request, to, http.StatusSeeOther)
+	return nil
+}
+
+// sendToSignIn asks somebody to sign in first, and then sends them where they wanted to be.
+func (r *Request) sendToSignIn() {
+	to := "/sign-in"
+	if r.Method == http.MethodGet && r.URL.Path != "/" {
+		to += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
+	}
+	http.Redirect(r.W, r.Request, to, http.StatusSeeOther)
+}
+
+// Next returns where the form or query wants to go next: a page of this site, else fallback.
+func (r *Request) Next(fallback string) string { return SafePath(r.FormValue("next"), fallback) }
+
+// SafePath returns to if it is a path on this site, else fallback. Browsers read
+// backslashes as slashes, and two slashes begin another site.
+func SafePath(to, fallback string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" ||
+		!strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
+		return fallback
+	}
+	return to
+}

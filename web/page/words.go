@@ -1,0 +1,97 @@
+package page
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/message/catalog"
+
+	"drover/core"
+)
+
+//go:embed words/*.json
+var wordFiles embed.FS
+
+// words are the languages of a site. English sentences are the keys of the catalogues,
+// so English needs none.
+type words struct {
+	all     []language.Tag // the first is the fallback
+	matcher language.Matcher
+	catalog *catalog.Builder
+}
+
+func readWords() (*words, error) {
+	w := &words{all: []language.Tag{language.English}, catalog: catalog.NewBuilder(catalog.Fallback(language.English))}
+	files, err := wordFiles.ReadDir("words")
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInternal, "", "the catalogues cannot be read")
+	}
+	for _, f := range files {
+		tag, err := language.Parse(strings.TrimSuffix(f.Name(), path.Ext(f.Name())))
+		if err != nil {
+			return nil, core.Wrap(err, core.CodeInternal, f.Name(), "catalogue %s is named after no language", f.Name())
+		}
+		if err := w.add(tag, f.Name()); err != nil {
+			return nil, err
+		}
+	}
+	w.matcher = language.NewMatcher(w.all)
+	return w, nil
+}
+
+func (w *words) add(tag language.Tag, file string) error {
+	text, err := wordFiles.ReadFile(path.Join("words", file))
+	var sentences map[string]string
+	if err == nil {
+		err = json.Unmarshal(text, &sentences)
+	}
+	for key, sentence := range sentences {
+		if err == nil {
+			err = w.catalog.SetString(tag, key, sentence)
+		}
+	}
+	w.all = append(w.all, tag)
+	return core.Wrap(err, core.CodeInternal, file, "catalogue %s cannot be read", file)
+}
+
+// choose returns the language for a user's choice and a browser's Accept-Language.
+func (w *words) choose(chosen, accepted string) language.Tag {
+	_, i := language.MatchStrings(w.matcher, chosen, accepted)
+	return w.all[i]
+}
+
+// Speech says sentences in one language.
+type Speech struct {
+	Tag     language.Tag
+	printer *message.Printer
+}
+
+func (w *words) speech(tag language.Tag) Speech {
+	return Speech{Tag: tag, printer: message.NewPrinter(tag, message.Catalog(w.catalog))}
+}
+
+// T says a sentence, given in English with the verbs of fmt.
+func (s Speech) T(sentence string, args ...any) string { return s.printer.Sprintf(sentence, args...) }
+
+// N says how many: one is the sentence for 1, other for all other numbers; either may have %d.
+func (s Speech) N(n int, one, other string) string {
+	sentence := other
+	if plural.Cardinal.MatchPlural(s.Tag, n, 0, 0, 0, 0) == plural.One {
+		sentence = one
+	}
+	if !strings.Contains(sentence, "%") {
+		return s.printer.Sprintf(sentence)
+	}
+	return s.printer.Sprintf(sentence, n)
+}
+
+// Number writes a number with at most two decimals.
+func (s Speech) Number(x float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".")
+}
