@@ -1,0 +1,93 @@
+package web
+
+import (
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+)
+
+// policy lets a page load what this site serves, and nothing run that is not in a file.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// headers holds browsers by what they are told. A handler may tighten the policy.
+func headers(secure bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		if secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameSite refuses what a browser sends here from another site's page.
+func sameSite(origins []string, next http.Handler) (http.Handler, error) {
+	protection := http.NewCrossOriginProtection()
+	for _, origin := range origins {
+		if err := protection.AddTrustedOrigin(origin); err != nil {
+			return nil, core.Wrap(err, core.CodeInvalid, origin, "%s is no origin: use one such as https://drover.example.org", origin)
+		}
+	}
+	return protection.Handler(next), nil
+}
+
+// compress compresses what is worth it; streams of events are not held back by it.
+func compress(next http.Handler) (http.Handler, error) {
+	wrap, err := gzhttp.NewWrapper(gzhttp.ExceptContentTypes([]string{"text/event-stream", "application/zip", "application/octet-stream"}))
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInternal, "", "compression cannot be set up")
+	}
+	return wrap(next), nil
+}
+
+// recorder notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach what streams need.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// logged logs each request without its query, which may hold a secret, and turns a panic
+// into an error page.
+func logged(log logrus.FieldLogger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		entry := log.WithField("method", r.Method).WithField("path", r.URL.EscapedPath())
+		defer func() {
+			if fault := recover(); fault != nil {
+				if fault == http.ErrAbortHandler { //nolint:errorlint,err113 // net/http compares so too
+					panic(fault)
+				}
+				entry.WithField("panic", fault).WithField("stack", string(debug.Stack())).Error("a request failed by a bug")
+				if rec.status == 0 {
+					http.Error(rec, "this site has a fault, which has been noted", http.StatusInternalServerError)
+				}
+			}
+			entry.WithField("status", rec.status).WithField("ms", time.Since(began).Milliseconds()).Debug("answered")
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}

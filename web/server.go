@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"drover/core"
+	"drover/core/service"
+)
+
+// Bounds of the server. Uploads and streams of events take longer than its time limits,
+// so they set their own, see Patience.
+const (
+	maxConnections = 4096
+	headerBytes    = 16 << 10
+	headerTimeout  = 10 * time.Second
+	readTimeout    = 30 * time.Second
+	writeTimeout   = 60 * time.Second
+	idleTimeout    = 2 * time.Minute
+	closeTimeout   = 5 * time.Second // for answers under way when it stops
+)
+
+// Server is the web's server.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	stop     context.CancelFunc // ends what streams
+}
+
+// Listen listens on address (HOST:PORT) and will answer with handler. Returns
+// UNAVAILABLE if the address cannot be used.
+func Listen(address string, handler http.Handler) (*Server, error) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, address, "the web cannot listen on %s: choose another --listen address", address)
+	}
+	live, stop := context.WithCancel(context.Background())
+	return &Server{
+		listener: netutil.LimitListener(listener, maxConnections), stop: stop,
+		server: &http.Server{
+			Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+			BaseContext: func(net.Listener) context.Context { return live },
+		},
+	}, nil
+}
+
+// Addr is the address it listens on, with the port that a port of 0 became.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Service is the server's loop.
+func (s *Server) Service() service.Service {
+	return service.Service{Name: "web", Run: s.run}
+}
+
+func (s *Server) run(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Serve(s.listener) }()
+	select {
+	case err := <-ended:
+		return core.Wrap(err, core.CodeUnavailable, s.Addr(), "the web does not answer on %s any more", s.Addr())
+	case <-ctx.Done():
+	}
+	s.stop()
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	err := s.server.Shutdown(wait)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close()
+	}
+	<-ended
+	return core.Wrap(err, core.CodeUnavailable, s.Addr(), "the web's server does not stop")
+}
