@@ -1,6 +1,8 @@
 package service
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -43,6 +45,22 @@ func TakeLock(dir, name string) (*Lock, error) {
 		return nil, core.Wrap(err, core.CodeUnavailable, name, "the lock %s cannot be written", path)
 	}
 	return l, nil
+}
+
+// takeStanding takes a lock whose file is there, and makes nothing. Returns BUSY, and
+// NOTFOUND if there is no such file.
+func takeStanding(dir, name string) (*Lock, error) {
+	path := LockPath(dir, name)
+	file := flock.New(path, flock.SetFlag(os.O_RDWR|syscall.O_NOFOLLOW))
+	switch ok, err := file.TryLock(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, core.Errorf(core.CodeNotFound, name, "there is no lock %s", path)
+	case err != nil:
+		return nil, core.Wrap(err, core.CodeUnavailable, name, "the lock %s cannot be taken", path)
+	case !ok:
+		return nil, core.Errorf(core.CodeBusy, name, "process %s has the lock %s", holder(path), path)
+	}
+	return &Lock{file: file}, nil
 }
 
 // TakeNumber takes the first free lock of role-0, role-1, … and returns its

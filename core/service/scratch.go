@@ -55,8 +55,8 @@ func (s *Scratch) Remove() error {
 	return core.Wrap(err, core.CodeUnavailable, s.Dir, "the temporary folder %s cannot be removed", s.Dir)
 }
 
-// hide gives the folder a name that nobody sweeps: a sweeper would make the lock
-// anew in a folder that is half removed.
+// hide gives the folder a name that nobody sweeps: one that is half removed has no
+// lock any more by which its process is known to live.
 func (s *Scratch) hide() (string, error) {
 	now := time.Now()
 	if err := os.Chtimes(s.Dir, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -99,13 +99,16 @@ func SweepScratch(prefix string, end func(dir string) error) {
 // halfMade is how old a folder must be that was never locked to be nobody's.
 const halfMade = time.Hour
 
-// removeAbandoned removes a folder if its lock is free.
+// removeAbandoned removes a folder if its lock is free. One without a lock was left
+// between two steps; it may also be gone by now, so nothing may be made in it.
 func removeAbandoned(dir string, end func(dir string) error) {
-	lock, err := TakeLock(dir, scratchLock)
-	if err != nil {
+	lock, err := takeStanding(dir, scratchLock)
+	switch {
+	case err == nil:
+		defer lock.Release()
+	case !core.Is(err, core.CodeNotFound):
 		return // its process lives, or somebody else is removing it
 	}
-	defer lock.Release()
 	if end == nil || end(dir) == nil {
 		_ = os.RemoveAll(dir)
 	}

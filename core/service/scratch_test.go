@@ -158,7 +158,7 @@ func TestScratchIsRemovedWhileOthersSweep(t *testing.T) {
 	}
 	defer sweepers.Wait()
 	defer close(ended)
-	for range 100 {
+	for range 40 {
 		s, err := service.NewScratch(scratchPrefix)
 		require.NoError(t, err)
 		for i := range 20 {
