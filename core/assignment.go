@@ -29,6 +29,8 @@ type Assignment struct {
 	Weight     Class    `json:"weight"` // of their requests
 	Limits     Limits   `json:"limits"` // of their requests
 
+	ShowOutput bool `json:"show_output,omitempty"` // students see what the harness prints, while it runs and afterwards
+
 	MaxFiles int   `json:"max_files,omitempty"` // of a submission; 0 is MaxFiles
 	MaxBytes int64 `json:"max_bytes,omitempty"` // of a submission; 0 is what the pool's disk holds
 

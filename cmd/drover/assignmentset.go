@@ -23,6 +23,7 @@ func assignmentFlags() []cli.Flag {
 		&cli.StringFlag{Name: "hide-until", Usage: "students do not see it before `TIME`"},
 		zoneFlag(),
 		&cli.BoolFlag{Name: "final", Usage: "let submissions be final (--final=false for no)"},
+		&cli.BoolFlag{Name: "show-output", Usage: "let students see what the harness prints (--show-output=false for no)"},
 		&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL`", DefaultText: defaultPool},
 		&cli.StringFlag{Name: "weight", Usage: "of the requests: `WEIGHT` high, normal or low", DefaultText: string(core.ClassNormal)},
 		&cli.IntFlag{Name: "max-files", Usage: "most files of a submission; 0 is 1000"},
@@ -48,6 +49,9 @@ func applyAssignmentFlags(c *cli.Context, as *core.Assignment) error {
 	}
 	if c.IsSet("final") {
 		as.AllowFinal = c.Bool("final")
+	}
+	if c.IsSet("show-output") {
+		as.ShowOutput = c.Bool("show-output")
 	}
 	if c.IsSet("max-files") {
 		as.MaxFiles = c.Int("max-files")

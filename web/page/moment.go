@@ -13,12 +13,12 @@ var steps = []struct {
 	unit              time.Duration
 	in, ins, ago, ags string
 }{
-	{365 * 24 * time.Hour, "in %d year", "in %d years", "%d year ago", "%d years ago"},
-	{30 * 24 * time.Hour, "in %d month", "in %d months", "%d month ago", "%d months ago"},
-	{24 * time.Hour, "in %d day", "in %d days", "%d day ago", "%d days ago"},
-	{time.Hour, "in %d hour", "in %d hours", "%d hour ago", "%d hours ago"},
-	{time.Minute, "in %d minute", "in %d minutes", "%d minute ago", "%d minutes ago"},
-	{time.Second, "in %d second", "in %d seconds", "%d second ago", "%d seconds ago"},
+	{365 * 24 * time.Hour, Sentence("in %d year"), Sentence("in %d years"), Sentence("%d year ago"), Sentence("%d years ago")},
+	{30 * 24 * time.Hour, Sentence("in %d month"), Sentence("in %d months"), Sentence("%d month ago"), Sentence("%d months ago")},
+	{24 * time.Hour, Sentence("in %d day"), Sentence("in %d days"), Sentence("%d day ago"), Sentence("%d days ago")},
+	{time.Hour, Sentence("in %d hour"), Sentence("in %d hours"), Sentence("%d hour ago"), Sentence("%d hours ago")},
+	{time.Minute, Sentence("in %d minute"), Sentence("in %d minutes"), Sentence("%d minute ago"), Sentence("%d minutes ago")},
+	{time.Second, Sentence("in %d second"), Sentence("in %d seconds"), Sentence("%d second ago"), Sentence("%d seconds ago")},
 }
 
 // Relative says how far a moment is from now: "in 3 hours", "2 days ago".

@@ -76,6 +76,10 @@ func (w *words) speech(tag language.Tag) Speech {
 	return Speech{Tag: tag, printer: message.NewPrinter(tag, message.Catalog(w.catalog))}
 }
 
+// Sentence marks a sentence that is said later, through a variable, so that the
+// catalogues are known to need it.
+func Sentence(english string) string { return english }
+
 // T says a sentence, given in English with the verbs of fmt.
 func (s Speech) T(sentence string, args ...any) string { return s.printer.Sprintf(sentence, args...) }
 

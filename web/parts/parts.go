@@ -1,0 +1,21 @@
+// Package parts names what the API and the pages are made from, so that both have the
+// same: whoever is asked through either answers alike.
+package parts
+
+import (
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+// Parts are what answers. All of them check the caller's rights themselves.
+type Parts struct {
+	Name      string // of the site
+	Registrar *coursework.Registrar
+	Limits    core.Limiter
+	Log       logrus.FieldLogger
+	Now       func() time.Time // nil: time.Now
+}
