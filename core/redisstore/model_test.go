@@ -314,6 +314,8 @@ func (m *model) drain() {
 	}
 	m.later, m.copies = nil, nil
 	m.note("drain")
+	// Who sleeps beside its successor never wakes: started anew, the two would fence each other for ever.
+	m.runners = slices.DeleteFunc(m.runners, func(r *runner) bool { return r.dead })
 	for _, r := range m.runners {
 		r.dead = true
 	}
