@@ -19,22 +19,39 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 		"span":     speech.Span,
 		"size":     speech.Size,
 		"markdown": Markdown,
-		"with":     with,
+		"pairs":    pairs,
+		"crumbs":   crumbs,
 		"percent":  percent,
 		"allow":    allow,
 	}
 }
 
-// with makes a map of names and values, for parts that take more than one.
-func with(pairs ...any) (map[string]any, error) {
-	if len(pairs)%2 != 0 {
+// pairs makes a map of names and values, for parts that take more than one.
+func pairs(all ...any) (map[string]any, error) {
+	if len(all)%2 != 0 {
 		return nil, core.Errorf(core.CodeInternal, "", "a part of a page is given a name without a value")
 	}
-	m := make(map[string]any, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	m := make(map[string]any, len(all)/2)
+	for i := 0; i < len(all); i += 2 {
+		m[fmt.Sprint(all[i])] = all[i+1]
 	}
 	return m, nil
+}
+
+// crumb is one step of the way to a page.
+type crumb struct{ Text, URL string }
+
+// crumbs makes the way to a page of texts and paths; the last text has no path: it is the page.
+func crumbs(pairs ...string) []crumb {
+	var way []crumb
+	for i := 0; i < len(pairs); i += 2 {
+		c := crumb{Text: pairs[i]}
+		if i+1 < len(pairs) {
+			c.URL = pairs[i+1]
+		}
+		way = append(way, c)
+	}
+	return way
 }
 
 // percent returns how much of the whole a part is, 0 to 100.

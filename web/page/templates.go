@@ -35,7 +35,7 @@ func (s *Site) parse(speech Speech, sections []Section) (*templates, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, "", "the templates cannot be read")
 	}
-	base, err := template.New("").Option("missingkey=error").Funcs(s.functions(speech)).ParseFS(own, "_*.html")
+	base, err := template.New("").Option("missingkey=zero").Funcs(s.functions(speech)).ParseFS(own, "_*.html")
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, "", "the layout cannot be read")
 	}

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/service"
+)
+
+// Config says where the site is.
+type Config struct {
+	URL *url.URL // by which browsers reach it; https also where a proxy speaks it for the site
+	Log logrus.FieldLogger
+}
+
+// Doors are the ways in. Each handler knows its callers itself: programs by a token,
+// pages and their events by a session.
+type Doors struct {
+	API    http.Handler // under /api/
+	Judge0 http.Handler // under /judge0/
+	Tango  http.Handler // under /tango/
+	Events http.Handler // under /events/
+	Pages  http.Handler // all else
+	Checks map[string]service.Check
+}
+
+// Handler puts the doors behind what all requests pass. Returns INVALID for a URL that
+// browsers cannot have as an origin.
+func Handler(cfg Config, d Doors) (http.Handler, error) {
+	mux := http.NewServeMux()
+	mux.Handle("/api/", d.API)
+	mux.Handle("/judge0/", http.StripPrefix("/judge0", d.Judge0))
+	mux.Handle("/tango/", http.StripPrefix("/tango", d.Tango))
+	mux.Handle("/events/", d.Events)
+	mux.Handle("GET /healthz", service.HealthHandler(d.Checks))
+	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "User-agent: *\nDisallow: /\n")
+	})
+	mux.Handle("/", d.Pages)
+	compressed, err := compress(mux)
+	if err != nil {
+		return nil, err
+	}
+	origin := cfg.URL.Scheme + "://" + cfg.URL.Host
+	if cfg.URL.Host == "" {
+		return nil, core.Errorf(core.CodeInvalid, cfg.URL.String(), "%s is no address of a site: use one such as https://drover.example.org", cfg.URL)
+	}
+	protected, err := sameSite([]string{origin}, compressed)
+	if err != nil {
+		return nil, err
+	}
+	return logged(cfg.Log, headers(cfg.URL.Scheme == "https", protected)), nil
+}

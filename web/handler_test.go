@@ -1,0 +1,148 @@
+package web_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"drover/web"
+)
+
+// site is a handler whose doors all do the same.
+func site(t *testing.T, at string, do http.HandlerFunc) http.Handler {
+	t.Helper()
+	u, err := url.Parse(at)
+	require.NoError(t, err)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	h, err := web.Handler(web.Config{URL: u, Log: log}, web.Doors{API: do, Judge0: do, Tango: do, Events: do, Pages: do})
+	require.NoError(t, err)
+	return h
+}
+
+func answer(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }
+
+func TestFormsFromOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	h := site(t, "https://drover.example", ok)
+	for name, test := range map[string]struct {
+		method string
+		header map[string]string
+		want   int
+	}{
+		"own form":              {http.MethodPost, map[string]string{"Sec-Fetch-Site": "same-origin"}, http.StatusOK},
+		"typed by hand":         {http.MethodPost, nil, http.StatusOK},
+		"a proxy changes host":  {http.MethodPost, map[string]string{"Origin": "https://drover.example", "Host": "10.0.0.1"}, http.StatusOK},
+		"another site":          {http.MethodPost, map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusForbidden},
+		"a neighbour":           {http.MethodPost, map[string]string{"Sec-Fetch-Site": "same-site"}, http.StatusForbidden},
+		"an old browser":        {http.MethodPost, map[string]string{"Origin": "https://evil.example"}, http.StatusForbidden},
+		"a sandboxed frame":     {http.MethodPost, map[string]string{"Origin": "null"}, http.StatusForbidden},
+		"another site's delete": {http.MethodDelete, map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusForbidden},
+		"another site's link":   {http.MethodGet, map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest(test.method, "/thing", nil)
+			for k, v := range test.header {
+				r.Header.Set(k, v)
+			}
+			require.Equal(t, test.want, answer(h, r).Code)
+		})
+	}
+}
+
+func TestEveryAnswerHoldsBrowsers(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"http://localhost:8080", "https://drover.example"} {
+		for _, path := range []string{"/", "/api/v1/me", "/judge0/about", "/tango/x", "/events/herd", "/robots.txt", "/healthz"} {
+			got := answer(site(t, at, ok), httptest.NewRequest(http.MethodGet, path, nil)).Header()
+			policy := got.Get("Content-Security-Policy")
+			for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+				require.Contains(t, policy, part, path)
+			}
+			require.NotContains(t, policy, "unsafe")
+			require.Equal(t, "nosniff", got.Get("X-Content-Type-Options"))
+			require.Equal(t, "DENY", got.Get("X-Frame-Options"))
+			require.Equal(t, strings.HasPrefix(at, "https:"), got.Get("Strict-Transport-Security") != "", at)
+		}
+	}
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := answer(site(t, "http://localhost", func(http.ResponseWriter, *http.Request) { panic("the secret is 1234") }), httptest.NewRequest(http.MethodGet, "/", nil))
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.NotContains(t, w.Body.String(), "1234")
+	require.NotEmpty(t, w.Header().Get("Content-Security-Policy"))
+}
+
+func TestPagesAreCompressedAndStreamsAreNot(t *testing.T) {
+	t.Parallel()
+	h := site(t, "http://localhost", func(w http.ResponseWriter, r *http.Request) {
+		kind := "text/html"
+		if r.URL.Path == "/events/x" {
+			kind = "text/event-stream"
+		}
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, strings.Repeat("word ", 1000))
+	})
+	for path, want := range map[string]string{"/": "gzip", "/events/x": ""} {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		require.Equal(t, want, answer(h, r).Header().Get("Content-Encoding"), path)
+	}
+}
+
+func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse("/no/site")
+	require.NoError(t, err)
+	_, err = web.Handler(web.Config{URL: u, Log: logrus.New()}, web.Doors{API: http.NotFoundHandler(), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.NotFoundHandler()})
+	require.ErrorContains(t, err, "https://drover.example.org")
+	_, err = web.Listen("256.0.0.1:1", http.NotFoundHandler())
+	require.ErrorContains(t, err, "--listen")
+}
+
+// What streams ends when the server stops, and so does the server.
+func TestStopEndsStreams(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	s, err := web.Listen("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "first")
+		_ = http.NewResponseController(w).Flush()
+		close(began)
+		<-r.Context().Done()
+	}))
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Service().Run(ctx) }()
+	answered, err := http.Get("http://" + s.Addr()) //nolint:noctx // it ends with the server
+	require.NoError(t, err)
+	<-began
+	stop()
+	text, err := io.ReadAll(answered.Body)
+	require.NoError(t, err)
+	require.Equal(t, "first", string(text))
+	require.NoError(t, answered.Body.Close())
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("it does not stop")
+	}
+}
