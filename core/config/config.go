@@ -43,7 +43,7 @@ type Config struct {
 	MaxDeaths       int           `koanf:"max_deaths" default:"2" for:"testrunner overseer" usage:"deaths of testrunners or hosts that have a request in hand after which it is dead: it may be what kills them; 0 for never"`
 	Poll            time.Duration `koanf:"poll" default:"1s" usage:"how often an idle component looks for work even if no bell rings"`
 
-	Listen string        `koanf:"listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420; empty for none"`
+	Listen string        `koanf:"listen" for:"testrunner vmfactory taskrunner overseer web" usage:"address to answer on: up and web have the site there, such as 127.0.0.1:8080, the others /healthz and /metrics, such as 127.0.0.1:9420; empty for none"`
 	Drain  time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
 	Beat   time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole herd"`
 	Slots  int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
@@ -53,6 +53,17 @@ type Config struct {
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
 
 	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`
+
+	SiteURL        string   `koanf:"site_url" shown:"http:// and the address that it listens on" for:"web" usage:"address by which browsers reach the site, such as https://drover.example.org"`
+	SiteName       string   `koanf:"site_name" default:"drover" for:"web" usage:"what the site is called on its pages"`
+	Announcement   string   `koanf:"announcement" for:"web" usage:"sentence that every page shows, such as of work to come"`
+	TLSCert        string   `koanf:"tls_cert" for:"web" usage:"file with the site's certificate and those that lead to it, in PEM, to speak https without a proxy"`
+	TLSKey         string   `koanf:"tls_key" for:"web" usage:"file with the certificate's key, in PEM"`
+	Proxies        []string `koanf:"proxies" for:"web" usage:"networks of proxies in front of the site whose X-Forwarded-For is believed, such as 10.0.0.5/32"`
+	OIDCIssuer     string   `koanf:"oidc_issuer" for:"web" usage:"URL of a provider of OpenID Connect by which users sign in too"`
+	OIDCName       string   `koanf:"oidc_name" default:"OpenID Connect" for:"web" usage:"what that is called on the page, such as a school's name"`
+	OIDCClient     string   `koanf:"oidc_client" for:"web" usage:"the site's client id there"`
+	OIDCSecretFile string   `koanf:"oidc_secret_file" for:"web" usage:"file that holds the site's client secret there"`
 
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 

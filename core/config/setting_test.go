@@ -21,7 +21,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 		seen[s.Name] = true
 		assert.NotEmpty(t, s.Usage, s.Name)
 		for _, user := range s.users {
-			assert.Contains(t, []string{"testrunner", "vmfactory", "taskrunner", "overseer"}, user, s.Name)
+			assert.Contains(t, []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web"}, user, s.Name)
 		}
 	}
 	last := settings[len(settings)-1]

@@ -27,7 +27,7 @@ const maxSocketPath = 107
 
 // Validate returns nil, or an INVALID error for every setting that cannot be.
 func (c *Config) Validate() error {
-	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates())
+	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates(), c.checkSite())
 }
 
 func (c *Config) checkURLs() error {
