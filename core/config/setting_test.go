@@ -46,7 +46,7 @@ func TestForLeavesOutWhatACommandDoesNotRead(t *testing.T) {
 	require.NotContains(t, client, "slots")
 	require.Contains(t, names("testrunner"), "slots")
 	require.NotContains(t, names("testrunner"), "provider")
-	require.Len(t, names("testrunner", "vmfactory", "taskrunner", "overseer"), len(Settings()))
+	require.Len(t, names("testrunner", "vmfactory", "taskrunner", "overseer", "web"), len(Settings()))
 }
 
 func TestHostName(t *testing.T) {
