@@ -25,6 +25,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/guard"
 	"drover/core/guest"
 	"drover/core/harness"
 	"drover/core/resultstore/sqlite"
@@ -137,7 +138,7 @@ func again(t *testing.T) {
 	require.NoError(t, os.CopyFS(filepath.Join(home, "examples"), os.DirFS(".")))
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(home, "test"), self, 0o755))
+	require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(home, "test"), self))
 	require.NoError(t, filepath.WalkDir(home, func(at string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chown(at, nobody, nobody))
 	}))

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/guard"
 )
 
 // cronHost is a machine with a drover of the test's own making.
@@ -24,7 +26,7 @@ func newCronHost(t *testing.T, drover string) cronHost {
 	h := cronHost{data: filepath.Join(t.TempDir(), "data"), path: "/usr/bin:/bin"}
 	if drover != "" {
 		bin := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "drover"), []byte("#!/bin/sh\n"+drover), 0o700))
+		require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(bin, "drover"), []byte("#!/bin/sh\n"+drover)))
 		h.path = bin + ":" + h.path
 	}
 	return h
@@ -36,7 +38,7 @@ func (h cronHost) command(t *testing.T) *exec.Cmd {
 	script, err := os.ReadFile("overseer-cron")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "overseer-cron")
-	require.NoError(t, os.WriteFile(file, script, 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), file, script))
 	cmd := exec.CommandContext(t.Context(), file)
 	cmd.Env = []string{"PATH=" + h.path, "DROVER_DATA=" + h.data}
 	return cmd

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/guard"
 )
 
 // systemTar writes the tar of a root file system with one file.
@@ -116,7 +117,7 @@ func TestImageBuild(t *testing.T) {
 	h := newTestHerd(t)
 	bin := t.TempDir()
 	tool := func(script string) {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "mmdebstrap"), []byte("#!/bin/sh\n"+script), 0o700))
+		require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(bin, "mmdebstrap"), []byte("#!/bin/sh\n"+script)))
 	}
 	h.env = append(h.env, "PATH="+bin+":"+os.Getenv("PATH"))
 	tool("echo I: at work >&2; exec cat " + systemTar(t, "bin/sh", "1"))

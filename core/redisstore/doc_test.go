@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/guard"
 	"drover/core/redisstore"
 
 	"github.com/stretchr/testify/require"
@@ -83,7 +84,7 @@ func TestRedisDocLinesWork(t *testing.T) {
 	doc, err := os.ReadFile(redisDoc)
 	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "redis-cli"), []byte("#!/bin/sh\nPATH=${PATH#*:}\nexec redis-cli -e -s '"+socket+"' \"$@\"\n"), 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(dir, "redis-cli"), []byte("#!/bin/sh\nPATH=${PATH#*:}\nexec redis-cli -e -s '"+socket+"' \"$@\"\n")))
 	ran := 0
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(doc), -1) {
 		for line := range strings.Lines(block[1]) {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/guard"
 	"drover/core/rootfs"
 	"drover/core/rootfs/debian"
 )
@@ -61,7 +62,7 @@ func TestSource(t *testing.T) {
 // program puts a shell script under a name into a folder that is the whole path.
 func program(t *testing.T, dir, name, script string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(dir, name), []byte("#!/bin/sh\n"+script)))
 }
 
 // What a tool does decides what becomes of the image; the tools here are scripts.

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"drover/core/guard"
 )
 
 // start runs a probe in a process of the host.
@@ -71,7 +73,7 @@ func ownVictim(t *testing.T) *exec.Cmd {
 	text, err := os.ReadFile("/bin/sleep")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "sleep")
-	require.NoError(t, os.WriteFile(path, text, 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), path, text))
 	cmd := exec.CommandContext(t.Context(), path, "1000")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Wait() }) // killed: the context has ended
