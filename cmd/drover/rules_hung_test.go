@@ -51,7 +51,7 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	took := time.Duration(taken-first.Since) * time.Millisecond
 	t.Logf("caught after %s, the limit being %s", took, limit)
 	require.GreaterOrEqual(t, took, limit)
-	require.Less(t, took, limit+10*time.Second, "twice what is promised: this machine may be busy")
+	require.Less(t, took, limit+time.Minute, "far above what is promised: this machine may be busy")
 	require.Equal(t, epoch, h.owner(all[1]).Epoch, "its process lives and works")
 
 	wake, err := os.OpenFile(blob+".fifo", os.O_WRONLY|syscall.O_NONBLOCK, 0)

@@ -379,15 +379,22 @@ func TestAFaultPausesThenShunsTheHost(t *testing.T) {
 		seq := int64(1)
 		for try, pause := range []time.Duration{250 * time.Millisecond, time.Second} {
 			seq++
+			before := x.now(t)
 			x.Exchange(t, seq, 0, end(c, core.OutcomeRetry))
 			due := time.UnixMilli(x.place(t, c.Key).Due)
-			require.InDelta(t, pause.Milliseconds(), due.Sub(x.now(t)).Milliseconds(), 240)
+			require.WithinRange(t, due, before.Add(pause-time.Millisecond), x.now(t).Add(pause+time.Millisecond))
 			seq++
-			require.Empty(t, x.Exchange(t, seq, 1).Claims, "it pauses")
+			claims := x.Exchange(t, seq, 1).Claims
+			if x.now(t).Before(due) {
+				require.Empty(t, claims, "it pauses")
+			}
 			x.pausesEnd(t)
 			if try == 0 {
-				seq++
-				c = x.Exchange(t, seq, 1).Claims[0]
+				if len(claims) == 0 { // else this machine was busy for the whole pause
+					seq++
+					claims = x.Exchange(t, seq, 1).Claims
+				}
+				c = claims[0]
 				require.Equal(t, 1, c.Attempts)
 			}
 		}
