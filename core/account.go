@@ -124,7 +124,9 @@ type Allowance struct {
 
 // Limiter bounds how often things are done in the whole herd.
 type Limiter interface {
-	// Take does n things under a name at once, if the rate allows all of them. Names
-	// may hold anything up to 256 bytes: they are hashed.
+	// Take does n things under a name at once, if the rate allows all of them; an n of 0
+	// only looks whether one could be done. Names may hold anything up to 256 bytes: they
+	// are hashed. The word before a name's first colon, such as in "api:ann", is what
+	// operators see of it. Returns INVALID for an n above the burst.
 	Take(ctx context.Context, name string, r Rate, n int) (Allowance, error)
 }
