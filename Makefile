@@ -15,10 +15,10 @@ lua     := core/redisstore/lua
 # With liblxc's headers the program can make containers; without them it needs no C compiler.
 # Asked when it is used: make needs may just have installed them.
 lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo -tags lxc)
-npm     := $(shell command -v npm)
+npm      = $(shell command -v npm)
 bullmq  := scripts/bench/peers/bullmq
 
-.PHONY: help build test lint fmt bench bench-vm drill demo docs needs clean
+.PHONY: help build test axe lint fmt bench bench-vm drill demo docs needs clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -29,10 +29,13 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-guest ./cmd/drover-guest
 
 # The hunt for seeded bugs goes apart: there is no race in it, and the detector makes it ten times slower.
-test: needs ## run all tests, with the race detector where there is a C compiler
+test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
 	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=20m ./...
+
+axe: # what the tests of the pages load into the browser
+	$(if $(npm),npm ci --silent --no-audit --no-fund --prefix scripts/browser)
 
 lint: needs ## run the linters over Go, Lua and shell
 	$(tool) golangci-lint run ./...

@@ -1,0 +1,156 @@
+// Package browser drives a real Chromium for the tests of pages: as a person with a
+// mouse, a narrow screen, a dark screen, or no script.
+package browser
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest"
+)
+
+// patience bounds one step of a person. It is long: it is no measurement.
+const patience = time.Minute
+
+// Browser is one Chromium, with a profile of its own.
+type Browser struct {
+	ctx context.Context
+}
+
+// Start starts a browser that ends with the test.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		coretest.Missing(t, "chromium", err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-dev-shm-usage", true),
+	)
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	first, end := chromedp.NewContext(ctx)
+	require.NoError(t, chromedp.Do(first), "chromium does not start")
+	t.Cleanup(func() {
+		require.NoError(t, chromedp.Cancel(first))
+		end()
+		stop()
+	})
+	return &Browser{ctx: first}
+}
+
+// Tab is one person's window: it shares no cookies with others.
+type Tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// Tab opens a window. A script that failed, or something that the site's own policy
+// refused, fails the test in the end.
+func (b *Browser) Tab(t *testing.T) *Tab {
+	t.Helper()
+	ctx, end := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	tab := &Tab{t: t, ctx: ctx}
+	messages := chromedp.Console(ctx)
+	faults := make(chan []string, 1)
+	go func() { faults <- wrong(messages) }()
+	tab.do()
+	t.Cleanup(func() {
+		end()
+		require.Empty(t, <-faults, "the browser's console")
+	})
+	return tab
+}
+
+// wrong are the faults that a console told of, until its window is closed. A page that
+// answers with an error status is the test's business.
+func wrong(messages iter.Seq2[chromedp.ConsoleMessage, error]) (faults []string) {
+	for m, err := range messages {
+		if err != nil {
+			break
+		}
+		if m.IsException() || m.Type == "error" && m.Source != "network" {
+			faults = append(faults, m.String())
+		}
+	}
+	return faults
+}
+
+// do does what a person does, and fails the test if that cannot be done.
+func (tab *Tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	tab.t.Helper()
+	get(tab, chromedp.Steps(steps...))
+}
+
+// get does what a person does and returns what that gave.
+func get[T any](tab *Tab, action chromedp.Action[T]) T {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	got, err := chromedp.Run(ctx, action)
+	if errors.Is(err, context.DeadlineExceeded) {
+		tab.t.Logf("the page then: %s", tab.see())
+	}
+	require.NoError(tab.t, err)
+	return got
+}
+
+// see returns the page's text, for a message.
+func (tab *Tab) see() string {
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// axeFile is what make axe installed.
+func axeFile() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..", "scripts", "browser", "node_modules", "axe-core", "axe.min.js")
+}
+
+// Axe returns what is seriously wrong with the page for those who use it by keyboard or
+// ear, one line each, as axe-core finds it.
+func (tab *Tab) Axe() []string {
+	tab.t.Helper()
+	script, err := os.ReadFile(axeFile())
+	if err != nil {
+		coretest.Missing(tab.t, "axe-core (make axe)", err)
+	}
+	get(tab, chromedp.Evaluate[int](string(script)+";1"))
+	found := get(tab, chromedp.Evaluate[[]violation](`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)`, chromedp.EvalAwaitPromise))
+	var lines []string
+	for _, v := range found {
+		if v.Impact != "serious" && v.Impact != "critical" {
+			continue
+		}
+		for _, n := range v.Nodes {
+			lines = append(lines, strings.Join([]string{v.Impact, v.ID, v.Help, n.HTML}, " | "))
+		}
+	}
+	return lines
+}
+
+// violation is what axe-core tells of one rule.
+type violation struct {
+	ID     string `json:"id"`
+	Impact string `json:"impact"`
+	Help   string `json:"help"`
+	Nodes  []struct {
+		HTML string `json:"html"`
+	} `json:"nodes"`
+}

@@ -1,0 +1,132 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// Goto opens a page and waits until it has loaded.
+func (tab *Tab) Goto(url string) {
+	tab.t.Helper()
+	tab.do(chromedp.Navigate(url))
+}
+
+// Fill types into what a selector names, instead of what is there.
+func (tab *Tab) Fill(selector, text string) {
+	tab.t.Helper()
+	tab.do(chromedp.SetValue(chromedp.CSS(selector), ""), chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// Click clicks on what a selector names, once it can be seen.
+func (tab *Tab) Click(selector string) {
+	tab.t.Helper()
+	tab.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// Press presses the button or follows the link with this text.
+func (tab *Tab) Press(text string) {
+	tab.t.Helper()
+	quoted := `"` + strings.ReplaceAll(text, `"`, ``) + `"`
+	tab.do(chromedp.Click(chromedp.Search(`//*[(self::button or self::a or self::summary) and contains(normalize-space(.), `+quoted+`)]`), chromedp.NodeVisible))
+}
+
+// Choose puts files into a file input.
+func (tab *Tab) Choose(selector string, files ...string) {
+	tab.t.Helper()
+	tab.do(chromedp.SetUploadFiles(chromedp.CSS(selector), files))
+}
+
+// Await waits until the page shows the text.
+func (tab *Tab) Await(text string) {
+	tab.t.Helper()
+	tab.until(`document.body && document.body.innerText.includes(` + quote(text) + `)`)
+}
+
+// AwaitPath waits until the page is at the path.
+func (tab *Tab) AwaitPath(path string) {
+	tab.t.Helper()
+	tab.until(`location.pathname === ` + quote(path) + ` && document.readyState === "complete"`)
+}
+
+// until waits until an expression is true, in this page or in one that comes after it.
+func (tab *Tab) until(expression string) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience)))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || errors.Is(err, chromedp.ErrPollingTimeout) {
+			require.NoError(tab.t, err, "waiting for %s; the page then: %s", expression, tab.see())
+		} // else the page went away under the poll
+	}
+}
+
+// Path returns where the page is.
+func (tab *Tab) Path() string {
+	tab.t.Helper()
+	return get(tab, chromedp.Evaluate[string](`location.pathname`))
+}
+
+// Text returns what a person reads in what a selector names.
+func (tab *Tab) Text(selector string) string {
+	tab.t.Helper()
+	return get(tab, chromedp.Text(chromedp.CSS(selector)))
+}
+
+// Number runs an expression in the page, as its console would, that gives a number.
+func (tab *Tab) Number(expression string) float64 {
+	tab.t.Helper()
+	return get(tab, chromedp.Evaluate[float64](expression, chromedp.EvalAwaitPromise))
+}
+
+// Screen sets the size and the colours of the screen, in CSS pixels.
+func (tab *Tab) Screen(width, height int64, dark bool) {
+	tab.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	tab.do(chromedp.EmulateViewport(width, height), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	}))
+}
+
+// Script switches the page's own scripts off or on, for the pages after this one.
+func (tab *Tab) Script(on bool) {
+	tab.t.Helper()
+	tab.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+		return err
+	}))
+}
+
+// Overflow says by how many pixels the page is wider than the screen.
+func (tab *Tab) Overflow() int {
+	tab.t.Helper()
+	return int(tab.Number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
+}
+
+// Screenshot writes the whole page as a PNG.
+func (tab *Tab) Screenshot(file string) {
+	tab.t.Helper()
+	picture := get(tab, chromedp.FullScreenshot(100))
+	require.NoError(tab.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(tab.t, os.WriteFile(file, picture, 0o600))
+}
+
+func quote(text string) string {
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`", "$", "\\$").Replace(text) + "`"
+}
