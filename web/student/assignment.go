@@ -82,7 +82,7 @@ func (d *desk) attempts(r *page.Request, a *assignment) error {
 		return err
 	}
 	for _, s := range all {
-		a.Attempts = append(a.Attempts, attempt{s, standing(r, s)})
+		a.Attempts = append(a.Attempts, attempt{s, statuses[s.Status].said(r)})
 	}
 	if len(all) == attemptsShown {
 		a.Next = more(r.Request, "before", all[len(all)-1].Submission.ID)

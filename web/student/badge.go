@@ -1,7 +1,6 @@
 package student
 
 import (
-	"drover/core"
 	"drover/core/coursework"
 	"drover/web/page"
 )
@@ -29,14 +28,3 @@ var statuses = map[coursework.Status]badge{
 
 // said is the badge in the reader's language.
 func (b badge) said(r *page.Request) badge { return badge{b.Kind, r.T(b.Text)} }
-
-// standing is the badge of a submission. While its request is in a slot it says so.
-func standing(r *page.Request, s coursework.SubmissionEntry) badge {
-	switch s.State {
-	case core.RequestRunning:
-		return badge{"calm", r.T("its tests run")}
-	case core.RequestCancelling:
-		return badge{"warn", r.T("being cancelled")}
-	}
-	return statuses[s.Status].said(r)
-}

@@ -31,6 +31,12 @@ func Section(p parts.Parts) page.Section {
 		{Pattern: "POST /submissions/{id}/cancel", Action: core.ActSubmissionRerun, Serve: d.cancel},
 		{Pattern: "GET /submissions/{id}/zip", Action: core.ActSubmissionView, Serve: d.zip},
 		{Pattern: "GET /submissions/{id}/files/{path...}", Action: core.ActSubmissionView, Serve: d.file},
+		{Pattern: "GET /tasks", Serve: d.tasks},
+		{Pattern: "GET /tasks/{id}", Action: core.ActTaskView, Serve: d.task},
+		{Pattern: "POST /tasks/{id}/cancel", Action: core.ActTaskControl, Serve: d.cancelTask},
+		{Pattern: "POST /tasks/{id}/retry", Action: core.ActTaskControl, Serve: d.retryTask},
+		{Pattern: "GET /tasks/{id}/download", Action: core.ActTaskDownload, Serve: d.download},
+		{Pattern: "POST /classes/{class}/assignments/{assignment}/own-archive", Action: core.ActSubmissionView, Serve: d.archive},
 	}}
 }
 
@@ -43,11 +49,9 @@ func path(parts ...string) string {
 	return p
 }
 
-// more is the page's own URL with other values of its query.
-func more(r *http.Request, pairs ...string) string {
+// more is the page's own URL with another value in its query.
+func more(r *http.Request, name, value string) string {
 	q := r.URL.Query()
-	for i := 0; i < len(pairs); i += 2 {
-		q.Set(pairs[i], pairs[i+1])
-	}
+	q.Set(name, value)
 	return r.URL.Path + "?" + q.Encode()
 }

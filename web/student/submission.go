@@ -37,7 +37,7 @@ func (d *desk) submission(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	s := submission{Is: v, Assignment: as, Badge: standing(r, v.SubmissionEntry), End: ending(r, v), Others: sub.User != r.Actor().Handle}
+	s := submission{Is: v, Assignment: as, Badge: statuses[v.Status].said(r), End: ending(r, v), Others: sub.User != r.Actor().Handle}
 	s.Open = sub.Request != "" && v.Status == coursework.StatusWaiting
 	s.Cancel = s.Open && v.State != core.RequestCancelling &&
 		core.Allow(r.Actor(), core.ActSubmissionRerun, core.Object{Class: sub.Class, Owner: sub.User}) == nil

@@ -2,6 +2,7 @@ package student_test
 
 import (
 	"bytes"
+	"html"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -132,7 +133,7 @@ func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
 	w.t.Helper()
 	w.assignment(handle, change...)
 	dir := w.t.TempDir()
-	require.NoError(w.t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(w.t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o700))
 	p, err := harness.Pack(dir)
 	require.NoError(w.t, err)
 	tess, err := w.reg.Actor(w.t.Context(), "tess")
@@ -229,4 +230,22 @@ func (w *world) handIn(who, assignment string, all ...sent) string {
 	rec := w.upload(who, "/classes/cs101/assignments/"+assignment, all...)
 	require.Equal(w.t, http.StatusSeeOther, rec.Code, "%s", rec.Body)
 	return rec.Header().Get("Location")
+}
+
+// between is what stands in a page between two texts.
+func between(t *testing.T, body, from, to string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(body, from)
+	require.True(t, ok, "%s is not in the page", from)
+	found, _, ok := strings.Cut(rest, to)
+	require.True(t, ok)
+	return found
+}
+
+// newGet is a request for what a link in a page leads to.
+func newGet(t *testing.T, link string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, html.UnescapeString(link), nil)
+	require.NoError(t, err)
+	return r
 }

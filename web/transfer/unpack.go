@@ -115,7 +115,7 @@ func untar(name string, from io.Reader, names *portable.Names) iter.Seq2[coursew
 			}
 			var u coursework.Upload
 			ok := false
-			if err == nil {
+			if err == nil && head.Typeflag != tar.TypeXGlobalHeader { // git writes its commit there
 				mode := head.FileInfo().Mode()
 				if head.Typeflag == tar.TypeLink {
 					mode |= fs.ModeIrregular // its mode is a plain file's
@@ -134,7 +134,7 @@ func untar(name string, from io.Reader, names *portable.Names) iter.Seq2[coursew
 }
 
 // maxUnpacked bounds the bytes of an archive that are read, also of what is left out.
-const maxUnpacked = 1 << 30
+const maxUnpacked = 512 << 20
 
 // bounded reads so many bytes of an archive and fails with LIMIT then.
 type bounded struct {
