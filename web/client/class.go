@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"drover/core"
@@ -14,7 +13,7 @@ import (
 // is the one class that one is in. Returns NOTFOUND, and INVALID with the candidates
 // where there are several.
 func (c *Client) FindClass(ctx context.Context, query string) (core.SchoolClass, error) {
-	return get[core.SchoolClass](ctx, c, url.Values{"query": {query}}, "find", "class")
+	return get[core.SchoolClass](ctx, c, values("query", query), "find", "class")
 }
 
 // ListClasses lists the classes that one may see, in order of handle, from behind one of them.
@@ -34,7 +33,7 @@ func (c *Client) Roster(ctx context.Context, class, after string, limit int) ([]
 
 // FindAssignment returns the one assignment that class/assignment means, each as FindClass has it.
 func (c *Client) FindAssignment(ctx context.Context, query string) (core.Assignment, error) {
-	return get[core.Assignment](ctx, c, url.Values{"query": {query}}, "find", "assignment")
+	return get[core.Assignment](ctx, c, values("query", query), "find", "assignment")
 }
 
 // ListAssignments lists assignments, those that end last first, and says how many it left
@@ -47,7 +46,7 @@ func (c *Client) ListAssignments(ctx context.Context, f coursework.AssignmentFil
 	page, err := get[struct {
 		Items []coursework.AssignmentEntry `json:"items"`
 		Left  int                          `json:"left"`
-	}](ctx, c, url.Values{"all": {strconv.FormatBool(f.All)}}, parts...)
+	}](ctx, c, values("all", strconv.FormatBool(f.All)), parts...)
 	return page.Items, page.Left, err
 }
 
@@ -58,12 +57,8 @@ func (c *Client) ViewAssignment(ctx context.Context, class, handle string) (cour
 
 // Deadlines lists the dates that users have of their own, or those of one user.
 func (c *Client) Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error) {
-	parts := []string{"classes", class, "assignments", assignment, "deadlines"}
-	query := url.Values{}
-	if user != "" {
-		query.Set("user", user)
-	}
-	page, err := get[pageOf[core.Deadline]](ctx, c, query, parts...)
+	query := values("assignment", assignment, "user", user)
+	page, err := get[pageOf[core.Deadline]](ctx, c, query, "classes", class, "deadlines")
 	return page.Items, err
 }
 
@@ -74,30 +69,24 @@ func (c *Client) Progress(ctx context.Context, class, assignment string) (course
 
 // StartGradebook starts the task that writes the grades of a class as CSV.
 func (c *Client) StartGradebook(ctx context.Context, args core.GradebookArgs) (core.Task, error) {
-	return post[core.Task](ctx, c, map[string]any{"fill": args.Fill}, "classes", args.Class, "gradebook")
+	return post[core.Task](ctx, c, values("fill", args.Fill), "classes", args.Class, "gradebook")
 }
 
 // StartArchive starts the task that writes a zip of what was handed in.
 func (c *Client) StartArchive(ctx context.Context, args core.ArchiveArgs) (core.Task, error) {
-	return post[core.Task](ctx, c, map[string]any{"user": args.User, "latest": args.Latest}, "classes", args.Class, "assignments", args.Assignment, "archive")
+	return post[core.Task](ctx, c, values("user", args.User, "latest", strconv.FormatBool(args.Latest)), "classes", args.Class, "assignments", args.Assignment, "archive")
 }
 
 // StartAssignmentCSV starts the task that writes the scores of an assignment as CSV.
 func (c *Client) StartAssignmentCSV(ctx context.Context, args core.AssignmentCSVArgs) (core.Task, error) {
-	return post[core.Task](ctx, c, map[string]any{"header": args.Header}, "classes", args.Class, "assignments", args.Assignment, "csv")
+	return post[core.Task](ctx, c, values("header", strconv.FormatBool(args.Header)), "classes", args.Class, "assignments", args.Assignment, "csv")
 }
 
 // Submit hands in files. They are read anew if the call is repeated, so that a lost answer
 // costs no second submission: the idempotency key is h's, or one that is made here.
 func (c *Client) Submit(ctx context.Context, h coursework.Handin) (core.Submission, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"user": h.User, "kind": h.Kind} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
 	return ask[core.Submission](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", h.Class, "assignments", h.Assignment, "submissions"},
-		query: query, stream: files(h.Files), key: keyOr(h.Idempotency),
+		query: values("user", h.User, "kind", h.Kind), stream: files(h.Files), key: keyOr(h.Idempotency),
 	})
 }

@@ -46,6 +46,17 @@ func get[T any](ctx context.Context, c *Client, query url.Values, parts ...strin
 }
 
 // post does something, and returns what came of it.
-func post[T any](ctx context.Context, c *Client, body any, parts ...string) (T, error) {
-	return ask[T](ctx, c, call{method: http.MethodPost, path: parts, body: body})
+func post[T any](ctx context.Context, c *Client, query url.Values, parts ...string) (T, error) {
+	return ask[T](ctx, c, call{method: http.MethodPost, path: parts, query: query})
+}
+
+// values are the parts of a query, names and values in turn, without those that are empty.
+func values(pairs ...string) url.Values {
+	v := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			v.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return v
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -23,11 +22,7 @@ func (c *Client) ListSubmissions(ctx context.Context, f core.SubmissionFilter) (
 	if f.Assignment != "" {
 		parts = []string{"classes", f.Class, "assignments", f.Assignment, "submissions"}
 	}
-	query := url.Values{}
-	if f.User != "" {
-		query.Set("user", f.User)
-	}
-	return list[coursework.SubmissionEntry](ctx, c, parts, query, f.Before, f.Limit)
+	return list[coursework.SubmissionEntry](ctx, c, parts, values("user", f.User), f.Before, f.Limit)
 }
 
 // ViewSubmission returns a submission with its result. Returns NOTFOUND.
@@ -69,19 +64,28 @@ func (c *Client) CancelSubmission(ctx context.Context, id string) (core.RequestS
 
 // ChangeGrade gives a submission a person's grade: the one that is named, or the user's newest.
 func (c *Client) ChangeGrade(ctx context.Context, g coursework.GradeChange) (core.Standing, error) {
-	id := g.Submission
-	if id == "" {
-		newest, err := c.ListSubmissions(ctx, core.SubmissionFilter{Class: g.Class, Assignment: g.Assignment, User: g.User, Limit: 1})
-		if err != nil {
+	parts := []string{"classes", g.Class, "assignments", g.Assignment, "grades", g.User}
+	if g.Submission != "" {
+		if err := c.isOf(ctx, g); err != nil {
 			return core.Standing{}, err
 		}
-		if len(newest) == 0 {
-			return core.Standing{}, core.Errorf(core.CodeNotFound, g.User, "%s has handed in nothing for %s/%s", g.User, g.Class, g.Assignment)
-		}
-		id = newest[0].Submission.ID
+		parts = []string{"submissions", g.Submission, "grade"}
 	}
-	return ask[core.Standing](ctx, c, call{
-		method: http.MethodPut, path: []string{"submissions", id, "grade"},
-		body: map[string]any{"score": g.Score, "max_score": g.MaxScore, "reason": g.Reason},
-	})
+	body := map[string]any{"reason": g.Reason}
+	if g.Score != nil {
+		body["score"] = *g.Score
+	}
+	if g.MaxScore != nil {
+		body["max_score"] = *g.MaxScore
+	}
+	return ask[core.Standing](ctx, c, call{method: http.MethodPut, path: parts, body: body})
+}
+
+// isOf returns NOTFOUND if the submission whose grade is meant is another user's or for something else.
+func (c *Client) isOf(ctx context.Context, g coursework.GradeChange) error {
+	v, err := c.ViewSubmission(ctx, g.Submission)
+	if s := v.Submission; err == nil && (s.Class != g.Class || s.Assignment != g.Assignment || g.User != "" && s.User != g.User) {
+		err = core.Errorf(core.CodeNotFound, g.Submission, "there is no submission %.80q", g.Submission)
+	}
+	return err
 }

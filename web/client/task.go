@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 	"io"
-	"net/url"
+	"strings"
 
 	"drover/core"
 	"drover/core/coursework"
@@ -16,15 +16,11 @@ func (c *Client) TrackTask(ctx context.Context, id string) (coursework.TaskView,
 
 // TrackTasks lists the tasks that one may see, newest first, in one of f.States if it names any.
 func (c *Client) TrackTasks(ctx context.Context, f core.TaskFilter) ([]coursework.TaskView, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"kind": f.Kind, "requester": f.Requester, "class": f.Class, "parent": f.Parent} {
-		if value != "" {
-			query.Set(name, value)
-		}
+	states := make([]string, len(f.States))
+	for i, s := range f.States {
+		states[i] = string(s)
 	}
-	for _, s := range f.States {
-		query.Add("state", string(s))
-	}
+	query := values("kind", f.Kind, "requester", f.Requester, "class", f.Class, "parent", f.Parent, "state", strings.Join(states, ","))
 	return list[coursework.TaskView](ctx, c, []string{"tasks"}, query, f.Before, f.Limit)
 }
 
