@@ -93,10 +93,10 @@ type Place struct {
 	Aimed    string       `json:"aimed,omitempty"`  // the only host that takes it, for now
 }
 
-// Turn says what goes before a request that waits in its submitter's queue, as things
+// Preceding says what goes before a request that waits in its submitter's queue, as things
 // stand: whoever comes later with fewer waiting can still go first.
-type Turn struct {
-	Before  int           // of its pool and class, by turns
+type Preceding struct {
+	Turns   int           // of its pool and class, by turns
 	Waiting map[Class]int // in the queues of its pool, it and those before it included
 	Parked  int           // of its pool; they go before the queues
 }
@@ -126,9 +126,9 @@ type Queue interface {
 	Promote(ctx context.Context) (int, error)
 	// Locate says where one request is.
 	Locate(ctx context.Context, key string) (Place, error)
-	// Turn says what goes before a request. Returns false if it is in no queue. It looks
+	// Preceding says what goes before a request. Returns false if it is in no queue. It looks
 	// through the submitters, so it is for people's calls.
-	Turn(ctx context.Context, key string) (Turn, bool, error)
+	Preceding(ctx context.Context, key string) (Preceding, bool, error)
 	// Cancel marks a request: a claim then does not run it, and its owner stops
 	// it. The place is where it was; State is "" if Redis does not have it or the scope forbids.
 	Cancel(ctx context.Context, key, by string, scope CancelScope) (Place, error)
@@ -137,8 +137,12 @@ type Queue interface {
 	Withdraw(ctx context.Context, key string) (bool, error)
 	// Waiting counts waiting requests per pool and class, wherever they wait.
 	Waiting(ctx context.Context) ([]QueueInfo, error)
+	// Turns lists, for each of the queues, whose turn is next, at most so many, in order.
+	Turns(ctx context.Context, queues []QueueInfo, most int) ([][]Turn, error)
 	// ListDead lists keys of dead requests, newest first.
 	ListDead(ctx context.Context, limit int) ([]string, error)
+	// ForgetDead takes a request off that list; its result stays. Returns false if it is not there.
+	ForgetDead(ctx context.Context, key string) (bool, error)
 	// Trim forgets tombstones and dead entries older than keep and returns how many.
 	Trim(ctx context.Context, keep time.Duration) (int, error)
 }
@@ -149,6 +153,14 @@ type QueueInfo struct {
 	Class      Class  `json:"class"`
 	Waiting    int    `json:"waiting"`
 	Submitters int    `json:"submitters"`
+}
+
+// Turn is a submitter's in one queue.
+type Turn struct {
+	Submitter string `json:"submitter"`
+	Waiting   int    `json:"waiting"`  // in its own order
+	Next      string `json:"next"`     // key of the first
+	Since     int64  `json:"since_ms"` // when that was submitted; the submitting program's clock
 }
 
 // OutputChunk is a piece of live output.

@@ -10,6 +10,7 @@ import (
 	"drover/core/config"
 	"drover/core/coursework"
 	"drover/core/intake"
+	"drover/core/operate"
 	"drover/core/redisstore"
 	"drover/core/requests"
 	"drover/core/resultstore"
@@ -90,6 +91,11 @@ func (h *herd) desk() *requests.Desk {
 	return &requests.Desk{
 		Store: h.store, Intake: h.intake, Queue: h.redis, Herd: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
 	}
+}
+
+// operate makes the way by which operators look after the herd.
+func (h *herd) operate() *operate.Operator {
+	return &operate.Operator{Registrar: h.registrar(), Herd: h.redis, Store: h.store, Intake: h.intake}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

@@ -226,6 +226,9 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.EditAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
 		}},
+		{action: core.ActAssignmentEdit, method: "EditableAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.EditableAssignment(w.t.Context(), a, "cs101", id))
+		}},
 		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.DeleteAssignment(w.t.Context(), a, "cs101", id))
 		}},
@@ -297,6 +300,9 @@ func submissionCalls() []call {
 
 func taskCalls() []call {
 	return []call{
+		{action: core.ActTaskView, method: "TrackTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.TrackTask(w.t.Context(), a, id))
+		}},
 		{action: core.ActTaskView, method: "ViewTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewTask(w.t.Context(), a, id))
 		}},

@@ -20,6 +20,7 @@
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted
 //	ViewAssignment ListAssignments             assignment.view; .peek while hidden
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
+//	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same
 //	DeleteAssignment                           assignment.edit
 //	SetDeadline                                deadline.edit                            NOTFOUND: the user is not in the class
@@ -43,7 +44,7 @@
 //	RotateWebhook RemoveWebhook                webhook
 //	TestWebhook Redeliver                      webhook                                  CONFLICT: it is disabled, or on its way
 //	Deeds                                      trail.view
-//	ViewTask ListTasks                         task.view
+//	ViewTask ListTasks TrackTask TrackTasks    task.view
 //	CancelTask RetryTask                       task.control; what the task makes        ENDED, CONFLICT by its state
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired
 //	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not made so

@@ -149,16 +149,16 @@ func (s *Store) Locate(ctx context.Context, key string) (core.Place, error) {
 	return toPlace(reply), nil
 }
 
-// Turn implements core.Queue.
-func (s *Store) Turn(ctx context.Context, key string) (core.Turn, bool, error) {
+// Preceding implements core.Queue.
+func (s *Store) Preceding(ctx context.Context, key string) (core.Preceding, bool, error) {
 	const mostSubmitters = 2000
-	reply, err := s.run(ctx, "turn", key, key, mostSubmitters)
+	reply, err := s.run(ctx, "preceding", key, key, mostSubmitters)
 	f := list(reply)
 	if err != nil || len(f) < 5 {
-		return core.Turn{}, false, err
+		return core.Preceding{}, false, err
 	}
-	return core.Turn{
-		Before:  int(num(f[0])),
+	return core.Preceding{
+		Turns:   int(num(f[0])),
 		Waiting: map[core.Class]int{core.ClassHigh: int(num(f[1])), core.ClassNormal: int(num(f[2])), core.ClassLow: int(num(f[3]))},
 		Parked:  int(num(f[4])),
 	}, true, nil
@@ -220,6 +220,12 @@ func (s *Store) ListDead(ctx context.Context, limit int) ([]string, error) {
 		Key: s.space.Key("dead"), Start: 0, Stop: int64(limit) - 1, Rev: true,
 	}).Result()
 	return keys, fault(ctx, err, "")
+}
+
+// ForgetDead implements core.Queue.
+func (s *Store) ForgetDead(ctx context.Context, key string) (bool, error) {
+	n, err := s.db.ZRem(ctx, s.space.Key("dead"), key).Result()
+	return n > 0, fault(ctx, err, key)
 }
 
 // Trim implements core.Queue.

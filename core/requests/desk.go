@@ -52,7 +52,7 @@ type Intake interface {
 // Queue says where requests are.
 type Queue interface {
 	Locate(ctx context.Context, key string) (core.Place, error)
-	Turn(ctx context.Context, key string) (core.Turn, bool, error)
+	Preceding(ctx context.Context, key string) (core.Preceding, bool, error)
 }
 
 // Submissions says who may watch the tests of a submission, as a coursework.Registrar does.

@@ -148,11 +148,11 @@ func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, opera
 	if at.State != core.RequestQueued || at.Due > 0 || w.Reason == ReasonAimed {
 		return w, nil
 	}
-	turn, queued, err := d.Queue.Turn(ctx, spec.Key())
+	preceding, queued, err := d.Queue.Preceding(ctx, spec.Key())
 	if err != nil || !queued {
 		return w, err
 	}
-	ahead := before(turn, spec.Class)
+	ahead := before(preceding, spec.Class)
 	w.Ahead = &ahead
 	if w.Reason == ReasonTurn {
 		w.Expected = pool.pace.expect(ahead)
@@ -165,11 +165,11 @@ var shares = map[core.Class]int{core.ClassHigh: 6, core.ClassNormal: 3, core.Cla
 
 // before counts what goes before a request: of its own class by turns, of the others as
 // many as their share is until then, and what is parked.
-func before(t core.Turn, class core.Class) int {
-	n := t.Before + t.Parked
+func before(p core.Preceding, class core.Class) int {
+	n := p.Turns + p.Parked
 	for _, other := range core.Classes() {
 		if other != class {
-			n += min(t.Waiting[other], t.Before*shares[other]/shares[class])
+			n += min(p.Waiting[other], p.Turns*shares[other]/shares[class])
 		}
 	}
 	return n

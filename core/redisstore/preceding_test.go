@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Turn says goes before a request is what does, when nobody comes later.
-func TestTurnForetellsTheOrder(t *testing.T) {
+// What Preceding says goes before a request is what does, when nobody comes later.
+func TestPrecedingForetellsTheOrder(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		waiting := map[string]int{"ann": 9, "bob": 1, "cid": 4, "dan": 2}
@@ -25,10 +25,10 @@ func TestTurnForetellsTheOrder(t *testing.T) {
 			before = map[string]int{}
 			for who, n := range waiting {
 				for _, s := range specs(who+"-", n, who) {
-					turn, waits, err := x.Store.Turn(t.Context(), s.Key())
+					turn, waits, err := x.Store.Preceding(t.Context(), s.Key())
 					require.NoError(t, err)
 					if waits {
-						before[s.Key()] = turn.Before
+						before[s.Key()] = turn.Turns
 						require.Equal(t, all-int(seq)+1, turn.Waiting[core.ClassNormal])
 					}
 				}
@@ -49,15 +49,15 @@ func TestTurnForetellsTheOrder(t *testing.T) {
 	})
 }
 
-func TestTurnCountsAllThatWaits(t *testing.T) {
+func TestPrecedingCountsAllThatWaits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		x.Submit(t, append(specs("a", 2, "ann"), classed(coretest.Spec("h", "p1", "bob"), core.ClassHigh), classed(coretest.Spec("l", "p1", "bob"), core.ClassLow))...)
-		turn, waits, err := x.Store.Turn(t.Context(), "a1-1")
+		turn, waits, err := x.Store.Preceding(t.Context(), "a1-1")
 		require.NoError(t, err)
 		require.True(t, waits)
-		require.Equal(t, core.Turn{Before: 1, Waiting: map[core.Class]int{core.ClassHigh: 1, core.ClassNormal: 2, core.ClassLow: 1}}, turn)
-		_, waits, err = x.Store.Turn(t.Context(), "nobody-1")
+		require.Equal(t, core.Preceding{Turns: 1, Waiting: map[core.Class]int{core.ClassHigh: 1, core.ClassNormal: 2, core.ClassLow: 1}}, turn)
+		_, waits, err = x.Store.Preceding(t.Context(), "nobody-1")
 		require.NoError(t, err)
 		require.False(t, waits)
 	})
