@@ -3,7 +3,6 @@ package judge0_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -132,7 +131,7 @@ func (w *world) run(spec core.Spec) {
 	}
 	ctx, cancel := context.WithTimeout(w.t.Context(), spec.Limits.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...) //nolint:gosec // the test's own
+	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	if spec.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(w.blob(spec.Stdin.Digest))
@@ -143,7 +142,7 @@ func (w *world) run(spec core.Spec) {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil {
-		require.True(w.t, errors.As(err, &exit), "%v", err)
+		require.ErrorAs(w.t, err, &exit)
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage) //nolint:forcetypeassert // on Linux it is
 	r := core.Result{
@@ -155,7 +154,7 @@ func (w *world) run(spec core.Spec) {
 		},
 	}
 	for _, path := range spec.Collect {
-		if content, err := os.ReadFile(filepath.Join(dir, path)); err == nil { //nolint:gosec // the test's own
+		if content, err := os.ReadFile(filepath.Join(dir, path)); err == nil {
 			digest, size, err := w.blobs.Put(w.t.Context(), bytes.NewReader(content), 1<<20)
 			require.NoError(w.t, err)
 			r.Files = append(r.Files, core.File{Path: path, Digest: digest, Size: size})
@@ -172,7 +171,7 @@ func (w *world) blob(digest string) []byte {
 	w.t.Helper()
 	in, err := w.blobs.Open(w.t.Context(), digest)
 	require.NoError(w.t, err)
-	defer in.Close() //nolint:errcheck // only read from
+	defer in.Close()
 	content, err := io.ReadAll(in)
 	require.NoError(w.t, err)
 	return content
