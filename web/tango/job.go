@@ -81,7 +81,7 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 		return err
 	}
 	spec.Attachment = &core.File{Digest: digest, Size: size}
-	row, err := d.cfg.Requests.Submit(ctx, c.who.Actor, spec)
+	row, err := d.cfg.Requests.SubmitStored(ctx, c.who.Actor, spec)
 	if err != nil {
 		return err
 	}

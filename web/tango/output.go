@@ -32,7 +32,7 @@ func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	if id == "" {
 		return none
 	}
-	row, err := d.cfg.Requests.Get(ctx, c.who.Actor, id)
+	row, err := d.cfg.Requests.Row(ctx, c.who.Actor, id)
 	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeForbidden) || err == nil && row.Result == nil {
 		return none
 	}
@@ -164,7 +164,7 @@ func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 			return err
 		}
 		for _, id := range noted {
-			row, err := d.cfg.Requests.Get(ctx, c.who.Actor, id)
+			row, err := d.cfg.Requests.Row(ctx, c.who.Actor, id)
 			if core.Is(err, core.CodeNotFound) {
 				continue
 			}
