@@ -16,7 +16,10 @@ import (
 	"drover/core/coretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The sessions that tests have are kept in memory, which is swept for ever.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
+}
 
 // path fills a route's pattern in.
 func path(pattern string) string {

@@ -38,6 +38,9 @@ func (s *pages) pools(r *page.Request) error {
 
 // makePool makes a pool with the settings that a pool has until somebody sets them.
 func (s *pages) makePool(r *page.Request) error {
+	if err := mayOperate(r); err != nil {
+		return err
+	}
 	name := r.FormValue("name")
 	_, err := s.Operator.Pool(r.Context(), r.Actor(), name)
 	switch {
@@ -72,6 +75,9 @@ func (s *pages) pool(r *page.Request) error {
 }
 
 func (s *pages) setPool(r *page.Request) error {
+	if err := mayOperate(r); err != nil {
+		return err
+	}
 	p, err := s.Operator.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
 	if err != nil {
 		return err

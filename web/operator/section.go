@@ -66,10 +66,15 @@ func Section(p parts.Parts) page.Section {
 	}}
 }
 
+// mayOperate returns FORBIDDEN to who may not operate the herd, before a form is looked at.
+func mayOperate(r *page.Request) error {
+	return core.Allow(r.Actor(), core.ActHerdOperate, core.Object{})
+}
+
 // sure returns FORBIDDEN to who may not operate the herd, and INVALID unless the form's
 // box that says so was ticked.
 func sure(r *page.Request) error {
-	if err := core.Allow(r.Actor(), core.ActHerdOperate, core.Object{}); err != nil {
+	if err := mayOperate(r); err != nil {
 		return err
 	}
 	if r.FormValue("sure") != "yes" {
