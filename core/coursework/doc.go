@@ -21,6 +21,7 @@
 //	ViewAssignment ListAssignments             assignment.view; .peek while hidden
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	SetHarness RemoveHarness                   assignment.edit                          the same
+//	DraftAssignment                            assignment.edit
 //	DeleteAssignment                           assignment.edit
 //	SetDeadline                                deadline.edit                            NOTFOUND: the user is not in the class
 //	Deadlines                                  deadline.edit; one's own: class.view
