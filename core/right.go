@@ -5,11 +5,12 @@ import "slices"
 // UserRole is what a user may do: for the whole herd, or in one class.
 type UserRole string
 
-// The roles. Admin, operator and observer are a user's own; the others are held in a class.
+// The roles. Admin, operator, observer and runner are a user's own; the others are held in a class.
 const (
 	RoleAdmin    UserRole = "admin"    // everything but what is a person's own
 	RoleOperator UserRole = "operator" // the herd: hosts, pools, queues, tasks; no grades
 	RoleObserver UserRole = "observer" // looks at the herd
+	RoleRunner   UserRole = "runner"   // runs requests of its own; often a program
 
 	RoleTeacher   UserRole = "teacher"
 	RoleAssistant UserRole = "teaching_assistant"
@@ -17,7 +18,9 @@ const (
 )
 
 // Valid reports whether users can have r for the whole herd.
-func (r UserRole) Valid() bool { return r == RoleAdmin || r == RoleOperator || r == RoleObserver }
+func (r UserRole) Valid() bool {
+	return r == RoleAdmin || r == RoleOperator || r == RoleObserver || r == RoleRunner
+}
 
 // InClass reports whether users can have r in a class.
 func (r UserRole) InClass() bool { return r == RoleTeacher || r == RoleAssistant || r == RoleStudent }
@@ -77,6 +80,10 @@ const (
 	ActTaskDownload Action = "task.download"
 	ActSchedule     Action = "schedule"
 
+	ActRequestCreate  Action = "request.create"  // that grades no submission; so the two below
+	ActRequestView    Action = "request.view"    // with its output and files
+	ActRequestControl Action = "request.control" // cancel, rerun
+
 	ActHerdView    Action = "herd.view"
 	ActHerdOperate Action = "herd.operate"
 )
@@ -130,6 +137,9 @@ func Rights() []Right {
 		{ActTaskControl, append(teach, RoleOperator), true},
 		{ActTaskDownload, nil, true},
 		{ActSchedule, herd, false},
+		{ActRequestCreate, []UserRole{RoleAdmin, RoleOperator, RoleRunner}, false},
+		{ActRequestView, herd, true},
+		{ActRequestControl, herd, true},
 		{ActHerdView, watch, false},
 		{ActHerdOperate, herd, false},
 	}

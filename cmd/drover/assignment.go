@@ -16,10 +16,10 @@ func assignmentCommand() *cli.Command {
 		Name: "assignment", Usage: "look at assignments and what was handed in, and set them", OnUsageError: usageError,
 		Description: "An assignment is named CLASS/ASSIGNMENT, each by any part of its handle or title, as long as that is one only; mine/ASSIGNMENT looks in your own classes.",
 		Subcommands: []*cli.Command{
-			userCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
+			deskCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
 				&cli.BoolFlag{Name: "all", Usage: "also those that ended more than a week ago", DisableDefaultText: true}, zoneFlag(),
 			}, listAssignments),
-			userCommand("show", "show an assignment, its dates and those of single users", "CLASS/ASSIGNMENT", "drover assignment show cs101/hw1", []cli.Flag{zoneFlag()}, showAssignment),
+			deskCommand("show", "show an assignment, its dates and those of single users", "CLASS/ASSIGNMENT", "drover assignment show cs101/hw1", []cli.Flag{zoneFlag()}, showAssignment),
 			userCommand("add", "make an assignment; the handle is its name for ever in its class", "CLASS/HANDLE",
 				`drover assignment add --title "First steps" --due "2026-12-01 23:59" --cutoff "2026-12-03 23:59" --harness harness/hw1 cs101/hw1`, assignmentFlags(), addAssignment),
 			userCommand("set", "change those settings of an assignment that are named", "CLASS/ASSIGNMENT", "drover assignment set --due +7d cs101/hw1", assignmentFlags(), setAssignment),
@@ -30,15 +30,15 @@ func assignmentCommand() *cli.Command {
 				}, setHarness),
 			userCommand("deadline", "give a user other dates, or list those that users have", "CLASS/ASSIGNMENT",
 				`drover assignment deadline --user ann --due +3d --reason "was ill" cs101/hw1`, deadlineFlags(), assignmentDeadline),
-			userCommand("progress", "say how many have handed in, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
-			userCommand("submissions", "list what was handed in, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
+			deskCommand("progress", "say how many have handed in, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
+			deskCommand("submissions", "list what was handed in, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
 				slices.Concat([]cli.Flag{user, zoneFlag()}, pageFlags("before", "submission `ID`")), listAssignmentSubmissions),
-			userCommand("grade", "give a submission another score than its tests did", "CLASS/ASSIGNMENT USER [SCORE]",
+			deskCommand("grade", "give a submission another score than its tests did", "CLASS/ASSIGNMENT USER [SCORE]",
 				`drover assignment grade --reason "tested by hand" cs101/hw1 ann 9.5`, gradeFlags(), changeGrade),
-			userCommand("archive", "write a zip of what was handed in", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
+			deskCommand("archive", "write a zip of what was handed in", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
 				user, &cli.BoolFlag{Name: "latest", Usage: "only the newest of each user", DisableDefaultText: true},
 			}, fetchFlags(), waitFlags()), exportArchive),
-			userCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{
+			deskCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{
 				&cli.BoolFlag{Name: "no-header", Usage: "without the line of column names", DisableDefaultText: true},
 			}, fetchFlags(), waitFlags()), exportScores),
 			rerunCommand(),
@@ -47,15 +47,15 @@ func assignmentCommand() *cli.Command {
 }
 
 // assignment is the one that an argument names.
-func (s *session) assignment(c *cli.Context) (core.Assignment, error) {
+func assignmentArg(c *cli.Context, d desk) (core.Assignment, error) {
 	query, err := oneArg(c, "assignment, as CLASS/ASSIGNMENT")
 	if err != nil {
 		return core.Assignment{}, err
 	}
-	return s.reg.FindAssignment(c.Context, s.actor, query)
+	return d.FindAssignment(c.Context, query)
 }
 
-func listAssignments(c *cli.Context, s *session) error {
+func listAssignments(c *cli.Context, d desk) error {
 	if c.NArg() > 1 {
 		return core.Errorf(core.CodeInvalid, "", "%s takes at most one class: see its --help", c.Command.HelpName)
 	}
@@ -63,7 +63,7 @@ func listAssignments(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	all, left, err := s.assignments(c)
+	all, left, err := assignmentsOf(c, d)
 	if err != nil {
 		return err
 	}
@@ -82,32 +82,32 @@ func listAssignments(c *cli.Context, s *session) error {
 
 // assignments lists those of the class that an argument names, or of all that the actor is
 // in; the operator, who is in none, sees those of every class.
-func (s *session) assignments(c *cli.Context) (all []coursework.AssignmentEntry, left int, err error) {
+func assignmentsOf(c *cli.Context, d desk) (all []coursework.AssignmentEntry, left int, err error) {
 	f := coursework.AssignmentFilter{All: c.Bool("all")}
 	if c.NArg() == 1 {
-		class, err := s.class(c)
+		class, err := classArg(c, d)
 		if err != nil {
 			return nil, 0, err
 		}
 		f.Class = class.Handle
-		return s.reg.ListAssignments(c.Context, s.actor, f)
+		return d.ListAssignments(c.Context, f)
 	}
-	classes, err := s.classes(c)
+	classes, err := ownClasses(c, d)
 	for i := 0; err == nil && i < len(classes); i++ {
 		var some []coursework.AssignmentEntry
 		var out int
 		f.Class = classes[i]
-		some, out, err = s.reg.ListAssignments(c.Context, s.actor, f)
+		some, out, err = d.ListAssignments(c.Context, f)
 		all, left = append(all, some...), left+out
 	}
 	return all, left, err
 }
 
 // classes are the handles of those that the actor is in; of all for one who is in none.
-func (s *session) classes(c *cli.Context) ([]string, error) {
+func ownClasses(c *cli.Context, d desk) ([]string, error) {
 	var own, all []string
 	for after := ""; ; {
-		some, err := s.reg.ListClasses(c.Context, s.actor, after, mostRows)
+		some, err := d.ListClasses(c.Context, after, mostRows)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (s *session) classes(c *cli.Context) ([]string, error) {
 			break
 		}
 	}
-	if len(s.actor.In) > 0 {
+	if len(own) > 0 {
 		return own, nil
 	}
 	return all, nil

@@ -12,7 +12,7 @@ import (
 
 func setHarness(c *cli.Context, s *session) error {
 	if c.Bool("none") {
-		as, err := s.assignment(c)
+		as, err := assignmentArg(c, s)
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func addAssignment(c *cli.Context, s *session) error {
 }
 
 func setAssignment(c *cli.Context, s *session) error {
-	as, err := s.assignment(c)
+	as, err := assignmentArg(c, s)
 	if err != nil {
 		return err
 	}
@@ -139,5 +139,5 @@ func removeAssignment(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.deletion(c, t, "assignment "+name)
+	return deletion(c, s, t, "assignment "+name)
 }

@@ -15,23 +15,27 @@ func sayLeftOut(c *cli.Context, left int) {
 	fmt.Fprintf(c.App.ErrWriter, "drover: %d that ended more than a week ago are left out: --all lists them too\n", left)
 }
 
-func showAssignment(c *cli.Context, s *session) error {
+func showAssignment(c *cli.Context, d desk) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
 	}
-	found, err := s.assignment(c)
+	found, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
-	e, err := s.reg.ViewAssignment(c.Context, s.actor, found.Class, found.Handle)
+	e, err := d.ViewAssignment(c.Context, found.Class, found.Handle)
 	if err != nil {
 		return err
 	}
-	staff := core.Allow(s.actor, core.ActDeadlineEdit, core.Object{Class: e.Class}) == nil
+	who, err := d.Who(c.Context)
+	if err != nil {
+		return err
+	}
+	staff := core.Allow(who, core.ActDeadlineEdit, core.Object{Class: e.Class}) == nil
 	deadlines := []core.Deadline{}
 	if staff {
-		if deadlines, err = s.reg.Deadlines(c.Context, s.actor, e.Class, e.Handle, ""); err != nil {
+		if deadlines, err = d.Deadlines(c.Context, e.Class, e.Handle, ""); err != nil {
 			return err
 		}
 	}

@@ -22,12 +22,12 @@ func classCommand() *cli.Command {
 		Name: "class", Usage: "look at classes and who is in them, and set them", OnUsageError: usageError,
 		Description: "A CLASS is named by any part of its handle or title, as long as that is one class only; mine is the one that you are in.",
 		Subcommands: []*cli.Command{
-			userCommand("list", "list classes, by handle", "", "drover class list", pageFlags("after", "class `HANDLE`"), listClasses),
-			userCommand("show", "show a class", "CLASS", "drover class show cs101", nil, showClass),
+			deskCommand("list", "list classes, by handle", "", "drover class list", pageFlags("after", "class `HANDLE`"), listClasses),
+			deskCommand("show", "show a class", "CLASS", "drover class show cs101", nil, showClass),
 			userCommand("add", "make a class; the handle is its name for ever", "HANDLE", `drover class add --title "Programming I" cs101`, own, addClass),
 			userCommand("set", "change title and term", "CLASS", `drover class set --term "2026 autumn" cs101`, own, setClass),
 			userCommand("remove", "delete a class with all that hangs on it: assignments, submissions, grades", "HANDLE", "drover class remove cs101", waitFlags(), removeClass),
-			userCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
+			deskCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
 			userCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
 			userCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
 			userCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
@@ -36,15 +36,15 @@ func classCommand() *cli.Command {
 }
 
 // class is the one that an argument names.
-func (s *session) class(c *cli.Context) (core.SchoolClass, error) {
+func classArg(c *cli.Context, d desk) (core.SchoolClass, error) {
 	query, err := oneArg(c, "class")
 	if err != nil {
 		return core.SchoolClass{}, err
 	}
-	return s.reg.FindClass(c.Context, s.actor, query)
+	return d.FindClass(c.Context, query)
 }
 
-func listClasses(c *cli.Context, s *session) error {
+func listClasses(c *cli.Context, d desk) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func listClasses(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.reg.ListClasses(c.Context, s.actor, c.String("after"), limit)
+	all, err := d.ListClasses(c.Context, c.String("after"), limit)
 	if err != nil {
 		return err
 	}
@@ -73,12 +73,12 @@ func deletingWord(deleting bool) string {
 	return ""
 }
 
-func showClass(c *cli.Context, s *session) error {
-	found, err := s.class(c)
+func showClass(c *cli.Context, d desk) error {
+	found, err := classArg(c, d)
 	if err != nil {
 		return err
 	}
-	one, err := s.reg.ViewClass(c.Context, s.actor, found.Handle)
+	one, err := d.ViewClass(c.Context, found.Handle)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func addClass(c *cli.Context, s *session) error {
 }
 
 func setClass(c *cli.Context, s *session) error {
-	one, err := s.class(c)
+	one, err := classArg(c, s)
 	if err != nil {
 		return err
 	}
@@ -132,19 +132,19 @@ func removeClass(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.deletion(c, t, "class "+handle)
+	return deletion(c, s, t, "class "+handle)
 }
 
-func listMembers(c *cli.Context, s *session) error {
+func listMembers(c *cli.Context, d desk) error {
 	limit, err := limitFlag(c)
 	if err != nil {
 		return err
 	}
-	of, err := s.class(c)
+	of, err := classArg(c, d)
 	if err != nil {
 		return err
 	}
-	all, err := s.reg.Roster(c.Context, s.actor, of.Handle, c.String("after"), limit)
+	all, err := d.Roster(c.Context, of.Handle, c.String("after"), limit)
 	if err != nil {
 		return err
 	}

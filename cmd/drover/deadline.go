@@ -24,7 +24,7 @@ func assignmentDeadline(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	as, err := s.assignment(c)
+	as, err := assignmentArg(c, s)
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,12 @@ func fetchFlags() []cli.Flag {
 	}
 }
 
-func fetchTask(c *cli.Context, s *session) error {
+func fetchTask(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
 	}
-	return s.fetchDownload(c, id)
+	return fetchDownload(c, d, id)
 }
 
 // fetched is what --json tells of a file that was fetched.
@@ -38,26 +38,26 @@ type fetched struct {
 }
 
 // fetchDownload writes the file that a task made where --to says.
-func (s *session) fetchDownload(c *cli.Context, id string) error {
-	d, content, err := s.reg.OpenDownload(c.Context, s.actor, id)
+func fetchDownload(c *cli.Context, d desk, id string) error {
+	made, content, err := d.OpenDownload(c.Context, id)
 	if err != nil {
 		return err
 	}
 	defer content.Close() //nolint:errcheck // only read from
 	to := c.String("to")
 	if to == "-" {
-		return copyWhole(c.App.Writer, content, d)
+		return copyWhole(c.App.Writer, content, made)
 	}
 	if to == "" {
-		to = filepath.Base(d.Name)
+		to = filepath.Base(made.Name)
 	}
 	if info, err := os.Stat(to); err == nil && info.IsDir() {
-		to = filepath.Join(to, filepath.Base(d.Name))
+		to = filepath.Join(to, filepath.Base(made.Name))
 	}
-	if err := writeWhole(c.Context, to, c.Bool("force"), content, d); err != nil {
+	if err := writeWhole(c.Context, to, c.Bool("force"), content, made); err != nil {
 		return err
 	}
-	return say(c, fetched{id, to, d}, "%s: %s", to, size(d.Size))
+	return say(c, fetched{id, to, made}, "%s: %s", to, size(made.Size))
 }
 
 // copyWhole copies all of a download, which the store verifies as it is read, and no more.

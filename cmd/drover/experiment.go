@@ -46,7 +46,7 @@ func experimentCommand() *cli.Command {
 }
 
 func rerunAssignment(c *cli.Context, s *session) error {
-	as, err := s.assignment(c)
+	as, err := assignmentArg(c, s)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *session) followExperiment(c *cli.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		tell.tell(&taskView{Task: core.Task{Kind: t.Kind, State: core.TaskState(e.State), Progress: &p}})
+		tell.tell(&coursework.TaskView{Task: core.Task{Kind: t.Kind, State: core.TaskState(e.State), Progress: &p}})
 		select {
 		case <-c.Context.Done():
 			return c.Context.Err()
@@ -108,7 +108,7 @@ func listExperiments(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	as, err := s.assignment(c)
+	as, err := assignmentArg(c, s)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ func gradesCommand() *cli.Command {
 	return &cli.Command{
 		Name: "grades", Usage: "take the grades of a class elsewhere", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			userCommand("export", "write the gradebook of a class as CSV: a line a student, a column an assignment", "CLASS",
+			deskCommand("export", "write the gradebook of a class as CSV: a line a student, a column an assignment", "CLASS",
 				"drover grades export --to cs101.csv --fill 0 cs101", slices.Concat([]cli.Flag{
 					&cli.StringFlag{Name: "fill", Usage: "what stands where there is no score: `TEXT` such as 0"},
 				}, fetchFlags(), waitFlags()), exportGrades),
@@ -20,52 +20,52 @@ func gradesCommand() *cli.Command {
 	}
 }
 
-func exportGrades(c *cli.Context, s *session) error {
+func exportGrades(c *cli.Context, d desk) error {
 	if err := freeTarget(c); err != nil {
 		return err
 	}
-	class, err := s.class(c)
+	class, err := classArg(c, d)
 	if err != nil {
 		return err
 	}
-	t, err := s.reg.StartGradebook(c.Context, s.actor, core.GradebookArgs{Class: class.Handle, Fill: c.String("fill")})
-	return s.export(c, t, err)
+	t, err := d.StartGradebook(c.Context, core.GradebookArgs{Class: class.Handle, Fill: c.String("fill")})
+	return exported(c, d, t, err)
 }
 
-func exportArchive(c *cli.Context, s *session) error {
+func exportArchive(c *cli.Context, d desk) error {
 	if err := freeTarget(c); err != nil {
 		return err
 	}
-	as, err := s.assignment(c)
+	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
 	args := core.ArchiveArgs{Class: as.Class, Assignment: as.Handle, User: c.String("user"), Latest: c.Bool("latest")}
-	t, err := s.reg.StartArchive(c.Context, s.actor, args)
-	return s.export(c, t, err)
+	t, err := d.StartArchive(c.Context, args)
+	return exported(c, d, t, err)
 }
 
-func exportScores(c *cli.Context, s *session) error {
+func exportScores(c *cli.Context, d desk) error {
 	if err := freeTarget(c); err != nil {
 		return err
 	}
-	as, err := s.assignment(c)
+	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
 	args := core.AssignmentCSVArgs{Class: as.Class, Assignment: as.Handle, Header: !c.Bool("no-header")}
-	t, err := s.reg.StartAssignmentCSV(c.Context, s.actor, args)
-	return s.export(c, t, err)
+	t, err := d.StartAssignmentCSV(c.Context, args)
+	return exported(c, d, t, err)
 }
 
 // export waits for a task and fetches the file that it made.
-func (s *session) export(c *cli.Context, t core.Task, err error) error {
+func exported(c *cli.Context, d desk, t core.Task, err error) error {
 	if err != nil {
 		return err
 	}
-	t, ended, err := s.started(c, t)
+	t, ended, err := started(c, d, t)
 	if err != nil || !ended {
 		return err
 	}
-	return s.fetchDownload(c, t.ID)
+	return fetchDownload(c, d, t.ID)
 }

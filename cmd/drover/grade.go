@@ -19,7 +19,7 @@ func gradeFlags() []cli.Flag {
 	}
 }
 
-func changeGrade(c *cli.Context, s *session) error {
+func changeGrade(c *cli.Context, d desk) error {
 	change := coursework.GradeChange{Submission: c.String("submission"), Reason: c.String("reason")}
 	what := []string{"the assignment", "the user", "the score"}
 	if c.Bool("none") {
@@ -39,12 +39,12 @@ func changeGrade(c *cli.Context, s *session) error {
 			return err
 		}
 	}
-	as, err := s.reg.FindAssignment(c.Context, s.actor, args[0])
+	as, err := d.FindAssignment(c.Context, args[0])
 	if err != nil {
 		return err
 	}
 	change.Class, change.Assignment, change.User = as.Class, as.Handle, args[1]
-	now, err := s.reg.ChangeGrade(c.Context, s.actor, change)
+	now, err := d.ChangeGrade(c.Context, change)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func checkHandin(c *cli.Context) error {
 
 // handIn hands in files for an assignment and waits for the report.
 func handIn(c *cli.Context, s *session) error {
-	as, err := s.reg.FindAssignment(c.Context, s.actor, c.String("to"))
+	as, err := s.FindAssignment(c.Context, c.String("to"))
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func handIn(c *cli.Context, s *session) error {
 	if c.Bool("final") {
 		kind = harness.TestFinal
 	}
-	sub, err := s.reg.Submit(c.Context, s.actor, coursework.Handin{
+	sub, err := s.Submit(c.Context, coursework.Handin{
 		Class: as.Class, Assignment: as.Handle, User: c.String("for"), Kind: kind, Files: uploads(c.Args().Slice()), Idempotency: c.String("key"),
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *session) awaitReport(c *cli.Context, sub core.Submission) error {
 	if _, err := f.followOrCancel(c.Context); err != nil {
 		return err
 	}
-	v, err := s.reg.ViewSubmission(c.Context, s.actor, sub.ID)
+	v, err := s.ViewSubmission(c.Context, sub.ID)
 	if err != nil {
 		return err
 	}

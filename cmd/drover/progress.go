@@ -9,12 +9,12 @@ import (
 	"drover/core/coursework"
 )
 
-func assignmentProgress(c *cli.Context, s *session) error {
-	as, err := s.assignment(c)
+func assignmentProgress(c *cli.Context, from desk) error {
+	as, err := assignmentArg(c, from)
 	if err != nil {
 		return err
 	}
-	p, err := s.reg.Progress(c.Context, s.actor, as.Class, as.Handle)
+	p, err := from.Progress(c.Context, as.Class, as.Handle)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func requestFiles(c *cli.Context, h *herd) error {
 		return err
 	}
 	if to := c.String("to"); to != "" {
-		if err := fetch(c.Context, h.blobs, row.Result.Files, to); err != nil {
+		if err := fetch(c.Context, h.openFile, row.Result.Files, to); err != nil {
 			return err
 		}
 	}
@@ -58,9 +58,17 @@ func expired(r *core.Result) error {
 		r.ID, time.UnixMilli(r.Expired).Format(time.DateTime), r.Pool)
 }
 
+// opener opens one of the files that are to be fetched.
+type opener func(ctx context.Context, f core.File) (io.ReadCloser, error)
+
+// openFile opens what the blob store has.
+func (h *herd) openFile(ctx context.Context, f core.File) (io.ReadCloser, error) {
+	return h.blobs.Open(ctx, f.Digest)
+}
+
 // fetch writes files to a new folder. Their paths are from a VM: they are held
 // beneath it, and nothing that is there is written over.
-func fetch(ctx context.Context, blobs core.Blobs, files []core.File, to string) error {
+func fetch(ctx context.Context, open opener, files []core.File, to string) error {
 	if err := os.Mkdir(to, 0o750); err != nil {
 		return core.Wrap(err, core.CodeInvalid, to, "the folder %s cannot be made: name one that is not there yet", to)
 	}
@@ -70,18 +78,18 @@ func fetch(ctx context.Context, blobs core.Blobs, files []core.File, to string) 
 	}
 	defer root.Close() //nolint:errcheck // nothing was written through it itself
 	for _, f := range files {
-		if err := fetchFile(ctx, blobs, root, f); err != nil {
+		if err := fetchFile(ctx, open, root, f); err != nil {
 			return core.Wrap(err, core.CodeOf(err), f.Path, "the file %s cannot be fetched to %s", clean(f.Path), filepath.Clean(to))
 		}
 	}
 	return nil
 }
 
-func fetchFile(ctx context.Context, blobs core.Blobs, root *os.Root, f core.File) error {
+func fetchFile(ctx context.Context, open opener, root *os.Root, f core.File) error {
 	if !fs.ValidPath(f.Path) {
 		return fmt.Errorf("%q is no path within a folder", f.Path)
 	}
-	in, err := blobs.Open(ctx, f.Digest)
+	in, err := open(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -51,25 +51,22 @@ func TestFilesOfARunAreKept(t *testing.T) {
 	h.requireNothingLeft()
 }
 
-// oneBlob is a store that has the same for every digest.
-type oneBlob struct{ core.Blobs }
-
-func (oneBlob) Open(context.Context, string) (io.ReadCloser, error) {
+// sameFile opens the same for every file.
+func sameFile(context.Context, core.File) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader("abc")), nil
 }
 
 // Whatever a store says of paths, files are written beneath the folder that was named.
 func TestFetchedFilesStayInTheirFolder(t *testing.T) {
 	t.Parallel()
-	blobs := oneBlob{}
 	for _, path := range []string{"../x", "/etc/x", "a/../../x", "", ".", "a//b"} {
 		to := filepath.Join(t.TempDir(), "to")
-		require.Error(t, fetch(t.Context(), blobs, []core.File{{Path: path, Digest: "d", Size: 3}}, to), path)
+		require.Error(t, fetch(t.Context(), sameFile, []core.File{{Path: path, Digest: "d", Size: 3}}, to), path)
 		require.NoFileExists(t, filepath.Join(filepath.Dir(to), "x"))
 	}
 	to := filepath.Join(t.TempDir(), "to")
 	twice := []core.File{{Path: "a", Digest: "d", Size: 2, Mode: 0o4777}, {Path: "a", Digest: "d", Size: 3}}
-	require.Error(t, fetch(context.Background(), blobs, twice, to), "nothing is written over")
+	require.Error(t, fetch(context.Background(), sameFile, twice, to), "nothing is written over")
 	info, err := os.Stat(filepath.Join(to, "a"))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, info.Size(), "and no more than was said")

@@ -176,7 +176,7 @@ func runSchedule(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	t, ended, err := s.started(c, t)
+	t, ended, err := started(c, s, t)
 	if err != nil || !ended {
 		return err
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -18,29 +20,29 @@ func submissionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "submission", Usage: "look at what was handed in", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			userCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
+			deskCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
 				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, zoneFlag()}, pageFlags("before", "submission `ID`")), listSubmissions),
-			userCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{zoneFlag()}, showSubmission),
-			userCommand("files", "list its files, or write them to a folder or a zip", "ID", "drover submission files --to hw1-ann 01j8x3k4", []cli.Flag{
+			deskCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{zoneFlag()}, showSubmission),
+			deskCommand("files", "list its files, or write them to a folder or a zip", "ID", "drover submission files --to hw1-ann 01j8x3k4", []cli.Flag{
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
 				&cli.StringFlag{Name: "zip", Usage: "write them as the new zip file `PATH`"},
 			}, submissionFiles),
 			userCommand("resubmit", "have it tested once more, as it is", "ID", "drover submission resubmit 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "no-wait", Usage: "do not wait for the report", DisableDefaultText: true},
 			}, resubmit),
-			userCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
+			deskCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
 		},
 	}
 }
 
-func listAssignmentSubmissions(c *cli.Context, s *session) error {
+func listAssignmentSubmissions(c *cli.Context, d desk) error {
 	if _, err := oneArg(c, "assignment, as CLASS/ASSIGNMENT"); err != nil {
 		return err
 	}
-	return listSubmissions(c, s)
+	return listSubmissions(c, d)
 }
 
-func listSubmissions(c *cli.Context, s *session) error {
+func listSubmissions(c *cli.Context, d desk) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
@@ -49,14 +51,14 @@ func listSubmissions(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	filters, err := s.submissionFilters(c)
+	filters, err := submissionFilters(c, d)
 	if err != nil {
 		return err
 	}
 	all := []coursework.SubmissionEntry{}
 	for _, f := range filters {
 		f.User, f.Before, f.Limit = c.String("user"), c.String("before"), limit
-		some, err := s.reg.ListSubmissions(c.Context, s.actor, f)
+		some, err := d.ListSubmissions(c.Context, f)
 		if err != nil {
 			return err
 		}
@@ -75,20 +77,20 @@ func listSubmissions(c *cli.Context, s *session) error {
 }
 
 // submissionFilters says where to look: in what an argument names, or in every class of the actor's.
-func (s *session) submissionFilters(c *cli.Context) ([]core.SubmissionFilter, error) {
+func submissionFilters(c *cli.Context, d desk) ([]core.SubmissionFilter, error) {
 	if c.NArg() > 1 {
 		return nil, core.Errorf(core.CodeInvalid, "", "%s takes at most one class or assignment: see its --help", c.Command.HelpName)
 	}
 	if strings.Contains(c.Args().First(), "/") {
-		as, err := s.assignment(c)
+		as, err := assignmentArg(c, d)
 		return []core.SubmissionFilter{{Class: as.Class, Assignment: as.Handle}}, err
 	}
 	if c.NArg() == 1 {
-		class, err := s.class(c)
+		class, err := classArg(c, d)
 		return []core.SubmissionFilter{{Class: class.Handle}}, err
 	}
 	var all []core.SubmissionFilter
-	classes, err := s.classes(c)
+	classes, err := ownClasses(c, d)
 	for _, class := range classes {
 		all = append(all, core.SubmissionFilter{Class: class})
 	}
@@ -113,12 +115,12 @@ func particulars(sub core.Submission) string {
 	return strings.Join(words, ", ")
 }
 
-func showSubmission(c *cli.Context, s *session) error {
+func showSubmission(c *cli.Context, d desk) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
 	}
-	v, err := s.viewSubmission(c)
+	v, err := submissionArg(c, d)
 	if err != nil {
 		return err
 	}
@@ -155,27 +157,31 @@ func showSubmission(c *cli.Context, s *session) error {
 	return printReport(c.App.Writer, v.Result)
 }
 
-func (s *session) viewSubmission(c *cli.Context) (coursework.SubmissionView, error) {
+func submissionArg(c *cli.Context, d desk) (coursework.SubmissionView, error) {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
 		return coursework.SubmissionView{}, err
 	}
-	return s.reg.ViewSubmission(c.Context, s.actor, id)
+	return d.ViewSubmission(c.Context, id)
 }
 
-func submissionFiles(c *cli.Context, s *session) error {
-	v, err := s.viewSubmission(c)
+func submissionFiles(c *cli.Context, d desk) error {
+	v, err := submissionArg(c, d)
 	if err != nil {
 		return err
 	}
 	files := v.Submission.Files
 	if to := c.String("to"); to != "" {
-		if err := fetch(c.Context, s.blobs, files, to); err != nil {
+		open := func(ctx context.Context, f core.File) (io.ReadCloser, error) {
+			_, content, err := d.OpenFile(ctx, v.Submission.ID, f.Path)
+			return content, err
+		}
+		if err := fetch(c.Context, open, files, to); err != nil {
 			return err
 		}
 	}
 	if to := c.String("zip"); to != "" {
-		if err := s.writeZip(c, v.Submission.ID, to); err != nil {
+		if err := writeZip(c, d, v.Submission.ID, to); err != nil {
 			return err
 		}
 	}
@@ -190,11 +196,7 @@ func submissionFiles(c *cli.Context, s *session) error {
 }
 
 // writeZip writes a submission as a new zip file, whole or not at all.
-func (s *session) writeZip(c *cli.Context, id, to string) (err error) {
-	z, err := s.reg.OpenZip(c.Context, s.actor, id)
-	if err != nil {
-		return err
-	}
+func writeZip(c *cli.Context, d desk, id, to string) (err error) {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return core.Errorf(core.CodeConflict, to, "%s is there already: name another file", to)
@@ -202,7 +204,7 @@ func (s *session) writeZip(c *cli.Context, id, to string) (err error) {
 	if err != nil {
 		return core.Wrap(err, core.CodeInvalid, to, "the file %s cannot be written", to)
 	}
-	if err = errors.Join(z.Write(c.Context, out), out.Close()); err != nil {
+	if err = errors.Join(d.WriteZip(c.Context, id, out), out.Close()); err != nil {
 		err = errors.Join(err, os.Remove(to))
 	}
 	return err
@@ -213,22 +215,22 @@ func resubmit(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := s.reg.Resubmit(c.Context, s.actor, id); err != nil {
+	if err := s.Resubmit(c.Context, id); err != nil {
 		return err
 	}
-	v, err := s.reg.ViewSubmission(c.Context, s.actor, id)
+	v, err := s.ViewSubmission(c.Context, id)
 	if err != nil {
 		return err
 	}
 	return s.awaitReport(c, v.Submission)
 }
 
-func cancelSubmission(c *cli.Context, s *session) error {
+func cancelSubmission(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
 		return err
 	}
-	state, err := s.reg.CancelSubmission(c.Context, s.actor, id)
+	state, err := d.CancelSubmission(c.Context, id)
 	if err != nil {
 		return err
 	}

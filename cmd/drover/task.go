@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,68 +10,29 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/coursework"
 )
 
 func taskCommand() *cli.Command {
 	return &cli.Command{
 		Name: "task", Usage: "look at background work: archives, gradebooks, deletions, deliveries", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			userCommand("list", "list tasks, newest first", "", "drover task list --state running --kind archive", slices.Concat([]cli.Flag{
+			deskCommand("list", "list tasks, newest first", "", "drover task list --state running --kind archive", slices.Concat([]cli.Flag{
 				&cli.StringSliceFlag{Name: "state", Usage: "only tasks in `STATE` (queued, delayed, running, cancelling, done, dead, cancelled); repeatable"},
 				&cli.StringFlag{Name: "kind", Usage: "only those of `KIND`, such as archive"},
 				&cli.StringFlag{Name: "requester", Usage: "only those that the user `HANDLE` asked for"},
 				&cli.StringFlag{Name: "class", Usage: "only those about the class `HANDLE`"},
 				&cli.StringFlag{Name: "part-of", Usage: "only the parts of the task `ID`"},
 			}, pageFlags("before", "task `ID`")), listTasks),
-			userCommand("show", "show one task, how far it is and what became of it", "ID", "drover task show --follow 01j8x3k4", []cli.Flag{
+			deskCommand("show", "show one task, how far it is and what became of it", "ID", "drover task show --follow 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print how far it is until it ends; exits with 0 if it was done", DisableDefaultText: true},
 			}, showTask),
-			userCommand("cancel", "stop a task, and all its parts, wherever they are", "ID", "drover task cancel 01j8x3k4", nil, cancelTask),
-			userCommand("retry", "start a dead or cancelled task once more", "ID", "drover task retry 01j8x3k4", nil, retryTask),
-			userCommand("fetch", "write the file that a task made for you", "ID", "drover task fetch --to hw1.zip 01j8x3k4", fetchFlags(), fetchTask),
+			deskCommand("cancel", "stop a task, and all its parts, wherever they are", "ID", "drover task cancel 01j8x3k4", nil, cancelTask),
+			deskCommand("retry", "start a dead or cancelled task once more", "ID", "drover task retry 01j8x3k4", nil, retryTask),
+			deskCommand("fetch", "write the file that a task made for you", "ID", "drover task fetch --to hw1.zip 01j8x3k4", fetchFlags(), fetchTask),
 			userCommand("queues", "show what waits of each kind, at which rate it may begin, and when the next may", "", "drover task queues", nil, listTaskQueues),
 		},
 	}
-}
-
-// taskView is a task as people and programs see it, with its place in Redis until it has ended.
-type taskView struct {
-	core.Task
-	Place *core.TaskPlace `json:"place,omitempty"`
-}
-
-// located says where tasks are.
-func (s *session) located(ctx context.Context, tasks []core.Task) ([]taskView, error) {
-	views := make([]taskView, len(tasks))
-	var keys []string
-	var open []int
-	for i := range tasks {
-		if views[i].Task = tasks[i]; !tasks[i].State.Terminal() {
-			keys, open = append(keys, tasks[i].Key()), append(open, i)
-		}
-	}
-	if len(keys) == 0 {
-		return views, nil
-	}
-	places, err := s.redis.LocateTasks(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	for n, i := range open {
-		p := places[n]
-		if p.State == "" {
-			// It has ended just now, or is on its way there.
-			if views[i].Task, err = s.store.GetTask(ctx, tasks[i].ID); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		views[i].Place, views[i].State = &p, p.State
-		if p.Progress != nil {
-			views[i].Progress = p.Progress
-		}
-	}
-	return views, nil
 }
 
 // taskStates are those that --state may name.
@@ -80,24 +40,19 @@ var taskStates = []core.TaskState{
 	core.TaskQueued, core.TaskDelayed, core.TaskRunning, core.TaskCancelling, core.TaskDone, core.TaskDead, core.TaskCancelled,
 }
 
-func taskStatesFlag(c *cli.Context) (asked, stored []core.TaskState, err error) {
+func taskStatesFlag(c *cli.Context) ([]core.TaskState, error) {
+	var states []core.TaskState
 	for _, word := range c.StringSlice("state") {
 		state := core.TaskState(word)
 		if !slices.Contains(taskStates, state) {
-			return nil, nil, core.Errorf(core.CodeInvalid, word, "--state %q is none: use queued, delayed, running, cancelling, done, dead or cancelled", word)
+			return nil, core.Errorf(core.CodeInvalid, word, "--state %q is none: use queued, delayed, running, cancelling, done, dead or cancelled", word)
 		}
-		asked = append(asked, state)
-		if !state.Terminal() {
-			state = core.TaskQueued // Redis says which of them it is
-		}
-		if !slices.Contains(stored, state) {
-			stored = append(stored, state)
-		}
+		states = append(states, state)
 	}
-	return asked, stored, nil
+	return states, nil
 }
 
-func listTasks(c *cli.Context, s *session) error {
+func listTasks(c *cli.Context, d desk) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -116,47 +71,20 @@ func listTasks(c *cli.Context, s *session) error {
 			return err
 		}
 	}
-	asked, stored, err := taskStatesFlag(c)
+	if f.States, err = taskStatesFlag(c); err != nil {
+		return err
+	}
+	views, err := d.TrackTasks(c.Context, f)
 	if err != nil {
 		return err
 	}
-	f.States = stored
-	views, err := s.tasks(c.Context, f, asked)
-	if err != nil {
-		return err
-	}
-	return page[taskView]{
+	return page[coursework.TaskView]{
 		empty: "no tasks", header: table.Row{"id", "kind", "state", "about", "requester", "progress", "made", "note"},
-		row: func(t *taskView) table.Row {
+		row: func(t *coursework.TaskView) table.Row {
 			return table.Row{t.ID, t.Kind, t.State, t.About, t.Requester, progressWord(t.Progress), since(t.Created), firstLine(noteOf(&t.Task))}
 		},
-		cursor: "before", last: func(t *taskView) string { return t.ID },
+		cursor: "before", last: func(t *coursework.TaskView) string { return t.ID },
 	}.print(c, views)
-}
-
-// tasks lists a page of tasks in one of the states, or in any if none is named.
-func (s *session) tasks(ctx context.Context, f core.TaskFilter, states []core.TaskState) ([]taskView, error) {
-	views := []taskView{}
-	most := f.Limit
-	for {
-		some, err := s.reg.ListTasks(ctx, s.actor, f)
-		if err != nil {
-			return nil, err
-		}
-		located, err := s.located(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		for i := range located {
-			f.Before = located[i].ID
-			if len(views) < most && (len(states) == 0 || slices.Contains(states, located[i].State)) {
-				views = append(views, located[i])
-			}
-		}
-		if len(some) < f.Limit || len(views) == most {
-			return views, nil
-		}
-	}
 }
 
 // noteOf is what a task did, or what was wrong with it so far.
@@ -178,36 +106,32 @@ func progressWord(p *core.TaskProgress) string {
 	return fmt.Sprint(p.Done)
 }
 
-func showTask(c *cli.Context, s *session) error {
+func showTask(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
 	}
-	t, err := s.reg.ViewTask(c.Context, s.actor, id)
+	t, err := d.TrackTask(c.Context, id)
 	if err != nil {
 		return err
 	}
 	if c.Bool("follow") {
-		if t, err = s.followTask(c, id); err != nil {
+		if t, err = followTask(c, d, id); err != nil {
 			return err
 		}
 	}
-	views, err := s.located(c.Context, []core.Task{t})
-	if err != nil {
-		return err
-	}
 	if c.Bool("json") {
-		err = printJSON(c.App.Writer, views[0])
+		err = printJSON(c.App.Writer, t)
 	} else {
-		err = printTask(c, &views[0])
+		err = printTask(c, &t)
 	}
 	if err == nil && c.Bool("follow") {
-		err = endOfTask(&t)
+		err = endOfTask(&t.Task)
 	}
 	return err
 }
 
-func printTask(c *cli.Context, t *taskView) error {
+func printTask(c *cli.Context, t *coursework.TaskView) error {
 	rows := []table.Row{{"task", t.ID}, {"kind", t.Kind}, {"state", t.State}}
 	add := func(name, value string) {
 		if value != "" && value != "-" {
@@ -227,6 +151,8 @@ func printTask(c *cli.Context, t *taskView) error {
 		if p.Due > 0 {
 			add("goes on", showMoment(p.Due, time.Local))
 		}
+	} else if !t.State.Terminal() {
+		add("where it is", "not known, Redis does not say")
 	}
 	add("note", clean(t.Note))
 	if d := t.Download; d != nil {
@@ -241,24 +167,24 @@ func printTask(c *cli.Context, t *taskView) error {
 	return printTable(c.App.Writer, "", table.Row{"", ""}, rows)
 }
 
-func cancelTask(c *cli.Context, s *session) error {
+func cancelTask(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
 	}
-	state, err := s.reg.CancelTask(c.Context, s.actor, id)
+	state, err := d.CancelTask(c.Context, id)
 	if err != nil {
 		return err
 	}
 	return say(c, map[string]any{"id": id, "state": state}, "task %s is %s", id, state)
 }
 
-func retryTask(c *cli.Context, s *session) error {
+func retryTask(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
 	}
-	t, err := s.reg.RetryTask(c.Context, s.actor, id)
+	t, err := d.RetryTask(c.Context, id)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/coursework"
 )
 
 // waitFlags are those of commands that start a task.
@@ -23,7 +23,7 @@ type teller struct {
 	told     string
 }
 
-func (t *teller) tell(view *taskView) {
+func (t *teller) tell(view *coursework.TaskView) {
 	text := string(view.State)
 	if p := view.Progress; p != nil {
 		text += ", " + progressWord(p)
@@ -50,29 +50,22 @@ func (t *teller) done() {
 }
 
 // followTask tells how far a task is until it has ended, and returns it then.
-func (s *session) followTask(c *cli.Context, id string) (core.Task, error) {
+func followTask(c *cli.Context, d desk, id string) (coursework.TaskView, error) {
 	tell := &teller{w: c.App.ErrWriter, terminal: onTerminal(c.App.ErrWriter)}
 	defer tell.done()
 	wonder, began := followWonder, time.Now()
 	for pause := followFirst; ; pause = min(2*pause, followMost) {
-		t, err := s.reg.ViewTask(c.Context, s.actor, id)
-		if err != nil {
+		t, err := d.TrackTask(c.Context, id)
+		if err != nil || t.State.Terminal() {
 			return t, err
 		}
-		if t.State.Terminal() {
-			return t, nil
+		if t.Place != nil {
+			tell.tell(&t)
 		}
-		views, err := s.located(c.Context, []core.Task{t})
-		switch {
-		case err == nil:
-			tell.tell(&views[0])
-		case !core.Is(err, core.CodeUnavailable): // its end comes from the store
-			return t, err
-		}
-		if wonder > 0 && time.Since(began) >= wonder && err == nil && views[0].State == core.TaskQueued {
+		if wonder > 0 && time.Since(began) >= wonder && t.Place != nil && t.State == core.TaskQueued {
 			wonder = 0
 			tell.done()
-			fmt.Fprintln(c.App.ErrWriter, "drover: "+s.whyTaskWaits(c.Context))
+			fmt.Fprintln(c.App.ErrWriter, "drover: "+d.WhyTaskWaits(c.Context))
 		}
 		select {
 		case <-c.Context.Done():
@@ -80,20 +73,6 @@ func (s *session) followTask(c *cli.Context, id string) (core.Task, error) {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// whyTaskWaits says why nobody has begun a task yet.
-func (s *session) whyTaskWaits(ctx context.Context) string {
-	owners, err := s.redis.ListOwners(ctx)
-	if err != nil {
-		return "still waiting, and Redis does not say why: " + err.Error()
-	}
-	for _, o := range owners {
-		if o.Role == core.RoleTaskrunner && !o.Late {
-			return "still waiting for its turn; drover task queues says what waits and at which rate"
-		}
-	}
-	return "still waiting: no taskrunner is running; start one with drover taskrunner, or a whole herd with drover up"
 }
 
 // endOfTask is nil for a task that was done.
@@ -109,20 +88,20 @@ func endOfTask(t *core.Task) error {
 }
 
 // started prints a task's id, or waits for its end with --no-wait away. It returns false where nobody waits.
-func (s *session) started(c *cli.Context, t core.Task) (core.Task, bool, error) {
+func started(c *cli.Context, d desk, t core.Task) (core.Task, bool, error) {
 	if c.Bool("no-wait") {
 		return t, false, say(c, t, "%s", t.ID)
 	}
-	t, err := s.followTask(c, t.ID)
+	ended, err := followTask(c, d, t.ID)
 	if err == nil {
-		err = endOfTask(&t)
+		err = endOfTask(&ended.Task)
 	}
-	return t, err == nil, err
+	return ended.Task, err == nil, err
 }
 
 // deletion waits for what the deletion of something started.
-func (s *session) deletion(c *cli.Context, t core.Task, what string) error {
-	t, ended, err := s.started(c, t)
+func deletion(c *cli.Context, d desk, t core.Task, what string) error {
+	t, ended, err := started(c, d, t)
 	if err != nil || !ended {
 		return err
 	}

@@ -299,7 +299,7 @@ func taskCommands(h *testHerd) {
 		Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo", NotBefore: time.Now().Add(time.Hour).UnixMilli(),
 	})
 	require.NoError(t, err)
-	list := jsonOf[[]taskView](h, "task", "list", "--state", "delayed", "--class", "algo")
+	list := jsonOf[[]coursework.TaskView](h, "task", "list", "--state", "delayed", "--class", "algo")
 	require.Len(t, list, 1)
 	require.Equal(t, later.ID, list[0].ID)
 	h.refused(exitNotFound, "no task", "task", "cancel", "--as", "cleo", later.ID)

@@ -14,7 +14,7 @@ func userCommands() *cli.Command {
 	own := []cli.Flag{
 		&cli.StringFlag{Name: "name", Usage: "the user's `NAME`, as people read it"},
 		&cli.StringFlag{Name: "email", Usage: "the user's e-mail `ADDRESS`; no two users have the same"},
-		&cli.StringSliceFlag{Name: "role", Usage: "a `ROLE` for the whole herd: admin, operator or observer; repeatable; none takes all away. Teachers and students get theirs with drover class enrol"},
+		&cli.StringSliceFlag{Name: "role", Usage: "a `ROLE` for the whole herd: admin, operator, observer or runner; repeatable; none takes all away. Teachers and students get theirs with drover class enrol"},
 	}
 	return &cli.Command{
 		Name: "user", Usage: "look at users and set them", OnUsageError: usageError,
@@ -109,7 +109,7 @@ func applyUserFlags(c *cli.Context, u *core.User) error {
 		case role.InClass():
 			return core.Errorf(core.CodeInvalid, word, "--role %s is held in a class: drover class enrol --role %s CLASS USER", word, word)
 		case !role.Valid():
-			return core.Errorf(core.CodeInvalid, word, "--role %q is none: use admin, operator or observer, or none alone", word)
+			return core.Errorf(core.CodeInvalid, word, "--role %q is none: use admin, operator, observer or runner, or none alone", word)
 		case !slices.Contains(u.Roles, role):
 			u.Roles = append(u.Roles, role)
 		}

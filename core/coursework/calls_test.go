@@ -296,6 +296,9 @@ func submissionCalls() []call {
 
 func taskCalls() []call {
 	return []call{
+		{action: core.ActTaskView, method: "TrackTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.TrackTask(w.t.Context(), a, id))
+		}},
 		{action: core.ActTaskView, method: "ViewTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewTask(w.t.Context(), a, id))
 		}},

@@ -43,7 +43,7 @@
 //	RotateWebhook RemoveWebhook                webhook
 //	TestWebhook Redeliver                      webhook                                  CONFLICT: it is disabled, or on its way
 //	Deeds                                      trail.view
-//	ViewTask ListTasks                         task.view
+//	ViewTask ListTasks TrackTask TrackTasks    task.view
 //	CancelTask RetryTask                       task.control; what the task makes        ENDED, CONFLICT by its state
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired
 //	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not made so

@@ -20,9 +20,9 @@ const coursesDoc = "../../docs/courses.md"
 
 // rightsTable is the table of rights in docs/courses.md.
 func rightsTable() string {
-	roles := []core.UserRole{core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleTeacher, core.RoleAssistant, core.RoleStudent}
+	roles := []core.UserRole{core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner, core.RoleTeacher, core.RoleAssistant, core.RoleStudent}
 	var b strings.Builder
-	b.WriteString("| action | admin | operator | observer | teacher | teaching assistant | student | own |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| action | admin | operator | observer | runner | teacher | teaching assistant | student | own |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range core.Rights() {
 		fmt.Fprintf(&b, "| `%s` |", r.Action)
 		for _, role := range roles {

@@ -52,6 +52,7 @@ type Intake interface {
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
 	RetryTask(ctx context.Context, id string) (core.Task, error)
+	LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error)
 }
 
 // page is how much is read at a time of a list that is needed whole.

@@ -59,7 +59,7 @@ func (w *world) actor(who string) core.Actor {
 func object(r core.Right) core.Object {
 	var o core.Object
 	classless := []core.Action{core.ActUserManage, core.ActUserView, core.ActSchedule, core.ActHerdView, core.ActHerdOperate}
-	if !slices.Contains(classless, r.Action) {
+	if !slices.Contains(classless, r.Action) && !slices.Contains(elsewhere, r.Action) {
 		o.Class = "cs101"
 	}
 	if r.Owner {
@@ -128,7 +128,10 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 
 // unranked are methods that answer everybody, by what each may see: list_test.go holds
 // them against the calls for one thing. Actor is before all rights.
-var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks"}
+var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks", "TrackTasks"}
+
+// elsewhere are the actions of core/requests, whose calls are held against the same table.
+var elsewhere = []core.Action{core.ActRequestCreate, core.ActRequestView, core.ActRequestControl}
 
 func TestEveryCallIsTried(t *testing.T) {
 	t.Parallel()
@@ -145,6 +148,6 @@ func TestEveryCallIsTried(t *testing.T) {
 		assert.Regexp(t, `//\t.*\b`+name+`\b`, string(doc), "doc.go's table has to tell of it")
 	}
 	for _, r := range core.Rights() {
-		assert.True(t, needed[r.Action], "%s has to be in calls", r.Action)
+		assert.NotEqual(t, slices.Contains(elsewhere, r.Action), needed[r.Action], "%s has to be in calls or in elsewhere", r.Action)
 	}
 }

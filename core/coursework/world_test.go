@@ -79,7 +79,7 @@ func (w *world) people() {
 	ctx, store := w.t.Context(), w.reg.Store
 	var there errgroup.Group
 	for handle, roles := range map[string][]core.UserRole{
-		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver},
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver}, "rosa": {core.RoleRunner},
 		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
 		there.Go(func() error {

@@ -57,6 +57,11 @@ func (in *Intake) taskRoom(ctx context.Context, t *core.Task) error {
 		t.Requester, len(open))
 }
 
+// LocateTasks says where Redis has tasks, by their keys. Returns UNAVAILABLE.
+func (in *Intake) LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error) {
+	return in.Tasks.LocateTasks(ctx, keys)
+}
+
 // RetryTask starts the next generation of a task that is dead or cancelled. If Redis is
 // away it waits in the store until Sweep can queue it. Returns NOTFOUND, CONFLICT if it
 // is neither or a unique task like it waits, LIMIT after too many, UNAVAILABLE.

@@ -24,8 +24,8 @@ func User(u core.User) error {
 	}
 	for _, role := range u.Roles {
 		if !role.Valid() {
-			return core.Errorf(core.CodeInvalid, u.Handle, "%.40q is no role for the whole herd: use %s, %s or %s; others are held in a class",
-				role, core.RoleAdmin, core.RoleOperator, core.RoleObserver)
+			return core.Errorf(core.CodeInvalid, u.Handle, "%.40q is no role for the whole herd: use %s, %s, %s or %s; others are held in a class",
+				role, core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner)
 		}
 	}
 	return first(line(u.Handle, "name", u.Name, MaxLine), times(u.Handle, u.Created), revision(u.Handle, u.Revision))

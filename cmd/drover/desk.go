@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+// desk is whom a user's command asks: the herd itself, or a site that speaks for it.
+// Either answers with the same things and refuses with the same errors.
+type desk interface {
+	// Who is the user that it takes the command from.
+	Who(ctx context.Context) (core.Actor, error)
+
+	FindClass(ctx context.Context, query string) (core.SchoolClass, error)
+	ListClasses(ctx context.Context, after string, limit int) ([]coursework.ClassEntry, error)
+	ViewClass(ctx context.Context, handle string) (coursework.ClassEntry, error)
+	Roster(ctx context.Context, class, after string, limit int) ([]coursework.Member, error)
+
+	FindAssignment(ctx context.Context, query string) (core.Assignment, error)
+	ListAssignments(ctx context.Context, f coursework.AssignmentFilter) (all []coursework.AssignmentEntry, left int, err error)
+	ViewAssignment(ctx context.Context, class, handle string) (coursework.AssignmentEntry, error)
+	Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error)
+	Progress(ctx context.Context, class, assignment string) (coursework.Progress, error)
+	ChangeGrade(ctx context.Context, change coursework.GradeChange) (core.Standing, error)
+
+	Submit(ctx context.Context, h coursework.Handin) (core.Submission, error)
+	ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]coursework.SubmissionEntry, error)
+	ViewSubmission(ctx context.Context, id string) (coursework.SubmissionView, error)
+	OpenFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)
+	WriteZip(ctx context.Context, id string, to io.Writer) error
+	Resubmit(ctx context.Context, id string) error
+	CancelSubmission(ctx context.Context, id string) (core.RequestState, error)
+
+	StartGradebook(ctx context.Context, args core.GradebookArgs) (core.Task, error)
+	StartArchive(ctx context.Context, args core.ArchiveArgs) (core.Task, error)
+	StartAssignmentCSV(ctx context.Context, args core.AssignmentCSVArgs) (core.Task, error)
+	TrackTask(ctx context.Context, id string) (coursework.TaskView, error)
+	TrackTasks(ctx context.Context, f core.TaskFilter) ([]coursework.TaskView, error)
+	CancelTask(ctx context.Context, id string) (core.TaskState, error)
+	RetryTask(ctx context.Context, id string) (core.Task, error)
+	OpenDownload(ctx context.Context, id string) (core.Download, io.ReadCloser, error)
+	// WhyTaskWaits says why nobody has begun a task yet, as far as the user may know.
+	WhyTaskWaits(ctx context.Context) string
+}
+
+// deskCommand describes a subcommand that a user gives to a herd or to a site, with an example of it.
+func deskCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d desk) error) *cli.Command {
+	return userCommand(name, usage, args, example, slices.Clone(own), func(c *cli.Context, s *session) error { return action(c, s) })
+}
