@@ -226,11 +226,14 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.EditAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
 		}},
+		{action: core.ActAssignmentEdit, method: "EditableAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.EditableAssignment(w.t.Context(), a, "cs101", id))
+		}},
 		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.DeleteAssignment(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActAssignmentEdit, method: "DraftAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
-			return done(w.reg.DraftAssignment(w.t.Context(), a, "cs101", id))
+		{action: core.ActAssignmentEdit, method: "PoolChoices", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.PoolChoices(w.t.Context(), a, "cs101"))
 		}},
 		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.SetHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))

@@ -4,7 +4,6 @@ import (
 	"net/url"
 
 	"drover/core"
-	"drover/core/coursework"
 	"drover/web/page"
 )
 
@@ -21,18 +20,26 @@ func (s *staff) assignmentRoutes() []page.Route {
 
 // assignmentPage is the form of an assignment.
 type assignmentPage struct {
-	coursework.Draft // as it is stored; without a handle it is a new one
-	Typed            url.Values
-	Preview          bool // of the text that was typed
-	Zone             string
+	core.Assignment // as it is stored; without a handle it is a new one
+	Pools           []string
+	Typed           url.Values
+	Preview         bool // of the text that was typed
+	Zone            string
 }
 
 // reserved is the handle that the page of a new assignment takes.
 const reserved = "new"
 
-func (s *staff) assignmentPage(r *page.Request) (assignmentPage, error) {
-	d, err := s.Registrar.DraftAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
-	return assignmentPage{Draft: d, Typed: assignmentTyped(d.Assignment), Zone: zone(r)}, err
+func (s *staff) assignmentPage(r *page.Request) (*assignmentPage, error) {
+	as := core.Assignment{Class: r.PathValue("class"), Weight: core.ClassNormal}
+	var err error
+	if handle := r.PathValue("assignment"); handle != "" {
+		if as, err = s.Registrar.EditableAssignment(r.Context(), r.Actor(), as.Class, handle); err != nil {
+			return nil, err
+		}
+	}
+	pools, err := s.Registrar.PoolChoices(r.Context(), r.Actor(), as.Class)
+	return &assignmentPage{Assignment: as, Pools: pools, Typed: assignmentTyped(as), Zone: zone(r)}, err
 }
 
 func (s *staff) newAssignment(r *page.Request) error {
@@ -55,7 +62,7 @@ func (s *staff) editAssignment(r *page.Request) error {
 }
 
 // sent is the form as it was sent back, and the assignment that it describes.
-func (s *staff) sent(r *page.Request) (assignmentPage, *form, core.Assignment, error) {
+func (s *staff) sent(r *page.Request) (*assignmentPage, *form, core.Assignment, error) {
 	p, err := s.assignmentPage(r)
 	if err != nil {
 		return p, nil, core.Assignment{}, err

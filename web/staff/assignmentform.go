@@ -43,7 +43,7 @@ func readAssignment(r *page.Request, f *form, as core.Assignment) core.Assignmen
 }
 
 // HasLimits reports whether the form says anything about limits.
-func (p assignmentPage) HasLimits() bool {
+func (p *assignmentPage) HasLimits() bool {
 	for _, name := range []string{"timeout", "memory", "disk", "file_size", "pids", "open_files", "output"} {
 		if p.Typed.Get(name) != "" {
 			return true

@@ -134,7 +134,7 @@ func (f *form) moment(r *page.Request, name, label string) int64 {
 			return 0
 		}
 		if t.Year() < 1971 || t.Year() > 2999 {
-			f.wrong("%s", r.T("%s: the year %d is a slip of the hand.", r.T(label), t.Year()))
+			f.wrong("%s", r.T("%s: the year %s is a slip of the hand.", r.T(label), strconv.Itoa(t.Year())))
 			return 0
 		}
 		return t.UnixMilli()

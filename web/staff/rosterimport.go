@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"errors"
 	"io"
 	"strings"
 
@@ -45,7 +46,10 @@ func (s *staff) importRoster(r *page.Request) error {
 	}
 	var sure bool
 	if p.Text, sure, err = readRoster(r); err != nil {
-		return r.Again(err, "staff/import", p)
+		return err
+	}
+	if strings.TrimSpace(p.Text) == "" {
+		return r.Again(core.Errorf(core.CodeInvalid, p.Class.Handle, "%s", r.T("Choose a file, or paste its lines.")), "staff/import", p)
 	}
 	done, err := s.Registrar.ImportRoster(r.Context(), r.Actor(), p.Class.Handle, strings.NewReader(p.Text), !sure)
 	if done.Rows > 0 || err == nil {
@@ -68,8 +72,8 @@ func readRoster(r *page.Request) (text string, sure bool, err error) {
 	}
 	for {
 		part, err := form.NextPart()
-		if err == io.EOF {
-			break
+		if errors.Is(err, io.EOF) {
+			return text, sure, nil
 		}
 		if err != nil {
 			return text, sure, core.Wrap(err, core.CodeInvalid, "", "the form cannot be read")
@@ -85,8 +89,4 @@ func readRoster(r *page.Request) (text string, sure bool, err error) {
 			text = string(content)
 		}
 	}
-	if strings.TrimSpace(text) == "" {
-		return text, sure, core.Errorf(core.CodeInvalid, "", "%s", r.T("Choose a file, or paste its lines."))
-	}
-	return text, sure, nil
 }

@@ -1,0 +1,91 @@
+package student
+
+import (
+	"cmp"
+	"crypto/rand"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/harness"
+	"drover/web/page"
+)
+
+// attemptsShown is how many submissions a page lists.
+const attemptsShown = 50
+
+// assignment is what is to be done, the form for it, and what was done.
+type assignment struct {
+	Class    coursework.ClassEntry
+	Is       coursework.AssignmentEntry
+	Progress badge
+	Own      *core.Deadline // the reader's own, if there is one
+	Open     bool           // it takes submissions
+	Most     int            // files
+	Form     form
+	Attempts []attempt
+	Next     string
+}
+
+// form is what was typed into the form, or what it begins with.
+type form struct {
+	Key  string // makes what is sent twice one submission
+	Kind string
+	Keep bool   // archives stay packed
+	Name string // of the text
+}
+
+type attempt struct {
+	coursework.SubmissionEntry
+	Badge badge
+}
+
+func (d *desk) assignment(r *page.Request) error {
+	a, err := d.readAssignment(r, form{Kind: harness.TestPublic})
+	if err != nil {
+		return err
+	}
+	return r.Render("student/assignment", a)
+}
+
+func (d *desk) readAssignment(r *page.Request, typed form) (assignment, error) {
+	ctx, actor, reg := r.Context(), r.Actor(), d.parts.Registrar
+	is, err := reg.ViewAssignment(ctx, actor, r.PathValue("class"), r.PathValue("assignment"))
+	if err != nil {
+		return assignment{}, err
+	}
+	a := assignment{Is: is, Form: typed, Progress: progresses[is.Progress].said(r), Most: cmp.Or(is.MaxFiles, core.MaxFiles)}
+	a.Form.Key = rand.Text()
+	if a.Class, err = reg.ViewClass(ctx, actor, is.Class); err != nil {
+		return a, err
+	}
+	if is.Extended {
+		own, err := reg.Deadlines(ctx, actor, is.Class, is.Handle, actor.Handle)
+		if err != nil {
+			return a, err
+		}
+		if len(own) > 0 {
+			a.Own = &own[0]
+		}
+	}
+	mine := core.Object{Class: is.Class, Owner: actor.Handle}
+	late := is.Cutoff != 0 && r.Now().UnixMilli() > is.Cutoff
+	a.Open = !is.Deleting && core.Allow(actor, core.ActSubmit, mine) == nil && (!late || core.Allow(actor, core.ActSubmitFor, mine) == nil)
+	return a, d.attempts(r, &a)
+}
+
+// attempts lists what the reader handed in, newest first.
+func (d *desk) attempts(r *page.Request, a *assignment) error {
+	all, err := d.parts.Registrar.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
+		Class: a.Is.Class, Assignment: a.Is.Handle, User: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: attemptsShown,
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		a.Attempts = append(a.Attempts, attempt{s, statuses[s.Status].said(r)})
+	}
+	if len(all) == attemptsShown {
+		a.Next = more(r.Request, "before", all[len(all)-1].Submission.ID)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package student
+
+import (
+	"io"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/harness"
+	"drover/web/page"
+	"drover/web/transfer"
+)
+
+// Fields of the form that hands in, beside those of transfer.
+const (
+	fieldKind = "kind"
+	fieldKey  = "key"
+)
+
+// drained is how much is read of a form that is refused, in bytes: a browser that may
+// not send it to the end shows no answer.
+const drained = 64 << 20
+
+// handIn takes a submission. Files go to the registrar as they come.
+func (d *desk) handIn(r *page.Request) error {
+	body := transfer.Patient(r.W, r.Body, d.parts.Now)
+	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
+	typed := form{Kind: harness.TestPublic}
+	var s core.Submission
+	if err == nil {
+		h := coursework.Handin{
+			Class: r.PathValue("class"), Assignment: r.PathValue("assignment"),
+			Kind: f.Fields[fieldKind], Files: f.Files(), Idempotency: f.Fields[fieldKey],
+		}
+		s, err = d.parts.Registrar.Submit(r.Context(), r.Actor(), h)
+		typed = form{Kind: h.Kind, Keep: f.Fields[transfer.FieldArchives] == transfer.Keep, Name: f.Fields[transfer.FieldName]}
+	}
+	if err == nil {
+		return r.Redirect(path("submissions", s.ID), r.T("Handed in."))
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, drained))
+	a, unseen := d.readAssignment(r, typed)
+	if unseen != nil {
+		return unseen
+	}
+	return r.Again(err, "student/assignment", a)
+}

@@ -1,0 +1,90 @@
+package student
+
+import (
+	"drover/core/coursework"
+	"drover/web/page"
+)
+
+// classesShown is how many classes a page lists.
+const classesShown = 100
+
+// home is what a user has: classes, and what is to be done there.
+type home struct {
+	Classes []coursework.ClassEntry
+	Next    string
+	Work    work
+}
+
+// work lists assignments.
+type work struct {
+	Of     string // the class; "" where several are listed
+	Rows   []workRow
+	Hidden int    // that ended longer than a week ago
+	All    bool   // those are shown too
+	Toggle string // URL that shows the others
+}
+
+type workRow struct {
+	coursework.AssignmentEntry
+	Class    string // its title
+	Progress badge
+}
+
+func (d *desk) home(r *page.Request) error {
+	after := r.URL.Query().Get("after")
+	classes, err := d.parts.Registrar.ListClasses(r.Context(), r.Actor(), after, classesShown)
+	if err != nil {
+		return err
+	}
+	h := home{Classes: classes}
+	if len(classes) == classesShown {
+		h.Next = more(r.Request, "after", classes[len(classes)-1].Handle)
+	}
+	titles := make(map[string]string, len(classes))
+	for _, c := range classes {
+		titles[c.Handle] = c.Title
+	}
+	if h.Work, err = d.work(r, "", titles); err != nil {
+		return err
+	}
+	return r.Render("student/home", h)
+}
+
+// work lists the assignments of a class, or those of all of the actor's with "".
+func (d *desk) work(r *page.Request, class string, titles map[string]string) (work, error) {
+	w := work{Of: class, All: r.URL.Query().Get("all") != ""}
+	all, left, err := d.parts.Registrar.ListAssignments(r.Context(), r.Actor(), coursework.AssignmentFilter{Class: class, All: w.All})
+	if err != nil {
+		return w, err
+	}
+	w.Hidden, w.Toggle = left, r.URL.Path
+	if !w.All {
+		w.Toggle = more(r.Request, "all", "1")
+	}
+	for _, e := range all {
+		title := titles[e.Class]
+		if title == "" {
+			title = e.Class
+		}
+		w.Rows = append(w.Rows, workRow{e, title, progresses[e.Progress].said(r)})
+	}
+	return w, nil
+}
+
+// class is one class with its assignments.
+type class struct {
+	Class coursework.ClassEntry
+	Work  work
+}
+
+func (d *desk) class(r *page.Request) error {
+	c, err := d.parts.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
+	if err != nil {
+		return err
+	}
+	w, err := d.work(r, c.Handle, nil)
+	if err != nil {
+		return err
+	}
+	return r.Render("student/class", class{c, w})
+}

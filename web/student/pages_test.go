@@ -1,0 +1,56 @@
+package student_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// A student goes from the first page to a result.
+func TestTheWayFromHomeToAResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	home := w.get("ann", "/")
+	require.Contains(t, home, `href="/classes/cs101"`)
+	require.Contains(t, home, `href="/classes/cs101/assignments/hw1"`)
+	require.Contains(t, home, "not submitted yet")
+	require.NotContains(t, home, "cs202")
+	require.Contains(t, w.get("ann", "/classes/cs101"), "The hw1")
+	as := w.get("ann", "/classes/cs101/assignments/hw1")
+	require.Contains(t, as, "<strong>sort</strong>")
+	require.Contains(t, as, `enctype="multipart/form-data"`)
+
+	at := w.handIn("ann", "hw1")
+	waits := w.get("ann", at)
+	require.Contains(t, waits, "waiting for its tests")
+	require.Contains(t, waits, "data-events=")
+	require.Contains(t, waits, "Stop its tests")
+	w.grade(func(r *core.Result) {
+		r.Tests = []core.Test{{Name: "sorts", Score: 7, MaxScore: 10, Message: "nearly *right*", Parts: []core.Part{{Name: "one", Score: 1, MaxScore: 2}}}}
+	})
+	done := w.get("ann", at)
+	require.Contains(t, done, "7 of 10")
+	require.Contains(t, done, "nearly <em>right</em>")
+	require.NotContains(t, done, "data-events=")
+	require.NotContains(t, done, "hidden test 3", "what a harness prints is for staff")
+	require.Contains(t, w.get("tess", at), "hidden test 3")
+	require.Contains(t, w.get("ann", "/"), "submitted")
+	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), `href="`+at+`"`)
+}
+
+// What ended long ago is shown on demand.
+func TestOldAssignmentsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1")
+	w.pass(30 * day)
+	require.NotContains(t, w.get("ann", "/"), "The hw1")
+	require.Contains(t, w.get("ann", "/classes/cs101"), "(1 more")
+	require.Contains(t, w.get("ann", "/?all=1"), "The hw1")
+	require.Equal(t, http.StatusUnprocessableEntity, w.upload("ann", "/classes/cs101/assignments/hw1", sent{"files", "a.py", "x"}).Code)
+	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), "Nothing is taken any more")
+}

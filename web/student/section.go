@@ -1,0 +1,57 @@
+package student
+
+import (
+	"embed"
+	"net/http"
+
+	"drover/core"
+	"drover/web/page"
+	"drover/web/parts"
+	"drover/web/transfer"
+)
+
+//go:embed *.html
+var pages embed.FS
+
+// desk answers from the parts of the site.
+type desk struct {
+	parts parts.Parts
+}
+
+// Section returns the students' pages.
+func Section(p parts.Parts) page.Section {
+	d := &desk{p}
+	return page.Section{Name: "student", Pages: pages, Routes: []page.Route{
+		{Pattern: "GET /{$}", Serve: d.home},
+		{Pattern: "GET /classes/{class}", Action: core.ActClassView, Serve: d.class},
+		{Pattern: "GET /classes/{class}/assignments/{assignment}", Action: core.ActAssignmentView, Serve: d.assignment},
+		{Pattern: "POST /classes/{class}/assignments/{assignment}", Action: core.ActSubmit, Body: transfer.MaxBody, Serve: d.handIn},
+		{Pattern: "GET /submissions/{id}", Action: core.ActSubmissionView, Serve: d.submission},
+		{Pattern: "POST /submissions/{id}/resubmit", Action: core.ActSubmissionRerun, Serve: d.resubmit},
+		{Pattern: "POST /submissions/{id}/cancel", Action: core.ActSubmissionRerun, Serve: d.cancel},
+		{Pattern: "GET /submissions/{id}/zip", Action: core.ActSubmissionView, Serve: d.zip},
+		{Pattern: "GET /submissions/{id}/files/{path...}", Action: core.ActSubmissionView, Serve: d.file},
+		{Pattern: "GET /tasks", Serve: d.tasks},
+		{Pattern: "GET /tasks/{id}", Action: core.ActTaskView, Serve: d.task},
+		{Pattern: "POST /tasks/{id}/cancel", Action: core.ActTaskControl, Serve: d.cancelTask},
+		{Pattern: "POST /tasks/{id}/retry", Action: core.ActTaskControl, Serve: d.retryTask},
+		{Pattern: "GET /tasks/{id}/download", Action: core.ActTaskDownload, Serve: d.download},
+		{Pattern: "POST /classes/{class}/assignments/{assignment}/own-archive", Action: core.ActSubmissionView, Serve: d.archive},
+	}}
+}
+
+// path joins what names a page: handles and ids need no escaping.
+func path(parts ...string) string {
+	p := ""
+	for _, part := range parts {
+		p += "/" + part
+	}
+	return p
+}
+
+// more is the page's own URL with another value in its query.
+func more(r *http.Request, name, value string) string {
+	q := r.URL.Query()
+	q.Set(name, value)
+	return r.URL.Path + "?" + q.Encode()
+}

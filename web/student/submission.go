@@ -1,0 +1,83 @@
+package student
+
+import (
+	"net/url"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/web/page"
+	"drover/web/transfer"
+)
+
+// submission is what became of something that was handed in.
+type submission struct {
+	Is         coursework.SubmissionView
+	Assignment coursework.AssignmentEntry
+	Badge      badge
+	Open       bool // its tests have not ended
+	Cancel     bool // the reader may stop them
+	Score, Max *float64
+	End        string // how its tests ended and whose fault that is; "" for a good end
+	Others     bool   // it is somebody else's
+	Files      []fileRow
+}
+
+type fileRow struct {
+	Path, URL string
+	Size      int64
+}
+
+func (d *desk) submission(r *page.Request) error {
+	v, err := d.parts.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	sub := v.Submission
+	as, err := d.parts.Registrar.ViewAssignment(r.Context(), r.Actor(), sub.Class, sub.Assignment)
+	if err != nil {
+		return err
+	}
+	s := submission{Is: v, Assignment: as, Badge: statuses[v.Status].said(r), End: ending(r, v), Others: sub.User != r.Actor().Handle}
+	s.Open = sub.Request != "" && v.Status == coursework.StatusWaiting
+	s.Cancel = s.Open && v.State != core.RequestCancelling &&
+		core.Allow(r.Actor(), core.ActSubmissionRerun, core.Object{Class: sub.Class, Owner: sub.User}) == nil
+	s.Score, s.Max = v.Score, v.MaxScore
+	for _, f := range sub.Files {
+		at := url.URL{Path: path("submissions", sub.ID, "files", f.Path)} // names may have what URLs have not
+		s.Files = append(s.Files, fileRow{f.Path, at.EscapedPath(), f.Size})
+	}
+	return r.Render("student/submission", s)
+}
+
+func (d *desk) resubmit(r *page.Request) error {
+	id := r.PathValue("id")
+	if err := d.parts.Registrar.Resubmit(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(path("submissions", id), r.T("It is tested again."))
+}
+
+func (d *desk) cancel(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := d.parts.Registrar.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. What was handed in stays."))
+}
+
+func (d *desk) zip(r *page.Request) error {
+	z, err := d.parts.Registrar.OpenZip(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.sent(r, z.Write(r.Context(), transfer.Attachment(r.W, z.Name, -1)))
+}
+
+func (d *desk) file(r *page.Request) error {
+	f, content, err := d.parts.Registrar.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
+	if err != nil {
+		return err
+	}
+	defer content.Close() //nolint:errcheck // only read from
+	return d.deliver(r, f.Path, f.Size, content)
+}

@@ -1,0 +1,119 @@
+package student
+
+import (
+	"strings"
+
+	"drover/core"
+	"drover/web/page"
+)
+
+// tasksShown is how many tasks a page lists.
+const tasksShown = 50
+
+// tasks are what drover does, or did, for the reader in the background.
+type tasks struct {
+	Rows []task
+	Next string
+}
+
+type task struct {
+	*core.Task
+	Name    string // of its kind
+	Badge   badge
+	Open    bool // it has not ended
+	Control bool // the reader may cancel it, or retry it once it has ended badly
+	Ready   bool // its file can be had, by the reader
+}
+
+// taskKinds are what tasks do.
+var taskKinds = map[string]string{
+	core.KindPurge:            page.Sentence("Clear away what is old"),
+	core.KindArchive:          page.Sentence("Archive of submissions"),
+	core.KindAssignmentCSV:    page.Sentence("Scores of an assignment"),
+	core.KindGradebook:        page.Sentence("Gradebook"),
+	core.KindExperiment:       page.Sentence("Test an assignment again"),
+	core.KindRerun:            page.Sentence("Test a submission again"),
+	core.KindDeleteClass:      page.Sentence("Delete a class"),
+	core.KindDeleteAssignment: page.Sentence("Delete an assignment"),
+	core.KindWebhook:          page.Sentence("Tell another program"),
+}
+
+// taskStates are how tasks stand, as far as the store knows.
+var taskStates = map[core.TaskState]badge{
+	core.TaskQueued:    {"calm", page.Sentence("under way")},
+	core.TaskDone:      {"good", page.Sentence("done")},
+	core.TaskDead:      {"bad", page.Sentence("failed")},
+	core.TaskCancelled: {"", page.Sentence("cancelled")},
+}
+
+func (d *desk) tasks(r *page.Request) error {
+	all, err := d.parts.Registrar.ListTasks(r.Context(), r.Actor(), core.TaskFilter{
+		Requester: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: tasksShown,
+	})
+	if err != nil {
+		return err
+	}
+	var t tasks
+	for i := range all {
+		t.Rows = append(t.Rows, readTask(r, &all[i]))
+	}
+	if len(all) == tasksShown {
+		t.Next = more(r.Request, "before", all[len(all)-1].ID)
+	}
+	return r.Render("student/tasks", t)
+}
+
+func readTask(r *page.Request, is *core.Task) task {
+	class, _, _ := strings.Cut(is.About, "/")
+	o := core.Object{Class: class, Owner: is.Requester}
+	d := is.Download
+	return task{
+		Task: is, Name: r.T(taskKinds[is.Kind]), Badge: taskStates[is.State].said(r), Open: !is.State.Terminal(),
+		Control: core.Allow(r.Actor(), core.ActTaskControl, o) == nil,
+		Ready:   d != nil && r.Now().UnixMilli() < d.Expires && core.Allow(r.Actor(), core.ActTaskDownload, o) == nil,
+	}
+}
+
+func (d *desk) task(r *page.Request) error {
+	t, err := d.parts.Registrar.ViewTask(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return r.Render("student/task", readTask(r, &t))
+}
+
+func (d *desk) cancelTask(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := d.parts.Registrar.CancelTask(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(path("tasks", id), r.T("It is stopped."))
+}
+
+func (d *desk) retryTask(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := d.parts.Registrar.RetryTask(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(path("tasks", id), r.T("It is tried once more."))
+}
+
+func (d *desk) download(r *page.Request) error {
+	f, content, err := d.parts.Registrar.OpenDownload(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer content.Close() //nolint:errcheck // only read from
+	return d.deliver(r, f.Name, f.Size, content)
+}
+
+// archive makes a zip of all that the reader handed in for an assignment.
+func (d *desk) archive(r *page.Request) error {
+	t, err := d.parts.Registrar.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
+		Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle,
+	})
+	if err != nil {
+		return err
+	}
+	return r.Redirect(path("tasks", t.ID), "")
+}

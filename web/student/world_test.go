@@ -1,0 +1,251 @@
+package student_test
+
+import (
+	"bytes"
+	"html"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/harness"
+	"drover/core/intake"
+	"drover/core/resultstore/sqlite"
+	"drover/web/caller"
+	"drover/web/page"
+	"drover/web/parts"
+	"drover/web/student"
+)
+
+const (
+	pool  = "p1"
+	hour  = int64(3600_000)
+	day   = 24 * hour
+	start = int64(1_700_000_000_000)
+)
+
+// world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
+// learn; in cs202 eve does; nick is in no class.
+type world struct {
+	t    *testing.T
+	herd *coretest.Herd
+	in   *intake.Intake
+	reg  *coursework.Registrar
+	site http.Handler
+	seq  int64
+
+	mu       sync.Mutex
+	now      time.Time
+	language string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	w := &world{t: t, now: time.UnixMilli(start)}
+	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
+	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.people()
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	sessions := scs.New()
+	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: w.clock},
+		student.Section(parts.Parts{Registrar: w.reg, Log: log, Now: w.clock}))
+	require.NoError(t, err)
+	w.site = sessions.LoadAndSave(site)
+	return w
+}
+
+func (w *world) people() {
+	w.t.Helper()
+	ctx, store := w.t.Context(), w.reg.Store
+	for handle, roles := range map[string][]core.UserRole{"root": {core.RoleAdmin}, "tess": nil, "ann": nil, "cleo": nil, "eve": nil, "nick": nil} {
+		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
+		require.NoError(w.t, err)
+	}
+	for _, class := range []string{"cs101", "cs202"} {
+		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Term: "2026", Created: start})
+		require.NoError(w.t, err)
+	}
+	for _, e := range []core.Enrolment{
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
+	} {
+		require.NoError(w.t, store.Enrol(ctx, e))
+	}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Millisecond)
+	return w.now
+}
+
+func (w *world) pass(ms int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Duration(ms) * time.Millisecond)
+}
+
+// assignment makes one of cs101, due in a day and cut off in two, changed as one likes.
+func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+	w.t.Helper()
+	as := core.Assignment{
+		Class: "cs101", Handle: handle, Title: "The " + handle, Text: "Write a **sort**.", Due: start + day, Cutoff: start + 2*day,
+		AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start,
+	}
+	for _, c := range change {
+		c(&as)
+	}
+	var err error
+	as.Revision, err = w.reg.Store.PutAssignment(w.t.Context(), as)
+	require.NoError(w.t, err)
+	return as
+}
+
+// graded makes an assignment with a harness.
+func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
+	w.t.Helper()
+	w.assignment(handle, change...)
+	dir := w.t.TempDir()
+	require.NoError(w.t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o700))
+	p, err := harness.Pack(dir)
+	require.NoError(w.t, err)
+	tess, err := w.reg.Actor(w.t.Context(), "tess")
+	require.NoError(w.t, err)
+	_, err = w.reg.SetHarness(w.t.Context(), tess, "cs101", handle, bytes.NewReader(p.Tar))
+	require.NoError(w.t, err)
+}
+
+// grade ends what waits, as a testrunner does.
+func (w *world) grade(change func(r *core.Result)) {
+	w.t.Helper()
+	w.herd.AddVMs(w.t, 1)
+	w.seq++
+	for _, c := range w.herd.Exchange(w.t, w.seq, 1).Claims {
+		score, most := 7.0, 10.0
+		spec := c.ReadSpec()
+		r := core.Result{
+			ID: spec.ID, Generation: spec.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM,
+			Score: &score, MaxScore: &most, Stdout: "hidden test 3", Host: "h1",
+		}
+		if change != nil {
+			change(&r)
+		}
+		_, err := w.in.Store.Record(w.t.Context(), r)
+		require.NoError(w.t, err)
+		w.seq++
+		w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+	}
+}
+
+// ask asks for something as a user.
+func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {
+	w.t.Helper()
+	a, err := w.reg.Actor(w.t.Context(), who)
+	require.NoError(w.t, err)
+	r = r.WithContext(caller.With(w.t.Context(), &caller.Caller{Actor: a, Name: who, Language: w.language}))
+	rec := httptest.NewRecorder()
+	w.site.ServeHTTP(rec, r)
+	return rec
+}
+
+// get returns a page that is there.
+func (w *world) get(who, path string) string {
+	w.t.Helper()
+	rec := w.ask(who, httptest.NewRequest(http.MethodGet, path, nil))
+	require.Equal(w.t, http.StatusOK, rec.Code, "%s: %s", path, rec.Body)
+	return rec.Body.String()
+}
+
+// status asks for a page and says what the answer is.
+func (w *world) status(who, method, path string) int {
+	w.t.Helper()
+	return w.ask(who, httptest.NewRequest(method, path, nil)).Code
+}
+
+// post sends a form without files.
+func (w *world) post(who, path string, values url.Values) *httptest.ResponseRecorder {
+	w.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(values.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return w.ask(who, r)
+}
+
+// sent is a field of a form with files; one with a file name is a file.
+type sent struct{ field, file, content string }
+
+// upload sends a form with files.
+func (w *world) upload(who, path string, all ...sent) *httptest.ResponseRecorder {
+	w.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, s := range all {
+		if s.file == "" && s.field != "files" {
+			require.NoError(w.t, form.WriteField(s.field, s.content))
+			continue
+		}
+		part, err := form.CreateFormFile(s.field, s.file)
+		require.NoError(w.t, err)
+		_, err = part.Write([]byte(s.content))
+		require.NoError(w.t, err)
+	}
+	require.NoError(w.t, form.Close())
+	r := httptest.NewRequest(http.MethodPost, path, &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	return w.ask(who, r)
+}
+
+// handIn hands something in for an assignment of cs101 and returns the submission's page.
+func (w *world) handIn(who, assignment string, all ...sent) string {
+	w.t.Helper()
+	if len(all) == 0 {
+		all = []sent{{"files", "main.py", "print()"}}
+	}
+	rec := w.upload(who, "/classes/cs101/assignments/"+assignment, all...)
+	require.Equal(w.t, http.StatusSeeOther, rec.Code, "%s", rec.Body)
+	return rec.Header().Get("Location")
+}
+
+// between is what stands in a page between two texts.
+func between(t *testing.T, body, from, to string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(body, from)
+	require.True(t, ok, "%s is not in the page", from)
+	found, _, ok := strings.Cut(rest, to)
+	require.True(t, ok)
+	return found
+}
+
+// newGet is a request for what a link in a page leads to.
+func newGet(t *testing.T, link string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, html.UnescapeString(link), nil)
+	require.NoError(t, err)
+	return r
+}

@@ -1,0 +1,32 @@
+package transfer
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+
+	"drover/core/portable"
+)
+
+// Attachment makes an answer a download: browsers save it under the name's last part,
+// and neither show nor run it, whatever it is. size is -1 where it is not known. What is
+// written to the returned writer has its own time to go.
+func Attachment(w http.ResponseWriter, name string, size int64) io.Writer {
+	h := w.Header()
+	name = portable.Part(path.Base(name))
+	disposition := mime.FormatMediaType("attachment", map[string]string{"filename": name})
+	if disposition == "" {
+		disposition = "attachment"
+	}
+	h.Set("Content-Disposition", disposition)
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cache-Control", "private, no-store")
+	if size >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(size, 10))
+	}
+	return outgoing{w, http.NewResponseController(w)}
+}

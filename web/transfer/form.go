@@ -1,0 +1,198 @@
+package transfer
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/portable"
+)
+
+// MaxBody bounds the body of a form with files: what an assignment takes is less.
+const MaxBody = 300 << 20
+
+// Bounds on the parts of a form that are no files, in bytes but for the first.
+const (
+	maxFields = 32
+	maxField  = 64 << 10
+	maxText   = 1 << 20 // of a typed file
+)
+
+// Names of fields that a form with files may have. They stand before its files.
+const (
+	FieldArchives = "archives" // Keep: archives stay archives
+	FieldName     = "name"     // of the text
+	FieldText     = "text"     // a file's content, typed or pasted; after the files
+)
+
+// Keep is the value of FieldArchives that leaves archives packed.
+const Keep = "keep"
+
+// Form is a form with files on its way in.
+type Form struct {
+	Fields map[string]string // those before the first file
+	parts  *multipart.Reader
+	next   *multipart.Part // the first file
+	names  *portable.Names
+}
+
+// Read reads a form up to its first file. Returns INVALID for what is no such form,
+// LIMIT for too many or too long fields.
+func Read(body io.Reader, contentType string) (*Form, error) {
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
+		return nil, core.Errorf(core.CodeInvalid, "", "a form with files is sent as multipart/form-data, not %.80q", contentType)
+	}
+	f := &Form{Fields: make(map[string]string), parts: multipart.NewReader(body, params["boundary"]), names: portable.NewNames()}
+	for len(f.Fields) < maxFields {
+		part, err := f.parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return f, nil
+		}
+		if err != nil {
+			return nil, broken(err)
+		}
+		if isContent(part) {
+			f.next = part
+			return f, nil
+		}
+		if f.Fields[part.FormName()], err = text(part); err != nil {
+			return nil, err
+		}
+	}
+	return nil, core.Errorf(core.CodeLimit, "", "the form has more than %d fields", maxFields)
+}
+
+// isContent reports whether a part is a file, or stands for one.
+func isContent(p *multipart.Part) bool {
+	_, _, file := fileName(p)
+	return file || p.FormName() == FieldText
+}
+
+func text(p *multipart.Part) (string, error) {
+	all, err := io.ReadAll(io.LimitReader(p, maxField+1))
+	if err != nil {
+		return "", broken(err)
+	}
+	if len(all) > maxField {
+		return "", core.Errorf(core.CodeLimit, "", "field %.40q is longer than %d bytes", p.FormName(), maxField)
+	}
+	return string(all), nil
+}
+
+// broken is a body that ends or is not as it should be.
+func broken(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return core.Wrap(err, core.CodeLimit, "", "that is more than %d MiB at once", large.Limit>>20)
+	}
+	return core.Wrap(err, core.CodeInvalid, "", "what was sent cannot be read: send it again")
+}
+
+// fileName returns the path that a part has in the sender's folder; false for a part
+// that is no file. (Part.FileName drops the folders.)
+func fileName(p *multipart.Part) (name string, folder, file bool) {
+	_, params, err := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
+	if err != nil {
+		return "", false, false
+	}
+	name, file = params["filename"]
+	name = strings.ReplaceAll(name, `\`, "/")
+	return name, strings.Contains(name, "/"), file
+}
+
+// Files are the files of the form, in its order. A file that was not chosen is none.
+// A folder's files come without the folder's own name, an archive's as Unpack says.
+func (f *Form) Files() iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		for part := f.next; part != nil; {
+			if !f.file(part, yield) {
+				return
+			}
+			var err error
+			if part, err = f.parts.NextRawPart(); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				yield(coursework.Upload{}, broken(err))
+				return
+			}
+		}
+	}
+}
+
+// file yields what a part holds. Returns false if that is the end.
+func (f *Form) file(p *multipart.Part, yield func(coursework.Upload, error) bool) bool {
+	name, folder, isFile := fileName(p)
+	content := content{p}
+	switch {
+	case isFile && name == "":
+		return true
+	case isFile && f.Fields[FieldArchives] != Keep && !folder && isArchive(name):
+		for u, err := range unpack(name, content, f.names) {
+			if !yield(u, err) || err != nil {
+				return false
+			}
+		}
+		return true
+	case isFile:
+		if folder {
+			_, name, _ = strings.Cut(name, "/")
+		}
+		if name, ok := safe(f.names, name); ok {
+			return yield(coursework.Upload{Path: name, Content: content}, nil)
+		}
+		return true
+	case p.FormName() == FieldText:
+		return f.typed(content, yield)
+	}
+	// Fields after the files count as little as unknown ones, but for the text's name.
+	value, err := text(p)
+	if err != nil {
+		yield(coursework.Upload{}, err)
+		return false
+	}
+	if p.FormName() == FieldName {
+		f.Fields[FieldName] = value
+	}
+	return true
+}
+
+// typed yields the text that was typed, if there is any.
+func (f *Form) typed(c content, yield func(coursework.Upload, error) bool) bool {
+	text, err := io.ReadAll(io.LimitReader(c, maxText+1))
+	name, named := safe(f.names, strings.TrimSpace(f.Fields[FieldName]))
+	switch {
+	case err != nil:
+	case len(text) == 0:
+		return true
+	case len(text) > maxText:
+		err = core.Errorf(core.CodeLimit, "", "the text is longer than %d bytes: hand it in as a file", maxText)
+	case !named:
+		err = core.Errorf(core.CodeInvalid, "", "the text has no name: give it one, such as main.py")
+	}
+	if err != nil {
+		yield(coursework.Upload{}, err)
+		return false
+	}
+	// Browsers end the lines of a text area with CR LF.
+	return yield(coursework.Upload{Path: name, Content: bytes.NewReader(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))}, nil)
+}
+
+// content tells what goes wrong with a part in words for its sender.
+type content struct{ from io.Reader }
+
+// Read implements io.Reader.
+func (c content) Read(b []byte) (int, error) {
+	n, err := c.from.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = broken(err)
+	}
+	return n, err
+}
