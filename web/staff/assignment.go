@@ -82,7 +82,7 @@ func (s *staff) createAssignment(r *page.Request) error {
 	}
 	as.Handle = f.line("handle")
 	if as.Handle == reserved {
-		f.wrong("%s", r.T("%s is the page of new assignments: use another handle.", reserved))
+		f.wrong(r.T("%s is the page of new assignments: use another handle.", reserved))
 	}
 	if f.line("do") == "preview" {
 		p.Preview = true
@@ -136,7 +136,7 @@ func (s *staff) deleteAssignment(r *page.Request) error {
 	}
 	var t core.Task
 	if f.line("name") != p.Handle {
-		f.wrong("%s", r.T("Type %s to delete the assignment with all that hangs on it.", p.Handle))
+		f.wrong(r.T("Type %s to delete the assignment with all that hangs on it.", p.Handle))
 	}
 	if err = f.err; err == nil {
 		t, err = s.Registrar.DeleteAssignment(r.Context(), r.Actor(), p.Class, p.Handle)

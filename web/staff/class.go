@@ -95,7 +95,7 @@ func (s *staff) deleteClass(r *page.Request) error {
 	}
 	var t core.Task
 	if f.line("name") != c.Handle {
-		f.wrong("%s", r.T("Type %s to delete the class with all that hangs on it.", c.Handle))
+		f.wrong(r.T("Type %s to delete the class with all that hangs on it.", c.Handle))
 	}
 	if err = f.err; err == nil {
 		t, err = s.Registrar.DeleteClass(r.Context(), r.Actor(), c.Handle)

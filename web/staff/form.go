@@ -28,9 +28,9 @@ func typed(r *page.Request) (*form, error) {
 	return &form{Typed: r.PostForm}, nil
 }
 
-func (f *form) wrong(format string, args ...any) {
+func (f *form) wrong(sentence string) {
 	if f.err == nil {
-		f.err = core.Errorf(core.CodeInvalid, "", format, args...)
+		f.err = core.Errorf(core.CodeInvalid, "", "%s", sentence)
 	}
 }
 
@@ -47,7 +47,7 @@ func (f *form) checked(name string) bool { return f.Typed.Get(name) != "" }
 // confirmed notes it as wrong if a destructive form was not confirmed.
 func (f *form) confirmed(r *page.Request) {
 	if !f.checked("sure") {
-		f.wrong("%s", r.T("Tick that you are sure: this cannot be taken back."))
+		f.wrong(r.T("Tick that you are sure: this cannot be taken back."))
 	}
 }
 
@@ -59,7 +59,7 @@ func (f *form) whole(r *page.Request, name, label string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		f.wrong("%s", r.T("%s: %.40q is no whole number.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is no whole number.", r.T(label), text))
 	}
 	return n
 }
@@ -68,7 +68,7 @@ func (f *form) whole(r *page.Request, name, label string) int64 {
 func (f *form) small(r *page.Request, name, label string) int {
 	n := f.whole(r, name, label)
 	if n < math.MinInt32 || n > math.MaxInt32 {
-		f.wrong("%s", r.T("%s: %d is too large.", r.T(label), n))
+		f.wrong(r.T("%s: %d is too large.", r.T(label), n))
 		return 0
 	}
 	return int(n)
@@ -82,7 +82,7 @@ func (f *form) points(r *page.Request, name, label string) *float64 {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		f.wrong("%s", r.T("%s: %.40q is no number.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is no number.", r.T(label), text))
 		return nil
 	}
 	return &x
@@ -96,7 +96,7 @@ func (f *form) bytes(r *page.Request, name, label string) int64 {
 	}
 	n, err := units.RAMInBytes(text)
 	if err != nil || n < 0 {
-		f.wrong("%s", r.T("%s: %.40q is no size: write one such as 10MiB.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is no size: write one such as 10MiB.", r.T(label), text))
 	}
 	return n
 }
@@ -109,7 +109,7 @@ func (f *form) seconds(r *page.Request, name, label string) time.Duration {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x >= 0 && x <= 7*24*3600) {
-		f.wrong("%s", r.T("%s: %.40q is no number of seconds.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is no number of seconds.", r.T(label), text))
 		return 0
 	}
 	return time.Duration(x * float64(time.Second))
@@ -130,16 +130,16 @@ func (f *form) moment(r *page.Request, name, label string) int64 {
 			continue
 		}
 		if t.Format(layout) != text {
-			f.wrong("%s", r.T("%s: %s does not exist: clocks are put forward then.", r.T(label), text))
+			f.wrong(r.T("%s: %s does not exist: clocks are put forward then.", r.T(label), text))
 			return 0
 		}
 		if t.Year() < 1971 || t.Year() > 2999 {
-			f.wrong("%s", r.T("%s: the year %s is a slip of the hand.", r.T(label), strconv.Itoa(t.Year())))
+			f.wrong(r.T("%s: the year %s is a slip of the hand.", r.T(label), strconv.Itoa(t.Year())))
 			return 0
 		}
 		return t.UnixMilli()
 	}
-	f.wrong("%s", r.T("%s: %.40q is no date with a time.", r.T(label), text))
+	f.wrong(r.T("%s: %.40q is no date with a time.", r.T(label), text))
 	return 0
 }
 

@@ -102,9 +102,9 @@ func (s *staff) changeRoster(r *page.Request) error {
 	users := slices.Compact(slices.Sorted(slices.Values(f.Typed["member"])))
 	switch {
 	case len(users) == 0:
-		f.wrong("%s", r.T("Tick whom you mean."))
+		f.wrong(r.T("Tick whom you mean."))
 	case len(users) > rosterRows:
-		f.wrong("%s", r.T("At most %d at once.", rosterRows))
+		f.wrong(r.T("At most %d at once.", rosterRows))
 	}
 	if f.err != nil {
 		return s.rosterAgain(r, f.err, f)

@@ -86,9 +86,12 @@ func (w *world) people() {
 		require.NoError(w.t, err)
 	}
 	for _, e := range []core.Enrolment{
-		{Class: "cs101", User: "tess", Role: core.RoleTeacher}, {Class: "cs101", User: "tina", Role: core.RoleAssistant},
-		{Class: "cs101", User: "ann", Role: core.RoleStudent}, {Class: "cs101", User: "cleo", Role: core.RoleStudent},
-		{Class: "cs202", User: "theo", Role: core.RoleTeacher}, {Class: "cs202", User: "eve", Role: core.RoleStudent},
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "theo", Role: core.RoleTeacher},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
 	} {
 		require.NoError(w.t, store.Enrol(ctx, e))
 	}
