@@ -56,8 +56,9 @@ type Token struct {
 
 // Bounds on accounts.
 const (
-	MaxTokens    = 50 // API tokens of one user
-	MaxTokenLife = 366 * 24 * time.Hour
+	MaxTokens     = 50 // of one user and kind
+	MaxTokenLife  = 366 * 24 * time.Hour
+	MaxIdentities = 20 // of one user
 )
 
 // Identity is a user as a provider of OpenID Connect knows it.
@@ -72,11 +73,14 @@ type Identity struct {
 type Accounts interface {
 	// GetAccount returns an empty account for a user without one, NOTFOUND if there is no such user.
 	GetAccount(ctx context.Context, user string) (Account, error)
-	// PutAccount creates or changes as every Put of Roster does.
+	// PutAccount creates or changes as every Put of Roster does. Returns NOTFOUND also if
+	// there is no such user.
 	PutAccount(ctx context.Context, a Account) (revision int64, err error)
 
 	// AddToken keeps a token. Returns CONFLICT if its id or hash is taken, NOTFOUND if
-	// there is no such user, LIMIT for more than MaxTokens of its kind that have not expired.
+	// there is no such user, LIMIT for more than MaxTokens of its kind that outlast the
+	// token's own Created. Of several at the limit all may hear LIMIT; never more than
+	// MaxTokens are kept.
 	AddToken(ctx context.Context, t Token) error
 	// TokenByHash finds a token by the hash of its secret, expired or not. Returns NOTFOUND.
 	TokenByHash(ctx context.Context, hash string) (Token, error)
@@ -91,14 +95,16 @@ type Accounts interface {
 	// PurgeTokens removes tokens that expired before the time, at most limit, and returns how many.
 	PurgeTokens(ctx context.Context, before int64, limit int) (int, error)
 
-	// Bind ties an identity to a user. Returns CONFLICT if it is another's, NOTFOUND for an unknown user.
-	Bind(ctx context.Context, id Identity) error
-	// IdentityOf finds whose an identity is. Returns NOTFOUND.
-	IdentityOf(ctx context.Context, issuer, subject string) (Identity, error)
+	// AddIdentity ties an identity to a user; one that is tied to it already stays as it
+	// is. Returns CONFLICT if it is another's, NOTFOUND for an unknown user, LIMIT for more
+	// than MaxIdentities.
+	AddIdentity(ctx context.Context, id Identity) error
+	// GetIdentity finds whose an identity is. Returns NOTFOUND.
+	GetIdentity(ctx context.Context, issuer, subject string) (Identity, error)
 	// Identities lists a user's, in order of issuer and subject.
 	Identities(ctx context.Context, user string) ([]Identity, error)
-	// Unbind removes an identity of a user. Returns false if it has none such.
-	Unbind(ctx context.Context, user, issuer, subject string) (bool, error)
+	// RemoveIdentity removes an identity of a user. Returns false if it has none such.
+	RemoveIdentity(ctx context.Context, user, issuer, subject string) (bool, error)
 }
 
 // Rate is how often something may be done: one each Every in the long run, and up
@@ -118,7 +124,9 @@ type Allowance struct {
 
 // Limiter bounds how often things are done in the whole herd.
 type Limiter interface {
-	// Take does n things under a name at once, if the rate allows all of them. Names
-	// may hold anything up to 256 bytes: they are hashed.
+	// Take does n things under a name at once, if the rate allows all of them; an n of 0
+	// only looks whether one could be done. Names may hold anything up to 256 bytes: they
+	// are hashed. The word before a name's first colon, such as in "api:ann", is what
+	// operators see of it. Returns INVALID for an n above the burst.
 	Take(ctx context.Context, name string, r Rate, n int) (Allowance, error)
 }

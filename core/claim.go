@@ -126,8 +126,12 @@ type Queue interface {
 	Withdraw(ctx context.Context, key string) (bool, error)
 	// Waiting counts waiting requests per pool and class, wherever they wait.
 	Waiting(ctx context.Context) ([]QueueInfo, error)
+	// Turns lists, for each of the queues, whose turn is next, at most so many, in order.
+	Turns(ctx context.Context, queues []QueueInfo, most int) ([][]Turn, error)
 	// ListDead lists keys of dead requests, newest first.
 	ListDead(ctx context.Context, limit int) ([]string, error)
+	// ForgetDead takes a request off that list; its result stays. Returns false if it is not there.
+	ForgetDead(ctx context.Context, key string) (bool, error)
 	// Trim forgets tombstones and dead entries older than keep and returns how many.
 	Trim(ctx context.Context, keep time.Duration) (int, error)
 }
@@ -138,6 +142,14 @@ type QueueInfo struct {
 	Class      Class  `json:"class"`
 	Waiting    int    `json:"waiting"`
 	Submitters int    `json:"submitters"`
+}
+
+// Turn is a submitter's in one queue.
+type Turn struct {
+	Submitter string `json:"submitter"`
+	Waiting   int    `json:"waiting"`  // in its own order
+	Next      string `json:"next"`     // key of the first
+	Since     int64  `json:"since_ms"` // when that was submitted; the submitting program's clock
 }
 
 // OutputChunk is a piece of live output.

@@ -9,6 +9,9 @@ type Event struct {
 	Op    string `json:"op"`
 	By    string `json:"by"`    // an owner, or "-"
 	Moved string `json:"moved"` // a word for each thing; of a request that did not end: key=outcome
+
+	Claimed string `json:"claimed,omitempty"` // a word for each request that was taken together with a VM
+	Why     string `json:"why,omitempty"`
 }
 
 // History is what happened lately. It is capped: the older, the less is left.
@@ -16,4 +19,6 @@ type History interface {
 	// Events returns the next events after the one with this id, oldest first, at
 	// most a thousand; none if there are no more. "" begins with what is left.
 	Events(ctx context.Context, after string) ([]Event, error)
+	// LastEvents returns the last n events, newest first; at most a thousand.
+	LastEvents(ctx context.Context, n int) ([]Event, error)
 }

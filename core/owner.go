@@ -103,6 +103,7 @@ type HostInfo struct {
 	VMs      map[string]int `json:"vms"`   // state → count
 	Owners   []string       `json:"owners"`
 
+	VMsOf map[string]map[VMState]int `json:"vms_of"` // pool → state → count
 	Providers []ProviderNote    `json:"providers,omitempty"`
 	Broken    map[string]string `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
 	Fetching  map[string]string `json:"fetching,omitempty"` // pool → what is on its way there, before which none can

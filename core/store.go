@@ -78,6 +78,7 @@ type ResultStore interface {
 
 	Images
 	Roster
+	Accounts
 	Coursework
 	Trail
 

@@ -44,8 +44,8 @@ type Roster interface {
 	GetUser(ctx context.Context, handle string) (User, error)
 	// ListUsers lists users with handles after the given one, in order of handle.
 	ListUsers(ctx context.Context, after string, limit int) ([]User, error)
-	// DeleteUser removes a user with its personal deadlines. Returns CONFLICT while it
-	// is enrolled or has submissions.
+	// DeleteUser removes a user with its personal deadlines, its account, tokens and
+	// identities. Returns CONFLICT while it is enrolled or has submissions.
 	DeleteUser(ctx context.Context, handle string) error
 
 	PutClass(ctx context.Context, c SchoolClass) (revision int64, err error)

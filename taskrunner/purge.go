@@ -15,7 +15,7 @@ import (
 // up the store for long.
 const purgeBatch = 1000
 
-// Purge deletes finished work that is past its retention, what results wrote and collected
+// Purge deletes finished work and expired tokens that are past their retention, what results wrote and collected
 // longer ago than their pool keeps it, and then the files that nothing names any more. Cut short anywhere, the next one goes on.
 //
 // Its memory is bounded whatever the number of rows and files: the digests that
@@ -46,8 +46,12 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	if a.Keep <= 0 {
 		return End{}, core.Errorf(core.CodeInvalid, job.Task.ID, "a purge must keep finished work for some time, not for %s", a.Keep)
 	}
-	rows, err := p.rows(ctx, p.Clock.Now().Add(-a.Keep), job)
+	before := p.Clock.Now().Add(-a.Keep)
+	rows, err := p.rows(ctx, before, job)
 	if err != nil {
+		return End{}, err
+	}
+	if err := p.tokens(ctx, before); err != nil {
 		return End{}, err
 	}
 	expired, err := p.outputs(ctx, job)
@@ -72,6 +76,16 @@ func (p *Purge) rows(ctx context.Context, before time.Time, job *Job) (int, erro
 		job.Progress(int64(total), 0, "deleting finished work")
 		if ctx.Err() != nil {
 			return total, ctx.Err()
+		}
+	}
+}
+
+// tokens deletes those that expired before the time.
+func (p *Purge) tokens(ctx context.Context, before time.Time) error {
+	for {
+		n, err := p.Store.PurgeTokens(ctx, before.UnixMilli(), purgeBatch)
+		if err != nil || n < purgeBatch {
+			return err
 		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 type shelf struct {
 	core.ResultStore
 	rows    int // finished long ago
+	tokens  int // expired long ago
 	pools   []core.Pool
 	outputs map[string]int       // pool → requests that have some
 	asked   map[string]time.Time // pool → of what age
@@ -39,6 +40,12 @@ func (s *shelf) Purge(_ context.Context, _ time.Time, limit int) (int, error) {
 	s.rows -= n
 	s.batches = append(s.batches, n)
 	return n, s.fail["purge"]
+}
+
+func (s *shelf) PurgeTokens(_ context.Context, _ int64, limit int) (int, error) {
+	n := min(limit, s.tokens)
+	s.tokens -= n
+	return n, s.fail["tokens"]
 }
 
 func (s *shelf) Pools(context.Context) ([]core.Pool, error) { return s.pools, s.fail["pools"] }
@@ -110,10 +117,11 @@ func doPurge(ctx context.Context, p *Purge, args json.RawMessage) (note string, 
 
 func TestPurgeDeletesRowsInBatches(t *testing.T) {
 	t.Parallel()
-	s := &shelf{rows: 2500}
+	s := &shelf{rows: 2500, tokens: 2500}
 	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{1000, 1000, 500}, s.batches)
+	require.Zero(t, s.tokens)
 	require.Equal(t, "deleted 2500 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", note)
 }
 
@@ -265,7 +273,7 @@ func TestPurgeArguments(t *testing.T) {
 func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	for _, step := range []string{"purge", "pools", "outputs", "digests", "delete", "files"} {
+	for _, step := range []string{"purge", "tokens", "pools", "outputs", "digests", "delete", "files"} {
 		s := &shelf{
 			rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom},
 			pools: []core.Pool{{Name: "a", KeepOutputs: day}}, outputs: map[string]int{"a": 1500},

@@ -10,6 +10,7 @@ import (
 	"drover/core/config"
 	"drover/core/coursework"
 	"drover/core/intake"
+	"drover/core/operate"
 	"drover/core/redisstore"
 	"drover/core/resultstore"
 	"drover/core/webhook"
@@ -82,6 +83,11 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 // registrar makes the way by which users do things.
 func (h *herd) registrar() *coursework.Registrar {
 	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks}
+}
+
+// operate makes the way by which operators look after the herd.
+func (h *herd) operate() *operate.Operator {
+	return &operate.Operator{Registrar: h.registrar(), Herd: h.redis, Store: h.store, Intake: h.intake}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

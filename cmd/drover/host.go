@@ -83,7 +83,7 @@ func lateness(deadline int64) string {
 }
 
 // counts lists how many there are of each state; "" for none.
-func counts(m map[string]int) string {
+func counts[K ~string](m map[K]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
@@ -91,24 +91,12 @@ func counts(m map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// aboutHost says of a host what Redis refused.
-func aboutHost(err error, host string) error {
-	switch core.CodeOf(err) {
-	case core.CodeNotFound:
-		return core.Errorf(core.CodeNotFound, host, "there is no host %s: see drover host list", clean(host))
-	case core.CodeConflict:
-		return core.Errorf(core.CodeConflict, host, "host %s is not down, or has owners yet: stop its components, then let an overseer judge it (drover overseer --once)", host)
-	default:
-		return err
-	}
-}
-
 func forgetHost(c *cli.Context, h *herd) error {
 	host, err := oneArg(c, "host")
 	if err != nil {
 		return err
 	}
-	if err := aboutHost(h.redis.ForgetHost(c.Context, host), host); err != nil {
+	if err := h.operate().Forget(c.Context, operator(), host); err != nil {
 		return err
 	}
 	if c.Bool("json") {

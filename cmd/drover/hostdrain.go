@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/operate"
 	"drover/overseer"
 )
 
@@ -29,13 +30,13 @@ func drainHost(c *cli.Context, h *herd) error {
 		return err
 	}
 	deadline := c.Duration("deadline")
-	if c.IsSet("deadline") && deadline < time.Second {
-		return core.Errorf(core.CodeInvalid, "deadline", "--deadline %s must be at least 1s; leave it out to let the host finish all", deadline)
+	if c.IsSet("deadline") && deadline < operate.AtOnce {
+		return core.Errorf(core.CodeInvalid, "deadline", "--deadline %s must be at least %s; leave it out to let the host finish all", deadline, operate.AtOnce)
 	}
 	if c.Bool("preview") {
 		return previewDrain(c, h, host)
 	}
-	if err := aboutHost(h.redis.Drain(c.Context, host, true, deadline), host); err != nil {
+	if err := h.operate().Drain(c.Context, operator(), host, deadline); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -54,7 +55,7 @@ func undrainHost(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	if err := aboutHost(h.redis.Drain(c.Context, host, false, 0), host); err != nil {
+	if err := h.operate().Undrain(c.Context, operator(), host); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -66,7 +67,7 @@ func undrainHost(c *cli.Context, h *herd) error {
 
 // previewDrain says where what a host has in hand would go.
 func previewDrain(c *cli.Context, h *herd, host string) error {
-	if _, err := h.host(c, host); err != nil {
+	if _, err := h.operate().Host(c.Context, operator(), host); err != nil {
 		return err
 	}
 	log, err := newLog(h.cfg, io.Discard)

@@ -26,17 +26,7 @@ func reportHost(c *cli.Context, h *herd) error {
 	if r.By == "" {
 		r.By = person()
 	}
-	if r.Event != core.HostFailed && r.Event != core.HostRecovered {
-		return core.Errorf(core.CodeInvalid, string(r.Event), "%q is nothing to report of a host: use failed or recovered", r.Event)
-	}
-	const most = 300
-	if len(r.Reason) > most || len(r.By) > core.MaxNameLen {
-		return core.Errorf(core.CodeInvalid, "reason", "--reason takes at most %d bytes, --by at most %d", most, core.MaxNameLen)
-	}
-	if _, err := h.host(c, r.Host); err != nil {
-		return err
-	}
-	if err := h.redis.AddHostReport(c.Context, r); err != nil {
+	if err := h.operate().Report(c.Context, operator(), r); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -53,7 +43,7 @@ func trustHost(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	if err := aboutHost(h.redis.Probation(c.Context, host, "", 0, 0), host); err != nil {
+	if err := h.operate().Trust(c.Context, operator(), host); err != nil {
 		return err
 	}
 	if c.Bool("json") {

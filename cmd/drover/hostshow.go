@@ -17,8 +17,7 @@ import (
 // hostView is all that is known of one host.
 type hostView struct {
 	core.HostInfo
-	OwnersOf []core.OwnerInfo          `json:"owners_of"` // in place of their names alone
-	VMsOf    map[string]map[string]int `json:"vms_of"`    // pool → state → count
+	OwnersOf []core.OwnerInfo `json:"owners_of"` // in place of their names alone
 }
 
 func showHost(c *cli.Context, h *herd) error {
@@ -26,58 +25,15 @@ func showHost(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	v, err := h.hostView(c, name)
+	found, err := h.operate().Host(c.Context, operator(), name)
 	if err != nil {
 		return err
 	}
+	v := hostView{HostInfo: found.HostInfo, OwnersOf: found.OwnersOf}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, v)
 	}
 	return v.print(c.App.Writer)
-}
-
-// host finds a host by its name.
-func (h *herd) host(c *cli.Context, name string) (core.HostInfo, error) {
-	if err := core.CheckName("host", name); err != nil {
-		return core.HostInfo{}, err
-	}
-	hosts, err := h.redis.ListHosts(c.Context)
-	if err != nil {
-		return core.HostInfo{}, err
-	}
-	i := slices.IndexFunc(hosts, func(one core.HostInfo) bool { return one.Name == name })
-	if i < 0 {
-		return core.HostInfo{}, aboutHost(core.Errorf(core.CodeNotFound, name, "there is no host"), name)
-	}
-	return hosts[i], nil
-}
-
-func (h *herd) hostView(c *cli.Context, name string) (hostView, error) {
-	info, err := h.host(c, name)
-	if err != nil {
-		return hostView{}, err
-	}
-	v := hostView{HostInfo: info, OwnersOf: []core.OwnerInfo{}, VMsOf: map[string]map[string]int{}}
-	owners, err := h.redis.ListOwners(c.Context)
-	if err != nil {
-		return hostView{}, err
-	}
-	for _, o := range owners {
-		if o.Host == name {
-			v.OwnersOf = append(v.OwnersOf, o)
-		}
-	}
-	vms, err := h.redis.ListVMs(c.Context, name)
-	if err != nil {
-		return hostView{}, err
-	}
-	for _, vm := range vms {
-		if v.VMsOf[vm.Pool] == nil {
-			v.VMsOf[vm.Pool] = map[string]int{}
-		}
-		v.VMsOf[vm.Pool][string(vm.State)]++
-	}
-	return v, nil
 }
 
 func (v hostView) print(w io.Writer) error {

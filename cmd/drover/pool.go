@@ -75,7 +75,7 @@ func setPool(c *cli.Context, h *herd) error {
 	if p.Image, err = h.wholeRef(c.Context, p.Image); err != nil {
 		return err
 	}
-	if err := h.intake.SetPool(c.Context, p); err != nil {
+	if err := h.operate().SetPool(c.Context, operator(), p); err != nil {
 		return err
 	}
 	if err := h.sayIfImageIsMissing(c, p); err != nil {

@@ -226,6 +226,9 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.EditAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
 		}},
+		{action: core.ActAssignmentEdit, method: "EditableAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.EditableAssignment(w.t.Context(), a, "cs101", id))
+		}},
 		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.DeleteAssignment(w.t.Context(), a, "cs101", id))
 		}},

@@ -20,6 +20,7 @@
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted
 //	ViewAssignment ListAssignments             assignment.view; .peek while hidden
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
+//	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same
 //	DeleteAssignment                           assignment.edit
 //	SetDeadline                                deadline.edit                            NOTFOUND: the user is not in the class

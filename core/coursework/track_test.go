@@ -3,6 +3,7 @@ package coursework_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"drover/core"
 	"drover/core/coursework"
@@ -24,7 +25,7 @@ func TestTrackTasks(t *testing.T) {
 	ctx, ann := t.Context(), w.as("ann")
 	waits, later, ended := w.task(), w.task(), w.task()
 	require.NoError(t, w.in.Tasks.EnqueueTask(ctx, waits))
-	later.NotBefore = start + hour
+	later.NotBefore = time.Now().Add(time.Hour).UnixMilli() // by the clock of Redis
 	require.NoError(t, w.in.Tasks.EnqueueTask(ctx, later))
 	w.endTask(ended.ID, core.TaskDone)
 
@@ -32,7 +33,7 @@ func TestTrackTasks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, core.TaskDelayed, v.State)
 	require.NotNil(t, v.Place)
-	assert.Equal(t, start+hour, v.Place.Due)
+	assert.Equal(t, later.NotBefore, v.Place.Due)
 
 	list := func(states ...core.TaskState) (ids []string) {
 		all, err := w.reg.TrackTasks(ctx, ann, core.TaskFilter{States: states, Limit: 1})

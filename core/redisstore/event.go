@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"drover/core"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // eventsBatch is how many events one reading returns.
@@ -20,10 +22,26 @@ func (s *Store) Events(ctx context.Context, after string) ([]core.Event, error) 
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
+	return toEvents(got), nil
+}
+
+// LastEvents implements core.History.
+func (s *Store) LastEvents(ctx context.Context, n int) ([]core.Event, error) {
+	got, err := s.db.XRevRangeN(ctx, s.space.Key("events"), "+", "-", int64(min(max(n, 1), eventsBatch))).Result()
+	if err != nil {
+		return nil, fault(ctx, err, "")
+	}
+	return toEvents(got), nil
+}
+
+func toEvents(got []redis.XMessage) []core.Event {
 	out := make([]core.Event, len(got))
 	for i, m := range got {
 		at, _, _ := strings.Cut(m.ID, "-")
-		out[i] = core.Event{ID: m.ID, At: num(at), Op: str(m.Values["op"]), By: str(m.Values["by"]), Moved: str(m.Values["moved"])}
+		out[i] = core.Event{
+			ID: m.ID, At: num(at), Op: str(m.Values["op"]), By: str(m.Values["by"]), Moved: str(m.Values["moved"]),
+			Claimed: str(m.Values["claimed"]), Why: str(m.Values["why"]),
+		}
 	}
-	return out, nil
+	return out
 }

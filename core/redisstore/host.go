@@ -60,9 +60,13 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.VMs = make(map[string]int)
+		h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
 		for _, vm := range vms {
 			h.VMs[string(vm.State)]++
+			if h.VMsOf[vm.Pool] == nil {
+				h.VMsOf[vm.Pool] = make(map[core.VMState]int)
+			}
+			h.VMsOf[vm.Pool][vm.State]++
 		}
 	}
 	slices.SortFunc(out, func(a, b core.HostInfo) int { return strings.Compare(a.Name, b.Name) })

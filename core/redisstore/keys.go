@@ -63,6 +63,7 @@ func Keys() []KeyDef {
 		{"bell", "bell:<host>", "list", "at most one entry: wakes one idle owner of the host"},
 		{"factory_bell", "bell:<host>:vmfactory", "list", "at most one entry: wakes the host's vmfactory"},
 		{"tasks_bell", "tasks:bell", "list", "at most one entry: wakes one idle taskrunner"},
+		{"rate", "rate:<kind>:<hash>", "string", "SHA-256 of the name of who does something often, such as a user that signs in → when the next one comes in the rhythm of its rate, µs | the last call that took; gone once that time is past"},
 		{"notice", "notice:<owner>", "list", "at most one entry: tells the owner to ask what was cancelled"},
 	}
 }

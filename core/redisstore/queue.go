@@ -207,6 +207,12 @@ func (s *Store) ListDead(ctx context.Context, limit int) ([]string, error) {
 	return keys, fault(ctx, err, "")
 }
 
+// ForgetDead implements core.Queue.
+func (s *Store) ForgetDead(ctx context.Context, key string) (bool, error) {
+	n, err := s.db.ZRem(ctx, s.space.Key("dead"), key).Result()
+	return n > 0, fault(ctx, err, key)
+}
+
 // Trim implements core.Queue.
 func (s *Store) Trim(ctx context.Context, keep time.Duration) (int, error) {
 	const mostTombstones = 1_000_000

@@ -430,3 +430,26 @@ func TestTrimKeepsTheNewestWhateverTheirAge(t *testing.T) {
 		}
 	})
 }
+
+func TestTurnsAndLastEvents(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		x.Submit(t, coretest.Spec("a1", x.Pool, "ann"), coretest.Spec("a2", x.Pool, "ann"), coretest.Spec("b1", x.Pool, "bob"), coretest.Spec("c1", x.Pool, "cleo"))
+		none := core.QueueInfo{Pool: "nowhere", Class: core.ClassHigh}
+		got, err := x.Store.Turns(ctx, []core.QueueInfo{none, {Pool: x.Pool, Class: core.ClassNormal}}, 2)
+		require.NoError(t, err)
+		require.Empty(t, got[0])
+		require.Equal(t, []core.Turn{{Submitter: "ann", Waiting: 2, Next: "a1-1", Since: 1}, {Submitter: "bob", Waiting: 1, Next: "b1-1", Since: 1}}, got[1])
+		last, err := x.Store.LastEvents(ctx, 1)
+		require.NoError(t, err)
+		require.Len(t, last, 1)
+		require.Equal(t, "enqueue", last[0].Op)
+		require.NoError(t, x.b.Admin.ZAdd(ctx, x.key("dead"), redis.Z{Member: "z-1", Score: 1}).Err())
+		for _, want := range []bool{true, false} {
+			had, err := x.Store.ForgetDead(ctx, "z-1")
+			require.NoError(t, err)
+			require.Equal(t, want, had)
+		}
+	})
+}

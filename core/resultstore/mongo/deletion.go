@@ -91,7 +91,8 @@ func (s *Store) dependents(in, id string) []func(ctx context.Context) error {
 	}
 	switch in {
 	case users:
-		return []func(context.Context) error{these(deadlines, m{"user": id})}
+		own := m{"user": id}
+		return []func(context.Context) error{these(deadlines, own), these(tokens, own), these(identities, own)}
 	case classes:
 		return []func(context.Context) error{these(webhooks, m{"class": id}), func(ctx context.Context) error { return s.dismiss(ctx, id) }}
 	case assignments:

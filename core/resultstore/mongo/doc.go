@@ -22,6 +22,10 @@
 //	Sent              taking the generation out of the document's list   after: the empty list is found by the next Purge
 //	Put…              the change of the revision, or a new document      –
 //	Enrol             the user's document, which holds the classes       see below
+//	PutAccount        the user's document, which holds the account       –
+//	AddToken          the token's document; its hash is unique           after: one that nobody has the secret of
+//	SpendToken, …     the deletion of the document                       –
+//	AddIdentity       the identity's document                            after: it is the user's, or goes with it
 //	CreateSubmission  the submission's document                          after: its request is not kept yet: the same call
 //	                                                                     again does so, or the Purge that meets it
 //	Bind              the change of the submission's request             before: the other one is kept too, until the

@@ -12,7 +12,12 @@ import (
 // migrations bring a database from one schema version to the next: the first makes version 1
 // of an empty one. Each may run again after it was broken off. Released ones never change;
 // what they have in common, the indexes, grows in its table, and the last one makes it.
-var migrations = []func(s *Store, ctx context.Context) error{(*Store).ensure}
+var migrations = []func(s *Store, ctx context.Context) error{
+	nothing,         // 1 had what is only indexes
+	(*Store).ensure, // 2: tokens, identities, and accounts in the users' documents
+}
+
+func nothing(*Store, context.Context) error { return nil }
 
 // schema is the document that says how far a database is, and who is at it.
 type schema struct {

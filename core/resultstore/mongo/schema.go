@@ -20,7 +20,9 @@ const (
 	tasks       = "tasks"
 	schedules   = "schedules"
 	webhooks    = "webhooks"
-	users       = "users" // with the classes that they are in
+	users       = "users"  // with the classes that they are in, and their accounts
+	tokens      = "tokens" // of users; only the hashes of the secrets
+	identities  = "identities"
 	classes     = "classes"
 	assignments = "assignments"
 	deadlines   = "deadlines"
@@ -64,6 +66,10 @@ var indexes = []index{
 	{webhooks, "class", false, by("class", "_id")},
 	{users, "email", true, by("email")},
 	{users, "classes", false, by("classes", "_id")},
+	{tokens, "hash", true, by("hash")},
+	{tokens, "user", false, by("user", "kind", "-created", "-_id")},
+	{tokens, "expires", false, by("expires")},
+	{identities, "user", false, by("user", "_id")},
 	{assignments, "class", false, by("class", "handle")},
 	{deadlines, "class", false, by("class", "assignment", "user")},
 	{deadlines, "user", false, by("user")},

@@ -68,10 +68,43 @@ func TestMigrationHasALease(t *testing.T) {
 	require.Equal(t, schema{ID: "schema", Version: len(migrations)}, now)
 }
 
+// A database of version 1, which had neither tokens nor identities, keeps its users and lets them sign in.
+func TestOlderDatabaseIsBroughtUp(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url := mongotest.Database(t)
+	was := openHere(t, url, Options{})
+	resultstoretest.School(t, was)
+	for _, in := range []string{tokens, identities} {
+		require.NoError(t, was.in(in).Drop(ctx))
+	}
+	_, err := was.change(ctx, meta, m{"_id": "schema"}, m{"$set": m{"version": 1}})
+	require.NoError(t, err)
+
+	s := openHere(t, url, Options{})
+	now, _, err := one[schema](ctx, s, meta, m{"_id": "schema"})
+	require.NoError(t, err)
+	require.Equal(t, schema{ID: "schema", Version: len(migrations)}, now)
+	hasIndexes(t, s)
+	a, err := s.GetAccount(ctx, "ann")
+	require.NoError(t, err)
+	require.Equal(t, core.Account{User: "ann"}, a)
+	_, err = s.PutAccount(ctx, core.Account{User: "ann", Language: "de"})
+	require.NoError(t, err)
+	require.NoError(t, s.AddToken(ctx, resultstoretest.Token("ann", "t")))
+	in, err := s.Memberships(ctx, "ann")
+	require.NoError(t, err)
+	require.Len(t, in, 1)
+}
+
 // Every unique index is there and is of one field, for others would bind what leaves it out.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
-	s := openHere(t, mongotest.Database(t), Options{})
+	hasIndexes(t, openHere(t, mongotest.Database(t), Options{}))
+}
+
+func hasIndexes(t *testing.T, s *Store) {
+	t.Helper()
 	for _, index := range indexes {
 		var have []bson.M
 		cursor, err := s.in(index.in).Indexes().List(t.Context())

@@ -28,7 +28,7 @@ type Call = func(ctx context.Context, s core.ResultStore) error
 // Calls returns every call of the interface by name, each with good arguments.
 func Calls(spec core.Spec) map[string]Call {
 	all := requestCalls(spec)
-	for _, more := range []map[string]Call{taskCalls(), rosterCalls(), courseworkCalls()} {
+	for _, more := range []map[string]Call{taskCalls(), rosterCalls(), courseworkCalls(), accountCalls()} {
 		maps.Copy(all, more)
 	}
 	return all
@@ -210,6 +210,41 @@ func courseworkCalls() map[string]Call {
 		"GetExperiment": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetExperiment(ctx, "e"); return err },
 		"ListExperiments": func(ctx context.Context, s core.ResultStore) error {
 			_, err := s.ListExperiments(ctx, "cs101", "hw1", 1)
+			return err
+		},
+	}
+}
+
+// accountCalls are those of Accounts, in what School fills.
+func accountCalls() map[string]Call {
+	hash := Token("ann", "t").Hash
+	return map[string]Call{
+		"GetAccount": func(ctx context.Context, s core.ResultStore) error { _, err := s.GetAccount(ctx, "ann"); return err },
+		"PutAccount": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.PutAccount(ctx, core.Account{User: "ann"})
+			return err
+		},
+		"AddToken":    func(ctx context.Context, s core.ResultStore) error { return s.AddToken(ctx, Token("ann", NewID())) },
+		"TokenByHash": func(ctx context.Context, s core.ResultStore) error { _, err := s.TokenByHash(ctx, hash); return err },
+		"Tokens": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.Tokens(ctx, "ann", core.TokenAPI)
+			return err
+		},
+		"SpendToken": func(ctx context.Context, s core.ResultStore) error { _, err := s.SpendToken(ctx, hash); return err },
+		"RemoveToken": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.RemoveToken(ctx, "ann", "t")
+			return err
+		},
+		"TouchToken":  func(ctx context.Context, s core.ResultStore) error { return s.TouchToken(ctx, "t", 5) },
+		"PurgeTokens": func(ctx context.Context, s core.ResultStore) error { _, err := s.PurgeTokens(ctx, 5, 10); return err },
+		"AddIdentity": func(ctx context.Context, s core.ResultStore) error { return s.AddIdentity(ctx, IdentityOf("ann", "1")) },
+		"GetIdentity": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.GetIdentity(ctx, "https://id.example", "1")
+			return err
+		},
+		"Identities": func(ctx context.Context, s core.ResultStore) error { _, err := s.Identities(ctx, "ann"); return err },
+		"RemoveIdentity": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.RemoveIdentity(ctx, "ann", "https://id.example", "2")
 			return err
 		},
 	}

@@ -3,6 +3,7 @@ package resultstoretest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -48,6 +49,18 @@ func revisedThings(s core.ResultStore) map[string]revised {
 			func(ctx context.Context, name string) (string, int64, error) {
 				a, err := s.GetAssignment(ctx, "cs101", name)
 				return a.Title, a.Revision, err
+			},
+		},
+		"account": {
+			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
+				if _, err := s.PutUser(ctx, core.User{Handle: "of-" + name}); err != nil && !core.Is(err, core.CodeConflict) {
+					return 0, err
+				}
+				return s.PutAccount(ctx, core.Account{User: "of-" + name, Password: "$x$" + mark, Revision: revision})
+			},
+			func(ctx context.Context, name string) (string, int64, error) {
+				a, err := s.GetAccount(ctx, "of-"+name)
+				return strings.TrimPrefix(a.Password, "$x$"), a.Revision, err
 			},
 		},
 		"experiment": {

@@ -22,7 +22,7 @@ type test struct {
 // Run runs the suite. open returns a new, empty store; Run closes it.
 func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
 	t.Helper()
-	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests()) {
+	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests(), accountTests()) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
@@ -162,6 +162,28 @@ func schoolTests() []test {
 		{"TrailStays", trailStays},
 		{"TrailRefuses", trailRefuses},
 		{"ModelSchool", modelSchool},
+	}
+}
+
+// accountTests are those of how users prove who they are.
+func accountTests() []test {
+	return []test{
+		{"Accounts", accounts},
+		{"AccountsRefuse", accountsRefuse},
+		{"AccountsDelete", accountsDelete},
+		{"Tokens", tokens},
+		{"TokensRefuse", tokensRefuse},
+		{"TokensSpend", tokensSpend},
+		{"TokensTouch", tokensTouch},
+		{"TokensLimit", tokensLimit},
+		{"TokensPurge", tokensPurge},
+		{"RaceSpend", raceSpend},
+		{"RaceTokens", raceTokens},
+		{"Identities", identities},
+		{"IdentitiesRefuse", identitiesRefuse},
+		{"IdentitiesLimit", identitiesLimit},
+		{"RaceIdentity", raceIdentity},
+		{"RaceAccountDelete", raceAccountDelete},
 	}
 }
 

@@ -28,6 +28,9 @@ var schoolWrites = []string{
 	"PutUser", "PutClass", "Enrol", "Drop", "PutAssignment", "PutDeadline", "CreateSubmission", "SetGrade", "PutExperiment", "AddDeed",
 }
 
+// accountWrites are those of them that signing in needs.
+var accountWrites = []string{"PutAccount", "AddToken", "RemoveToken", "TouchToken", "PurgeTokens", "AddIdentity", "RemoveIdentity"}
+
 // pragma sets something on the writing connection.
 func pragma(t *testing.T, s *Store, text string) {
 	t.Helper()
@@ -57,7 +60,7 @@ func TestReadonly(t *testing.T) {
 		if name == "Rerun" || name == "CreateTask" { // refused before anything is written
 			continue
 		}
-		for _, w := range slices.Concat(writes, ledgerWrites, schoolWrites) {
+		for _, w := range slices.Concat(writes, ledgerWrites, schoolWrites, accountWrites) {
 			if w == name {
 				require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%s: %v", name, err)
 				require.ErrorContains(t, err, "check the rights")
@@ -67,11 +70,12 @@ func TestReadonly(t *testing.T) {
 	for _, name := range []string{
 		"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "UnfinishedTasks", "GetTask", "ListTasks", "CountChildren",
 		"Outbox", "ListWebhooks", "ListSchedules", "Members", "Standings", "ListDeeds",
+		"GetAccount", "Tokens", "Identities",
 	} {
 		require.NoError(t, calls[name](t.Context(), s), "reading goes on: %s", name)
 	}
 	pragma(t, s, "query_only = 0")
-	for _, name := range slices.Concat([]string{"Create", "Record", "Rerun", "PutPool", "EndTask", "Ping"}, ledgerWrites, schoolWrites) {
+	for _, name := range slices.Concat([]string{"Create", "Record", "Rerun", "PutPool", "EndTask", "Ping"}, ledgerWrites, schoolWrites, accountWrites) {
 		require.NoError(t, calls[name](t.Context(), s), "mended: %s", name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/resultstore/resultstoretest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -34,8 +35,9 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "drover.db")
 		db, err := sql.Open("sqlite", path)
 		require.NoError(t, err)
-		_, err = db.ExecContext(t.Context(), strings.Join(migrations[:version], "")+fmt.Sprintf(
-			"PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version)+oldTasks)
+		before := min(version, 4)
+		_, err = db.ExecContext(t.Context(), strings.Join(migrations[:before], "")+oldTasks+strings.Join(migrations[before:version], "")+
+			fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version))
 		require.NoError(t, err)
 		require.NoError(t, db.Close())
 
@@ -46,6 +48,7 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		require.Len(t, first, 32)
 		keepsTasks(t, s)
 		keepsResults(t, s)
+		takesAccounts(t, s)
 		require.NoError(t, s.Close())
 
 		s, err = Open(t.Context(), path, Options{})
@@ -103,4 +106,15 @@ func keepsResults(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Empty(t, row.Result.Stdout)
 	require.Positive(t, row.Result.Expired)
+}
+
+// takesAccounts shows that users can sign in.
+func takesAccounts(t *testing.T, s *Store) {
+	t.Helper()
+	_, err := s.PutUser(t.Context(), resultstoretest.User("ann"))
+	require.NoError(t, err)
+	_, err = s.PutAccount(t.Context(), core.Account{User: "ann", Language: "de"})
+	require.NoError(t, err)
+	require.NoError(t, s.AddToken(t.Context(), resultstoretest.Token("ann", "t")))
+	require.NoError(t, s.AddIdentity(t.Context(), resultstoretest.IdentityOf("ann", "1")))
 }

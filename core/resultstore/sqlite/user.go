@@ -55,7 +55,7 @@ func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]core.
 	return documents[core.User](ctx, s, "SELECT doc FROM users WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
 }
 
-// DeleteUser removes a user, see core.Roster. Its personal deadlines go with it.
+// DeleteUser removes a user with all that is its own, see core.Roster.
 func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 	_, err := commit(ctx, s.committer, handle, 0, func(t *tx) (int, error) {
 		for _, b := range []struct{ query, why string }{
@@ -73,7 +73,12 @@ func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 		if err != nil {
 			return 0, err
 		}
-		return t.exec("DELETE FROM deadlines WHERE user = ?", handle)
+		for _, own := range []string{"deadlines", "accounts", "tokens", "identities"} {
+			if _, err := t.exec("DELETE FROM "+own+" WHERE user = ?", handle); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
 	})
 	return err
 }

@@ -43,7 +43,7 @@ local function take_tasks(class, want, us, rates, out)
     if key then
       out.keys[#out.keys + 1], out.kinds[#out.kinds + 1] = key, kind
       want, passed = want - 1, 0
-      its.hand, its.began, its.arrival = its.hand + 1, true, math.max(its.arrival, us) + its.every
+      its.hand, its.began, its.arrival = its.hand + 1, true, next_arrival(its.arrival, its.every, 1, us)
     end
   end
   for i = known, at, -1 do

@@ -3,5 +3,5 @@ local function held_back(its, us)
   if its.most > 0 and its.hand >= its.most then
     return -1
   end
-  return its.every > 0 and math.max(0, its.arrival - (its.burst - 1) * its.every - us) or 0
+  return its.every > 0 and too_early(its.arrival, its.every, its.burst, 1, us) or 0
 end

@@ -1,0 +1,54 @@
+package operate
+
+import (
+	"context"
+	"regexp"
+
+	"drover/core"
+)
+
+// mostEvents is how many of the last events are shown.
+const mostEvents = 200
+
+// Findings is what an audit found.
+type Findings struct {
+	At     int64            `json:"at_ms"`
+	Broken []core.Violation `json:"broken"`
+}
+
+// Findings says which invariants of the herd are broken, as of at most half a minute ago.
+// Returns FORBIDDEN, UNAVAILABLE.
+func (o *Operator) Findings(ctx context.Context, a core.Actor) (Findings, error) {
+	if err := o.Registrar.Watch(a); err != nil {
+		return Findings{}, err
+	}
+	return o.findings.get(ctx, o.now, auditFor, func(ctx context.Context) (Findings, error) {
+		broken, err := o.Herd.Audit(ctx)
+		return Findings{At: o.now().UnixMilli(), Broken: broken}, err
+	})
+}
+
+// eventID is a place in the stream of events.
+var eventID = regexp.MustCompile(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
+
+// Events returns the events after the one with this id, oldest first, at most a thousand;
+// "" begins with what is left. Returns FORBIDDEN, INVALID, UNAVAILABLE.
+func (o *Operator) Events(ctx context.Context, a core.Actor, after string) ([]core.Event, error) {
+	if err := o.Registrar.Watch(a); err != nil {
+		return nil, err
+	}
+	if after != "" && !eventID.MatchString(after) {
+		return nil, core.Errorf(core.CodeInvalid, "after", "%.60q is no place in the events: use the id of one", after)
+	}
+	return o.Herd.Events(ctx, after)
+}
+
+// LastEvents returns the last two hundred events, newest first. Returns FORBIDDEN, UNAVAILABLE.
+func (o *Operator) LastEvents(ctx context.Context, a core.Actor) ([]core.Event, error) {
+	if err := o.Registrar.Watch(a); err != nil {
+		return nil, err
+	}
+	return o.events.get(ctx, o.now, freshFor, func(ctx context.Context) ([]core.Event, error) {
+		return o.Herd.LastEvents(ctx, mostEvents)
+	})
+}

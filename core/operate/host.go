@@ -1,0 +1,117 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// Bounds of what is said of a host.
+const (
+	AtOnce      = time.Second // the least deadline of a drain: what the host has in hand goes now
+	MaxDeadline = 30 * 24 * time.Hour
+	maxReason   = 300 // bytes
+)
+
+// aboutHost says of a host what Redis refused.
+func aboutHost(err error, host string) error {
+	switch core.CodeOf(err) {
+	case core.CodeNotFound:
+		return core.Errorf(core.CodeNotFound, host, "there is no host %s: see drover host list", host)
+	case core.CodeConflict:
+		return core.Errorf(core.CodeConflict, host, "host %s is not down, or has owners yet: stop its components, then let an overseer judge it (drover overseer --once)", host)
+	default:
+		return err
+	}
+}
+
+// may returns FORBIDDEN to who may not operate the herd, before anything is said about what they sent.
+func may(a core.Actor) error { return core.Allow(a, core.ActHerdOperate, core.Object{}) }
+
+// atHost does something to a host, which the text says in a sentence.
+func (o *Operator) atHost(ctx context.Context, a core.Actor, host, text string, do func() error) error {
+	if err := may(a); err != nil {
+		return err
+	}
+	if err := core.CheckName("host", host); err != nil {
+		return err
+	}
+	err := o.Registrar.Operate(ctx, a, host, text, func() error { return aboutHost(do(), host) })
+	o.overview.stale()
+	o.moves.stale()
+	return err
+}
+
+// Drain lets a host take no new work. What it has in hand after the deadline goes to other
+// hosts, AtOnce at the earliest; with 0 it finishes all. Returns INVALID, NOTFOUND.
+func (o *Operator) Drain(ctx context.Context, a core.Actor, host string, deadline time.Duration) error {
+	if err := may(a); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("drains host %s, which finishes what it has in hand", host)
+	if deadline != 0 {
+		if deadline < AtOnce || deadline > MaxDeadline {
+			return core.Errorf(core.CodeInvalid, "deadline", "deadline %s must be between %s and %s; leave it out to let the host finish all", deadline, AtOnce, MaxDeadline)
+		}
+		text = fmt.Sprintf("drains host %s, and what it has in hand after %s goes to other hosts", host, deadline)
+	}
+	return o.atHost(ctx, a, host, text, func() error { return o.Herd.Drain(ctx, host, true, deadline) })
+}
+
+// Undrain lets a host take work again. Returns NOTFOUND.
+func (o *Operator) Undrain(ctx context.Context, a core.Actor, host string) error {
+	return o.atHost(ctx, a, host, "lets host "+host+" take work again", func() error { return o.Herd.Drain(ctx, host, false, 0) })
+}
+
+// Trust ends a host's probation. Returns NOTFOUND.
+func (o *Operator) Trust(ctx context.Context, a core.Actor, host string) error {
+	return o.atHost(ctx, a, host, "ends the probation of host "+host, func() error { return o.Herd.Probation(ctx, host, "", 0, 0) })
+}
+
+// Forget removes a host that is down for good. Returns NOTFOUND, CONFLICT if it is not
+// down or has owners yet.
+func (o *Operator) Forget(ctx context.Context, a core.Actor, host string) error {
+	return o.atHost(ctx, a, host, "forgets host "+host, func() error { return o.Herd.ForgetHost(ctx, host) })
+}
+
+// Report says that a host failed or has recovered; an overseer acts on it. By is the
+// actor if the report names nobody. Returns INVALID, NOTFOUND.
+func (o *Operator) Report(ctx context.Context, a core.Actor, r core.HostReport) error {
+	if err := may(a); err != nil {
+		return err
+	}
+	r.By = cmp.Or(r.By, a.Handle)
+	if r.Event != core.HostFailed && r.Event != core.HostRecovered {
+		return core.Errorf(core.CodeInvalid, string(r.Event), "%q is nothing to report of a host: use failed or recovered", r.Event)
+	}
+	if len(r.Reason) > maxReason || len(r.By) > core.MaxNameLen {
+		return core.Errorf(core.CodeInvalid, "reason", "the reason takes at most %d bytes, and who reports at most %d", maxReason, core.MaxNameLen)
+	}
+	text := fmt.Sprintf("reports by %s that host %s has %s", r.By, r.Host, r.Event)
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	return o.atHost(ctx, a, r.Host, text, func() error {
+		if _, err := o.host(ctx, r.Host); err != nil {
+			return err
+		}
+		return o.Herd.AddHostReport(ctx, r)
+	})
+}
+
+// host finds a host by its name.
+func (o *Operator) host(ctx context.Context, name string) (core.HostInfo, error) {
+	hosts, err := o.Herd.ListHosts(ctx)
+	if err != nil {
+		return core.HostInfo{}, err
+	}
+	i := slices.IndexFunc(hosts, func(h core.HostInfo) bool { return h.Name == name })
+	if i < 0 {
+		return core.HostInfo{}, core.Errorf(core.CodeNotFound, name, "there is no host %s", name)
+	}
+	return hosts[i], nil
+}

@@ -1,0 +1,174 @@
+package operate
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"drover/core"
+)
+
+// Overview is the herd at one moment.
+type Overview struct {
+	At     int64             `json:"at_ms"` // when it was read
+	Hosts  []core.HostInfo   `json:"hosts"`
+	Owners []core.OwnerInfo  `json:"owners"`
+	Pools  []core.Pool       `json:"pools"`
+	Queues []core.QueueInfo  `json:"queues"`
+	Loads  map[string][]Load `json:"loads"`  // host → its pools, in order of name
+	Totals []Load            `json:"totals"` // of the pools, over all hosts, in order of name
+	Moves  int               `json:"moves"`  // requests that are on their way to another host, or parked
+}
+
+// Load counts a pool's VMs, on one host or on all.
+type Load struct {
+	Pool     string `json:"pool"`
+	Target   int    `json:"target"` // clean VMs that there are to be
+	Max      int    `json:"max"`    // most VMs, whatever their state
+	Clean    int    `json:"clean"`
+	InUse    int    `json:"in_use"`
+	Creating int    `json:"creating"`
+	Dirty    int    `json:"dirty"` // or being destroyed
+	Aside    int    `json:"aside"`
+	Hosts    int    `json:"hosts"`              // that have it
+	Waiting  int    `json:"waiting,omitempty"`  // requests, over all hosts
+	Broken   string `json:"broken,omitempty"`   // why its VMs cannot be made there
+	Fetching string `json:"fetching,omitempty"` // what is on its way there, before which none can
+	Paused   bool   `json:"paused,omitempty"`
+}
+
+// VMs is how many there are, whatever their state.
+func (l Load) VMs() int { return l.Clean + l.InUse + l.Creating + l.Dirty + l.Aside }
+
+// Overview reads hosts, owners, pools and what waits. Returns FORBIDDEN, UNAVAILABLE.
+func (o *Operator) Overview(ctx context.Context, a core.Actor) (Overview, error) {
+	if err := o.Registrar.Watch(a); err != nil {
+		return Overview{}, err
+	}
+	return o.overview.get(ctx, o.now, freshFor, o.readOverview)
+}
+
+func (o *Operator) readOverview(ctx context.Context) (v Overview, err error) {
+	v.At = o.now().UnixMilli()
+	if v.Hosts, err = o.Herd.ListHosts(ctx); err != nil {
+		return v, err
+	}
+	if v.Owners, err = o.Herd.ListOwners(ctx); err != nil {
+		return v, err
+	}
+	if v.Pools, err = o.Herd.ListPools(ctx); err != nil {
+		return v, err
+	}
+	if v.Queues, err = o.Herd.Waiting(ctx); err != nil {
+		return v, err
+	}
+	moves, err := o.Herd.Evacuations(ctx)
+	for _, m := range moves {
+		if m.Ended == 0 {
+			v.Moves++
+		}
+	}
+	v.count()
+	return v, err
+}
+
+// count makes the loads of what was read.
+func (v *Overview) count() {
+	pools, totals := make(map[string]core.Pool), make(map[string]*Load)
+	for _, p := range v.Pools {
+		pools[p.Name], totals[p.Name] = p, &Load{Pool: p.Name, Paused: p.Paused}
+	}
+	for _, q := range v.Queues {
+		if t := totals[q.Pool]; t != nil {
+			t.Waiting += q.Waiting
+		}
+	}
+	v.Loads = make(map[string][]Load, len(v.Hosts))
+	for i := range v.Hosts {
+		h := &v.Hosts[i]
+		v.Loads[h.Name] = loadsOf(h, pools)
+		for _, l := range v.Loads[h.Name] {
+			if t := totals[l.Pool]; t != nil {
+				t.add(l)
+			}
+		}
+	}
+	v.Totals = make([]Load, 0, len(totals))
+	for _, name := range slices.Sorted(maps.Keys(totals)) {
+		v.Totals = append(v.Totals, *totals[name])
+	}
+}
+
+func (l *Load) add(of Load) {
+	l.Target += of.Target
+	l.Max += of.Max
+	l.Clean += of.Clean
+	l.InUse += of.InUse
+	l.Creating += of.Creating
+	l.Dirty += of.Dirty
+	l.Aside += of.Aside
+	l.Hosts++
+}
+
+// loadsOf counts the pools of which the host has VMs, or has said that it cannot make them.
+func loadsOf(h *core.HostInfo, pools map[string]core.Pool) []Load {
+	names := make(map[string]bool)
+	for name := range h.VMsOf {
+		names[name] = true
+	}
+	for name := range h.Broken {
+		names[name] = true
+	}
+	for name := range h.Fetching {
+		names[name] = true
+	}
+	out := make([]Load, 0, len(names))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		p, n := pools[name], h.VMsOf[name]
+		out = append(out, Load{
+			Pool: name, Target: p.Warm, Max: p.Max, Paused: p.Paused, Hosts: 1,
+			Clean: n[core.VMClean], InUse: n[core.VMClaimed], Creating: n[core.VMCreating],
+			Dirty: n[core.VMDirty] + n[core.VMDestroying], Aside: n[core.VMAside],
+			Broken: h.Broken[name], Fetching: h.Fetching[name],
+		})
+	}
+	return out
+}
+
+// HostView is all that is known of one host.
+type HostView struct {
+	core.HostInfo
+
+	OwnersOf []core.OwnerInfo `json:"owners_of"` // in place of their names alone
+	Loads    []Load           `json:"loads"`
+	VMList   []core.VMInfo    `json:"vm_list"` // at most MaxVMs
+	More     int              `json:"more"`    // VMs that are not in the list
+}
+
+// MaxVMs bounds the VMs that are listed of a host.
+const MaxVMs = 500
+
+// Host returns what is known of a host. Returns FORBIDDEN, INVALID, NOTFOUND.
+func (o *Operator) Host(ctx context.Context, a core.Actor, name string) (HostView, error) {
+	v, err := o.Overview(ctx, a)
+	if err != nil {
+		return HostView{}, err
+	}
+	if err := core.CheckName("host", name); err != nil {
+		return HostView{}, err
+	}
+	i := slices.IndexFunc(v.Hosts, func(h core.HostInfo) bool { return h.Name == name })
+	if i < 0 {
+		return HostView{}, aboutHost(core.Errorf(core.CodeNotFound, name, "there is no host"), name)
+	}
+	out := HostView{HostInfo: v.Hosts[i], Loads: v.Loads[name], OwnersOf: []core.OwnerInfo{}}
+	for _, owner := range v.Owners {
+		if owner.Host == name {
+			out.OwnersOf = append(out.OwnersOf, owner)
+		}
+	}
+	vms, err := o.Herd.ListVMs(ctx, name)
+	out.VMList = vms[:min(len(vms), MaxVMs)]
+	out.More = len(vms) - len(out.VMList)
+	return out, err
+}

@@ -1,0 +1,97 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"drover/core"
+)
+
+// Pools lists all pools by name.
+func (o *Operator) Pools(ctx context.Context, a core.Actor) ([]core.Pool, error) {
+	v, err := o.Overview(ctx, a)
+	return v.Pools, err
+}
+
+// Pool returns a pool's settings as they are now. Returns NOTFOUND.
+func (o *Operator) Pool(ctx context.Context, a core.Actor, name string) (core.Pool, error) {
+	if err := o.Registrar.Watch(a); err != nil {
+		return core.Pool{}, err
+	}
+	if err := core.CheckName("pool", name); err != nil {
+		return core.Pool{}, err
+	}
+	return o.Herd.GetPool(ctx, name)
+}
+
+// SetPool makes a pool or changes its settings. Returns INVALID, LIMIT, UNAVAILABLE.
+func (o *Operator) SetPool(ctx context.Context, a core.Actor, p core.Pool) error {
+	if err := may(a); err != nil {
+		return err
+	}
+	if err := p.Check(); err != nil {
+		return err
+	}
+	old, err := o.Herd.GetPool(ctx, p.Name)
+	missing := core.Is(err, core.CodeNotFound)
+	if err != nil && !missing {
+		return err
+	}
+	text := fmt.Sprintf("makes pool %s of provider %s", p.Name, p.Provider)
+	if !missing {
+		text = "changes pool " + p.Name + ": " + differences(old, p)
+	}
+	err = o.Registrar.Operate(ctx, a, p.Name, text, func() error { return o.Intake.SetPool(ctx, p) })
+	o.overview.stale()
+	return err
+}
+
+// Pause stops or lets go on the start of a pool's requests. Returns NOTFOUND.
+func (o *Operator) Pause(ctx context.Context, a core.Actor, name string, paused bool) error {
+	p, err := o.Pool(ctx, a, name)
+	if err != nil {
+		return err
+	}
+	p.Paused = paused
+	return o.SetPool(ctx, a, p)
+}
+
+// differences says which settings change, in order of name.
+func differences(old, p core.Pool) string {
+	was, is := settings(old), settings(p)
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if was[name] != is[name] {
+			words = append(words, fmt.Sprintf("%s from %s to %s", name, was[name], is[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := is[name]; !ok {
+			words = append(words, fmt.Sprintf("%s from %s to none", name, was[name]))
+		}
+	}
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
+// settings are a pool's settings by the names that they have in JSON.
+func settings(p core.Pool) map[string]string {
+	all := make(map[string]string)
+	for _, part := range []any{p, p.Limits} {
+		var fields map[string]json.RawMessage
+		if text, err := json.Marshal(part); err == nil {
+			_ = json.Unmarshal(text, &fields) // what was just written can be read
+		}
+		delete(fields, "limits")
+		for name, value := range fields {
+			all[name] = string(value)
+		}
+	}
+	return all
+}

@@ -1,0 +1,226 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/core"
+)
+
+// StepKind is what happened to a request.
+type StepKind string
+
+// The steps. A request goes from submitted to recorded; the others are detours.
+const (
+	StepSubmitted StepKind = "submitted" // by the submitting program's clock
+	StepQueued    StepKind = "queued"
+	StepClaimed   StepKind = "claimed" // taken together with a VM; it is being staged
+	StepRunning   StepKind = "running"
+	StepFinished  StepKind = "finished" // its command ended
+	StepRecorded  StepKind = "recorded" // its result is in the store
+	StepCancel    StepKind = "cancel"   // somebody asked to stop it
+	StepReleased  StepKind = "released" // given back unharmed
+	StepFault     StepKind = "fault"    // of the platform; it is tried again
+	StepWithdrawn StepKind = "withdrawn"
+)
+
+// Step is one moment of a request.
+type Step struct {
+	Kind    StepKind `json:"kind"`
+	At      int64    `json:"at_ms"`
+	For     int64    `json:"for_ms"`            // until the next step; of the last of a request that has not ended, until now
+	Attempt int      `json:"attempt,omitempty"` // of a recorded result
+	By      string   `json:"by,omitempty"`      // owner, host or user
+	Text    string   `json:"text,omitempty"`    // what Redis or the store says of it
+	Refused bool     `json:"refused,omitempty"` // a result that came too late
+	Gen     int      `json:"generation"`
+}
+
+// Timeline is what happened to a request, in order of time. It has nothing of what the
+// request is or gave.
+type Timeline struct {
+	ID         string            `json:"id"`
+	Generation int               `json:"generation"`
+	Pool       string            `json:"pool"`
+	Class      core.Class        `json:"class"`
+	Submitter  string            `json:"submitter"`
+	Assignment string            `json:"assignment,omitempty"`
+	State      core.RequestState `json:"state"`
+	Blame      core.Blame        `json:"blame,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
+	Place      *core.Place       `json:"place,omitempty"` // nil once it has ended
+	Steps      []Step            `json:"steps"`
+	Cut        bool              `json:"cut"` // the events of it are gone, or too many lie between
+}
+
+// Bounds on reading events for a timeline.
+const (
+	mostPages = 5               // of a thousand events
+	around    = 1 * time.Minute // how far the clocks of programs and Redis may be apart
+)
+
+// Timeline returns what happened to a request, from the events that are left, its attempts
+// and its result. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
+func (o *Operator) Timeline(ctx context.Context, a core.Actor, id string) (Timeline, error) {
+	if err := o.Registrar.Watch(a); err != nil {
+		return Timeline{}, err
+	}
+	if err := core.CheckName("request id", id); err != nil {
+		return Timeline{}, err
+	}
+	row, err := o.Store.Get(ctx, id)
+	if err != nil {
+		return Timeline{}, err
+	}
+	s := row.Spec
+	t := Timeline{
+		ID: id, Generation: s.Generation, Pool: s.Pool, Class: s.Class, Submitter: s.Submitter, Assignment: s.Assignment, State: row.State,
+	}
+	if row.Result != nil {
+		t.Blame, t.Reason = row.Result.Blame, row.Result.Reason
+	} else {
+		place, err := o.Herd.Locate(ctx, s.Key())
+		if err != nil {
+			return t, err
+		}
+		if place.State != "" {
+			t.Place, t.State = &place, place.State
+		}
+	}
+	attempts, err := o.Store.Attempts(ctx, id)
+	if err != nil {
+		return t, err
+	}
+	events, cut, err := o.eventsOf(ctx, row)
+	if err != nil {
+		return t, err
+	}
+	t.Cut = cut
+	t.Steps = inOrder(slices.Concat([]Step{{Kind: StepSubmitted, At: s.Submitted, By: s.Submitter, Gen: s.Generation}}, events, recorded(attempts, events)))
+	if !row.State.Terminal() && len(t.Steps) > 0 {
+		last := &t.Steps[len(t.Steps)-1]
+		last.For = max(0, o.now().UnixMilli()-last.At)
+	}
+	return t, nil
+}
+
+// eventsOf finds the steps of a row's generation in the stream of events.
+func (o *Operator) eventsOf(ctx context.Context, row core.Row) (steps []Step, cut bool, err error) {
+	key := row.Spec.Key()
+	after := fmt.Sprint(max(0, row.Spec.Submitted-around.Milliseconds()))
+	until := int64(0)
+	if row.State.Terminal() {
+		until = row.Finished + around.Milliseconds()
+	}
+	for range mostPages {
+		page, err := o.Herd.Events(ctx, after)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range page {
+			if until > 0 && e.At > until {
+				return steps, !begun(steps), nil
+			}
+			if kind, ok := stepOf(e, key); ok {
+				by := e.By
+				if by == "-" {
+					by = ""
+				}
+				steps = append(steps, Step{Kind: kind, At: e.At, By: by, Text: e.Why, Gen: row.Spec.Generation})
+			}
+			after = e.ID
+		}
+		const whole = 1000
+		if len(page) < whole {
+			return steps, !begun(steps), nil
+		}
+	}
+	return steps, true, nil
+}
+
+// begun reports whether the events reach back to the request's first.
+func begun(steps []Step) bool { return len(steps) > 0 && steps[0].Kind == StepQueued }
+
+// stepOf says what an event did to a request.
+func stepOf(e core.Event, key string) (StepKind, bool) {
+	for word := range strings.FieldsSeq(e.Claimed) {
+		if word == key {
+			return StepClaimed, true
+		}
+	}
+	for word := range strings.FieldsSeq(e.Moved) {
+		name, outcome, _ := strings.Cut(word, "=")
+		if name != key {
+			continue
+		}
+		outcome, _, _ = strings.Cut(outcome, ">")
+		switch {
+		case core.Outcome(outcome) == core.OutcomeRetry:
+			return StepFault, true
+		case core.Outcome(outcome) == core.OutcomeRelease:
+			return StepReleased, true
+		case e.Op == "cancel":
+			return StepCancel, true
+		case e.Op == "withdraw":
+			return StepWithdrawn, true
+		case e.Op == "enqueue" || e.Op == "promote" || e.Op == "unaim":
+			return StepQueued, true
+		case e.Op == string(core.RequestRunning):
+			return StepRunning, true
+		}
+		return "", false // its end, of which the store says more
+	}
+	return "", false
+}
+
+// recorded are the steps that the store has: all of an attempt, less what events say already.
+func recorded(attempts []core.Attempt, events []Step) []Step {
+	has := func(gen int, kind StepKind) bool {
+		return slices.ContainsFunc(events, func(s Step) bool { return s.Gen == gen && s.Kind == kind })
+	}
+	var steps []Step
+	for i := range attempts {
+		r := &attempts[i].Result
+		for _, step := range []struct {
+			kind StepKind
+			at   int64
+		}{{StepClaimed, r.Times.Claimed}, {StepRunning, r.Times.Started}, {StepFinished, r.Times.Finished}} {
+			if step.at >= 0 && !has(r.Generation, step.kind) && (step.kind != StepFinished || r.Times.Started >= 0) {
+				steps = append(steps, Step{Kind: step.kind, At: r.Times.Submitted + step.at, By: r.Host, Gen: r.Generation})
+			}
+		}
+		steps = append(steps, Step{
+			Kind: StepRecorded, At: attempts[i].Recorded, Attempt: r.Attempt, By: r.Host, Text: string(r.State), Refused: !attempts[i].Accepted, Gen: r.Generation,
+		})
+	}
+	return steps
+}
+
+// rank orders steps of one moment.
+var rank = map[StepKind]int{
+	StepSubmitted: 0, StepQueued: 1, StepClaimed: 2, StepRunning: 3, StepFinished: 4, StepRecorded: 6,
+}
+
+// inOrder sorts steps by time and says how long each took.
+func inOrder(steps []Step) []Step {
+	const detour = 5
+	of := func(k StepKind) int {
+		if n, ok := rank[k]; ok {
+			return n
+		}
+		return detour
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int {
+		return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.At, b.At), cmp.Compare(of(a.Kind), of(b.Kind)))
+	})
+	for i := range steps[:max(0, len(steps)-1)] {
+		if steps[i].Gen == steps[i+1].Gen {
+			steps[i].For = max(0, steps[i+1].At-steps[i].At)
+		}
+	}
+	return steps
+}

@@ -1,0 +1,82 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+
+	"drover/core"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Turns implements core.Queue. It is three round trips, however many queues there are,
+// and no script: others are not held up, and a submitter served meanwhile is left out.
+func (s *Store) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error) {
+	names := make([]*redis.StringSliceCmd, len(queues))
+	if err := s.pipelined(ctx, len(queues), func(p redis.Pipeliner, i int) {
+		names[i] = p.LRange(ctx, s.space.Key("turns", queues[i].Pool, string(queues[i].Class)), 0, int64(max(most, 1))-1)
+	}); err != nil {
+		return nil, err
+	}
+	type place struct {
+		queue, turn int
+		length      *redis.IntCmd
+		first       *redis.StringCmd
+	}
+	out := make([][]core.Turn, len(queues))
+	var places []place
+	for i := range queues {
+		for _, name := range names[i].Val() {
+			places = append(places, place{queue: i, turn: len(out[i])})
+			out[i] = append(out[i], core.Turn{Submitter: name})
+		}
+	}
+	if err := s.pipelined(ctx, len(places), func(p redis.Pipeliner, i int) {
+		at := &places[i]
+		key := s.space.Key("queue", queues[at.queue].Pool, string(queues[at.queue].Class), out[at.queue][at.turn].Submitter)
+		at.length, at.first = p.LLen(ctx, key), p.LIndex(ctx, key, 0)
+	}); err != nil {
+		return nil, err
+	}
+	since := make(map[string]int64)
+	var keys []string
+	for _, at := range places {
+		if key := at.first.Val(); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	specs, err := s.Specs(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i := range specs {
+		since[specs[i].Key()] = specs[i].Submitted
+	}
+	for i := range out {
+		out[i] = out[i][:0]
+	}
+	for _, at := range places {
+		if key := at.first.Val(); key != "" {
+			name := names[at.queue].Val()[at.turn]
+			out[at.queue] = append(out[at.queue], core.Turn{Submitter: name, Waiting: int(at.length.Val()), Next: key, Since: since[key]})
+		}
+	}
+	return out, nil
+}
+
+// pipelined runs n commands in one round trip; a nil answer is no error.
+func (s *Store) pipelined(ctx context.Context, n int, add func(p redis.Pipeliner, i int)) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range n {
+			add(p, i)
+		}
+		return nil
+	})
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return fault(ctx, err, "")
+}

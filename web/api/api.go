@@ -1,0 +1,111 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"drover/core"
+	"drover/web/parts"
+)
+
+// server answers.
+type server struct {
+	parts.Parts
+}
+
+// New returns the API, for /api/. Whoever calls is in the request's context, see caller.
+func New(p parts.Parts) http.Handler {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	mux := http.NewServeMux()
+	s := &server{Parts: p}
+	s.describe(mux)
+	return known(mux)
+}
+
+// describe registers all operations with the mux, and returns their description.
+func (s *server) describe(mux *http.ServeMux) *huma.OpenAPI {
+	api := huma.NewAPI(config(s.Name), wide{humago.NewAdapter(mux, Prefix)})
+	api.UseMiddleware(s.gate)
+	for _, e := range table() {
+		e.register(s, api)
+	}
+	describeRaw(api.OpenAPI())
+	return api.OpenAPI()
+}
+
+func config(site string) huma.Config {
+	c := huma.DefaultConfig(strings.TrimSpace(site+" API"), "1")
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil // own ones, under /api
+	c.RejectUnknownQueryParameters = true
+	c.Transformers = []huma.Transformer{problemOf}
+	c.Servers = []*huma.Server{{URL: Prefix}}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "A token of drover, dro_…, with the scope that the operation names."},
+	}
+	r := c.Components.Schemas
+	r.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
+	r.RegisterTypeAlias(reflect.TypeFor[core.Part](), reflect.TypeFor[part]())
+	return c
+}
+
+// part describes how core.Part is written.
+type part []any
+
+// Schema tells of name, score, most possible.
+func (part) Schema(huma.Registry) *huma.Schema {
+	three := 3
+	return &huma.Schema{
+		Type: huma.TypeArray, Items: &huma.Schema{}, MinItems: &three, MaxItems: &three,
+		Description: "name, score, most possible",
+	}
+}
+
+// wide lets the last part of a path hold slashes where it is {path}.
+type wide struct{ huma.Adapter }
+
+// Handle registers a route.
+func (w wide) Handle(op *huma.Operation, handler func(huma.Context)) {
+	routed := *op
+	routed.Path = strings.Replace(op.Path, "{path}", "{path...}", 1)
+	w.Adapter.Handle(&routed, handler)
+}
+
+// known answers for paths and methods that the mux does not have.
+func known(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		answer := &refusal{header: http.Header{}}
+		mux.ServeHTTP(answer, r)
+		allow := answer.header.Get("Allow")
+		switch {
+		case allow == "":
+			writeProblem(w, newProblem(http.StatusNotFound, core.Errorf(core.CodeNotFound, r.URL.Path, "the API has nothing at %.160q: see /api/docs", r.URL.Path)))
+		case r.Method == http.MethodOptions:
+			w.Header().Set("Allow", allow+", OPTIONS")
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			w.Header().Set("Allow", allow+", OPTIONS")
+			writeProblem(w, newProblem(http.StatusMethodNotAllowed, core.Errorf(core.CodeInvalid, r.URL.Path, "%.16q cannot be done there: use %s", r.Method, allow)))
+		}
+	})
+}
+
+// refusal is what the mux answers where it has no route.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+func (r *refusal) WriteHeader(status int)      { r.status = status }

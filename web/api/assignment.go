@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+func assignmentTable() []entry {
+	return []entry{
+		is(Operation{"listMyAssignments", get, "/assignments", "", core.ScopeRead, 0, "List the assignments of all one's classes, those that end last first"}, (*server).listMyAssignments),
+		is(Operation{"listAssignments", get, "/classes/{class}/assignments", core.ActAssignmentView, core.ScopeRead, 0, "List the assignments of a class, those that end last first"}, (*server).listAssignments),
+		is(Operation{"createAssignment", post, "/classes/{class}/assignments", core.ActAssignmentEdit, core.ScopeTeach, 201, "Make an assignment, without a harness"}, (*server).createAssignment),
+		is(Operation{"viewAssignment", get, "/classes/{class}/assignments/{assignment}", core.ActAssignmentView, core.ScopeRead, 0, "Look at an assignment, with one's own deadlines"}, (*server).viewAssignment),
+		is(Operation{"changeAssignment", patch, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, core.ScopeTeach, 0, "Change an assignment"}, (*server).changeAssignment),
+		is(Operation{"deleteAssignment", remove, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, core.ScopeTeach, 202, "Delete an assignment with all that hangs on it, by a task"}, (*server).deleteAssignment),
+		is(Operation{"findAssignment", get, "/find/assignment", core.ActAssignmentView, core.ScopeRead, 0, "Find the one assignment that class/assignment means, each a part of a handle or title"}, (*server).findAssignment),
+	}
+}
+
+// AssignmentFields are what can be changed of an assignment.
+type AssignmentFields struct {
+	Title      string      `json:"title"`
+	Text       string      `json:"text,omitempty" doc:"Markdown"`
+	Due        int64       `json:"due_ms,omitempty" doc:"ms since 1970; 0 is never"`
+	Cutoff     int64       `json:"cutoff_ms,omitempty" doc:"not before due_ms; nothing is taken later; 0 is never"`
+	HideUntil  int64       `json:"hide_until_ms,omitempty" doc:"students do not see it before"`
+	AllowFinal bool        `json:"allow_final,omitempty" doc:"takes final submissions too"`
+	Pool       string      `json:"pool,omitempty" doc:"that submissions are graded in"`
+	Weight     core.Class  `json:"weight,omitempty" enum:"high,normal,low" doc:"of the requests; normal if left out"`
+	Limits     core.Limits `json:"limits,omitempty" doc:"of the requests; the pool's where left out"`
+	ShowOutput bool        `json:"show_output,omitempty" doc:"students see what the harness prints"`
+	MaxFiles   int         `json:"max_files,omitempty" doc:"of a submission; 0 is the most there may be"`
+	MaxBytes   int64       `json:"max_bytes,omitempty" doc:"of a submission; 0 is what the pool's disk holds"`
+}
+
+// NewAssignment is an assignment to make.
+type NewAssignment struct {
+	Handle string `json:"handle" doc:"its name for ever within the class, such as hw1"`
+	AssignmentFields
+}
+
+// InAssignment names an assignment.
+type InAssignment struct {
+	InClass
+	Assignment string `path:"assignment" doc:"handle of the assignment"`
+}
+
+func fieldsOf(as core.Assignment) AssignmentFields {
+	return AssignmentFields{
+		Title: as.Title, Text: as.Text, Due: as.Due, Cutoff: as.Cutoff, HideUntil: as.HideUntil, AllowFinal: as.AllowFinal,
+		Pool: as.Pool, Weight: as.Weight, Limits: as.Limits, ShowOutput: as.ShowOutput, MaxFiles: as.MaxFiles, MaxBytes: as.MaxBytes,
+	}
+}
+
+func (f AssignmentFields) onto(as *core.Assignment) {
+	as.Title, as.Text, as.Due, as.Cutoff, as.HideUntil, as.AllowFinal = f.Title, f.Text, f.Due, f.Cutoff, f.HideUntil, f.AllowFinal
+	as.Pool, as.Weight, as.Limits, as.ShowOutput, as.MaxFiles, as.MaxBytes = f.Pool, f.Weight, f.Limits, f.ShowOutput, f.MaxFiles, f.MaxBytes
+}
+
+// AssignmentPage is a list of assignments, which are few enough for one page.
+type AssignmentPage struct {
+	Page[coursework.AssignmentEntry]
+	Left int `json:"left" doc:"how many are not listed because they ended longer than a week ago: ask for all"`
+}
+
+// Ended says whether old ones are listed too.
+type Ended struct {
+	All bool `query:"all" doc:"also those that ended longer than a week ago"`
+}
+
+func (s *server) assignments(ctx context.Context, a core.Actor, f coursework.AssignmentFilter) (*answer[AssignmentPage], error) {
+	found, left, err := s.Registrar.ListAssignments(ctx, a, f)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[AssignmentPage]{AssignmentPage{Page[coursework.AssignmentEntry]{Items: found}, left}}, nil
+}
+
+func (s *server) listMyAssignments(ctx context.Context, a core.Actor, in *Ended) (*answer[AssignmentPage], error) {
+	return s.assignments(ctx, a, coursework.AssignmentFilter{All: in.All})
+}
+
+func (s *server) listAssignments(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	Ended
+},
+) (*answer[AssignmentPage], error) {
+	return s.assignments(ctx, a, coursework.AssignmentFilter{Class: in.Class, All: in.All})
+}
+
+func (s *server) createAssignment(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	Body NewAssignment
+},
+) (*tagged[core.Assignment], error) {
+	as := core.Assignment{Class: in.Class, Handle: in.Body.Handle}
+	in.Body.onto(&as)
+	as, err := s.Registrar.CreateAssignment(ctx, a, as)
+	if err != nil {
+		return nil, err
+	}
+	return made(as.Revision, as, "classes", as.Class, "assignments", as.Handle), nil
+}
+
+func (s *server) viewAssignment(ctx context.Context, a core.Actor, in *struct {
+	InAssignment
+	Reading
+},
+) (*tagged[coursework.AssignmentEntry], error) {
+	e, err := s.Registrar.ViewAssignment(ctx, a, in.Class, in.Assignment)
+	if err != nil {
+		return nil, err
+	}
+	return read(in.Reading, e.Revision, e)
+}
+
+func (s *server) changeAssignment(ctx context.Context, a core.Actor, in *struct {
+	InAssignment
+	Changing
+	Body Change[AssignmentFields]
+},
+) (*tagged[core.Assignment], error) {
+	return apply(ctx, in.Changing, versioned[core.Assignment]{
+		view: func(ctx context.Context) (core.Assignment, error) {
+			return s.Registrar.EditableAssignment(ctx, a, in.Class, in.Assignment)
+		},
+		of: func(as *core.Assignment) int64 { return as.Revision },
+		change: func(ctx context.Context, as core.Assignment) (core.Assignment, error) {
+			fields := fieldsOf(as)
+			if err := in.Body.onto(&fields); err != nil {
+				return as, err
+			}
+			fields.onto(&as)
+			return s.Registrar.EditAssignment(ctx, a, as)
+		},
+	})
+}
+
+func (s *server) deleteAssignment(ctx context.Context, a core.Actor, in *InAssignment) (*started, error) {
+	return begun(s.Registrar.DeleteAssignment(ctx, a, in.Class, in.Assignment))
+}
+
+func (s *server) findAssignment(ctx context.Context, a core.Actor, in *query) (*answer[core.Assignment], error) {
+	as, err := s.Registrar.FindAssignment(ctx, a, in.Query)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[core.Assignment]{as}, nil
+}

@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/web/caller"
+)
+
+func selfTable() []entry {
+	return []entry{
+		is(Operation{"me", get, "/me", "", core.ScopeRead, 0, "Who one is, in which classes, and what the token is good for"}, (*server).me),
+	}
+}
+
+// Me is who calls.
+type Me struct {
+	coursework.Profile
+	Token  string       `json:"token,omitempty" doc:"id of the token that calls"`
+	Scopes []core.Scope `json:"scopes" doc:"what the token is good for"`
+}
+
+type nothing struct{}
+
+type answer[T any] struct{ Body T }
+
+func (s *server) me(ctx context.Context, a core.Actor, _ *nothing) (*answer[Me], error) {
+	profile, err := s.Registrar.ViewUser(ctx, a, a.Handle)
+	if err != nil {
+		return nil, err
+	}
+	c := caller.From(ctx)
+	me := Me{Profile: profile, Token: c.Token, Scopes: c.Scopes}
+	if c.Token == "" {
+		me.Scopes = core.Scopes()
+	}
+	return &answer[Me]{me}, nil
+}

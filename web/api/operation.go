@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"drover/core"
+	"drover/web/caller"
+)
+
+// Prefix is where version 1 of the API is.
+const Prefix = "/api/v1"
+
+// Operation is one line of the table.
+type Operation struct {
+	ID      string
+	Method  string
+	Path    string      // below Prefix; {path} may hold slashes
+	Action  core.Action // the right that is asked for; "" for what every user may
+	Scope   core.Scope  // that a token must have; "" for what needs no caller
+	Status  int         // of a good answer; 0 is 200, or 204 where there is no body
+	Summary string
+}
+
+// entry is an operation with what it does.
+type entry struct {
+	Operation
+	register func(s *server, api huma.API)
+}
+
+// The methods, short enough for a table.
+const (
+	get    = http.MethodGet
+	post   = http.MethodPost
+	put    = http.MethodPut
+	patch  = http.MethodPatch
+	remove = http.MethodDelete
+)
+
+// is ties an operation to its handler. Errors of core become problems.
+func is[I, O any](op Operation, serve func(s *server, ctx context.Context, a core.Actor, in *I) (*O, error)) entry {
+	return entry{op, func(s *server, api huma.API) {
+		huma.Register(api, op.described(), func(ctx context.Context, in *I) (*O, error) {
+			var a core.Actor
+			if c := caller.From(ctx); c != nil {
+				a = c.Actor
+			}
+			out, err := serve(s, ctx, a, in)
+			if err != nil {
+				return nil, s.problem(op, err)
+			}
+			return out, nil
+		})
+	}}
+}
+
+// table returns the one table of operations.
+func table() []entry {
+	return slices.Concat(
+		selfTable(), userTable(), classTable(), rosterTable(), assignmentTable(), gradingTable(), submissionTable(),
+		experimentTable(), taskTable(), webhookTable(),
+	)
+}
+
+// Operations returns what the API can do, in the order of its documentation.
+func Operations() []Operation {
+	var all []Operation
+	for _, e := range table() {
+		all = append(all, e.Operation)
+	}
+	return all
+}
+
+// operationKey is where the description of a route keeps its line of the table.
+const operationKey = "operation"
+
+// bodyBytes bounds a body of JSON: the longest is an assignment with its text.
+const bodyBytes = 256 << 10
+
+// described returns what huma needs to know.
+func (op Operation) described() huma.Operation {
+	d := huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, DefaultStatus: op.Status,
+		Tags:         []string{strings.Split(op.Path, "/")[1]},
+		MaxBodyBytes: bodyBytes, BodyReadTimeout: bodyPatience,
+		Metadata: map[string]any{operationKey: op},
+	}
+	if op.Scope != "" {
+		d.Security = []map[string][]string{{"token": {string(op.Scope)}}}
+	}
+	return d
+}

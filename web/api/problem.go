@@ -1,0 +1,136 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"drover/core"
+	"drover/web/page"
+)
+
+// Bounds of what a problem says.
+const (
+	maxDetail = 2000
+	maxID     = 160
+	maxFaults = 20
+)
+
+// Problem is how every error is answered: problem details of RFC 9457.
+type Problem struct {
+	Type   string    `json:"type" format:"uri-reference" doc:"where the documentation tells of it"`
+	Title  string    `json:"title" doc:"what the status means"`
+	Status int       `json:"status" doc:"the HTTP status"`
+	Detail string    `json:"detail" doc:"what is wrong and how to mend it, a sentence for people"`
+	Code   core.Code `json:"code" doc:"what kind of refusal or fault it is, a word for programs"`
+	ID     string    `json:"id,omitempty" doc:"the thing that it is about"`
+	Errors []Fault   `json:"errors,omitempty" doc:"what is wrong with the input, place by place"`
+
+	headers http.Header
+}
+
+// Fault is one thing that is wrong with an input.
+type Fault struct {
+	Location string `json:"location" doc:"such as body.title or query.limit"`
+	Message  string `json:"message"`
+}
+
+// GetStatus returns the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// Error returns the sentence.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetHeaders returns headers of the answer; nil for none.
+func (p *Problem) GetHeaders() http.Header { return p.headers }
+
+// ContentType returns the media type of problems.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// newProblem returns an error of core as a problem with a status.
+func newProblem(status int, err *core.Error) *Problem {
+	return &Problem{
+		Type: problemType(err.Code), Title: http.StatusText(status), Status: status,
+		Detail: cut(err.Error(), maxDetail), Code: err.Code, ID: cut(err.ID, maxID),
+	}
+}
+
+func problemType(code core.Code) string { return "/api/docs#problem-" + string(code) }
+
+// problem returns an error as a problem. What is no fault of the caller is logged, and
+// told without its causes.
+func (s *server) problem(op Operation, err error) *Problem {
+	var done *Problem
+	if errors.As(err, &done) {
+		return done
+	}
+	status := page.Status(err)
+	fault := &core.Error{Code: core.CodeInternal}
+	errors.As(err, &fault)
+	told := &core.Error{Code: fault.Code, ID: fault.ID, Text: err.Error()}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		told.Code = core.CodeLimit
+	}
+	if status < http.StatusInternalServerError {
+		return newProblem(status, told)
+	}
+	if s.Log != nil {
+		s.Log.WithError(err).WithField("operation", op.ID).Error("a call of the API failed")
+	}
+	told.ID, told.Text = "", "the site has a fault, which has been noted: it is none of yours"
+	if status == http.StatusServiceUnavailable {
+		told.Text = "something that the site needs does not answer: try again in a moment"
+	}
+	return newProblem(status, told)
+}
+
+// problemOf makes huma's own errors problems as well. What was sent is not repeated: it
+// may be a secret.
+func problemOf(_ huma.Context, _ string, body any) (any, error) {
+	e, ok := body.(*huma.ErrorModel)
+	if !ok {
+		return body, nil
+	}
+	code, said := core.CodeInvalid, strings.Builder{}
+	if e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusRequestTimeout {
+		code = core.CodeLimit
+	}
+	said.WriteString("the request is wrong: " + e.Detail)
+	var faults []Fault
+	for i, one := range e.Errors[:min(len(e.Errors), maxFaults)] {
+		f := Fault{Location: cut(one.Location, maxID), Message: cut(one.Message, maxDetail)}
+		faults = append(faults, f)
+		if i == 0 {
+			said.WriteString(": " + f.Message + " (" + f.Location + ")")
+		}
+	}
+	p := newProblem(e.Status, core.Errorf(code, "", "%s", said.String()))
+	p.Errors = faults
+	return p, nil
+}
+
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		raw = []byte(`{"code":"INTERNAL"}`) // a struct of strings can be written
+	}
+	for name, values := range p.headers {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(raw) // who went away gets none
+}
+
+// cut returns at most so many bytes of a text, whole characters.
+func cut(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"drover/core"
+)
+
+// A tag names the revision of a thing and, behind a dash, what was told of it: the same
+// revision may be shown to two users in two ways. So If-Match looks at the
+// revision only, and If-None-Match at all.
+
+// Reading is what operations take that read a thing with a revision.
+type Reading struct {
+	IfNoneMatch string `header:"If-None-Match" maxLength:"1000" doc:"ETag of what one has: answers 304 if it is that still"`
+}
+
+// Changing is what operations take that change a thing with a revision.
+type Changing struct {
+	IfMatch string `header:"If-Match" maxLength:"1000" doc:"ETag of what one has read: answers 412 if it has changed since; none: what is there is changed"`
+}
+
+// tagged is the answer with a thing that has a revision.
+type tagged[T any] struct {
+	Status   int
+	ETag     string `header:"ETag" doc:"names the revision, for If-Match and If-None-Match"`
+	Location string `header:"Location" doc:"of what was made"`
+	Body     T
+}
+
+// tag names a revision of a thing as it is told.
+func tag(revision int64, told any) string {
+	raw, err := json.Marshal(told)
+	if err != nil {
+		return "" // it cannot be answered either
+	}
+	sum := sha256.Sum256(raw)
+	return `"` + strconv.FormatInt(revision, 10) + "-" + hex.EncodeToString(sum[:8]) + `"`
+}
+
+// read answers with a thing, or 304.
+func read[T any](in Reading, revision int64, thing T) (*tagged[T], error) {
+	out := &tagged[T]{ETag: tag(revision, thing), Body: thing, Status: http.StatusOK}
+	for one := range strings.SplitSeq(in.IfNoneMatch, ",") {
+		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == "*" || one != "" && one == out.ETag {
+			out.Status = http.StatusNotModified
+		}
+	}
+	return out, nil
+}
+
+// made answers with what was made, and where it is.
+func made[T any](revision int64, thing T, location ...string) *tagged[T] {
+	return &tagged[T]{ETag: tag(revision, thing), Location: at(location...), Body: thing, Status: http.StatusCreated}
+}
+
+// matches reports whether If-Match allows the change of a revision.
+func (c Changing) matches(revision int64) bool {
+	if strings.TrimSpace(c.IfMatch) == "" {
+		return true
+	}
+	for one := range strings.SplitSeq(c.IfMatch, ",") {
+		one = strings.TrimSpace(one)
+		number, _, _ := strings.Cut(strings.TrimPrefix(one, `"`), "-")
+		if one == "*" || strings.HasPrefix(one, `"`) && number == strconv.FormatInt(revision, 10) {
+			return true
+		}
+	}
+	return false
+}
+
+// versioned is a thing that changes by revisions.
+type versioned[T any] struct {
+	view   func(ctx context.Context) (T, error)
+	of     func(*T) int64 // its revision
+	change func(ctx context.Context, now T) (T, error)
+}
+
+// apply changes a thing that is as If-Match says, or refuses with 412. Without it
+// the last who changes wins, unless two do so in the same moment.
+func apply[T any](ctx context.Context, in Changing, v versioned[T]) (*tagged[T], error) {
+	now, err := v.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := v.of(&now)
+	if !in.matches(before) {
+		return nil, changed(before)
+	}
+	after, err := v.change(ctx, now)
+	if core.Is(err, core.CodeConflict) && in.IfMatch != "" {
+		if now, seen := v.view(ctx); seen == nil && v.of(&now) != before {
+			return nil, changed(v.of(&now))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tagged[T]{Status: http.StatusOK, ETag: tag(v.of(&after), after), Body: after}, nil
+}
+
+func changed(revision int64) *Problem {
+	return newProblem(http.StatusPreconditionFailed, core.Errorf(core.CodeStale, "",
+		"it has changed meanwhile and is of revision %d now: read it again, and change what was read", revision))
+}
+
+// at is a path of the API, each part escaped.
+func at(location ...string) string {
+	path := strings.Builder{}
+	for _, one := range location {
+		path.WriteString("/" + url.PathEscape(one))
+	}
+	if path.Len() == 0 {
+		return ""
+	}
+	return Prefix + path.String()
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"io"
+	"path"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+func submissionTable() []entry {
+	return []entry{
+		is(Operation{"submit", post, "/classes/{class}/assignments/{assignment}/submissions", core.ActSubmit, core.ScopeSubmit, 201, "Hand in files, as multipart/form-data"}, (*server).submit),
+		is(Operation{"listSubmissions", get, "/classes/{class}/submissions", core.ActClassView, core.ScopeRead, 0, "List submissions of a class, newest first: one's own, or all for who teaches there"}, (*server).listSubmissions),
+		is(Operation{"listAssignmentSubmissions", get, "/classes/{class}/assignments/{assignment}/submissions", core.ActAssignmentView, core.ScopeRead, 0, "List submissions to an assignment, newest first: one's own, or all for who teaches there"}, (*server).listAssignmentSubmissions),
+		is(Operation{"viewSubmission", get, "/submissions/{id}", core.ActSubmissionView, core.ScopeRead, 0, "Look at a submission and its result"}, (*server).viewSubmission),
+		is(Operation{"downloadSubmissionFile", get, "/submissions/{id}/files/{path}", core.ActSubmissionView, core.ScopeRead, 0, "Download one file of a submission"}, (*server).submissionFile),
+		is(Operation{"downloadSubmission", get, "/submissions/{id}/zip", core.ActSubmissionView, core.ScopeRead, 0, "Download a submission as a zip"}, (*server).submissionZip),
+		is(Operation{"resubmit", post, "/submissions/{id}/resubmit", core.ActSubmissionRerun, core.ScopeSubmit, 202, "Have a submission tested again"}, (*server).resubmit),
+		is(Operation{"cancelSubmission", post, "/submissions/{id}/cancel", core.ActSubmissionRerun, core.ScopeSubmit, 202, "Stop the tests of a submission"}, (*server).cancelSubmission),
+	}
+}
+
+// handingIn says what is handed in, beside the files.
+type handingIn struct {
+	InAssignment
+	User string `query:"user" maxLength:"64" doc:"whose it is, for who teaches there; oneself if left out"`
+	Kind string `query:"kind" enum:"public,final" default:"public"`
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"of the user's own choice: the same key again is the same submission, which is not made twice"`
+}
+
+func (s *server) submit(ctx context.Context, a core.Actor, in *handingIn) (*struct {
+	Location string `header:"Location"`
+	Body     core.Submission
+}, error,
+) {
+	made, err := s.Registrar.Submit(ctx, a, coursework.Handin{
+		Class: in.Class, Assignment: in.Assignment, User: in.User, Kind: in.Kind, Files: s.uploads(ctx), Idempotency: in.Key,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &struct {
+		Location string `header:"Location"`
+		Body     core.Submission
+	}{at("submissions", made.ID), made}, nil
+}
+
+// SubmissionList is what selects submissions.
+type SubmissionList struct {
+	Cursor
+	User string `query:"user" maxLength:"64" doc:"only this user's"`
+}
+
+func (s *server) submissions(ctx context.Context, a core.Actor, class, assignment string, in SubmissionList) (*listed[coursework.SubmissionEntry], error) {
+	found, err := s.Registrar.ListSubmissions(ctx, a, core.SubmissionFilter{
+		Class: class, Assignment: assignment, User: in.User, Before: in.Cursor.Cursor, Limit: in.more(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return paged(ctx, in.Cursor, found, func(e *coursework.SubmissionEntry) string { return e.Submission.ID }), nil
+}
+
+func (s *server) listSubmissions(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	SubmissionList
+},
+) (*listed[coursework.SubmissionEntry], error) {
+	return s.submissions(ctx, a, in.Class, "", in.SubmissionList)
+}
+
+func (s *server) listAssignmentSubmissions(ctx context.Context, a core.Actor, in *struct {
+	InAssignment
+	SubmissionList
+},
+) (*listed[coursework.SubmissionEntry], error) {
+	return s.submissions(ctx, a, in.Class, in.Assignment, in.SubmissionList)
+}
+
+// One names a thing by its id.
+type One struct {
+	ID string `path:"id"`
+}
+
+func (s *server) viewSubmission(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
+	v, err := s.Registrar.ViewSubmission(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[coursework.SubmissionView]{v}, nil
+}
+
+func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
+	One
+	Path string `path:"path" doc:"of the file in the submission; it may hold slashes"`
+},
+) (*download, error) {
+	file, content, err := s.Registrar.OpenFile(ctx, a, in.ID, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return s.saved(ctx, "downloadSubmissionFile", path.Base(file.Path), file.Size, copied(content)), nil
+}
+
+func (s *server) submissionZip(ctx context.Context, a core.Actor, in *One) (*download, error) {
+	zip, err := s.Registrar.OpenZip(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.saved(ctx, "downloadSubmission", zip.Name, -1, func(to io.Writer) error { return zip.Write(ctx, to) }), nil
+}
+
+func (s *server) resubmit(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
+	if err := s.Registrar.Resubmit(ctx, a, in.ID); err != nil {
+		return nil, err
+	}
+	return s.viewSubmission(ctx, a, in)
+}
+
+// Stopped says how what was cancelled stands now.
+type Stopped struct {
+	State core.RequestState `json:"state"`
+}
+
+func (s *server) cancelSubmission(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {
+	state, err := s.Registrar.CancelSubmission(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[Stopped]{Stopped{state}}, nil
+}

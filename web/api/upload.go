@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"strconv"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+// maxUpload bounds a body with files; the registrar allows an assignment's fewer.
+const maxUpload = 4 << 30
+
+// modeHeader is the header of a part that says which permissions its file has, in octal.
+const modeHeader = "File-Mode"
+
+// body returns the body of a request that may be large, bounded in bytes and time.
+func (s *server) body(ctx context.Context, most int64) io.Reader {
+	e := exchanged(ctx)
+	return pacedReader{s.pace(e), http.MaxBytesReader(e.w, e.r.Body, most)}
+}
+
+// uploads yields the files of a multipart/form-data body as they come: none is
+// held in memory, and each is read before the next one begins.
+func (s *server) uploads(ctx context.Context) iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		kind, with, err := mime.ParseMediaType(exchanged(ctx).r.Header.Get("Content-Type"))
+		if err != nil || kind != "multipart/form-data" || with["boundary"] == "" {
+			yield(coursework.Upload{}, core.Errorf(core.CodeInvalid, "", "the body is no multipart/form-data: send each file as a part of a form, as curl -F file=@main.py does"))
+			return
+		}
+		form := multipart.NewReader(s.body(ctx, maxUpload), with["boundary"])
+		for {
+			part, err := form.NextRawPart()
+			if err == io.EOF { //nolint:errorlint // as multipart has it: not one that is inside another
+				return
+			}
+			if err != nil {
+				yield(coursework.Upload{}, broken(err))
+				return
+			}
+			u, err := fileOf(part)
+			if !yield(u, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// fileOf returns a part of a form as a file, under the very path that the form gives it.
+func fileOf(part *multipart.Part) (coursework.Upload, error) {
+	_, with, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	path, named := with["filename"]
+	if err != nil || !named {
+		return coursework.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is no file: give it a filename, the path that it has in the submission", part.FormName())
+	}
+	mode := uint64(0)
+	if text := part.Header.Get(modeHeader); text != "" {
+		if mode, err = strconv.ParseUint(text, 8, 9); err != nil {
+			return coursework.Upload{}, core.Errorf(core.CodeInvalid, path, "%s %.20q of file %.80q is no octal number of at most 777", modeHeader, text, path)
+		}
+	}
+	return coursework.Upload{Path: path, Mode: uint32(mode), Content: whole{part}}, nil
+}
+
+// whole reads a part, and says what is wrong in drover's own words.
+type whole struct{ part io.Reader }
+
+func (w whole) Read(b []byte) (int, error) {
+	n, err := w.part.Read(b)
+	if err != nil && err != io.EOF { //nolint:errorlint // as io.Reader has it
+		err = broken(err)
+	}
+	return n, err
+}
+
+// broken says why a body cannot be read to its end.
+func broken(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return core.Wrap(err, core.CodeLimit, "", "the body has more than %d bytes", large.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &Problem{
+			Status: http.StatusRequestTimeout, Title: http.StatusText(http.StatusRequestTimeout), Code: core.CodeLimit, Type: problemType(core.CodeLimit),
+			Detail: "the body comes too slowly: send it again over a faster connection",
+		}
+	default:
+		return core.Wrap(err, core.CodeInvalid, "", "the body ends too early, or is no form: send it again")
+	}
+}

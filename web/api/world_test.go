@@ -1,0 +1,227 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/intake"
+	"drover/core/resultstore/sqlite"
+	"drover/web/api"
+	"drover/web/caller"
+	"drover/web/parts"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	pool   = "p1"
+	hour   = int64(3600_000)
+	day    = 24 * hour
+	start  = int64(1_700_000_000_000)
+	theDue = start + day
+	theEnd = start + 2*day
+)
+
+// world is a school behind the API: a Registrar on a real store and Redis, and the users
+// of core/coursework/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
+// cleo learn; in cs202 theo teaches and eve learns.
+type world struct {
+	t    *testing.T
+	herd *coretest.Herd
+	in   *intake.Intake
+	reg  *coursework.Registrar
+	api  http.Handler
+	seq  int64
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T, change ...func(p *parts.Parts)) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	w := &world{t: t, now: time.UnixMilli(start)}
+	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
+	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.people()
+	p := parts.Parts{Name: "Test school", Registrar: w.reg, Now: w.clock}
+	for _, c := range change {
+		c(&p)
+	}
+	w.api = api.New(p)
+	return w
+}
+
+func (w *world) people() {
+	w.t.Helper()
+	ctx, store := w.t.Context(), w.reg.Store
+	for handle, roles := range map[string][]core.UserRole{
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver},
+		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
+	} {
+		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
+		require.NoError(w.t, err)
+	}
+	for _, class := range []string{"cs101", "cs202"} {
+		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
+		require.NoError(w.t, err)
+	}
+	for _, e := range []core.Enrolment{
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "theo", Role: core.RoleTeacher},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
+	} {
+		require.NoError(w.t, store.Enrol(ctx, e))
+	}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Millisecond)
+	return w.now
+}
+
+// as returns a user as one who calls; "left" is ann once she is in the class no more.
+func (w *world) as(who string) *caller.Caller {
+	w.t.Helper()
+	if who == "left" {
+		return &caller.Caller{Actor: core.Actor{Handle: "ann"}}
+	}
+	a, err := w.reg.Actor(w.t.Context(), who)
+	require.NoError(w.t, err)
+	return &caller.Caller{Actor: a}
+}
+
+// assignment makes one of cs101, changed as one likes.
+func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+	w.t.Helper()
+	as := core.Assignment{
+		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
+		AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start,
+	}
+	for _, c := range change {
+		c(&as)
+	}
+	var err error
+	as.Revision, err = w.reg.Store.PutAssignment(w.t.Context(), as)
+	require.NoError(w.t, err)
+	return as
+}
+
+// answer is what the API answered.
+type answer struct {
+	*httptest.ResponseRecorder
+
+	t *testing.T
+}
+
+// into reads the body.
+func (a answer) into(v any) answer {
+	a.t.Helper()
+	require.NoError(a.t, json.Unmarshal(a.Body.Bytes(), v), "%s", a.Body)
+	return a
+}
+
+// is requires a status.
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	require.Equal(a.t, status, a.Code, "%s", a.Body)
+	return a
+}
+
+// problem requires a problem with a status and code.
+func (a answer) problem(status int, code core.Code) api.Problem {
+	a.t.Helper()
+	a.is(status)
+	require.Equal(a.t, "application/problem+json", a.Header().Get("Content-Type"))
+	var p api.Problem
+	a.into(&p)
+	require.Equal(a.t, status, p.Status)
+	require.Equal(a.t, code, p.Code, "%s", a.Body)
+	require.NotEmpty(a.t, p.Detail)
+	return p
+}
+
+// send calls the API as somebody; nil is nobody.
+func (w *world) send(c *caller.Caller, r *http.Request) answer {
+	w.t.Helper()
+	if c != nil {
+		r = r.WithContext(caller.With(r.Context(), c))
+	}
+	rec := httptest.NewRecorder()
+	w.api.ServeHTTP(rec, r)
+	return answer{rec, w.t}
+}
+
+// call calls the API with a body of JSON; nil is none.
+func (w *world) call(who, method, path string, body any, headers ...string) answer {
+	w.t.Helper()
+	var from io.Reader = http.NoBody
+	if body != nil {
+		raw, err := json.Marshal(body)
+		require.NoError(w.t, err)
+		from = bytes.NewReader(raw)
+	}
+	r := httptest.NewRequestWithContext(context.Background(), method, api.Prefix+path, from)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return w.send(w.as(who), r)
+}
+
+// form is a body with files: path and content in turn.
+func form(pairs ...string) (kind string, body *bytes.Buffer) {
+	body = &bytes.Buffer{}
+	f := multipart.NewWriter(body)
+	for i := 0; i < len(pairs); i += 2 {
+		name := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(pairs[i])
+		part, _ := f.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="` + name + `"`}})
+		_, _ = io.WriteString(part, pairs[i+1])
+	}
+	_ = f.Close()
+	return f.FormDataContentType(), body
+}
+
+// upload hands files in.
+func (w *world) upload(who, path string, pairs ...string) answer {
+	w.t.Helper()
+	kind, body := form(pairs...)
+	r := httptest.NewRequest(http.MethodPost, api.Prefix+path, body)
+	r.Header.Set("Content-Type", kind)
+	return w.send(w.as(who), r)
+}
+
+const hw1 = "/classes/cs101/assignments/hw1"
