@@ -11,7 +11,7 @@ import (
 
 // Size of a plot, in units of its picture.
 const (
-	plotWidth, plotHeight          = 640, 180
+	plotWidth, plotHeight          = 440, 160
 	plotLeft, plotTop, plotPadding = 44, 12, 12
 	plotBottom                     = plotHeight - 24
 )

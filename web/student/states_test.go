@@ -78,7 +78,7 @@ func TestDifferenceOfATest(t *testing.T) {
 		}
 	})
 	body := w.get("ann", at)
-	require.Contains(t, body, "<del>- &lt;b&gt;two&lt;/b&gt;\n</del><ins>+ ```··\n</ins>  last\n")
+	require.Contains(t, body, "<del>- &lt;b&gt;two&lt;/b&gt;\n</del><ins>+ ```··\n</ins><span>  last\n</span>")
 	require.Contains(t, body, "<ins>+ x→\t\n</ins>")
 	require.Equal(t, 2, strings.Count(body, `class="difference"`), "only where both are shown and differ")
 	require.Contains(t, body, "1 of 4 passed.")
@@ -103,8 +103,8 @@ func TestPlotOfScores(t *testing.T) {
 	require.Contains(t, body, "3 scores, from 0 of 10 to 5 of 10.")
 	line := strings.Fields(between(t, body, `points="`, `"`))
 	require.Len(t, line, 3)
-	require.True(t, strings.HasPrefix(line[0], "44,156"), "the first is at the left and worth nothing: %s", line)
-	require.True(t, strings.HasPrefix(line[2], "628,"), "the last is at the right: %s", line)
+	require.True(t, strings.HasPrefix(line[0], "44,136"), "the first is at the left and worth nothing: %s", line)
+	require.True(t, strings.HasPrefix(line[2], "428,"), "the last is at the right: %s", line)
 	require.True(t, strings.HasSuffix(line[1], ",12"), "the best is at the top: %s", line)
 }
 
