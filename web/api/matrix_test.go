@@ -55,7 +55,7 @@ func reopened(w *world, n int) string {
 	return fmt.Sprintf("hw%d", n)
 }
 
-func harnessTar(t *testing.T) string {
+func harnessTar(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))

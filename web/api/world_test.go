@@ -44,7 +44,7 @@ const (
 // of core/coursework/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
 // cleo learn; in cs202 theo teaches and eve learns.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	herd *coretest.Herd
 	in   *intake.Intake
 	reg  *coursework.Registrar
@@ -55,7 +55,7 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T, change ...func(p *parts.Parts)) *world {
+func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	t.Helper()
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
@@ -142,7 +142,7 @@ func (w *world) assignment(handle string, change ...func(as *core.Assignment)) c
 type answer struct {
 	*httptest.ResponseRecorder
 
-	t *testing.T
+	t testing.TB
 }
 
 // into reads the body.
