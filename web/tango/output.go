@@ -80,7 +80,8 @@ func (d *Door) output(ctx context.Context, row *core.Row) ([]byte, error) {
 	case res.Times.Started >= 0:
 		fmt.Fprintf(&out, "Autodriver: Job exited with status %d\n", res.ExitCode)
 	}
-	return out.Bytes(), d.feedback(ctx, &out, res, j)
+	err = d.feedback(ctx, &out, res, j)
+	return out.Bytes(), err
 }
 
 // feedback adds what make printed: if that is too much, its two ends.
