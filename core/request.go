@@ -94,6 +94,7 @@ type Spec struct {
 	Stdin       *File           `json:"stdin,omitempty"`      // of a plain command
 	Files       []File          `json:"files,omitempty"`      // the submission, or a command's files
 	Harness     *File           `json:"harness,omitempty"`    // a tar of the harness folder
+	Attachment  *File           `json:"attachment,omitempty"` // what whoever made the request keeps with it; no VM gets it
 	Input       json.RawMessage `json:"input,omitempty"`      // what the harness gets under raw_* and actions
 	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that are kept with the result; of a plain command
 	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for

@@ -3,6 +3,7 @@ package web
 import (
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 
 	"github.com/sirupsen/logrus"
@@ -13,8 +14,9 @@ import (
 
 // Config says where the site is.
 type Config struct {
-	URL *url.URL // by which browsers reach it; https also where a proxy speaks it for the site
-	Log logrus.FieldLogger
+	URL     *url.URL       // by which browsers reach it; https also where a proxy speaks it for the site
+	Proxies []netip.Prefix // whose word on where a request came from is believed
+	Log     logrus.FieldLogger
 }
 
 // Doors are the ways in. Each handler knows its callers itself: programs by a token,
@@ -53,5 +55,5 @@ func Handler(cfg Config, d Doors) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return logged(cfg.Log, headers(cfg.URL.Scheme == "https", protected)), nil
+	return believing(cfg.Proxies, logged(cfg.Log, headers(cfg.URL.Scheme == "https", protected)))
 }

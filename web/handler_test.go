@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -21,11 +22,15 @@ func site(t *testing.T, at string, do http.HandlerFunc) http.Handler {
 	t.Helper()
 	u, err := url.Parse(at)
 	require.NoError(t, err)
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	h, err := web.Handler(web.Config{URL: u, Log: log}, web.Doors{API: do, Judge0: do, Tango: do, Events: do, Pages: do})
+	h, err := web.Handler(web.Config{URL: u, Log: quiet()}, web.Doors{API: do, Judge0: do, Tango: do, Events: do, Pages: do})
 	require.NoError(t, err)
 	return h
+}
+
+func quiet() *logrus.Logger {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return log
 }
 
 func answer(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
@@ -113,7 +118,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = web.Handler(web.Config{URL: u, Log: logrus.New()}, web.Doors{API: http.NotFoundHandler(), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.NotFoundHandler()})
 	require.ErrorContains(t, err, "https://drover.example.org")
-	_, err = web.Listen("256.0.0.1:1", http.NotFoundHandler())
+	_, err = web.Listen("256.0.0.1:1", nil, http.NotFoundHandler())
 	require.ErrorContains(t, err, "--listen")
 }
 
@@ -121,7 +126,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
-	s, err := web.Listen("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s, err := web.Listen("127.0.0.1:0", nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "first")
 		_ = http.NewResponseController(w).Flush()
 		close(began)
@@ -144,5 +149,29 @@ func TestStopEndsStreams(t *testing.T) {
 		require.NoError(t, err)
 	case <-time.After(time.Minute):
 		t.Fatal("it does not stop")
+	}
+}
+
+func TestOnlyProxiesSayWhereARequestCameFrom(t *testing.T) {
+	t.Parallel()
+	var seen string
+	do := func(_ http.ResponseWriter, r *http.Request) { seen = r.RemoteAddr }
+	h, err := web.Handler(web.Config{
+		URL: &url.URL{Scheme: "https", Host: "drover.example"}, Log: quiet(), Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+	}, web.Doors{API: http.HandlerFunc(do), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.HandlerFunc(do)})
+	require.NoError(t, err)
+	for _, test := range []struct{ peer, said, want string }{
+		{"10.1.2.3:99", "192.0.2.7", "192.0.2.7:0"},
+		{"10.1.2.3:99", "6.6.6.6, 192.0.2.7, 10.9.9.9", "192.0.2.7:0"},
+		{"10.1.2.3:99", "", "10.1.2.3:99"},
+		{"10.1.2.3:99", "nonsense", "10.1.2.3:99"},
+		{"192.0.2.9:99", "192.0.2.7", "192.0.2.9:99"},
+		{"[::1]:99", "2001:db8::7", "[2001:db8::7]:0"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = test.peer
+		r.Header.Set("X-Forwarded-For", test.said)
+		answer(h, r)
+		require.Equal(t, test.want, seen, "%+v", test)
 	}
 }

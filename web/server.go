@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -32,16 +33,22 @@ type Server struct {
 	stop     context.CancelFunc // ends what streams
 }
 
-// Listen listens on address (HOST:PORT) and will answer with handler. Returns
-// UNAVAILABLE if the address cannot be used.
-func Listen(address string, handler http.Handler) (*Server, error) {
+// Listen listens on address (HOST:PORT) and will answer with handler, by TLS if it is
+// given a certificate. Returns UNAVAILABLE if the address cannot be used.
+func Listen(address string, certificate *tls.Certificate, handler http.Handler) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, address, "the web cannot listen on %s: choose another --listen address", address)
 	}
+	listener = netutil.LimitListener(listener, maxConnections)
+	if certificate != nil {
+		listener = tls.NewListener(listener, &tls.Config{
+			Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		})
+	}
 	live, stop := context.WithCancel(context.Background())
 	return &Server{
-		listener: netutil.LimitListener(listener, maxConnections), stop: stop,
+		listener: listener, stop: stop,
 		server: &http.Server{
 			Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,

@@ -68,6 +68,11 @@ func checkFiles(s *core.Spec) error {
 			return err
 		}
 	}
+	if s.Attachment != nil {
+		if err := checkContent(s, "the attachment", s.Attachment); err != nil {
+			return err
+		}
+	}
 	if s.Stdin != nil {
 		return checkContent(s, "stdin", s.Stdin)
 	}
@@ -139,7 +144,7 @@ func totalSize(s *core.Spec) int64 {
 	return total
 }
 
-// blobs lists all that a request brings, by names for people.
+// blobs lists all that a request brings into its VM, by names for people.
 func blobs(s *core.Spec) []core.File {
 	all := append([]core.File{}, s.Files...)
 	for name, f := range map[string]*core.File{"the harness": s.Harness, "stdin": s.Stdin} {
@@ -158,7 +163,11 @@ func (in *Intake) checkBlobs(ctx context.Context, s *core.Spec) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(blobsAtOnce)
 	seen := map[string]bool{}
-	for _, f := range blobs(s) {
+	all := blobs(s)
+	if s.Attachment != nil {
+		all = append(all, core.File{Path: "the attachment", Digest: s.Attachment.Digest})
+	}
+	for _, f := range all {
 		if seen[f.Digest] {
 			continue
 		}

@@ -36,6 +36,7 @@ func (s *server) describe(mux *http.ServeMux) *huma.OpenAPI {
 	for _, e := range table() {
 		e.register(s, api)
 	}
+	describeRaw(api.OpenAPI())
 	return api.OpenAPI()
 }
 

@@ -60,7 +60,10 @@ func is[I, O any](op Operation, serve func(s *server, ctx context.Context, a cor
 
 // table returns the one table of operations.
 func table() []entry {
-	return slices.Concat(selfTable(), classTable(), assignmentTable(), submissionTable())
+	return slices.Concat(
+		selfTable(), userTable(), classTable(), rosterTable(), assignmentTable(), gradingTable(), submissionTable(),
+		experimentTable(), taskTable(), webhookTable(),
+	)
 }
 
 // Operations returns what the API can do, in the order of its documentation.

@@ -28,7 +28,7 @@ func (s *Store) requestDigests(ctx context.Context, fn func(digest string) error
 		if err := decode(doc.Spec, &spec, doc.ID); err != nil {
 			return "", err
 		}
-		for _, f := range append([]*core.File{spec.Stdin, spec.Harness}, pointers(spec.Files)...) {
+		for _, f := range append([]*core.File{spec.Stdin, spec.Harness, spec.Attachment}, pointers(spec.Files)...) {
 			if f == nil {
 				continue
 			}

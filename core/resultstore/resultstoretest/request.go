@@ -25,10 +25,10 @@ func full() core.Spec {
 	file := func(path string, c string) core.File {
 		return core.File{Path: path, Digest: "sha256:" + strings.Repeat(c, 64), Size: 7, Mode: 0o755}
 	}
-	stdin, harness := file("in", "a"), file("h.tar", "b")
+	stdin, harness, attachment := file("in", "a"), file("h.tar", "b"), file("made.json", "e")
 	spec := Spec("ann")
 	spec.Class, spec.Command = core.ClassHigh, []string{"sh", "-c", "echo <&> 'ü\u2028'"}
-	spec.Env, spec.Stdin, spec.Harness = []string{"A=b"}, &stdin, &harness
+	spec.Env, spec.Stdin, spec.Harness, spec.Attachment = []string{"A=b"}, &stdin, &harness, &attachment
 	spec.Files = []core.File{file("x/a.c", "c"), file("b c.c", "d")}
 	spec.Input, spec.Assignment = json.RawMessage(`{"actions":[1,2.5,null]}`), "hw1"
 	spec.Supersede, spec.Idempotency = true, "once"
@@ -222,7 +222,7 @@ func unfinished(t *testing.T, s core.ResultStore) {
 func digests(t *testing.T, s core.ResultStore) {
 	spec := full()
 	mustCreate(t, s, spec)
-	want := map[string]bool{spec.Stdin.Digest: true, spec.Harness.Digest: true, spec.Files[0].Digest: true, spec.Files[1].Digest: true}
+	want := map[string]bool{spec.Stdin.Digest: true, spec.Harness.Digest: true, spec.Attachment.Digest: true, spec.Files[0].Digest: true, spec.Files[1].Digest: true}
 	numbered := func(i int) string { return fmt.Sprintf("sha256:%064x", i) }
 	together(t, 230, func(i int) error { // more than any page
 		other := Spec("bob")

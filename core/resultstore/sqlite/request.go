@@ -295,7 +295,7 @@ func (s *Store) files(ctx context.Context, query string, fn func(digest string) 
 }
 
 func eachDigest(spec *core.Spec, fn func(digest string) error) error {
-	for _, f := range []*core.File{spec.Stdin, spec.Harness} {
+	for _, f := range []*core.File{spec.Stdin, spec.Harness, spec.Attachment} {
 		if f == nil {
 			continue
 		}

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// raw are the bodies that handlers read themselves, by operation: huma would read them whole.
+func raw() map[string]*huma.RequestBody {
+	tar := func(required bool) *huma.RequestBody {
+		return &huma.RequestBody{Required: required, Content: map[string]*huma.MediaType{"application/x-tar": {}}}
+	}
+	file := &huma.Schema{Type: huma.TypeString, Description: "its filename is its path in the submission, with slashes; a header File-Mode of the part gives its permissions, in octal"}
+	files := &huma.Schema{
+		Type:       huma.TypeObject,
+		Properties: map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: file}},
+	}
+	return map[string]*huma.RequestBody{
+		"submit":          {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: files}}},
+		"importRoster":    {Required: true, Content: map[string]*huma.MediaType{"text/csv": {}}},
+		"setHarness":      tar(true),
+		"startExperiment": tar(false),
+	}
+}
+
+// describeRaw adds to the description what huma does not read or write.
+func describeRaw(o *huma.OpenAPI) {
+	bodies := raw()
+	for _, item := range o.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			if body := bodies[op.OperationID]; body != nil {
+				op.RequestBody = body
+			}
+			if ok := op.Responses["200"]; ok != nil && ok.Headers["Content-Disposition"] != nil {
+				ok.Content = map[string]*huma.MediaType{"application/octet-stream": {}}
+			}
+		}
+	}
+}

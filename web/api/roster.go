@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+func rosterTable() []entry {
+	return []entry{
+		is(Operation{"listMembers", get, "/classes/{class}/members", core.ActRosterView, core.ScopeRead, 0, "List who is in a class, in order of handle"}, (*server).listMembers),
+		is(Operation{"enrol", put, "/classes/{class}/members/{user}", core.ActEnrolStudent, core.ScopeTeach, 0, "Put a user into a class, or change the role there; roles other than student need more rights"}, (*server).enrol),
+		is(Operation{"drop", remove, "/classes/{class}/members/{user}", core.ActEnrolStudent, core.ScopeTeach, 0, "Take a user out of a class; submissions stay"}, (*server).drop),
+		is(Operation{"importRoster", post, "/classes/{class}/roster", core.ActEnrolStudent, core.ScopeTeach, 0, "Enrol who is in a CSV file with the columns handle, name, email, role"}, (*server).importRoster),
+		is(Operation{"listDeadlines", get, "/classes/{class}/deadlines", core.ActDeadlineEdit, core.ScopeRead, 0, "List users' own deadlines in a class: all for who teaches there, one's own with user"}, (*server).listDeadlines),
+		is(Operation{"setDeadline", put, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, core.ScopeTeach, 0, "Give a user deadlines of its own"}, (*server).setDeadline),
+		is(Operation{"removeDeadline", remove, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, core.ScopeTeach, 0, "Take a user's own deadlines back"}, (*server).removeDeadline),
+	}
+}
+
+// Membership is a user's part in a class.
+type Membership struct {
+	Role core.UserRole `json:"role" enum:"student,teaching_assistant,teacher"`
+}
+
+func (s *server) listMembers(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	Cursor
+},
+) (*listed[coursework.Member], error) {
+	found, err := s.Registrar.Roster(ctx, a, in.Class, in.Cursor.Cursor, in.more())
+	if err != nil {
+		return nil, err
+	}
+	return paged(ctx, in.Cursor, found, func(m *coursework.Member) string { return m.User }), nil
+}
+
+func (s *server) enrol(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	OneUser
+	Body Membership
+},
+) (*done, error) {
+	return &done{}, s.Registrar.Enrol(ctx, a, in.Class, in.User, in.Body.Role)
+}
+
+func (s *server) drop(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	OneUser
+},
+) (*done, error) {
+	return &done{}, s.Registrar.Drop(ctx, a, in.Class, in.User)
+}
+
+func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	Dry bool `query:"dry_run" doc:"only tell what would be done"`
+},
+) (*answer[coursework.Imported], error) {
+	imported, err := s.Registrar.ImportRoster(ctx, a, in.Class, s.body(ctx, coursework.MaxImportBytes+1), in.Dry)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[coursework.Imported]{imported}, nil
+}
+
+// DeadlinePage is a list of deadlines, which are few enough for one page.
+type DeadlinePage = Page[core.Deadline]
+
+func (s *server) listDeadlines(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	Assignment string `query:"assignment" maxLength:"64" doc:"only for this one"`
+	User       string `query:"user" maxLength:"64" doc:"only this user's"`
+},
+) (*answer[DeadlinePage], error) {
+	found, err := s.Registrar.Deadlines(ctx, a, in.Class, in.Assignment, in.User)
+	if err != nil {
+		return nil, err
+	}
+	return all(found), nil
+}
+
+// all is the answer with a list that is short enough for one page.
+func all[T any](found []T) *answer[Page[T]] {
+	if found == nil {
+		found = []T{}
+	}
+	return &answer[Page[T]]{Page[T]{Items: found}}
+}
+
+// OwnDeadline is what a user gets.
+type OwnDeadline struct {
+	Due    int64  `json:"due_ms,omitempty" doc:"ms since 1970; 0 is the assignment's"`
+	Cutoff int64  `json:"cutoff_ms,omitempty" doc:"0 is the assignment's"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (s *server) setDeadline(ctx context.Context, a core.Actor, in *struct {
+	InAssignment
+	OneUser
+	Body OwnDeadline
+},
+) (*done, error) {
+	return &done{}, s.Registrar.SetDeadline(ctx, a, core.Deadline{
+		Class: in.Class, Assignment: in.Assignment, User: in.User, Due: in.Body.Due, Cutoff: in.Body.Cutoff, Reason: in.Body.Reason,
+	})
+}
+
+func (s *server) removeDeadline(ctx context.Context, a core.Actor, in *struct {
+	InAssignment
+	OneUser
+	Reason string `query:"reason" maxLength:"1000"`
+},
+) (*done, error) {
+	return &done{}, s.Registrar.SetDeadline(ctx, a, core.Deadline{Class: in.Class, Assignment: in.Assignment, User: in.User, Reason: in.Reason})
+}

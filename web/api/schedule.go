@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"drover/core"
+)
+
+// ScheduleFields are what is set of a schedule.
+type ScheduleFields struct {
+	Cron   string          `json:"cron" doc:"five fields, or @daily and the like; UTC unless it begins with CRON_TZ="`
+	Kind   string          `json:"kind" doc:"of the tasks: purge, archive, assignment-csv or gradebook"`
+	Args   json.RawMessage `json:"args,omitempty" doc:"of the tasks, as their kind has them"`
+	Weight core.Class      `json:"class,omitempty" enum:"high,normal,low" doc:"low if left out"`
+	Paused bool            `json:"paused,omitempty"`
+}
+
+// Named names a schedule.
+type Named struct {
+	Name string `path:"name"`
+}
+
+func (s *server) listSchedules(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Schedule]], error) {
+	found, err := s.Registrar.Schedules(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return all(found), nil
+}
+
+func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {
+	Named
+	Body ScheduleFields
+},
+) (*tagged[core.Schedule], error) {
+	b := in.Body
+	set, err := s.Registrar.SetSchedule(ctx, a, core.Schedule{Name: in.Name, Cron: b.Cron, Kind: b.Kind, Args: b.Args, Class: b.Weight, Paused: b.Paused})
+	if err != nil {
+		return nil, err
+	}
+	return read(Reading{}, set.Revision, set)
+}
+
+func (s *server) removeSchedule(ctx context.Context, a core.Actor, in *Named) (*done, error) {
+	return &done{}, s.Registrar.RemoveSchedule(ctx, a, in.Name)
+}
+
+func (s *server) runSchedule(ctx context.Context, a core.Actor, in *Named) (*started, error) {
+	return begun(s.Registrar.RunSchedule(ctx, a, in.Name))
+}

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+func taskTable() []entry {
+	return []entry{
+		is(Operation{"listTasks", get, "/tasks", "", core.ScopeRead, 0, "List the tasks that one may see, newest first"}, (*server).listTasks),
+		is(Operation{"viewTask", get, "/tasks/{id}", core.ActTaskView, core.ScopeRead, 0, "Look at a task and how far it is"}, (*server).viewTask),
+		is(Operation{"cancelTask", post, "/tasks/{id}/cancel", core.ActTaskControl, core.ScopeSubmit, 202, "Stop a task"}, (*server).cancelTask),
+		is(Operation{"retryTask", post, "/tasks/{id}/retry", core.ActTaskControl, core.ScopeSubmit, 202, "Start a dead or cancelled task once more"}, (*server).retryTask),
+		is(Operation{"downloadTask", get, "/tasks/{id}/download", core.ActTaskDownload, core.ScopeRead, 0, "Download the file that a task of one's own made"}, (*server).downloadTask),
+		is(Operation{"listTrail", get, "/trail", core.ActTrailView, core.ScopeRead, 0, "List what was done, newest first; of one class for who teaches it"}, (*server).listTrail),
+		is(Operation{"listSchedules", get, "/schedules", core.ActSchedule, core.ScopeHerd, 0, "List what makes tasks again and again, in order of name"}, (*server).listSchedules),
+		is(Operation{"setSchedule", put, "/schedules/{name}", core.ActSchedule, core.ScopeHerd, 0, "Make or change a schedule"}, (*server).setSchedule),
+		is(Operation{"removeSchedule", remove, "/schedules/{name}", core.ActSchedule, core.ScopeHerd, 0, "Remove a schedule; what it made stays"}, (*server).removeSchedule),
+		is(Operation{"runSchedule", post, "/schedules/{name}/run", core.ActSchedule, core.ScopeHerd, 202, "Make a schedule's task now, out of turn"}, (*server).runSchedule),
+	}
+}
+
+func (s *server) listTasks(ctx context.Context, a core.Actor, in *struct {
+	Cursor
+	State     []core.TaskState `query:"state" maxItems:"4" enum:"queued,done,dead,cancelled" doc:"only in these states, as the store knows them"`
+	Kind      string           `query:"kind" maxLength:"64"`
+	Requester string           `query:"requester" maxLength:"64"`
+	Class     string           `query:"class" maxLength:"64" doc:"only about this class and its assignments"`
+},
+) (*listed[coursework.TaskView], error) {
+	found, err := s.Registrar.TrackTasks(ctx, a, core.TaskFilter{
+		States: in.State, Kind: in.Kind, Requester: in.Requester, Class: in.Class, Before: in.Cursor.Cursor, Limit: in.more(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return paged(ctx, in.Cursor, found, func(t *coursework.TaskView) string { return t.ID }), nil
+}
+
+func (s *server) viewTask(ctx context.Context, a core.Actor, in *One) (*answer[coursework.TaskView], error) {
+	t, err := s.Registrar.TrackTask(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[coursework.TaskView]{t}, nil
+}
+
+// StoppedTask says how a task that was cancelled stands now.
+type StoppedTask struct {
+	State core.TaskState `json:"state"`
+}
+
+func (s *server) cancelTask(ctx context.Context, a core.Actor, in *One) (*answer[StoppedTask], error) {
+	state, err := s.Registrar.CancelTask(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[StoppedTask]{StoppedTask{state}}, nil
+}
+
+func (s *server) retryTask(ctx context.Context, a core.Actor, in *One) (*started, error) {
+	return begun(s.Registrar.RetryTask(ctx, a, in.ID))
+}
+
+func (s *server) downloadTask(ctx context.Context, a core.Actor, in *One) (*download, error) {
+	d, content, err := s.Registrar.OpenDownload(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.saved(ctx, "downloadTask", d.Name, d.Size, copied(content)), nil
+}
+
+func (s *server) listTrail(ctx context.Context, a core.Actor, in *struct {
+	Cursor
+	Class   string `query:"class" maxLength:"64"`
+	Actor   string `query:"actor" maxLength:"64" doc:"only what this user did"`
+	Subject string `query:"subject" maxLength:"160" doc:"only what was done to this, such as cs101/hw1"`
+},
+) (*listed[core.Deed], error) {
+	found, err := s.Registrar.Deeds(ctx, a, core.TrailFilter{
+		Class: in.Class, Actor: in.Actor, Subject: in.Subject, Before: in.Cursor.Cursor, Limit: in.more(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return paged(ctx, in.Cursor, found, func(d *core.Deed) string { return d.ID }), nil
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+func userTable() []entry {
+	return []entry{
+		is(Operation{"listUsers", get, "/users", core.ActUserManage, core.ScopeAdmin, 0, "List all users, in order of handle"}, (*server).listUsers),
+		is(Operation{"createUser", post, "/users", core.ActUserManage, core.ScopeAdmin, 201, "Make a user"}, (*server).createUser),
+		is(Operation{"viewUser", get, "/users/{user}", core.ActUserView, core.ScopeRead, 0, "Look at a user, by handle or e-mail address: oneself, or any for admins"}, (*server).viewUser),
+		is(Operation{"changeUser", patch, "/users/{user}", core.ActUserManage, core.ScopeAdmin, 0, "Change a user"}, (*server).changeUser),
+		is(Operation{"deleteUser", remove, "/users/{user}", core.ActUserManage, core.ScopeAdmin, 0, "Delete a user who is in no class and has handed in nothing"}, (*server).deleteUser),
+	}
+}
+
+// UserFields are what can be changed of a user.
+type UserFields struct {
+	Name     string          `json:"name,omitempty" doc:"as people read it"`
+	Email    string          `json:"email,omitempty"`
+	Roles    []core.UserRole `json:"roles,omitempty" enum:"admin,operator,observer" doc:"for the whole herd"`
+	Disabled bool            `json:"disabled,omitempty" doc:"can neither sign in nor be acted for"`
+}
+
+// NewUser is a user to make.
+type NewUser struct {
+	Handle string `json:"handle" doc:"its name for ever"`
+	UserFields
+}
+
+// OneUser names a user.
+type OneUser struct {
+	User string `path:"user" doc:"handle of the user"`
+}
+
+// done is the answer without a body.
+type done struct{}
+
+func (f UserFields) onto(u *core.User) {
+	u.Name, u.Email, u.Roles, u.Disabled = f.Name, f.Email, f.Roles, f.Disabled
+}
+
+func (s *server) listUsers(ctx context.Context, a core.Actor, in *Cursor) (*listed[core.User], error) {
+	found, err := s.Registrar.ListUsers(ctx, a, in.Cursor, in.more())
+	if err != nil {
+		return nil, err
+	}
+	return paged(ctx, *in, found, func(u *core.User) string { return u.Handle }), nil
+}
+
+func (s *server) createUser(ctx context.Context, a core.Actor, in *struct{ Body NewUser }) (*tagged[core.User], error) {
+	u := core.User{Handle: in.Body.Handle}
+	in.Body.onto(&u)
+	u, err := s.Registrar.CreateUser(ctx, a, u)
+	if err != nil {
+		return nil, err
+	}
+	return made(u.Revision, u, "users", u.Handle), nil
+}
+
+func (s *server) viewUser(ctx context.Context, a core.Actor, in *struct {
+	OneUser
+	Reading
+},
+) (*tagged[coursework.Profile], error) {
+	p, err := s.Registrar.ViewUser(ctx, a, in.User)
+	if err != nil {
+		return nil, err
+	}
+	return read(in.Reading, p.Revision, p)
+}
+
+func (s *server) changeUser(ctx context.Context, a core.Actor, in *struct {
+	OneUser
+	Changing
+	Body Change[UserFields]
+},
+) (*tagged[core.User], error) {
+	return apply(ctx, in.Changing, versioned[core.User]{
+		view: func(ctx context.Context) (core.User, error) {
+			p, err := s.Registrar.ViewUser(ctx, a, in.User)
+			return p.User, err
+		},
+		of: func(u *core.User) int64 { return u.Revision },
+		change: func(ctx context.Context, u core.User) (core.User, error) {
+			fields := UserFields{u.Name, u.Email, u.Roles, u.Disabled}
+			if err := in.Body.onto(&fields); err != nil {
+				return u, err
+			}
+			fields.onto(&u)
+			return s.Registrar.EditUser(ctx, a, u)
+		},
+	})
+}
+
+func (s *server) deleteUser(ctx context.Context, a core.Actor, in *OneUser) (*done, error) {
+	return &done{}, s.Registrar.DeleteUser(ctx, a, in.User)
+}

@@ -1,0 +1,215 @@
+package judge0
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"drover/core"
+)
+
+const (
+	maxBody      = 8 << 20  // bytes of one submission
+	maxBatchBody = 32 << 20 // bytes of a batch
+)
+
+// read reads a body of JSON, only so many at once.
+func (d *Door) read(w http.ResponseWriter, r *http.Request, most int64, into any) error {
+	select {
+	case d.reads <- struct{}{}:
+		defer func() { <-d.reads }()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
+	if err := in.Decode(into); err != nil {
+		var syntax *json.SyntaxError
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return refuse(http.StatusBadRequest, "the body is not the JSON that is wanted here: "+err.Error())
+		}
+		return core.Wrap(err, core.CodeInvalid, "", "the body cannot be read")
+	}
+	return nil
+}
+
+// create makes one submission.
+func (d *Door) create(w http.ResponseWriter, r *http.Request, c *call) error {
+	var values map[string]json.RawMessage
+	if err := d.read(w, r, maxBody, &values); err != nil {
+		return err
+	}
+	ctx := r.Context()
+	pool, err := d.pool(ctx)
+	if err != nil {
+		return err
+	}
+	row, wrong, err := d.submit(ctx, c, values, pool, r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return &refusal{status: http.StatusUnprocessableEntity, body: wrong}
+	}
+	if r.URL.Query().Get("wait") != "true" {
+		d.answer(w, http.StatusCreated, map[string]string{"token": row.Spec.ID})
+		return nil
+	}
+	shown, err := d.await(w, r, c, row.Spec.ID)
+	if own, ok := err.(*refusal); ok && own.status == http.StatusBadRequest { //nolint:errorlint // shown's own
+		d.answer(w, http.StatusCreated, map[string]any{"token": row.Spec.ID, "error": own.body.(fault).Error}) //nolint:errcheck,forcetypeassert // made by refuse
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.answer(w, http.StatusCreated, shown)
+	return nil
+}
+
+// await waits for the end and shows the submission; as it is, if that takes too long.
+func (d *Door) await(w http.ResponseWriter, r *http.Request, c *call, token string) (map[string]any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), d.cfg.MaxWait)
+	defer cancel()
+	// The server's own limit on answers is for those that need no waiting. Without one this does nothing.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.cfg.MaxWait + answerTime))
+	if err := d.cfg.Requests.Wait(ctx, c.who.Actor, token); err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return d.shown(r.Context(), c, token)
+}
+
+// answerTime is left to write an answer that was waited for.
+const answerTime = 30 * time.Second
+
+// createBatch makes many submissions, each for itself.
+func (d *Door) createBatch(w http.ResponseWriter, r *http.Request, c *call) error {
+	var body struct {
+		Submissions []map[string]json.RawMessage `json:"submissions"`
+	}
+	if err := d.read(w, r, maxBatchBody, &body); err != nil {
+		return err
+	}
+	if err := d.batchSize(len(body.Submissions)); err != nil {
+		return err
+	}
+	ctx := r.Context()
+	pool, err := d.pool(ctx)
+	if err != nil {
+		return err
+	}
+	answers := make([]any, 0, len(body.Submissions))
+	status := http.StatusUnprocessableEntity
+	for _, values := range body.Submissions {
+		row, wrong, err := d.submit(ctx, c, values, pool, "")
+		switch {
+		case err != nil && status == http.StatusCreated: // what was made is told all the same
+			wrong = problems{}
+			wrong.add("base", "%s", sentence(err))
+			fallthrough
+		case err == nil && len(wrong) > 0:
+			answers = append(answers, wrong)
+		case err != nil:
+			return err
+		default:
+			status = http.StatusCreated
+			answers = append(answers, map[string]string{"token": row.Spec.ID})
+		}
+	}
+	d.answer(w, status, answers)
+	return nil
+}
+
+func sentence(err error) string {
+	if core.Is(err, core.CodeFull) {
+		return "queue is full"
+	}
+	return err.Error()
+}
+
+func (d *Door) pool(ctx context.Context) (core.Pool, error) {
+	p, err := d.cfg.Requests.Pool(ctx, d.cfg.Pool)
+	return p, core.Wrap(err, core.CodeUnavailable, d.cfg.Pool, "the pool of the Judge0 door cannot be used")
+}
+
+// submit makes a request of a submission, or says what is wrong with it.
+func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool, key string) (core.Row, problems, error) {
+	most := d.cfg.Limits.in(p)
+	f := form{values: values, base64: c.base64, wrong: problems{}}
+	s := f.submission(most)
+	l := d.known[s.Language]
+	s.check(l, most, f.wrong)
+	if s.Callback != "" {
+		f.wrong.add("callback_url", "setting callback is not allowed")
+	}
+	if len(f.wrong) > 0 {
+		return core.Row{}, f.wrong, nil
+	}
+	if err := d.limit(ctx, "judge0 submissions "+c.who.Actor.Handle, d.cfg.Rate, 1); err != nil {
+		return core.Row{}, nil, err
+	}
+	spec := core.Spec{
+		Pool: d.cfg.Pool, Submitter: c.who.Actor.Handle, Command: s.command(*l, most), Collect: s.collected(), Limits: s.within(*l, most, p),
+	}
+	if key != "" {
+		spec.Idempotency = "judge0/" + key
+	}
+	more, err := d.unpack(ctx, s.MoreFiles, l.Source, most.MaxExtract*1024)
+	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
+		f.wrong.add("additional_files", "%s", err.Error())
+		return core.Row{}, f.wrong, nil
+	}
+	spec.Files = more
+	if err == nil {
+		err = d.store(ctx, &s, *l, &spec)
+	}
+	if err == nil {
+		var row core.Row
+		if row, err = d.cfg.Requests.Submit(ctx, c.who.Actor, spec); err == nil {
+			return row, nil, nil
+		}
+	}
+	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
+		f.wrong.add("base", "%s", err.Error())
+		return core.Row{}, f.wrong, nil
+	}
+	return core.Row{}, nil, err
+}
+
+// store puts all that a submission brings into the blob store.
+func (d *Door) store(ctx context.Context, s *submission, l Language, spec *core.Spec) error {
+	if l.Source != "" {
+		f, err := d.put(ctx, s.Source)
+		if err != nil {
+			return err
+		}
+		f.Path = l.Source
+		spec.Files = append(spec.Files, f)
+	}
+	if len(s.Stdin) > 0 {
+		f, err := d.put(ctx, s.Stdin)
+		if err != nil {
+			return err
+		}
+		spec.Stdin = &f
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, "", "the submission cannot be kept")
+	}
+	f, err := d.put(ctx, text)
+	spec.Attachment = &f
+	return err
+}
+
+func (d *Door) put(ctx context.Context, content []byte) (core.File, error) {
+	digest, size, err := d.cfg.Blobs.Put(ctx, bytes.NewReader(content), max(int64(len(content)), 1))
+	return core.File{Digest: digest, Size: size}, err
+}
