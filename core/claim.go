@@ -175,6 +175,7 @@ type OutputChunk struct {
 type Output interface {
 	// Append adds chunks under a request and its claim's token.
 	Append(ctx context.Context, key, token string, chunks []OutputChunk) error
-	// Read returns what follows after, waiting up to wait for something.
+	// Read returns what follows next after, at most so much as a reader can hold, waiting
+	// up to wait for something.
 	Read(ctx context.Context, key, token, after string, wait time.Duration) ([]OutputChunk, error)
 }

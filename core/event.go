@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Event is one entry of the stream of events: what one script call moved.
 type Event struct {
@@ -12,6 +15,17 @@ type Event struct {
 
 	Claimed string `json:"claimed,omitempty"` // a word for each request that was taken together with a VM
 	Why     string `json:"why,omitempty"`
+}
+
+// OutputOf names the live output of one attempt: a request's key and its claim's token.
+type OutputOf struct{ Key, Token string }
+
+// Feed tells a program that looks at many things at once when to look again.
+type Feed interface {
+	// Next waits for up to wait until something follows in the events after the one with
+	// this id, or in an output after its position ("" is its beginning). It returns the next
+	// events, at most a thousand, and the outputs in which something follows.
+	Next(ctx context.Context, event string, outputs map[OutputOf]string, wait time.Duration) ([]Event, []OutputOf, error)
 }
 
 // History is what happened lately. It is capped: the older, the less is left.

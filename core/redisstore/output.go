@@ -13,6 +13,7 @@ import (
 // Live output is a view, not a record: it is bounded and goes by itself.
 const (
 	outputEntries = 1024
+	outputBatch   = 32 // what one reading returns
 	outputKeep    = time.Hour
 )
 
@@ -41,8 +42,11 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	}
 	live, cancel := context.WithTimeout(ctx, wait+slack)
 	defer cancel()
+	if wait <= 0 {
+		wait = -1 // does not wait; 0 would for ever
+	}
 	streams, err := s.once.XRead(live, &redis.XReadArgs{
-		Streams: []string{s.space.Key("output", key, token), after}, Count: outputEntries, Block: max(wait, time.Millisecond),
+		Streams: []string{s.space.Key("output", key, token), after}, Count: outputBatch, Block: wait,
 	}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil

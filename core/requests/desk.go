@@ -22,6 +22,7 @@ type Desk struct {
 	Blobs  core.Blobs
 
 	Submissions Submissions
+	Watch       *Watch // of Follow; it must run
 
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // nil: lower-case ULIDs

@@ -6,7 +6,7 @@
 //	View Attempts OpenFile    request.view                                 CONFLICT: files are collected at the end
 //	Row                       request.view                                 NOTFOUND: of plain requests only
 //	List                      request.view, of each
-//	Waiting                   request.view; submission.view
+//	Waiting Follow            request.view; submission.view
 //	Cancel Rerun              request.control                              ENDED, CONFLICT by its state
 //
 // A request that grades a submission is seen by operators, without what the tests found,

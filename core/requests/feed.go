@@ -1,0 +1,187 @@
+package requests
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"drover/core"
+)
+
+// Watch tells all who follow something in one program when to look again. It reads Redis
+// for all of them in one place, so that a thousand cost it no more than one. What it tells
+// is a hint: who follows looks at what is so.
+type Watch struct {
+	Feed core.Feed
+	Last func(ctx context.Context, n int) ([]core.Event, error) // as core.History's LastEvents
+
+	mu        sync.Mutex
+	listeners map[string]map[*Listener]bool // by the id that they listen for
+}
+
+// How a Watch reads.
+const (
+	watchRead  = 200 * time.Millisecond // a new listener's output is read with the others' by then
+	watchRetry = time.Second            // while Redis is away
+)
+
+// Listener waits for news of one thing.
+type Listener struct {
+	id    string
+	watch *Watch
+	woken chan struct{}
+
+	mu     sync.Mutex
+	output core.OutputOf // zero: none is waited for
+	after  string
+}
+
+// Listen begins to listen for news of a request, task or experiment, by its id.
+func (w *Watch) Listen(id string) *Listener {
+	l := &Listener{id: id, watch: w, woken: make(chan struct{}, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listeners == nil {
+		w.listeners = map[string]map[*Listener]bool{}
+	}
+	if w.listeners[id] == nil {
+		w.listeners[id] = map[*Listener]bool{}
+	}
+	w.listeners[id][l] = true
+	return l
+}
+
+// Close ends it.
+func (l *Listener) Close() {
+	l.watch.mu.Lock()
+	defer l.watch.mu.Unlock()
+	delete(l.watch.listeners[l.id], l)
+	if len(l.watch.listeners[l.id]) == 0 {
+		delete(l.watch.listeners, l.id)
+	}
+}
+
+// News gets something when there may be some.
+func (l *Listener) News() <-chan struct{} { return l.woken }
+
+// Want has the listener woken once, when something follows in an output; the zero
+// OutputOf wants none.
+func (l *Listener) Want(of core.OutputOf, after string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.output, l.after = of, after
+}
+
+func (l *Listener) wake() {
+	select {
+	case l.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Run tells of news until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	last, known := "", false
+	for ctx.Err() == nil {
+		if !known {
+			newest, err := w.Last(ctx, 1)
+			if err != nil {
+				pause(ctx, watchRetry)
+				continue
+			}
+			if known = true; len(newest) > 0 {
+				last = newest[0].ID
+			}
+			w.wakeAll() // what happened while nobody read is not told one by one
+		}
+		events, more, err := w.Feed.Next(ctx, last, w.wanted(), watchRead)
+		if err != nil {
+			known = false
+			pause(ctx, watchRetry)
+			continue
+		}
+		for i := range events {
+			last = events[i].ID
+		}
+		w.tell(events, more)
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// wanted are the outputs that somebody waits for, each after the earliest position: who
+// is further looks once more than it must.
+func (w *Watch) wanted() map[core.OutputOf]string {
+	all := map[core.OutputOf]string{}
+	w.each(func(l *Listener) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.output == (core.OutputOf{}) {
+			return
+		}
+		if at, ok := all[l.output]; !ok || earlier(l.after, at) {
+			all[l.output] = l.after
+		}
+	})
+	return all
+}
+
+// earlier compares positions in streams: milliseconds and a number.
+func earlier(a, b string) bool {
+	ams, an, _ := strings.Cut(a, "-")
+	bms, bn, _ := strings.Cut(b, "-")
+	if ams != bms {
+		return len(ams) < len(bms) || len(ams) == len(bms) && ams < bms
+	}
+	return len(an) < len(bn) || len(an) == len(bn) && an < bn
+}
+
+func (w *Watch) each(do func(l *Listener)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, some := range w.listeners {
+		for l := range maps.Keys(some) {
+			do(l)
+		}
+	}
+}
+
+func (w *Watch) wakeAll() { w.each((*Listener).wake) }
+
+func (w *Watch) tell(events []core.Event, more []core.OutputOf) {
+	w.mu.Lock()
+	for i := range events {
+		for word := range strings.FieldsSeq(events[i].Moved + " " + events[i].Claimed) {
+			id, _, _ := strings.Cut(word, "-") // of a request's key, a task's key, or an experiment's part
+			for l := range w.listeners[id] {
+				l.wake()
+			}
+		}
+	}
+	w.mu.Unlock()
+	if len(more) == 0 {
+		return
+	}
+	has := map[core.OutputOf]bool{}
+	for _, one := range more {
+		has[one] = true
+	}
+	w.each(func(l *Listener) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if has[l.output] {
+			l.output = core.OutputOf{}
+			l.wake()
+		}
+	})
+}
