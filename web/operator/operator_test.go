@@ -316,7 +316,7 @@ func TestPagesOfALargeHerdAreBounded(t *testing.T) {
 	for at := "/herd"; at != ""; {
 		html := w.shows(t, "otto", at)
 		require.Less(t, len(html), most, at)
-		seen += strings.Count(html, `<th scope="row"><a href="/herd/hosts/`)
+		seen += strings.Count(html, `<th scope="row" class="name"><a href="/herd/hosts/`)
 		_, next, _ := strings.Cut(html, `rel="next" href="`)
 		at, _, _ = strings.Cut(next, `"`)
 	}

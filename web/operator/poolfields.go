@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/docker/go-units"
@@ -77,7 +78,7 @@ func number(name, label string, into *int) field {
 }
 
 func span(name, label, help string, into *time.Duration) field {
-	return field{Name: name, Label: label, Help: help, Value: into.String(), read: func(s string) error {
+	return field{Name: name, Label: label, Help: help, Value: shortSpan(*into), read: func(s string) error {
 		d, err := time.ParseDuration(s)
 		if err != nil {
 			return core.Errorf(core.CodeInvalid, name, "%s: %.60q is no length of time: write one such as 90s or 24h", name, s)
@@ -85,6 +86,18 @@ func span(name, label, help string, into *time.Duration) field {
 		*into = d
 		return nil
 	}}
+}
+
+// shortSpan writes 24h0m0s as 24h.
+func shortSpan(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func size(name, label string, into *int64) field {

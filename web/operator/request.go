@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"drover/core"
 	"drover/core/operate"
 	"drover/web/page"
 )
@@ -39,15 +40,26 @@ func (s *pages) request(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	d := requestData{Timeline: t, Open: !t.State.Terminal(), Dead: t.State == "dead"}
+	d := requestData{Timeline: t, Open: !t.State.Terminal(), Dead: t.State == core.RequestDead}
 	for _, step := range t.Steps {
 		words := stepWords[step.Kind]
-		if step.Kind == operate.StepRecorded && step.Refused {
-			words.Class = ""
+		if step.Kind == operate.StepRecorded {
+			words.Class = endClass(step)
 		}
 		d.Rows = append(d.Rows, stepRow{Step: step, Class: words.Class, Sentence: words.Sentence})
 	}
 	return r.Render("operator/request", d)
+}
+
+// endClass is how a recorded end looks: bad where something went wrong, plain where it counts for nothing.
+func endClass(step operate.Step) string {
+	switch {
+	case step.Refused || step.Text == string(core.RequestCancelled):
+		return ""
+	case step.Text == string(core.RequestCompleted):
+		return "good"
+	}
+	return "bad"
 }
 
 func (s *pages) retryRequest(r *page.Request) error {
