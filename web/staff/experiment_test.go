@@ -22,7 +22,6 @@ type unread struct{}
 
 func (unread) Read([]byte) (int, error) { panic("it is read") }
 
-
 // ready is an experiment whose task has done its work.
 func (w *world) ready(id string) core.Experiment {
 	w.t.Helper()
