@@ -19,17 +19,18 @@ var files embed.FS
 
 // staff are the pages with what they are made from.
 type staff struct {
-	*parts.Parts
+	parts.Parts
+	room chan struct{} // for harnesses on their way in
 }
 
-// New returns the pages.
-func New(p *parts.Parts) page.Section {
+// Section returns the staff's pages.
+func Section(p parts.Parts) page.Section {
 	own, err := fs.Sub(files, "pages")
 	if err != nil {
 		panic(err) // the name is a constant
 	}
-	s := &staff{p}
-	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(s.classRoutes(), s.rosterRoutes(), s.assignmentRoutes())}
+	s := &staff{Parts: p, room: make(chan struct{}, uploads)}
+	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(s.classRoutes(), s.rosterRoutes(), s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes())}
 }
 
 // classPath is where a class's pages are.

@@ -65,7 +65,7 @@ func newWorld(t *testing.T) *world {
 	log.SetOutput(t.Output())
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock},
-		staff.New(&parts.Parts{Name: "Test school", Registrar: w.reg, Log: log, Now: clock}))
+		staff.Section(parts.Parts{Name: "Test school", Registrar: w.reg, Log: log, Now: clock}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w
