@@ -15,7 +15,9 @@ const maxText = 2000
 
 // Book is where deeds are written.
 type Book struct {
-	Trail core.Trail
+	Trail interface {
+		AddDeed(ctx context.Context, d core.Deed) error
+	}
 	Now   func() time.Time
 	NewID func() string
 }
