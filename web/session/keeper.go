@@ -151,4 +151,6 @@ func (k *Keeper) caller(ctx context.Context, in account.SignedIn) (*caller.Calle
 }
 
 // unknown reports whether an error says that nobody asks whom drover knows.
-func unknown(err error) bool { return core.Is(err, core.CodeForbidden) || core.Is(err, core.CodeNotFound) }
+func unknown(err error) bool {
+	return core.Is(err, core.CodeForbidden) || core.Is(err, core.CodeNotFound)
+}

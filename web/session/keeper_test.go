@@ -194,8 +194,10 @@ func TestSessionsThatAreOver(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world){
 		"signed out everywhere": func(w *world) { require.NoError(w.t, w.Desk.SignOut(w.t.Context(), root, "ann")) },
-		"a new password":        func(w *world) { require.NoError(w.t, w.Desk.GivePassword(w.t.Context(), root, "ann", "three blind mice")) },
-		"unused":                func(w *world) { w.redis.Mini.FastForward(12*time.Hour + time.Minute) },
+		"a new password": func(w *world) {
+			require.NoError(w.t, w.Desk.GivePassword(w.t.Context(), root, "ann", "three blind mice"))
+		},
+		"unused": func(w *world) { w.redis.Mini.FastForward(12*time.Hour + time.Minute) },
 		"disabled": func(w *world) {
 			w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example", Disabled: true, Revision: 1})
 		},
