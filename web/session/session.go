@@ -1,0 +1,42 @@
+// Package session knows who asks: a browser by the cookie of its session, a program by
+// its token. Rights are those of the moment, not those of the sign-in.
+package session
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/sirupsen/logrus"
+
+	"drover/core/redisstore"
+)
+
+// How long a session lasts.
+const (
+	idle  = 12 * time.Hour // unused
+	whole = 7 * 24 * time.Hour
+)
+
+// New makes the sessions of a site, which are kept in Redis. secure says that browsers
+// reach it by https: then the cookie is bound to this very host.
+func New(store *redisstore.Store, secure bool, log logrus.FieldLogger) *scs.SessionManager {
+	s := scs.New()
+	s.Store = store.Sessions()
+	s.HashTokenInStore = true
+	s.IdleTimeout, s.Lifetime = idle, whole
+	s.Cookie.Name = "drover"
+	if secure {
+		s.Cookie.Name, s.Cookie.Secure = "__Host-drover", true
+	}
+	s.Cookie.HttpOnly, s.Cookie.SameSite, s.Cookie.Path = true, http.SameSiteLaxMode, "/"
+	s.ErrorFunc = func(w http.ResponseWriter, _ *http.Request, err error) { away(w, log, err) }
+	return s
+}
+
+// away answers where it cannot be known who asks.
+func away(w http.ResponseWriter, log logrus.FieldLogger, err error) {
+	log.WithError(err).Warn("it is not known who asks")
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "this site cannot look up who you are at this moment: try again soon", http.StatusServiceUnavailable)
+}
