@@ -113,7 +113,7 @@ func (s *server) viewAssignment(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return read(in.Reading, e.Revision, e)
+	return read(in.Reading, e.Revision, e), nil
 }
 
 func (s *server) changeAssignment(ctx context.Context, a core.Actor, in *struct {

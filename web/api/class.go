@@ -60,7 +60,7 @@ func (s *server) viewClass(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return read(in.Reading, c.Revision, c)
+	return read(in.Reading, c.Revision, c), nil
 }
 
 func (s *server) changeClass(ctx context.Context, a core.Actor, in *struct {

@@ -68,7 +68,7 @@ func (s *server) viewExperiment(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return read(in.Reading, e.Revision, ExperimentStatus{e, progress})
+	return read(in.Reading, e.Revision, ExperimentStatus{e, progress}), nil
 }
 
 // Outcomes is a page of an experiment's matrix of verdicts.

@@ -35,7 +35,7 @@ func changedTo(as core.Assignment, err error) (*tagged[core.Assignment], error) 
 	if err != nil {
 		return nil, err
 	}
-	return read(Reading{}, as.Revision, as)
+	return read(Reading{}, as.Revision, as), nil
 }
 
 func (s *server) viewProgress(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Progress], error) {

@@ -46,14 +46,14 @@ func tag(revision int64, told any) string {
 }
 
 // read answers with a thing, or 304.
-func read[T any](in Reading, revision int64, thing T) (*tagged[T], error) {
+func read[T any](in Reading, revision int64, thing T) *tagged[T] {
 	out := &tagged[T]{ETag: tag(revision, thing), Body: thing, Status: http.StatusOK}
 	for one := range strings.SplitSeq(in.IfNoneMatch, ",") {
 		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == "*" || one != "" && one == out.ETag {
 			out.Status = http.StatusNotModified
 		}
 	}
-	return out, nil
+	return out
 }
 
 // made answers with what was made, and where it is.

@@ -39,7 +39,7 @@ func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return read(Reading{}, set.Revision, set)
+	return read(Reading{}, set.Revision, set), nil
 }
 
 func (s *server) removeSchedule(ctx context.Context, a core.Actor, in *Named) (*done, error) {

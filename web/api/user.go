@@ -70,7 +70,7 @@ func (s *server) viewUser(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return read(in.Reading, p.Revision, p)
+	return read(in.Reading, p.Revision, p), nil
 }
 
 func (s *server) changeUser(ctx context.Context, a core.Actor, in *struct {

@@ -84,7 +84,7 @@ func (s *server) viewWebhook(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return read(in.Reading, w.Revision, w)
+	return read(in.Reading, w.Revision, w), nil
 }
 
 func (s *server) changeWebhook(ctx context.Context, a core.Actor, in *struct {

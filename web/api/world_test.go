@@ -49,7 +49,6 @@ type world struct {
 	in   *intake.Intake
 	reg  *coursework.Registrar
 	api  http.Handler
-	seq  int64
 
 	mu  sync.Mutex
 	now time.Time
