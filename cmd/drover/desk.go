@@ -14,6 +14,8 @@ import (
 // desk is whom a user's command asks: the herd itself, or a site that speaks for it.
 // Either answers with the same things and refuses with the same errors.
 type desk interface {
+	// At names the herd or site.
+	At() string
 	// Who is the user that it takes the command from.
 	Who(ctx context.Context) (core.Actor, error)
 
@@ -51,5 +53,8 @@ type desk interface {
 
 // deskCommand describes a subcommand that a user gives to a herd or to a site, with an example of it.
 func deskCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d desk) error) *cli.Command {
-	return userCommand(name, usage, args, example, slices.Clone(own), func(c *cli.Context, s *session) error { return action(c, s) })
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: args, Description: "Example: " + example, OnUsageError: usageError,
+		Flags: withSettings(slices.Concat(own, []cli.Flag{asFlag(), jsonFlag()}), "client"), Action: deskAction(action),
+	}
 }

@@ -10,6 +10,9 @@ import (
 
 var _ desk = (*session)(nil)
 
+// At names the herd by its Redis.
+func (s *session) At() string { return "the herd at " + s.cfg.Redis.String() }
+
 // Who is who acts.
 func (s *session) Who(context.Context) (core.Actor, error) { return s.actor, nil }
 

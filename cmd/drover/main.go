@@ -122,6 +122,7 @@ func commands() []*cli.Command {
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
 		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
 		taskCommand(), scheduleCommand(), trailCommand(),
+		loginCommand(), logoutCommand(), deskCommand("whoami", "say who you are to the herd or the site that commands ask", "", "drover whoami", nil, whoami),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
 		benchCommand(), drillCommand(),

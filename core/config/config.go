@@ -34,6 +34,10 @@ type Config struct {
 	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
 	Run                  string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
 
+	Server   string        `koanf:"server" for:"client" usage:"the site that commands of users ask instead of a herd, such as https://drover.example.org; see drover login"`
+	Logins   string        `koanf:"logins" shown:"logins.json in drover's folder of the user's configuration" for:"client" usage:"file of the sites where one is signed in, with their tokens"`
+	Patience time.Duration `koanf:"patience" default:"30s" for:"client" usage:"how long a command waits for a site that does not answer; 0 for not at all"`
+
 	LogLevel  string `koanf:"log_level" default:"info" usage:"least severe messages to log: debug, info, warn or error"`
 	LogFormat string `koanf:"log_format" default:"text" usage:"text for people, json for programs"`
 

@@ -100,6 +100,9 @@ func (c *Config) fill(m machine) error {
 	if c.Data == "" {
 		return c.problem("data", "there is no home folder to put it in: name one with --data")
 	}
+	if own := m.userFolder("XDG_CONFIG_HOME", ".config"); c.Logins == "" && own != "" {
+		c.Logins = filepath.Join(own, "logins.json")
+	}
 	if err := c.absolute("data", &c.Data); err != nil {
 		return err
 	}

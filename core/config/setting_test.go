@@ -21,7 +21,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 		seen[s.Name] = true
 		assert.NotEmpty(t, s.Usage, s.Name)
 		for _, user := range s.users {
-			assert.Contains(t, []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web"}, user, s.Name)
+			assert.Contains(t, []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web", "client"}, user, s.Name)
 		}
 	}
 	last := settings[len(settings)-1]
@@ -46,7 +46,7 @@ func TestForLeavesOutWhatACommandDoesNotRead(t *testing.T) {
 	require.NotContains(t, client, "slots")
 	require.Contains(t, names("testrunner"), "slots")
 	require.NotContains(t, names("testrunner"), "provider")
-	require.Len(t, names("testrunner", "vmfactory", "taskrunner", "overseer", "web"), len(Settings()))
+	require.Len(t, names("testrunner", "vmfactory", "taskrunner", "overseer", "web", "client"), len(Settings()))
 }
 
 func TestHostName(t *testing.T) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 
 	"drover/core"
 	"drover/core/coursework"
@@ -30,4 +31,9 @@ func (c *Client) Me(ctx context.Context) (Me, error) { return get[Me](ctx, c, ni
 func (c *Client) Who(ctx context.Context) (core.Actor, error) {
 	me, err := c.Me(ctx)
 	return me.Actor(), err
+}
+
+// RevokeToken makes one of one's tokens, by its id, good for nothing.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: []string{"tokens", id}})
 }

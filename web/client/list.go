@@ -53,9 +53,9 @@ func post[T any](ctx context.Context, c *Client, query url.Values, parts ...stri
 // values are the parts of a query, names and values in turn, without those that are empty.
 func values(pairs ...string) url.Values {
 	v := url.Values{}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			v.Set(pairs[i], pairs[i+1])
+	for i := 1; i < len(pairs); i += 2 {
+		if pairs[i] != "" {
+			v.Set(pairs[i-1], pairs[i])
 		}
 	}
 	return v

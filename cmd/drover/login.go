@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"drover/core"
+	"drover/core/config"
+	remote "drover/web/client"
+)
+
+// tokenPrefix begins every token of a site, see core.Token.
+const tokenPrefix = "dro_"
+
+// maxTokenBytes bounds what is read as a token.
+const maxTokenBytes = 1 << 10
+
+func loginCommand() *cli.Command {
+	return &cli.Command{
+		Name: "login", Usage: "sign in at a site, so that commands can ask it", OnUsageError: usageError,
+		Description: "Asks for a token, which you make on your account's page there, and keeps it in a file that only you\n" +
+			"can read. Then --server URL, or DROVER_SERVER, lets commands ask the site; with one login and no herd\n" +
+			"on this machine they do so anyway.\n" +
+			"Example: drover login --server https://drover.example.org",
+		Flags: withSettings([]cli.Flag{
+			&cli.StringFlag{Name: "token-file", Usage: "read the token from the file `PATH`"},
+			&cli.BoolFlag{Name: "token-stdin", Usage: "read the token from standard input", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "insecure-http", Usage: "speak http to another machine: whoever listens in can use the token", DisableDefaultText: true},
+			jsonFlag(),
+		}, "client"),
+		Action: signIn,
+	}
+}
+
+func signIn(c *cli.Context) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	if cfg.Server == "" {
+		return core.Errorf(core.CodeInvalid, "server", "where? drover login --server URL")
+	}
+	at, err := remote.Site(cfg.Server, c.Bool("insecure-http"))
+	if err != nil {
+		return err
+	}
+	l := login{Server: at.String(), Insecure: at.Scheme == "http"}
+	if l.Token, err = readToken(c, l.Server); err != nil {
+		return err
+	}
+	s, err := openSite(c, cfg, l)
+	if err != nil {
+		return err
+	}
+	me, err := s.Me(c.Context)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	l.User, l.ID = me.Handle, me.Token
+	if err := logins(cfg.Logins).put(l); err != nil {
+		return err
+	}
+	return say(c, me, "signed in at %s as %s; the token is good for: %s", l.Server, l.User, scopesWord(me.Scopes))
+}
+
+func scopesWord(scopes []core.Scope) string {
+	words := make([]string, len(scopes))
+	for i, s := range scopes {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}
+
+// readToken reads a token from where it is seen by nobody: never from an argument.
+func readToken(c *cli.Context, server string) (string, error) {
+	var raw []byte
+	var err error
+	path := c.String("token-file")
+	switch in, isFile := c.App.Reader.(*os.File); {
+	case path != "" && c.Bool("token-stdin"):
+		return "", core.Errorf(core.CodeInvalid, "", "--token-file and --token-stdin do not go together: the token is in one place")
+	case path != "":
+		var file *os.File
+		if file, err = os.Open(path); err == nil {
+			raw, err = io.ReadAll(io.LimitReader(file, maxTokenBytes))
+			_ = file.Close() // only read from
+		}
+	case c.Bool("token-stdin"):
+		raw, err = io.ReadAll(io.LimitReader(c.App.Reader, maxTokenBytes))
+	case isFile && term.IsTerminal(int(in.Fd())):
+		fmt.Fprintf(c.App.ErrWriter, "Token of %s (it is not shown): ", server)
+		raw, err = term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(c.App.ErrWriter)
+	default:
+		return "", core.Errorf(core.CodeInvalid, "", "there is no terminal to ask for the token: use --token-file PATH or --token-stdin")
+	}
+	if err != nil {
+		return "", core.Wrap(err, core.CodeInvalid, path, "the token cannot be read")
+	}
+	token := strings.TrimSpace(string(raw))
+	if !strings.HasPrefix(token, tokenPrefix) || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", core.Errorf(core.CodeInvalid, "", "that is no token: one begins with %s, and is shown when it is made on your account's page", tokenPrefix)
+	}
+	return token, nil
+}
+
+func logoutCommand() *cli.Command {
+	return &cli.Command{
+		Name: "logout", Usage: "forget the login at a site, and revoke its token there", OnUsageError: usageError,
+		Description: "Example: drover logout --server https://drover.example.org",
+		Flags:       withSettings([]cli.Flag{jsonFlag()}, "client"),
+		Action:      signOut,
+	}
+}
+
+func signOut(c *cli.Context) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	l, err := oneLogin(cfg)
+	if err != nil {
+		return err
+	}
+	s, err := openSite(c, cfg, *l)
+	if err != nil {
+		return err
+	}
+	// What is known to nobody any more harms least: it is forgotten here in any case.
+	revoked := s.RevokeToken(c.Context, l.ID)
+	if remote.SignedOut(revoked) {
+		revoked = nil // it was no good any more
+	}
+	if err := errors.Join(logins(cfg.Logins).forget(l.Server), s.Close()); err != nil {
+		return err
+	}
+	if revoked != nil {
+		return core.Wrap(revoked, core.CodeOf(revoked), l.Server, "the login is forgotten here, but its token is still good: revoke it on your account's page")
+	}
+	return say(c, map[string]string{"server": l.Server, "user": l.User}, "signed out at %s, where you were %s", l.Server, l.User)
+}
+
+// oneLogin is the login that the settings name, or the only one.
+func oneLogin(cfg *config.Config) (*login, error) {
+	all, err := logins(cfg.Logins).read()
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg.Server != "":
+		return loginAt(all, cfg.Server)
+	case len(all) == 1:
+		return &all[0], nil
+	case len(all) == 0:
+		return nil, core.Errorf(core.CodeNotFound, "", "you are not signed in anywhere")
+	}
+	var servers []string
+	for _, l := range all {
+		servers = append(servers, l.Server)
+	}
+	return nil, core.Errorf(core.CodeInvalid, "server", "you are signed in at %s: which one? --server URL", strings.Join(servers, ", "))
+}
+
+// identity is who a command acts as.
+type identity struct {
+	At      string                   `json:"at"`
+	User    string                   `json:"user"`
+	Roles   []core.UserRole          `json:"roles"`
+	Classes map[string]core.UserRole `json:"classes"`
+}
+
+func whoami(c *cli.Context, d desk) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	a, err := d.Who(c.Context)
+	if err != nil {
+		return err
+	}
+	is := identity{At: d.At(), User: a.Handle, Roles: orEmpty(a.Roles), Classes: a.In}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, is)
+	}
+	rows := []table.Row{{"at", is.At}, {"user", is.User}}
+	for _, role := range is.Roles {
+		rows = append(rows, table.Row{"role", role})
+	}
+	var classes []string
+	for class, role := range is.Classes {
+		classes = append(classes, fmt.Sprintf("%s (%s)", class, role))
+	}
+	slices.Sort(classes)
+	rows = append(rows, table.Row{"classes", cmp.Or(strings.Join(classes, ", "), "none")})
+	return printTable(c.App.Writer, "", table.Row{"", ""}, rows)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/config"
+	remote "drover/web/client"
+)
+
+// site is a desk that asks a site's API.
+type site struct{ *remote.Client }
+
+var _ desk = site{}
+
+// At names the site.
+func (s site) At() string { return s.Server }
+
+// WhyTaskWaits says as much as a user of a site may know.
+func (s site) WhyTaskWaits(context.Context) string {
+	return "still waiting for its turn at " + s.Server
+}
+
+// openSite makes a client of the site where a login is good.
+func openSite(c *cli.Context, cfg *config.Config, l login) (site, error) {
+	away := false
+	cl, err := remote.New(remote.Options{
+		Server: l.Server, Token: l.Token, Insecure: l.Insecure, Agent: "drover/" + version, Patience: cmp.Or(cfg.Patience, -1),
+		Again: func(err error, _ time.Duration) {
+			if !away {
+				fmt.Fprintf(c.App.ErrWriter, "drover: %s; trying again\n", clean(err.Error()))
+			}
+			away = true
+		},
+	})
+	return site{cl}, err
+}
+
+// deskAction makes the action of a command that a user gives to a herd or to a site.
+func deskAction(action func(c *cli.Context, d desk) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		cfg, err := load(c)
+		if err != nil {
+			return err
+		}
+		l, err := whichSite(c, cfg)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			return client(asUser(func(c *cli.Context, s *session) error { return action(c, s) }))(c)
+		}
+		s, err := openSite(c, cfg, *l)
+		if err != nil {
+			return err
+		}
+		return errors.Join(signedOut(action(c, s), l.Server), s.Close())
+	}
+}
+
+// signedOut says how to sign in again where a site does not know the token any more.
+func signedOut(err error, server string) error {
+	if !remote.SignedOut(err) {
+		return err
+	}
+	return core.Wrap(err, core.CodeForbidden, server, "you are not signed in at %s any more; drover login --server %s", server, server)
+}
+
+// whichSite is the login at the site that is to be asked; nil for a herd.
+func whichSite(c *cli.Context, cfg *config.Config) (*login, error) {
+	if cfg.Server == "" && (c.String("as") != "" || hasHerd(cfg)) {
+		return nil, nil //nolint:nilnil // a herd is no fault
+	}
+	if cfg.Server != "" && c.String("as") != "" {
+		return nil, core.Errorf(core.CodeInvalid, "as", "--as is for a herd; the site %s (%s) is asked as who signed in there", cfg.Server, cfg.Source("server"))
+	}
+	all, err := logins(cfg.Logins).read()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Server != "" {
+		return loginAt(all, cfg.Server)
+	}
+	if len(all) != 1 {
+		return nil, nil //nolint:nilnil // which of them is not to be guessed
+	}
+	fmt.Fprintf(c.App.ErrWriter, "drover: asks %s as %s, where you are signed in; to ask a herd, name it with --data or --redis\n", all[0].Server, all[0].User)
+	return &all[0], nil
+}
+
+// loginAt finds the login at a server.
+func loginAt(all []login, server string) (*login, error) {
+	at, err := remote.Site(server, true)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(l login) bool { return l.Server == at.String() })
+	if i < 0 {
+		return nil, core.Errorf(core.CodeForbidden, at.String(), "you are not signed in at %s: drover login --server %s", at, at)
+	}
+	return &all[i], nil
+}
+
+// hasHerd reports whether the settings name a herd, or one runs where drover up makes it.
+func hasHerd(cfg *config.Config) bool {
+	for _, name := range []string{"redis", "store", "blobs", "data"} {
+		if cfg.Source(name) != config.Default {
+			return true
+		}
+	}
+	at, err := url.Parse(cfg.Redis.Reveal())
+	if err != nil || at.Scheme != "unix" {
+		return true
+	}
+	_, err = os.Stat(strings.TrimPrefix(cfg.Redis.Reveal(), "unix://"))
+	return err == nil
+}
