@@ -23,7 +23,7 @@ const (
 // poll answers with the output of a job that has ended.
 func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
-	noted, err := d.cfg.Shelf.Get(ctx, outputsOf(c.who.Actor.Handle, c.lab))
+	noted, err := d.cfg.Shelf.Fields(ctx, outputsOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 		return refuse("ask for /jobs/KEY/0/, which go on, or /jobs/KEY/1/, which have ended")
 	}
 	ctx := r.Context()
-	labs, err := d.cfg.Shelf.Get(ctx, labsOf(c.who.Actor.Handle))
+	labs, err := d.cfg.Shelf.Fields(ctx, labsOf(c.who.Actor.Handle))
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 	}
 	all := []listed{}
 	for lab := range labs {
-		noted, err := d.cfg.Shelf.Get(ctx, outputsOf(c.who.Actor.Handle, lab))
+		noted, err := d.cfg.Shelf.Fields(ctx, outputsOf(c.who.Actor.Handle, lab))
 		if err != nil {
 			return err
 		}
