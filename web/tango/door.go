@@ -128,7 +128,7 @@ func (d *Door) enter(route Route, r *http.Request) (*call, error) {
 		}
 	}
 	if d.cfg.Limiter != nil && d.cfg.Calls != (core.Rate{}) {
-		a, err := d.cfg.Limiter.Take(ctx, "tango calls "+who.Actor.Handle, d.cfg.Calls, 1)
+		a, err := d.cfg.Limiter.Take(ctx, "api:"+who.Actor.Handle, d.cfg.Calls, 1)
 		if err != nil {
 			return nil, err
 		}
