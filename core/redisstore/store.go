@@ -67,7 +67,7 @@ type Options struct {
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter and Audit, and is safe for concurrent use.
+// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Shelf and Audit, and is safe for concurrent use.
 type Store struct {
 	db    redis.UniversalClient // repeats calls by itself
 	once  redis.UniversalClient // for calls that must not be repeated, or that block
@@ -94,6 +94,7 @@ var (
 	_ core.History     = (*Store)(nil)
 	_ core.Feed        = (*Store)(nil)
 	_ core.Limiter     = (*Store)(nil)
+	_ core.Shelf       = (*Store)(nil)
 )
 
 // Open makes a Store and checks that the server answers and has this schema.

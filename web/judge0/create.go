@@ -171,7 +171,7 @@ func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMe
 	if len(f.wrong) > 0 {
 		return core.Row{}, f.wrong, nil
 	}
-	if err := d.limit(ctx, "judge0 submissions "+c.who.Actor.Handle, d.cfg.Rate, 1); err != nil {
+	if err := d.limit(ctx, "judge0:"+c.who.Actor.Handle, d.cfg.Rate, 1); err != nil {
 		return core.Row{}, nil, err
 	}
 	spec := core.Spec{

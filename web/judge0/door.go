@@ -138,7 +138,7 @@ func (d *Door) enter(route Route, r *http.Request) (*call, error) {
 			return nil, err
 		}
 	}
-	if err := d.limit(r.Context(), "judge0 calls "+who.Actor.Handle, d.cfg.Calls, 1); err != nil {
+	if err := d.limit(r.Context(), "api:"+who.Actor.Handle, d.cfg.Calls, 1); err != nil {
 		return nil, err
 	}
 	c := &call{who: who, base64: r.URL.Query().Get("base64_encoded") == "true"}

@@ -38,13 +38,13 @@ func outputsOf(user, lab string) string { return "tango outputs " + user + " " +
 
 // opened returns whether there is a courselab.
 func (d *Door) opened(ctx context.Context, c *call) (bool, error) {
-	labs, err := d.cfg.Shelf.Get(ctx, labsOf(c.who.Actor.Handle))
+	labs, err := d.cfg.Shelf.Fields(ctx, labsOf(c.who.Actor.Handle))
 	return labs[c.lab] != "", err
 }
 
 // files returns what a courselab holds, by name.
 func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
-	noted, err := d.cfg.Shelf.Get(ctx, filesOf(c.who.Actor.Handle, c.lab))
+	noted, err := d.cfg.Shelf.Fields(ctx, filesOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return nil, err
 	}

@@ -27,22 +27,12 @@ type Keys interface {
 	ByToken(ctx context.Context, secret string) (*caller.Caller, error)
 }
 
-// Shelf keeps short texts by name and field for a while after the last of them was put.
-type Shelf interface {
-	// Put sets a field. Returns LIMIT if the name would have more than most fields.
-	Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error
-	// Get returns all fields; none of what is not there.
-	Get(ctx context.Context, name string) (map[string]string, error)
-	// Next counts, from 1.
-	Next(ctx context.Context, name string, keep time.Duration) (int64, error)
-}
-
 // Config is what the door is made from.
 type Config struct {
 	Requests Requests
 	Keys     Keys
 	Blobs    core.Blobs
-	Shelf    Shelf
+	Shelf    core.Shelf
 	Images   map[string]string // image → pool; another image is the pool of its own name
 	Keep     time.Duration     // of what folders hold; below the age at which files that nobody names are deleted. 0: 12 h
 	MaxFile  int64             // bytes of an upload; 0: 100 MiB
@@ -138,7 +128,7 @@ func (d *Door) enter(route Route, r *http.Request) (*call, error) {
 		}
 	}
 	if d.cfg.Limiter != nil && d.cfg.Calls != (core.Rate{}) {
-		a, err := d.cfg.Limiter.Take(ctx, "tango calls "+who.Actor.Handle, d.cfg.Calls, 1)
+		a, err := d.cfg.Limiter.Take(ctx, "api:"+who.Actor.Handle, d.cfg.Calls, 1)
 		if err != nil {
 			return nil, err
 		}

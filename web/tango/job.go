@@ -68,7 +68,7 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 		return err
 	}
 	user := c.who.Actor.Handle
-	if j.ID, err = d.cfg.Shelf.Next(ctx, "tango job "+user, d.cfg.Keep); err != nil {
+	if j.ID, err = d.cfg.Shelf.Count(ctx, "tango job "+user, d.cfg.Keep); err != nil {
 		return err
 	}
 	j.Lab = c.lab

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -65,7 +64,7 @@ func newWorld(t *testing.T, change ...func(*tango.Config)) *world {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	cfg := tango.Config{
-		Requests: w, Keys: keys{}, Blobs: blobs, Shelf: &shelf{}, Images: map[string]string{"autograding_image": pool}, Version: "test", Log: log,
+		Requests: w, Keys: keys{}, Blobs: blobs, Shelf: w.herd.Store, Images: map[string]string{"autograding_image": pool}, Version: "test", Log: log,
 		Now: func() time.Time { return w.now },
 	}
 	for _, c := range change {
@@ -90,49 +89,6 @@ func (keys) ByToken(_ context.Context, secret string) (*caller.Caller, error) {
 		return nil, core.Errorf(core.CodeNotFound, "", "no such token")
 	}
 	return c, nil
-}
-
-// shelf is one in memory, that forgets nothing.
-type shelf struct {
-	mu    sync.Mutex
-	texts map[string]map[string]string
-	count map[string]int64
-}
-
-func (s *shelf) Put(_ context.Context, name, field, text string, most int, _ time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.texts == nil {
-		s.texts = map[string]map[string]string{}
-	}
-	if s.texts[name] == nil {
-		s.texts[name] = map[string]string{}
-	}
-	if _, there := s.texts[name][field]; !there && len(s.texts[name]) == most {
-		return core.Errorf(core.CodeLimit, name, "%s is full", name)
-	}
-	s.texts[name][field] = text
-	return nil
-}
-
-func (s *shelf) Get(_ context.Context, name string) (map[string]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fields := map[string]string{}
-	for field, text := range s.texts[name] {
-		fields[field] = text
-	}
-	return fields, nil
-}
-
-func (s *shelf) Next(_ context.Context, name string, _ time.Duration) (int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.count == nil {
-		s.count = map[string]int64{}
-	}
-	s.count[name]++
-	return s.count[name], nil
 }
 
 // SubmitStored is the desk's, and runs what was submitted.
@@ -170,7 +126,7 @@ func (w *world) run(spec core.Spec) {
 		Stdout: string(stdout), Attempt: 1, Times: core.Times{Submitted: spec.Submitted, Started: 1, Finished: 2},
 	}
 	for _, path := range spec.Collect {
-		content, err := os.ReadFile(filepath.Join(dir, path)) //nolint:gosec // the test's own
+		content, err := os.ReadFile(filepath.Join(dir, path))
 		require.NoError(w.t, err)
 		digest, size, err := w.blobs.Put(w.t.Context(), bytes.NewReader(content), 1<<20)
 		require.NoError(w.t, err)

@@ -1,0 +1,24 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Bounds of a shelf, in bytes.
+const (
+	MaxShelfName = 1024 // of a name, and of a field
+	MaxShelfText = 4096
+)
+
+// Shelf keeps short texts by name and field until a while after the last of a name was
+// put. A loss of Redis loses them.
+type Shelf interface {
+	// Put sets a field. Returns LIMIT if the name would have more than most fields, but for
+	// a few that are put at the same moment.
+	Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error
+	// Fields returns all of a name; none of what is not there.
+	Fields(ctx context.Context, name string) (map[string]string, error)
+	// Count counts a name's calls, from 1; a number may be left out.
+	Count(ctx context.Context, name string, keep time.Duration) (int64, error)
+}
