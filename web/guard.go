@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -69,13 +70,25 @@ func (r *recorder) WriteHeader(status int) {
 // Unwrap lets http.ResponseController reach what streams need.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// shown is a path without the key that paths of the Tango door hold.
+func shown(path string) string {
+	if !strings.HasPrefix(path, "/tango/") {
+		return path
+	}
+	words := strings.SplitN(path, "/", 5) // "", tango, verb, key, the rest
+	if len(words) > 3 {
+		words[3] = "KEY"
+	}
+	return strings.Join(words, "/")
+}
+
 // logged logs each request without its query, which may hold a secret, and turns a panic
 // into an error page.
 func logged(log logrus.FieldLogger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &recorder{ResponseWriter: w}
-		entry := log.WithField("method", r.Method).WithField("path", r.URL.EscapedPath())
+		entry := log.WithField("method", r.Method).WithField("path", shown(r.URL.EscapedPath()))
 		defer func() {
 			if fault := recover(); fault != nil {
 				if fault == http.ErrAbortHandler { //nolint:errorlint,err113 // net/http compares so too

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -174,4 +175,23 @@ func TestOnlyProxiesSayWhereARequestCameFrom(t *testing.T) {
 		answer(h, r)
 		require.Equal(t, test.want, seen, "%+v", test)
 	}
+}
+
+// The key that stands in a path of the Tango door is in no log.
+func TestKeysAreNotLogged(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&out)
+	log.SetLevel(logrus.DebugLevel)
+	u, err := url.Parse("https://drover.example.org")
+	require.NoError(t, err)
+	do := http.NotFoundHandler()
+	h, err := web.Handler(web.Config{URL: u, Log: log}, web.Doors{API: do, Judge0: do, Tango: do, Events: do, Pages: do})
+	require.NoError(t, err)
+	for _, path := range []string{"/tango/open/secret/lab/", "/tango/info/secret", "/tango/poll/secret/lab/out/"} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	}
+	require.Contains(t, out.String(), "/tango/open/KEY/lab/")
+	require.NotContains(t, out.String(), "secret")
 }

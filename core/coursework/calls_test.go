@@ -232,6 +232,9 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.DeleteAssignment(w.t.Context(), a, "cs101", id))
 		}},
+		{action: core.ActAssignmentEdit, method: "PoolChoices", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.PoolChoices(w.t.Context(), a, "cs101"))
+		}},
 		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.SetHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))
 		}},

@@ -6,19 +6,13 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/deeds"
+	"drover/core/trail"
 )
 
 // change does what a deed says, once that is in the trail.
 func (r *Registrar) change(ctx context.Context, a core.Actor, d core.Deed, do func() error) error {
-	return r.book().Change(ctx, a, d, do)
+	return trail.Book{Trail: r.Store, Now: r.now, NewID: r.newID}.Do(ctx, a, d, do)
 }
-
-func (r *Registrar) addDeed(ctx context.Context, a core.Actor, d core.Deed) error {
-	return r.book().Add(ctx, a, d)
-}
-
-func (r *Registrar) book() deeds.Book { return deeds.Book{Trail: r.Store, Now: r.now, NewID: r.newID} }
 
 // diff collects what an edit changes.
 type diff []string

@@ -22,6 +22,7 @@
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same
+//	PoolChoices                                assignment.edit
 //	DeleteAssignment                           assignment.edit
 //	SetDeadline                                deadline.edit                            NOTFOUND: the user is not in the class
 //	Deadlines                                  deadline.edit; one's own: class.view

@@ -62,3 +62,17 @@ func archivedConfig(archive *cases.Archive) (Config, error) {
 	config, err := ParseConfig(raw)
 	return config, core.Wrap(err, core.CodeInvalid, ConfigFile, "%s of the harness", ConfigFile)
 }
+
+// PackFiles is Pack for a folder that is in memory, by path. Its main may be run,
+// whatever it says: archives of some systems do not tell.
+func PackFiles(files map[string]pack.File) (Package, error) {
+	if main, ok := files[MainFile]; ok {
+		main.Run = true
+		files[MainFile] = main
+	}
+	var tar bytes.Buffer
+	if err := pack.Files(files, &tar, pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes}); err != nil {
+		return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness cannot be packed")
+	}
+	return Read(tar.Bytes())
+}

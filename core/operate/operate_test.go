@@ -273,13 +273,13 @@ func TestTimeline(t *testing.T) {
 		before := []operate.StepKind{
 			operate.StepSubmitted, operate.StepQueued, operate.StepClaimed, operate.StepReleased, operate.StepClaimed, operate.StepRunning,
 		}
-		require.ElementsMatch(t, before, kinds())
+		require.Equal(t, before, kinds())
 		v, err := w.op.Timeline(ctx, otto, r1)
 		require.NoError(t, err)
 		require.Equal(t, core.RequestRunning, v.State)
 		require.NotNil(t, v.Place)
 		w.end(t, c, core.RequestCompleted, core.OutcomeDone)
-		require.ElementsMatch(t, append(before, operate.StepFinished, operate.StepRecorded), kinds())
+		require.Equal(t, append(before, operate.StepFinished, operate.StepRecorded), kinds())
 
 		// Of one whose events are gone the store still says what it knows.
 		require.NoError(t, b.Admin.Del(ctx, w.Store.Namespace().Key("events")).Err())

@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,7 +99,8 @@ func (o *Operator) Timeline(ctx context.Context, a core.Actor, id string) (Timel
 		return t, err
 	}
 	t.Cut = cut
-	t.Steps = inOrder(slices.Concat([]Step{{Kind: StepSubmitted, At: s.Submitted, By: s.Submitter, Gen: s.Generation}}, events, recorded(attempts, events)))
+	first := Step{Kind: StepSubmitted, At: s.Submitted, By: s.Submitter, Gen: s.Generation}
+	t.Steps = inOrder(append([]Step{first}, events...), recorded(attempts, events))
 	if !row.State.Terminal() && len(t.Steps) > 0 {
 		last := &t.Steps[len(t.Steps)-1]
 		last.For = max(0, o.now().UnixMilli()-last.At)
@@ -177,7 +177,9 @@ func stepOf(e core.Event, key string) (StepKind, bool) {
 	return "", false
 }
 
-// recorded are the steps that the store has: all of an attempt, less what events say already.
+// recorded are the steps that the store has: all of an attempt, less what events say
+// already. Where Redis says when the attempt began, its times count from there: its own are
+// by the clocks of other machines.
 func recorded(attempts []core.Attempt, events []Step) []Step {
 	has := func(gen int, kind StepKind) bool {
 		return slices.ContainsFunc(events, func(s Step) bool { return s.Gen == gen && s.Kind == kind })
@@ -185,38 +187,49 @@ func recorded(attempts []core.Attempt, events []Step) []Step {
 	var steps []Step
 	for i := range attempts {
 		r := &attempts[i].Result
+		origin := r.Times.Submitted
+		if claim := claimOf(events, r.Generation); claim > 0 && attempts[i].Accepted && r.Times.Claimed >= 0 {
+			origin = claim - r.Times.Claimed
+		}
+		end := attempts[i].Recorded
 		for _, step := range []struct {
 			kind StepKind
 			at   int64
 		}{{StepClaimed, r.Times.Claimed}, {StepRunning, r.Times.Started}, {StepFinished, r.Times.Finished}} {
 			if step.at >= 0 && !has(r.Generation, step.kind) && (step.kind != StepFinished || r.Times.Started >= 0) {
-				steps = append(steps, Step{Kind: step.kind, At: r.Times.Submitted + step.at, By: r.Host, Gen: r.Generation})
+				steps = append(steps, Step{Kind: step.kind, At: origin + step.at, By: r.Host, Gen: r.Generation})
+				end = max(end, origin+step.at)
 			}
 		}
 		steps = append(steps, Step{
-			Kind: StepRecorded, At: attempts[i].Recorded, Attempt: r.Attempt, By: r.Host, Text: string(r.State), Refused: !attempts[i].Accepted, Gen: r.Generation,
+			Kind: StepRecorded, At: end, Attempt: r.Attempt, By: r.Host, Text: string(r.State), Refused: !attempts[i].Accepted, Gen: r.Generation,
 		})
 	}
 	return steps
 }
 
-// rank orders steps of one moment.
-var rank = map[StepKind]int{
-	StepSubmitted: 0, StepQueued: 1, StepClaimed: 2, StepRunning: 3, StepFinished: 4, StepRecorded: 6,
+// claimOf is when the last attempt of a generation began, ms; 0 if no event says so.
+func claimOf(events []Step, gen int) (at int64) {
+	for _, s := range events {
+		if s.Kind == StepClaimed && s.Gen == gen {
+			at = max(at, s.At)
+		}
+	}
+	return at
 }
 
-// inOrder sorts steps by time and says how long each took.
-func inOrder(steps []Step) []Step {
-	const detour = 5
-	of := func(k StepKind) int {
-		if n, ok := rank[k]; ok {
-			return n
+// inOrder puts steps of the store between those of Redis, which are in order, and says how
+// long each took.
+func inOrder(steps, stored []Step) []Step {
+	for _, step := range stored {
+		at := 0
+		for i := range steps {
+			if steps[i].Gen < step.Gen || steps[i].Gen == step.Gen && (steps[i].At <= step.At || steps[i].Kind == StepSubmitted) {
+				at = i + 1
+			}
 		}
-		return detour
+		steps = slices.Insert(steps, at, step)
 	}
-	slices.SortStableFunc(steps, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.At, b.At), cmp.Compare(of(a.Kind), of(b.Kind)))
-	})
 	for i := range steps[:max(0, len(steps)-1)] {
 		if steps[i].Gen == steps[i+1].Gen {
 			steps[i].For = max(0, steps[i+1].At-steps[i].At)

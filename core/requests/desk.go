@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/deeds"
+	"drover/core/trail"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -85,8 +85,8 @@ func (d *Desk) newID() string {
 
 // change does what a deed says, once that is in the trail.
 func (d *Desk) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
-	book := deeds.Book{Trail: d.Store, Now: d.now, NewID: d.newID}
-	return book.Change(ctx, a, core.Deed{Action: act, Subject: subject, Text: text}, do)
+	book := trail.Book{Trail: d.Store, Now: d.now, NewID: d.newID}
+	return book.Do(ctx, a, core.Deed{Action: act, Subject: subject, Text: text}, do)
 }
 
 func noRequest(id string) error {

@@ -2,8 +2,9 @@
 // Desk and nothing else, so they agree on who may do what, and on what they say of it.
 //
 //	call                      right                                        refuses besides
-//	Submit                    request.create; for another: herd.operate    INVALID, LIMIT, FULL, CONFLICT
+//	Submit SubmitStored       request.create; for another: herd.operate    INVALID, LIMIT, FULL, CONFLICT
 //	View Attempts OpenFile    request.view                                 CONFLICT: files are collected at the end
+//	Row                       request.view                                 NOTFOUND: of plain requests only
 //	List                      request.view, of each
 //	Waiting Follow            request.view; submission.view
 //	Cancel Rerun              request.control                              ENDED, CONFLICT by its state

@@ -66,6 +66,12 @@ var calls = map[string]struct {
 	"Rerun": {core.ActRequestControl, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
 		return done(d.Rerun(ctx, a, ended))
 	}},
+	"Row": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+		return done(d.Row(ctx, a, open))
+	}},
+	"SubmitStored": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+		return done(d.SubmitStored(ctx, a, core.Spec{Pool: pool, Command: []string{"true"}}))
+	}},
 	"Submit": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
 		_, _, err := d.Submit(ctx, a, requests.Draft{Pool: pool, Command: []string{"true"}})
 		return err

@@ -33,7 +33,7 @@ func describeRaw(o *huma.OpenAPI) {
 			if body := bodies[op.OperationID]; body != nil {
 				op.RequestBody = body
 			}
-			if ok := op.Responses["200"]; ok != nil && ok.Headers["Content-Disposition"] != nil {
+			if ok := op.Responses["200"]; ok != nil && op.Method == get && len(ok.Content) == 0 {
 				ok.Content = map[string]*huma.MediaType{"application/octet-stream": {}}
 			}
 		}

@@ -34,7 +34,11 @@ func (s *server) gate(ctx huma.Context, next func(huma.Context)) {
 	}
 	w.Header().Set("Cache-Control", "no-store") // answers are one user's
 	c := caller.From(ctx.Context())
-	if p := admit(op, c); p != nil {
+	p := s.limit(w, r, c)
+	if p == nil {
+		p = admit(op, c)
+	}
+	if p != nil {
 		writeProblem(w, p)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -77,6 +78,9 @@ func Operations() []Operation {
 
 // operationKey is where the description of a route keeps its line of the table.
 const operationKey = "operation"
+
+// bodyPatience is how long one waits for a body of JSON.
+const bodyPatience = 20 * time.Second
 
 // bodyBytes bounds a body of JSON: the longest is an assignment with its text.
 const bodyBytes = 256 << 10

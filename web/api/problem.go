@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,6 +19,9 @@ const (
 	maxID     = 160
 	maxFaults = 20
 )
+
+// retrySeconds is when to try again where nobody knows better.
+const retrySeconds = 10
 
 // Problem is how every error is answered: problem details of RFC 9457.
 type Problem struct {
@@ -76,7 +80,7 @@ func (s *server) problem(op Operation, err error) *Problem {
 		told.Code = core.CodeLimit
 	}
 	if status < http.StatusInternalServerError {
-		return newProblem(status, told)
+		return patient(newProblem(status, told))
 	}
 	if s.Log != nil {
 		s.Log.WithError(err).WithField("operation", op.ID).Error("a call of the API failed")
@@ -85,7 +89,15 @@ func (s *server) problem(op Operation, err error) *Problem {
 	if status == http.StatusServiceUnavailable {
 		told.Text = "something that the site needs does not answer: try again in a moment"
 	}
-	return newProblem(status, told)
+	return patient(newProblem(status, told))
+}
+
+// patient says when to try again what may work later.
+func patient(p *Problem) *Problem {
+	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
+		p.headers = http.Header{headerRetry: {strconv.Itoa(retrySeconds)}}
+	}
+	return p
 }
 
 // problemOf makes huma's own errors problems as well. What was sent is not repeated: it

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"io"
-	"path"
 
 	"drover/core"
 	"drover/core/coursework"
@@ -101,7 +100,7 @@ func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return s.saved(ctx, "downloadSubmissionFile", path.Base(file.Path), file.Size, copied(content)), nil
+	return s.saved(ctx, "downloadSubmissionFile", file.Path, file.Size, copied(content)), nil
 }
 
 func (s *server) submissionZip(ctx context.Context, a core.Actor, in *One) (*download, error) {

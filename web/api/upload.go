@@ -13,10 +13,8 @@ import (
 
 	"drover/core"
 	"drover/core/coursework"
+	"drover/web/transfer"
 )
-
-// maxUpload bounds a body with files; the registrar allows an assignment's fewer.
-const maxUpload = 4 << 30
 
 // modeHeader is the header of a part that says which permissions its file has, in octal.
 const modeHeader = "File-Mode"
@@ -24,7 +22,7 @@ const modeHeader = "File-Mode"
 // body returns the body of a request that may be large, bounded in bytes and time.
 func (s *server) body(ctx context.Context, most int64) io.Reader {
 	e := exchanged(ctx)
-	return pacedReader{s.pace(e), http.MaxBytesReader(e.w, e.r.Body, most)}
+	return transfer.Patient(e.w, http.MaxBytesReader(e.w, e.r.Body, most), s.Now)
 }
 
 // uploads yields the files of a multipart/form-data body as they come: none is
@@ -36,7 +34,7 @@ func (s *server) uploads(ctx context.Context) iter.Seq2[coursework.Upload, error
 			yield(coursework.Upload{}, core.Errorf(core.CodeInvalid, "", "the body is no multipart/form-data: send each file as a part of a form, as curl -F file=@main.py does"))
 			return
 		}
-		form := multipart.NewReader(s.body(ctx, maxUpload), with["boundary"])
+		form := multipart.NewReader(s.body(ctx, transfer.MaxBody), with["boundary"])
 		for {
 			part, err := form.NextRawPart()
 			if err == io.EOF { //nolint:errorlint // as multipart has it: not one that is inside another

@@ -7,14 +7,20 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
 	"drover/core/coursework"
 	"drover/web/api"
+	"drover/web/caller"
 )
 
 func TestSubmit(t *testing.T) {
@@ -32,7 +38,7 @@ func TestSubmit(t *testing.T) {
 	require.Equal(t, "application/octet-stream", a.Header().Get("Content-Type"))
 	require.Equal(t, "attachment; filename*=utf-8''%C3%BCber.py", a.Header().Get("Content-Disposition"))
 	require.Equal(t, "nosniff", a.Header().Get("X-Content-Type-Options"))
-	require.Equal(t, "sandbox", a.Header().Get("Content-Security-Policy"))
+	require.Contains(t, a.Header().Get("Content-Security-Policy"), "sandbox")
 	require.Equal(t, "5", a.Header().Get("Content-Length"))
 	require.Empty(t, w.call("ann", "HEAD", "/submissions/"+s.ID+"/files/main.py", nil).is(http.StatusOK).Body.String())
 
@@ -128,5 +134,43 @@ func TestUploadThatIsCutOffLeavesNothing(t *testing.T) {
 		r.Header.Set("Content-Type", kind)
 		w.send(w.as("ann"), r).problem(http.StatusUnprocessableEntity, core.CodeInvalid)
 	}
+	w.nothingLeft()
+}
+
+// slow is a connection with a caller that stops in the middle, until the time it was given is over.
+type slow struct {
+	*httptest.ResponseRecorder
+
+	first io.Reader
+	given []time.Time
+}
+
+func (s *slow) SetReadDeadline(at time.Time) error {
+	s.given = append(s.given, at)
+	return nil
+}
+
+func (s *slow) SetWriteDeadline(time.Time) error { return nil }
+
+func (s *slow) Read(b []byte) (int, error) {
+	n, err := s.first.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+func TestUploadThatIsTooSlowIsCutOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1")
+	kind, body := form("a", "x", "b", strings.Repeat("y", 1<<16))
+	s := &slow{ResponseRecorder: httptest.NewRecorder(), first: iotest.OneByteReader(bytes.NewReader(body.Bytes()[:1000]))}
+	r := httptest.NewRequest(http.MethodPost, api.Prefix+hw1+"/submissions", io.NopCloser(s))
+	r.Header.Set("Content-Type", kind)
+	w.api.ServeHTTP(s, r.WithContext(caller.With(r.Context(), w.as("ann"))))
+	answer{s.ResponseRecorder, t}.problem(http.StatusRequestTimeout, core.CodeLimit)
+	require.Greater(t, len(s.given), 1000, "each read is given time")
+	require.True(t, slices.IsSortedFunc(s.given, time.Time.Compare))
 	w.nothingLeft()
 }

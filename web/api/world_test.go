@@ -44,7 +44,7 @@ const (
 // of core/coursework/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
 // cleo learn; in cs202 theo teaches and eve learns.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	herd *coretest.Herd
 	in   *intake.Intake
 	reg  *coursework.Registrar
@@ -55,7 +55,7 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T, change ...func(p *parts.Parts)) *world {
+func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	t.Helper()
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
@@ -82,7 +82,7 @@ func (w *world) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
 	for handle, roles := range map[string][]core.UserRole{
-		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver},
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver}, "rosa": {core.RoleRunner},
 		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
 		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
@@ -142,7 +142,7 @@ func (w *world) assignment(handle string, change ...func(as *core.Assignment)) c
 type answer struct {
 	*httptest.ResponseRecorder
 
-	t *testing.T
+	t testing.TB
 }
 
 // into reads the body.

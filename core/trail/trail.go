@@ -1,6 +1,5 @@
-// Package deeds writes the audit trail: what somebody sets out to do is in it before it
-// is done, and what then failed is told as that.
-package deeds
+// Package trail writes down what users do before they do it.
+package trail
 
 import (
 	"context"
@@ -11,8 +10,8 @@ import (
 	"drover/core"
 )
 
-// most is how many bytes of a deed's sentence are kept.
-const most = 2000
+// maxText is how many bytes of a deed's sentence are kept.
+const maxText = 2000
 
 // Book is where deeds are written.
 type Book struct {
@@ -23,10 +22,10 @@ type Book struct {
 	NewID func() string
 }
 
-// Change does what a deed of the actor says, once that is in the trail. If it fails, a
-// second entry says so.
-func (b Book) Change(ctx context.Context, a core.Actor, d core.Deed, do func() error) error {
-	if err := b.Add(ctx, a, d); err != nil {
+// Do does what a deed says, once that is in the trail. If it fails, a second entry
+// says so.
+func (b Book) Do(ctx context.Context, a core.Actor, d core.Deed, do func() error) error {
+	if err := b.add(ctx, a, d); err != nil {
 		return err
 	}
 	err := do()
@@ -34,13 +33,12 @@ func (b Book) Change(ctx context.Context, a core.Actor, d core.Deed, do func() e
 		d.Text = "failed: " + d.Text + ": " + err.Error()
 		// What failed may have been the caller's patience. Of a trail that cannot be
 		// written now, the first entry is true still: somebody set out to do it.
-		_ = b.Add(context.WithoutCancel(ctx), a, d)
+		_ = b.add(context.WithoutCancel(ctx), a, d)
 	}
 	return err
 }
 
-// Add writes down a deed of the actor.
-func (b Book) Add(ctx context.Context, a core.Actor, d core.Deed) error {
+func (b Book) add(ctx context.Context, a core.Actor, d core.Deed) error {
 	d.ID, d.At, d.Actor = b.NewID(), b.Now().UnixMilli(), a.Handle
 	d.Text = Sentence(d.Text)
 	return b.Trail.AddDeed(ctx, d)
@@ -48,8 +46,8 @@ func (b Book) Add(ctx context.Context, a core.Actor, d core.Deed) error {
 
 // Sentence makes one printable line of bounded length, which also reads as it is written.
 func Sentence(s string) string {
-	if len(s) > most {
-		s = s[:most] + "…"
+	if len(s) > maxText {
+		s = s[:maxText] + "…"
 	}
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

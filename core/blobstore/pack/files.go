@@ -1,0 +1,60 @@
+package pack
+
+import (
+	"archive/tar"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"drover/core"
+)
+
+// File is a file that is in memory.
+type File struct {
+	Run     bool // whether it may be run
+	Content []byte
+}
+
+// Files is Folder for files that are in memory, by path. Returns INVALID for paths
+// that no folder has, LIMIT beyond the limits.
+func Files(files map[string]File, w io.Writer, limits Limits) error {
+	folders := map[string]bool{}
+	var bytes int64
+	for name, f := range files {
+		if name == "." || !fs.ValidPath(name) {
+			return core.Errorf(core.CodeInvalid, name, "%q leads out of its folder or is not in its simplest form", name)
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+		bytes += int64(len(f.Content))
+	}
+	if err := limits.check(len(files)+len(folders), bytes); err != nil {
+		return err
+	}
+	to := tar.NewWriter(sink{w})
+	names := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(folders))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if _, file := files[name]; file && folders[name] {
+			return core.Errorf(core.CodeInvalid, name, "%q is a file and a folder at once", name)
+		}
+		if err := addFile(to, name, files[name], folders[name]); err != nil {
+			return err
+		}
+	}
+	return to.Close()
+}
+
+func addFile(to *tar.Writer, name string, f File, folder bool) error {
+	if err := checkPath(name); err != nil {
+		return err
+	}
+	if err := to.WriteHeader(header(name, folder, f.Run, int64(len(f.Content)))); err != nil || folder {
+		return unpacked(err, name)
+	}
+	_, err := to.Write(f.Content)
+	return unpacked(err, name)
+}

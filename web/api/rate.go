@@ -1,0 +1,80 @@
+package api
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"drover/core"
+	"drover/web/caller"
+)
+
+// policy is a rate with the name that headers give it.
+type policy struct {
+	name string
+	rate core.Rate
+}
+
+// The rates of calls: of a user, however many tokens it has, and of an address from
+// which somebody unknown calls.
+var (
+	perUser    = policy{"user", core.Rate{Every: 50 * time.Millisecond, Burst: 200}}
+	perAddress = policy{"address", core.Rate{Every: time.Second, Burst: 60}}
+)
+
+// Retry-After and the headers RateLimit and RateLimit-Policy, the latter two as
+// draft-ietf-httpapi-ratelimit-headers has them.
+const (
+	headerPolicy = "RateLimit-Policy"
+	headerLimit  = "RateLimit"
+	headerRetry  = "Retry-After"
+)
+
+// limit counts a call, and returns a problem if there were too many. Where nobody can count,
+// calls pass: they are answered from the store as well.
+func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller) *Problem {
+	if s.Limits == nil {
+		return nil
+	}
+	p, whose := perUser, ""
+	if c != nil {
+		whose = c.Actor.Handle
+	} else {
+		p, whose = perAddress, address(r)
+	}
+	left, err := s.Limits.Take(r.Context(), "api/"+p.name+"/"+whose, p.rate, 1)
+	if err != nil {
+		if s.Log != nil {
+			s.Log.WithError(err).Warn("calls of the API are not counted")
+		}
+		return nil
+	}
+	window := p.rate.Every * time.Duration(p.rate.Burst)
+	w.Header().Set(headerPolicy, fmt.Sprintf("%q;q=%d;w=%d", p.name, p.rate.Burst, seconds(window)))
+	w.Header().Set(headerLimit, fmt.Sprintf("%q;r=%d;t=%d", p.name, left.Remaining, seconds(left.Reset)))
+	if left.Allowed {
+		return nil
+	}
+	wait := max(seconds(left.Retry), 1)
+	refused := newProblem(http.StatusTooManyRequests, core.Errorf(core.CodeFull, whose, "that was too much at once for this %s: call again in %d s", p.name, wait))
+	refused.headers = http.Header{headerRetry: {strconv.Itoa(wait)}}
+	return refused
+}
+
+// address is where a request comes from. Networks give away whole prefixes of IPv6, so
+// one of 64 bits counts as one.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return "" // all of these together
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
+		return ip.Mask(net.CIDRMask(64, 128)).String()
+	}
+	return host
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -1,0 +1,113 @@
+package operator_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/web"
+	"drover/web/browser"
+	"drover/web/caller"
+)
+
+// served is the site as browsers have it, for one user, with all that holds them.
+func (w *world) served(t *testing.T, who string) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	at, err := url.Parse("http://" + s.Listener.Addr().String())
+	require.NoError(t, err)
+	none := http.NotFoundHandler()
+	signedIn := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: users[who], Name: who})))
+	})
+	s.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.parts.Log.(*logrus.Logger)}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: signedIn})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(s.Close)
+	return at.String()
+}
+
+// sample is a herd in which something of everything is to be seen.
+func (w *world) sample(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	for i, name := range []string{"python", "c-and-a-rather-long-name-for-a-pool", "heavy"} {
+		p := core.DefaultPool(name)
+		p.Warm, p.Paused = i+1, i == 2
+		require.NoError(t, w.in.SetPool(ctx, p))
+	}
+	w.AddVMs(t, 5)
+	w.kill(t, dead, "its host was lost four times; the last was h1")
+	for i := range 3 {
+		w.submit(t, fmt.Sprintf("01kb5zzzzzzzzzzzzzzzzzzz%02d", i), fmt.Sprintf("student-%d", i%2))
+	}
+	w.seq++
+	c := w.Exchange(t, w.seq, 1).Claims[0]
+	require.NoError(t, w.Store.Progress(ctx, w.Runner, w.Epoch, c.Key, c.Token, "running", 0))
+	for h := range 4 {
+		other := coretest.NewHerd(t, w.Store, fmt.Sprintf("node-%d", h), "python")
+		vms := other.AddVMs(t, 3+h)
+		require.NoError(t, w.Store.Create(ctx, other.Factory, other.Made, other.Host, "heavy", []string{vms[0] + "-x"}))
+		_, err := w.Store.Retire(ctx, other.Factory, other.Made, other.Host, vms[:1])
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Store.Drain(ctx, "node-1", true, 0))
+	require.NoError(t, w.Store.Report(ctx, core.HostReport{Host: "node-2", Event: core.HostFailed, By: "watchdog", Reason: "smoke"}))
+	require.NoError(t, w.Store.Probation(ctx, "node-3", "five requests in a row had a fault of the platform", 0, 5))
+	_, err := w.parts.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "purge", Cron: "0 4 * * *", Kind: core.KindPurge})
+	require.NoError(t, err)
+	_, err = w.parts.Registrar.RunSchedule(ctx, users["root"], "purge")
+	require.NoError(t, err)
+}
+
+// Every page fits a telephone, in the light and in the dark, and can be used by all.
+func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.sample(t)
+	site := w.served(t, "root")
+	tab := browser.Start(t).Tab(t)
+	for _, at := range []string{
+		"/herd", "/herd/hosts/h1", "/herd/hosts/node-2", "/herd/hosts/node-3", "/herd/pools", "/herd/pools/python", "/herd/queues", "/herd/requests/" + dead,
+		"/herd/dead", "/herd/parked", "/herd/leases", "/herd/tasks", "/herd/schedules", "/herd/audit", "/herd/trail", "/herd/events",
+	} {
+		for _, screen := range []struct {
+			name  string
+			width int64
+			dark  bool
+		}{{"light", 1200, false}, {"dark", 1200, true}, {"phone", 360, false}} {
+			tab.Screen(screen.width, 800, screen.dark)
+			tab.Goto(site + at)
+			if dir := os.Getenv("DROVER_PICTURES"); dir != "" {
+				tab.Screenshot(filepath.Join(dir, strings.ReplaceAll(strings.Trim(at, "/"), "/", "-")+"-"+screen.name+".png"))
+			}
+			require.LessOrEqual(t, tab.Overflow(), 0, "%s, %s", at, screen.name)
+			require.Empty(t, tab.Axe(), "%s, %s", at, screen.name)
+		}
+	}
+}
+
+// A person drains a host, is asked first, and sees it drained.
+func TestHostIsDrainedInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	tab := browser.Start(t).Tab(t)
+	tab.Goto(w.served(t, "olga") + "/herd")
+	tab.Press("h1")
+	tab.AwaitPath("/herd/hosts/h1")
+	tab.Press("Drain")
+	tab.Await("Let host h1 take no new work?")
+	tab.Click("dialog button[value=yes]")
+	tab.Await("Undrain")
+	require.True(t, w.hostOf(t).Drain)
+}

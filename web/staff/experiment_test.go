@@ -1,0 +1,65 @@
+package staff_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// httptestPost is a form whose body must not be read.
+func httptestPost(path string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, path, unread{})
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	return r
+}
+
+type unread struct{}
+
+func (unread) Read([]byte) (int, error) { panic("it is read") }
+
+// ready is an experiment whose task has done its work.
+func (w *world) ready(id string) core.Experiment {
+	w.t.Helper()
+	e, err := w.reg.Store.GetExperiment(w.t.Context(), id)
+	require.NoError(w.t, err)
+	e.State = core.ExperimentReady
+	e.Revision, err = w.reg.Store.PutExperiment(w.t.Context(), e)
+	require.NoError(w.t, err)
+	return e
+}
+
+func TestExperimentIsBegunAndAborted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1")
+	leads(t, w.send("tess", hw1+"/harness", newUpload().field(t, "use", "now").file(t, "archive", "h.zip", zipped(t, "main", program))))
+	w.submit("ann", "hw1")
+	require.Contains(t, w.shows("tina", hw1+"/experiments"), `name="repeat"`)
+	text := again(t, w.post("tina", hw1+"/experiments", "users", "ann nobody"+evil, "repeat", "2"), "nobody")
+	require.NotContains(t, text, "<script>alert")
+	require.Contains(t, text, `value="ann nobody`)
+	again(t, w.post("tina", hw1+"/experiments", "repeat", "9999"), "9999")
+	again(t, w.post("tina", hw1+"/experiments", "repeat", "x"), "Runs of each")
+
+	at := leads(t, w.post("tina", hw1+"/experiments", "users", "ann, cleo", "repeat", "2"))
+	text = w.shows("tess", at)
+	require.Contains(t, text, "ann, cleo")
+	require.Contains(t, text, `data-events="/events/experiments/`+strings.TrimPrefix(at, "/experiments/"))
+	require.NotContains(t, text, at+`/apply"`, "it runs")
+	require.NotContains(t, w.shows("tess", hw1+"/experiments"), `name="repeat"`, "one at a time")
+	again(t, w.post("tess", at+"/apply", "sure", "yes"), "still runs")
+	again(t, w.post("tess", at+"/abort"), "Tick that you are sure")
+	require.Equal(t, at, leads(t, w.post("tess", at+"/abort", "sure", "yes")))
+	text = w.shows("tess", at)
+	require.Contains(t, text, "aborted")
+	require.NotContains(t, text, "data-events")
+	for who, want := range map[string]int{"ann": http.StatusForbidden, "eve": http.StatusNotFound, "theo": http.StatusNotFound} {
+		require.Equal(t, want, w.get(who, at).Code, who)
+		require.Equal(t, want, w.post(who, at+"/abort", "sure", "yes").Code, who)
+	}
+}

@@ -1,0 +1,30 @@
+package staff_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core/coursework"
+)
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1")
+	text := w.shows("tina", hw1+"/progress")
+	require.Contains(t, text, "0 of 2 students")
+	require.Contains(t, text, "There are no scores yet")
+	for user, score := range map[string]float64{"ann": 7.5, "cleo": 10} {
+		w.submit(user, "hw1")
+		most := 10.0
+		_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "x"})
+		require.NoError(t, err)
+	}
+	text = w.shows("tina", hw1+"/progress")
+	require.Contains(t, text, "2 of 2 students")
+	require.Contains(t, text, "<dd>8.75</dd>")
+	require.Contains(t, text, `<rect class="mark" x="90%" y="15%" width="9%" height="85%">`)
+	require.Contains(t, text, "<th scope=\"row\">7 – 8</th>")
+	require.NotContains(t, text, "style=")
+}

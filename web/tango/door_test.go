@@ -1,0 +1,100 @@
+package tango_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/web/tango"
+)
+
+const addJob = `{"image": "autograding", "files": [{"localFile": "Makefile", "destFile": "Makefile"}], "jobName": "j", "output_file": "o", "timeout": 3}`
+
+// ready opens a courselab with a Makefile.
+func (w *world) ready() {
+	w.t.Helper()
+	w.says("GET", "/open/ann/lab/", "", "Created directory")
+	w.says("POST", "/upload/ann/lab/", "all:\n\t@echo made\n", "Uploaded file", "Makefile")
+}
+
+func (w *world) says(method, path, body, want string, filename ...string) {
+	w.t.Helper()
+	status, answer := w.ask(method, path, body, filename...)
+	require.Equal(w.t, http.StatusOK, status, answer)
+	require.Contains(w.t, answer, want)
+}
+
+// What drover says of a job's end stands in its output.
+func TestEndsOfDrover(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*core.Result){
+		"Error: Too long.\n|Autodriver: Job timed out after 3 seconds\nmade\n": func(r *core.Result) {
+			r.State, r.Blame, r.Reason = core.RequestTimedOut, core.BlameSubmission, "Too long."
+		},
+		"Internal error: Unable to complete job. Please resubmit. No host.\n|---\n": func(r *core.Result) {
+			r.State, r.Blame, r.Reason, r.Times.Started, r.Files = core.RequestDead, core.BlamePlatform, "No host.", -1, nil
+		},
+	} {
+		t.Run(want[:9], func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.change = change
+			w.ready()
+			w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
+			_, output := w.ask("GET", "/poll/ann/lab/o/", "")
+			middle, end, _ := strings.Cut(want, "|")
+			require.Contains(t, output, middle)
+			require.True(t, strings.HasSuffix(output, end), output)
+		})
+	}
+}
+
+// A job that has not ended has no output, and is live.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.held = true
+	w.ready()
+	w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
+	w.says("GET", "/poll/ann/lab/o/", "", "Output file not found")
+	w.says("GET", "/jobs/ann/0/", "", `"state":"queued"`)
+	w.says("GET", "/jobs/ann/1/", "", `"jobs":[]`)
+}
+
+// A file whose content may be gone is not there any more.
+func TestFilesAge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ready()
+	w.now = w.now.Add(13 * time.Hour)
+	w.says("GET", "/open/ann/lab/", "", `"files":{}`)
+	w.says("POST", "/addJob/ann/lab/", addJob, "upload it")
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *tango.Config) { c.MaxFile = 100 })
+	w.ready()
+	status, _ := w.ask("POST", "/upload/ann/lab/", strings.Repeat("x", 101), "large")
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	for i := range 199 {
+		w.says("GET", fmt.Sprintf("/open/ann/lab%d/", i), "", "Created")
+	}
+	w.says("GET", "/open/ann/more/", "", `"statusId":-1`)
+	w.says("GET", "/open/ann/"+strings.Repeat("x", 201)+"/", "", "too long")
+}
+
+// Every route needs a scope, and every one about jobs a right.
+func TestRoutesNeedRights(t *testing.T) {
+	t.Parallel()
+	for _, r := range tango.Routes() {
+		require.Contains(t, core.Scopes(), r.Scope, r.Path)
+		require.True(t, r.Action != "" || strings.HasPrefix(r.Path, "/info/"), r.Path)
+		require.Contains(t, r.Path, "{key}")
+	}
+}
