@@ -17,6 +17,9 @@ type Watch struct {
 	Feed core.Feed
 	Last func(ctx context.Context, n int) ([]core.Event, error) // as core.History's LastEvents
 
+	once  sync.Once
+	looks chan struct{} // as many as may look at once
+
 	mu        sync.Mutex
 	listeners map[string]map[*Listener]bool // by the id that they listen for
 }
@@ -25,6 +28,7 @@ type Watch struct {
 const (
 	watchRead  = 200 * time.Millisecond // a new listener's output is read with the others' by then
 	watchRetry = time.Second            // while Redis is away
+	watchLooks = 8                      // looks at once: news for a crowd must not take all connections
 )
 
 // Listener waits for news of one thing.
@@ -51,6 +55,18 @@ func (w *Watch) Listen(id string) *Listener {
 	}
 	w.listeners[id][l] = true
 	return l
+}
+
+// looking runs a look at stores when there is room for it.
+func (w *Watch) looking(ctx context.Context, look func() error) error {
+	w.once.Do(func() { w.looks = make(chan struct{}, watchLooks) })
+	select {
+	case w.looks <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-w.looks }()
+	return look()
 }
 
 // Close ends it.

@@ -112,16 +112,21 @@ func (f *following) send(e Event) bool {
 
 // look tells what is new, and returns false when nothing more will be.
 func (f *following) look(ctx context.Context) (bool, error) {
-	row, output, err := f.desk.watched(ctx, f.actor, f.id)
+	var row core.Row
+	var output bool
+	var place core.Place
+	err := f.desk.Watch.looking(ctx, func() (err error) {
+		row, output, err = f.desk.watched(ctx, f.actor, f.id)
+		if err == nil && row.Result == nil {
+			place, err = f.desk.Queue.Locate(ctx, row.Spec.Key())
+		}
+		return err
+	})
 	if err != nil {
 		return false, err
 	}
 	if row.Result != nil {
 		return false, f.finish(ctx, row, output)
-	}
-	place, err := f.desk.Queue.Locate(ctx, row.Spec.Key())
-	if err != nil {
-		return false, err
 	}
 	if place.State == "" {
 		place.State = core.RequestQueued
@@ -155,7 +160,11 @@ func (f *following) enter(generation int, token string) bool {
 // print tells what there is of the output, and returns false if the reader wants no more.
 func (f *following) print(ctx context.Context, key string) (bool, error) {
 	for {
-		chunks, err := f.desk.Output.Read(ctx, key, f.at.token, f.at.after, 0)
+		var chunks []core.OutputChunk
+		err := f.desk.Watch.looking(ctx, func() (err error) {
+			chunks, err = f.desk.Output.Read(ctx, key, f.at.token, f.at.after, 0)
+			return err
+		})
 		if err != nil {
 			return false, err
 		}

@@ -37,9 +37,9 @@ func (p pace) expect(n int) *Expected {
 	if len(p.took) < paceLeast || p.vms < 1 {
 		return nil
 	}
-	rounds := time.Duration(n / p.vms)
-	short, long := p.took[len(p.took)/4], p.took[len(p.took)*9/10]
-	return &Expected{Least: rounds * short, Most: (rounds + 1) * long, From: len(p.took), VMs: p.vms}
+	rounds := int64(n / p.vms)
+	short, long := p.took[len(p.took)/4].Nanoseconds(), p.took[len(p.took)*9/10].Nanoseconds()
+	return &Expected{Least: time.Duration(rounds * short), Most: time.Duration((rounds + 1) * long), From: len(p.took), VMs: p.vms}
 }
 
 // poolState is what is known of a pool.
