@@ -62,7 +62,7 @@ func is[I, O any](op Operation, serve func(s *server, ctx context.Context, a cor
 func table() []entry {
 	return slices.Concat(
 		selfTable(), userTable(), classTable(), rosterTable(), assignmentTable(), gradingTable(), submissionTable(),
-		experimentTable(), taskTable(), webhookTable(), herdTable(),
+		experimentTable(), taskTable(), webhookTable(),
 	)
 }
 

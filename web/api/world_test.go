@@ -23,7 +23,6 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/intake"
-	"drover/core/operate"
 	"drover/core/resultstore/sqlite"
 	"drover/web/api"
 	"drover/web/caller"
@@ -72,7 +71,6 @@ func newWorld(t *testing.T, change ...func(p *parts.Parts)) *world {
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	p := parts.Parts{Name: "Test school", Registrar: w.reg, Now: w.clock}
-	p.Operator = &operate.Operator{Registrar: w.reg, Herd: w.herd.Store, Store: store, Intake: w.in, Now: w.clock}
 	for _, c := range change {
 		c(&p)
 	}
