@@ -277,6 +277,10 @@ func submissionCalls() []call {
 		{action: core.ActSubmissionView, method: "ViewSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewSubmission(w.t.Context(), a, id))
 		}},
+		{action: core.ActSubmissionView, method: "WatchSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+			_, _, err := w.reg.WatchSubmission(w.t.Context(), a, id)
+			return err
+		}},
 		{action: core.ActSubmissionView, method: "OpenFile", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
 			_, content, err := w.reg.OpenFile(w.t.Context(), a, id, "main.py")
 			return closed(content, err)

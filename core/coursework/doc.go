@@ -28,6 +28,7 @@
 //	Deadlines                                  deadline.edit; one's own: class.view
 //	Submit                                     submission.create; _for: another's       ENDED after the cutoff, unless _for
 //	ViewSubmission ListSubmissions             submission.view
+//	WatchSubmission                            submission.view
 //	OpenFile OpenZip                           submission.view
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED

@@ -23,6 +23,7 @@ type assignment struct {
 	Most     int            // files
 	Form     form
 	Attempts []attempt
+	Plot     *plot // nil for too few scores
 	Next     string
 }
 
@@ -84,6 +85,7 @@ func (d *desk) attempts(r *page.Request, a *assignment) error {
 	for _, s := range all {
 		a.Attempts = append(a.Attempts, attempt{s, statuses[s.Status].said(r)})
 	}
+	a.Plot = drawScores(r, a.Attempts)
 	if len(all) == attemptsShown {
 		a.Next = more(r.Request, "before", all[len(all)-1].Submission.ID)
 	}

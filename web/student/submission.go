@@ -20,6 +20,7 @@ type submission struct {
 	End        string // how its tests ended and whose fault that is; "" for a good end
 	Others     bool   // it is somebody else's
 	Files      []fileRow
+	Result     *result // nil until there is one
 }
 
 type fileRow struct {
@@ -42,6 +43,7 @@ func (d *desk) submission(r *page.Request) error {
 	s.Cancel = s.Open && v.State != core.RequestCancelling &&
 		core.Allow(r.Actor(), core.ActSubmissionRerun, core.Object{Class: sub.Class, Owner: sub.User}) == nil
 	s.Score, s.Max = v.Score, v.MaxScore
+	s.Result = readResult(r, v.Result)
 	for _, f := range sub.Files {
 		at := url.URL{Path: path("submissions", sub.ID, "files", f.Path)} // names may have what URLs have not
 		s.Files = append(s.Files, fileRow{f.Path, at.EscapedPath(), f.Size})

@@ -32,11 +32,13 @@ import (
 )
 
 const (
-	pool  = "p1"
-	hour  = int64(3600_000)
-	day   = 24 * hour
-	start = int64(1_700_000_000_000)
+	pool = "p1"
+	hour = int64(3600_000)
+	day  = 24 * hour
 )
+
+// start is when a world's clock begins: now, as browsers have it too.
+var start = time.Now().UnixMilli()
 
 // world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
 // learn; in cs202 eve does; nick is in no class.

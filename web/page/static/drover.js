@@ -118,3 +118,87 @@ for (const input of $$("input[data-filter]")) {
     for (const row of $$(input.dataset.filter)) row.hidden = !row.textContent.toLowerCase().includes(text);
   });
 }
+
+// A form with files takes what is dropped on it, lists all before it is sent, and shows
+// how far it is. Folders that are dropped come with what is in them.
+for (const form of $$("form[data-upload]")) upload(form);
+
+function upload(form) {
+  const place = form.querySelector("[data-drop]");
+  const list = form.querySelector("[data-chosen]");
+  const bar = form.querySelector("progress");
+  const size = new Intl.NumberFormat(document.documentElement.lang, { style: "unit", unit: "kilobyte", maximumFractionDigits: 1 });
+  let dropped = []; // {path, file}
+
+  const show = () => {
+    const chosen = [...$$("input[type=file]", form)].flatMap((input) => [...input.files]);
+    list.replaceChildren(
+      ...chosen.map((file) => line(file.webkitRelativePath || file.name, file)),
+      ...dropped.map((d) => line(d.path, d.file, () => { dropped = dropped.filter((other) => other !== d); show(); })));
+    list.hidden = !list.childElementCount;
+  };
+  const line = (path, file, forget) => {
+    const item = document.createElement("li");
+    item.append(path, " ", Object.assign(document.createElement("small"), { textContent: size.format(file.size / 1000) }));
+    if (forget) {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "×" });
+      button.setAttribute("aria-label", `${list.dataset.forget} ${path}`);
+      button.addEventListener("click", forget);
+      item.append(" ", button);
+    }
+    return item;
+  };
+  form.querySelector("[data-script]").hidden = false;
+  form.addEventListener("change", show);
+  for (const kind of ["dragenter", "dragover"]) {
+    place.addEventListener(kind, (event) => { event.preventDefault(); place.classList.add("over"); });
+  }
+  place.addEventListener("dragleave", () => place.classList.remove("over"));
+  place.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    place.classList.remove("over");
+    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+    for (const entry of entries) dropped.push(...await within(entry, ""));
+    show();
+  });
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const data = new FormData(form, event.submitter);
+    for (const { path, file } of dropped) data.append("files", file, path);
+    const sending = new XMLHttpRequest();
+    const failed = (text) => {
+      bar.hidden = true;
+      for (const b of $$("button", form)) b.disabled = false;
+      const main = document.querySelector("main");
+      const problem = main.querySelector(".problem") ?? Object.assign(document.createElement("p"), { className: "problem" });
+      problem.setAttribute("role", "alert");
+      problem.textContent = text;
+      main.prepend(problem);
+      problem.scrollIntoView({ block: "center" });
+    };
+    sending.open("POST", form.action);
+    sending.responseType = "document";
+    sending.upload.addEventListener("progress", ({ loaded, total }) => { bar.value = total ? 100 * loaded / total : 0; });
+    sending.addEventListener("error", () => failed(form.dataset.failed));
+    sending.addEventListener("load", () => {
+      if (sending.status === 200) location.assign(sending.responseURL);
+      else failed(sending.response?.querySelector("main .problem, main p")?.textContent ?? form.dataset.failed);
+    });
+    bar.hidden = false;
+    sending.send(data);
+  });
+}
+
+// The files of a dropped file or folder, with their paths.
+async function within(entry, folder) {
+  const path = folder + entry.name;
+  if (entry.isFile) return [{ path, file: await new Promise((done, fail) => entry.file(done, fail)) }];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!some.length) return found;
+    for (const inside of some) found.push(...await within(inside, `${path}/`));
+  }
+}

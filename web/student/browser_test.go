@@ -1,0 +1,141 @@
+package student_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/web"
+	"drover/web/browser"
+	"drover/web/caller"
+)
+
+// serve serves the pages to ann, as the whole site does.
+func (w *world) serve() string {
+	w.t.Helper()
+	ann, err := w.reg.Actor(w.t.Context(), "ann")
+	require.NoError(w.t, err)
+	as := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: ann, Name: "Ann", Language: r.URL.Query().Get("lang")})))
+	})
+	none := http.NotFoundHandler()
+	log := logrus.New()
+	log.SetOutput(w.t.Output())
+	server := httptest.NewUnstartedServer(nil)
+	at, err := url.Parse("http://" + server.Listener.Addr().String())
+	require.NoError(w.t, err)
+	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: log}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: as})
+	require.NoError(w.t, err)
+	server.Start()
+	w.t.Cleanup(server.Close)
+	return at.String()
+}
+
+// sample fills a school as a term does, and returns the paths of what there is to see.
+func (w *world) sample() []string {
+	w.t.Helper()
+	w.pass(-5 * hour) // what is to come takes as long
+	text := "Write `sort.py`, which reads numbers and prints them **in order**.\n\n- one number in each line\n- at most 1000\n\n```\npython3 sort.py < numbers\n```\n"
+	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text = "Sorting", text })
+	w.assignment("essay", func(as *core.Assignment) {
+		as.Title, as.Due, as.Cutoff, as.AllowFinal = "An essay about sorting", start+hour, 0, false
+	})
+	w.graded("hw2", func(as *core.Assignment) {
+		as.Title, as.Due, as.Cutoff = "Searching in long and wide trees of words", start-hour, start+hour
+	})
+	w.assignment("hw0", func(as *core.Assignment) { as.Title, as.Due, as.Cutoff = "Warming up", start-2*day, start-day })
+	w.assignment("old", func(as *core.Assignment) { as.Due, as.Cutoff = start-30*day, start-20*day })
+	ends := []func(r *core.Result){
+		func(r *core.Result) { *r.Score = 2 },
+		func(r *core.Result) { *r.Score = 5 },
+		func(r *core.Result) {
+			r.State, r.Blame, r.Limit, r.Score, r.Reason = core.RequestTimedOut, core.BlameSubmission, core.LimitTime, nil, "it ran for more than 5 s"
+		},
+		func(r *core.Result) { *r.Score = 4 },
+		dead,
+		func(r *core.Result) {
+			r.Times = core.Times{Submitted: start, Claimed: 1200, Started: 1500, Finished: 3900}
+			r.Usage = core.Usage{CPUMs: 2100, WallMs: 2400, MemoryPeakBytes: 34 << 20}
+			r.Attempt = 1
+			r.Tests = []core.Test{
+				{Name: "small numbers", Score: 3, MaxScore: 3, Verdict: "accepted", Usage: &core.Usage{WallMs: 40, MemoryPeakBytes: 9 << 20}},
+				{Name: "negative numbers", Score: 4, MaxScore: 5, Parts: []core.Part{{Name: "two of them", Score: 2, MaxScore: 2}, {Name: "many of them", Score: 2, MaxScore: 3}}, Message: "Think of `-0` as well."},
+				{Name: "nothing at all", MaxScore: 2, Verdict: "wrong answer", Message: "wrong answer: line 2 is \"3\", expected \"2\"\n\nGiven:\n```\n3\n2\n1\n```\n\nExpected:\n```\n1\n2\n3\n```\n\nPrinted:\n```\n1\n3 \n2\n```\n"},
+			}
+		},
+	}
+	var at []string
+	for _, end := range ends {
+		at = append(at, w.handIn("ann", "hw1", sent{"files", "sort.py", "print(sorted(map(int, open(0))))\n"}, sent{"files", "a-file-with-a-name-that-is-rather-long-for-a-telephone.txt", "x"}))
+		w.grade(end)
+		w.pass(7 * hour / 10)
+	}
+	waits := w.handIn("ann", "hw2")
+	archive := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
+	return []string{"/", "/classes/cs101?all=1", "/classes/cs101/assignments/hw1", at[2], at[5], waits, "/tasks", archive, "/submissions/none"}
+}
+
+// The pages in a real browser: bright, dark, on a telephone, with the keyboard and by
+// ear. DROVER_LOOK names a folder for pictures of them.
+func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	paths := w.sample()
+	site := w.serve()
+	tab := browser.Start(t).Tab(t)
+	for _, path := range paths {
+		for name, screen := range map[string]struct {
+			width int64
+			dark  bool
+		}{"light": {1280, false}, "dark": {1280, true}, "phone": {360, false}} {
+			tab.Screen(screen.width, 800, screen.dark)
+			tab.Goto(site + path)
+			if dir := os.Getenv("DROVER_LOOK"); dir != "" {
+				tab.Screenshot(filepath.Join(dir, name+strings.NewReplacer("/", "-", "?", "-").Replace(path)+".png"))
+			}
+			assert.Empty(t, tab.Axe(), "%s, %s", path, name)
+			assert.LessOrEqual(t, tab.Overflow(), 0, "%s, %s", path, name)
+		}
+	}
+}
+
+// Files are listed before they are sent, and sent by the script; also without it.
+func TestHandingInByABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	site := w.serve()
+	file := filepath.Join(t.TempDir(), "main.py")
+	require.NoError(t, os.WriteFile(file, []byte("print()\n"), 0o600))
+	b := browser.Start(t)
+	for _, script := range []bool{true, false} {
+		tab := b.Tab(t)
+		tab.Script(script)
+		tab.Goto(site + "/classes/cs101/assignments/hw1")
+		if script { // refused first, and then sent from the same page
+			tab.Press("Hand in")
+			tab.Await("no file was handed in")
+		}
+		tab.Choose("#f-files", file)
+		if script {
+			tab.Await("0 kB")
+			require.Contains(t, tab.Text("[data-chosen]"), "main.py")
+		}
+		tab.Click("form[data-upload] button:not([type])")
+		tab.Await("What was handed in")
+		require.Contains(t, tab.Path(), "/submissions/")
+	}
+	all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
+}

@@ -1,0 +1,115 @@
+package student_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+// evil is what a page must never have in it as it is.
+const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>[x](javascript:alert(1))`
+
+// What users and harnesses write reaches no page as more than text.
+func TestNothingOfOthersRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c, err := w.reg.Store.GetClass(t.Context(), "cs101")
+	require.NoError(t, err)
+	c.Title, c.Term = evil, evil
+	_, err = w.reg.Store.PutClass(t.Context(), c)
+	require.NoError(t, err)
+	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text, as.ShowOutput = evil, evil, true })
+	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, By: "tess", Reason: evil, Since: start}))
+	at := w.handIn("ann", "hw1", sent{"files", `"><script>alert(1)</script>.py`, "x"})
+	w.grade(func(r *core.Result) {
+		r.State, r.Blame, r.Reason, r.Stdout, r.Stderr, r.Host = core.RequestFailed, core.BlameSubmission, evil, evil, evil, evil
+		r.Tests = []core.Test{{
+			Name: evil, Verdict: evil, Group: evil, Score: 1, MaxScore: 2, Parts: []core.Part{{Name: evil}},
+			Message: evil + "\nExpected:\n```\n" + evil + "\n```\nPrinted:\n```\nx" + evil + "\n```\n",
+		}}
+	})
+	require.NoError(t, w.reg.Store.SetGrade(t.Context(), strings.TrimPrefix(at, "/submissions/"), &core.Grade{Score: 1, By: "tess", Reason: evil, At: start}))
+	archive := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
+	_, err = w.in.Store.EndTask(t.Context(), core.TaskEnd{ID: strings.TrimPrefix(archive, "/tasks/"), Generation: 1, State: core.TaskDead, Note: evil, Progress: &core.TaskProgress{Done: 1, Total: 2, Text: evil}})
+	require.NoError(t, err)
+	refused := w.upload("ann", "/classes/cs101/assignments/hw1", sent{"kind", "", evil}, sent{"name", "", evil}, sent{"text", "", "x"}).Body.String()
+	pages := map[string]string{"refused": refused}
+	for _, path := range []string{"/", "/classes/cs101", "/classes/cs101/assignments/hw1", at, "/tasks", archive} {
+		for _, who := range []string{"ann", "tess"} {
+			if path != "/tasks" || who == "ann" {
+				pages[path+" as "+who] = w.get(who, path)
+			}
+		}
+	}
+	for name, body := range pages {
+		for _, bad := range []string{"<script>", "<img src=x", `href="javascript:`, "onerror=alert(1)>["} {
+			assert.NotContains(t, body, bad, name)
+		}
+	}
+	require.Contains(t, refused, "&lt;script&gt;")
+}
+
+// counted counts how often a store is asked.
+type counted struct {
+	coursework.Store
+	n atomic.Int64
+}
+
+func (c *counted) Get(ctx context.Context, id string) (core.Row, error) {
+	c.n.Add(1)
+	return c.Store.Get(ctx, id)
+}
+
+func (c *counted) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
+	c.n.Add(1)
+	return c.Store.ListSubmissions(ctx, f)
+}
+
+func (c *counted) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
+	c.n.Add(1)
+	return c.Store.GetSubmission(ctx, id)
+}
+
+func (c *counted) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
+	c.n.Add(1)
+	return c.Store.ListAssignments(ctx, class, after, limit)
+}
+
+// A page asks the store as often for many submissions as for one.
+func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1")
+	store := &counted{Store: w.reg.Store}
+	w.reg.Store = store
+	at := w.handIn("ann", "hw1")
+	paths := []string{"/", "/classes/cs101", "/classes/cs101/assignments/hw1", at}
+	count := func() map[string]int64 {
+		asked := map[string]int64{}
+		for _, path := range paths {
+			before := store.n.Load()
+			w.get("ann", path)
+			asked[path] = store.n.Load() - before
+		}
+		return asked
+	}
+	one := count()
+	require.NotZero(t, one["/"])
+	for _, who := range []string{"ann", "cleo"} {
+		for range 100 {
+			w.handIn(who, "hw1")
+		}
+	}
+	require.Equal(t, one, count())
+	body := w.get("ann", "/classes/cs101/assignments/hw1")
+	require.Equal(t, 50, strings.Count(body, "/zip"), "a page of them")
+	next := between(t, body, `rel="next" href="`, `"`)
+	require.Equal(t, 50, strings.Count(w.get("ann", next), "/zip"))
+}

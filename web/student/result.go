@@ -1,0 +1,78 @@
+package student
+
+import (
+	"drover/core"
+	"drover/core/harness/cases"
+	"drover/web/page"
+)
+
+// result is a result as pages show it.
+type result struct {
+	*core.Result
+	Tests  []test
+	Passed int   // of the tests
+	Wait   int64 // ms from when it was handed in until it was run; -1 if it never was
+	Ran    int64 // ms that it ran; -1 if it did not
+	Timed  bool  // there is something to say of its times
+}
+
+type test struct {
+	core.Test
+	Badge      badge
+	Difference []change
+	Open       bool // it is shown at once
+}
+
+func readResult(r *page.Request, is *core.Result) *result {
+	if is == nil {
+		return nil
+	}
+	res := &result{Result: is, Wait: -1, Ran: -1}
+	if t := is.Times; t.Started >= 0 && t.Submitted > 0 {
+		res.Wait = t.Started
+		if t.Finished >= t.Started {
+			res.Ran = t.Finished - t.Started
+		}
+	}
+	res.Timed = res.Wait >= 0 || is.Usage != core.Usage{} || is.Attempt > 0
+	for _, t := range is.Tests {
+		one := test{Test: t, Badge: judged(r, t), Difference: difference(t.Message)}
+		one.Open = one.Badge.Kind != "good"
+		if !one.Open {
+			res.Passed++
+		}
+		res.Tests = append(res.Tests, one)
+	}
+	return res
+}
+
+// judged is a test's end: by its points, in the harness's own word if it has one.
+func judged(r *page.Request, t core.Test) badge {
+	b := badge{"bad", r.T("failed")}
+	switch {
+	case t.Score >= t.MaxScore && t.Score >= 0:
+		b = badge{"good", r.T("passed")}
+	case t.Score > 0:
+		b = badge{"warn", r.T("partly")}
+	}
+	switch known := verdicts[t.Verdict]; {
+	case known != "":
+		b.Text = r.T(known)
+	case t.Verdict != "":
+		b.Text = t.Verdict
+	}
+	return b
+}
+
+// verdicts are the words of the stock harness; others are shown as they are.
+var verdicts = map[string]string{
+	cases.Accepted:     page.Sentence("passed"),
+	cases.WrongAnswer:  page.Sentence("wrong answer"),
+	cases.TimeLimit:    page.Sentence("took too long"),
+	cases.MemoryLimit:  page.Sentence("too much memory"),
+	cases.ProcessLimit: page.Sentence("too many processes"),
+	cases.OutputLimit:  page.Sentence("printed too much"),
+	cases.RuntimeError: page.Sentence("crashed"),
+	cases.BuildError:   page.Sentence("could not be built"),
+	cases.Skipped:      page.Sentence("skipped"),
+}

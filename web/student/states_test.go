@@ -1,0 +1,121 @@
+package student_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// Every end of a submission says whose fault it is, in both languages.
+func TestEveryEnd(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		state       core.RequestState
+		blame       core.Blame
+		limit       string
+		badge, says string
+	}{
+		{core.RequestCompleted, core.BlameNone, "", "tested", ""},
+		{core.RequestCancelled, core.BlameNone, "", "cancelled", "Nothing is wrong with what was handed in"},
+		{core.RequestDead, core.BlamePlatform, "", "tests failed", "tried several times"},
+		{core.RequestFailed, core.BlamePlatform, "", "tests failed", "This is not your fault"},
+		{core.RequestFailed, core.BlameHarness, "", "tests failed", "This is probably not your fault"},
+		{core.RequestTimedOut, core.BlameHarness, core.LimitTime, "took too long", "This is probably not your fault"},
+		{core.RequestFailed, core.BlameSubmission, "", "tests failed", "mend it and hand it in again"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitMemory, "tests failed", "more memory"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitPids, "tests failed", "more processes"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitOutput, "tests failed", "printed more"},
+		{core.RequestTimedOut, core.BlameSubmission, core.LimitTime, "took too long", "ran for too long"},
+		{core.RequestTimedOut, core.BlameNone, core.LimitTime, "took too long", "ran for too long"},
+		{core.RequestTimedOut, core.BlameNone, "", "took too long", "waited for too long"},
+		{core.RequestFailed, core.BlameNone, "", "tests failed", "could not be finished"},
+	} {
+		t.Run(fmt.Sprint(test.state, test.blame, test.limit), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.graded("hw1")
+			at := w.handIn("ann", "hw1")
+			w.grade(func(r *core.Result) {
+				r.State, r.Blame, r.Limit, r.Score, r.MaxScore = test.state, test.blame, test.limit, nil, nil
+				if test.state != core.RequestCompleted {
+					r.Reason = "the <b>reason</b>"
+				}
+			})
+			body := w.get("ann", at)
+			assert.Contains(t, body, ">"+test.badge+"</span>")
+			assert.Contains(t, body, test.says)
+			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, `class="note warn"`))
+			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, "/resubmit"))
+			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, "the &lt;b&gt;reason&lt;/b&gt;"))
+			assert.NotContains(t, body, "data-events=")
+			w.language = "de"
+			german := w.get("ann", at)
+			assert.Contains(t, german, `<html lang="de">`)
+			if test.says != "" {
+				assert.NotContains(t, german, test.says)
+			}
+		})
+	}
+}
+
+// What is expected and what was printed is compared line by line.
+func TestDifferenceOfATest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	at := w.handIn("ann", "hw1")
+	w.grade(func(r *core.Result) {
+		r.Tests = []core.Test{
+			{Name: "one", MaxScore: 1, Verdict: "wrong answer", Message: "wrong answer: line 2\n\nExpected:\n```\nsame\n<b>two</b>\nlast\n```\n\nPrinted:\n````\nsame\n```  \nlast\n````\n"},
+			{Name: "two", MaxScore: 1, Score: 1, Message: "Expected:\n```\na\n```\nPrinted:\n```\na\n```\n"},
+			{Name: "three", MaxScore: 1, Message: "Expected:\nnothing fenced\nPrinted:\n```\nb\n```\n", Verdict: "odd <i>"},
+			{Name: "four", MaxScore: 1, Message: "Expected:\n```\n```\n\nPrinted:\n```\nx\t\n```\n"},
+		}
+	})
+	body := w.get("ann", at)
+	require.Contains(t, body, "<del>- &lt;b&gt;two&lt;/b&gt;\n</del><ins>+ ```··\n</ins><span>  last\n</span>")
+	require.Contains(t, body, "<ins>+ x→\t\n</ins>")
+	require.Equal(t, 2, strings.Count(body, `class="difference"`), "only where both are shown and differ")
+	require.Contains(t, body, "1 of 4 passed.")
+	require.Contains(t, body, "odd &lt;i&gt;")
+	w.language = "de"
+	require.Contains(t, w.get("ann", at), "falsche Antwort")
+}
+
+// The plot and its words show the scores in order of time.
+func TestPlotOfScores(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	const page = "/classes/cs101/assignments/hw1"
+	for _, score := range []float64{0, 12, 5} {
+		require.NotContains(t, w.get("ann", page), "3 scores")
+		w.handIn("ann", "hw1")
+		w.grade(func(r *core.Result) { *r.Score = score })
+		w.pass(hour)
+	}
+	body := w.get("ann", page)
+	require.Contains(t, body, "3 scores, from 0 of 10 to 5 of 10.")
+	line := strings.Fields(between(t, body, `points="`, `"`))
+	require.Len(t, line, 3)
+	require.True(t, strings.HasPrefix(line[0], "44,136"), "the first is at the left and worth nothing: %s", line)
+	require.True(t, strings.HasPrefix(line[2], "428,"), "the last is at the right: %s", line)
+	require.True(t, strings.HasSuffix(line[1], ",12"), "the best is at the top: %s", line)
+}
+
+// Without a harness nothing is tested, and nothing waits.
+func TestWhatIsOnlyKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("essay")
+	body := w.get("ann", w.handIn("ann", "essay", sent{"kind", "", "final"}, sent{"files", "a.txt", "x"}))
+	require.Contains(t, body, ">submitted</span>")
+	require.Contains(t, body, "final")
+	require.NotContains(t, body, "data-events=")
+	require.NotContains(t, body, "/resubmit")
+}
