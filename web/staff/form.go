@@ -74,20 +74,6 @@ func (f *form) small(r *page.Request, name, label string) int {
 	return int(n)
 }
 
-// points is a score; nothing is nil.
-func (f *form) points(r *page.Request, name, label string) *float64 {
-	text := strings.ReplaceAll(f.line(name), ",", ".")
-	if text == "" {
-		return nil
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		f.wrong(r.T("%s: %.40q is no number.", r.T(label), text))
-		return nil
-	}
-	return &x
-}
-
 // bytes is a size such as 10MiB; nothing is 0.
 func (f *form) bytes(r *page.Request, name, label string) int64 {
 	text := f.line(name)

@@ -42,7 +42,6 @@ type world struct {
 	reg  *coursework.Registrar
 	in   *intake.Intake
 	herd *coretest.Herd
-	seq  int64
 	site http.Handler
 }
 
