@@ -103,10 +103,10 @@ type HostInfo struct {
 	VMs      map[string]int `json:"vms"`   // state → count
 	Owners   []string       `json:"owners"`
 
-	VMsOf map[string]map[VMState]int `json:"vms_of"` // pool → state → count
-	Providers []ProviderNote    `json:"providers,omitempty"`
-	Broken    map[string]string `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
-	Fetching  map[string]string `json:"fetching,omitempty"` // pool → what is on its way there, before which none can
+	VMsOf     map[string]map[VMState]int `json:"vms_of"` // pool → state → count
+	Providers []ProviderNote             `json:"providers,omitempty"`
+	Broken    map[string]string          `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
+	Fetching  map[string]string          `json:"fetching,omitempty"` // pool → what is on its way there, before which none can
 
 	DrainUntil int64       `json:"drain_until_ms,omitempty"` // until then what it has in hand may take; 0: as long as it takes
 	Failed     *HostReport `json:"failed,omitempty"`         // who says that it failed; nil: nobody

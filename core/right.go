@@ -52,6 +52,7 @@ type Action string
 const (
 	ActUserManage Action = "user.manage" // create, change, disable, delete, look at any
 	ActUserView   Action = "user.view"   // of one user
+	ActAccount    Action = "account"     // how one user signs in: list and revoke tokens, identities, sessions
 
 	ActClassManage     Action = "class.manage" // create, delete
 	ActClassEdit       Action = "class.edit"   // title and term
@@ -112,6 +113,7 @@ func Rights() []Right {
 	return []Right{
 		{ActUserManage, admin, false},
 		{ActUserView, admin, true},
+		{ActAccount, admin, true},
 		{ActClassManage, admin, false},
 		{ActClassEdit, teach, false},
 		{ActClassView, member, false},

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/requests"
 )
 
 // How often a follower looks for a request that waits: soon at first, so that a
@@ -94,7 +95,7 @@ func (f *follower) follow(ctx context.Context) (*core.Result, error) {
 		}
 		if f.token == "" && f.wonder > 0 && time.Since(began) >= f.wonder {
 			f.wonder = 0
-			f.notice(f.herd.whyWaiting(ctx, f.row.Spec))
+			f.notice(f.herd.whyWaiting(ctx, f.row.Spec.ID))
 		}
 	}
 }
@@ -242,7 +243,7 @@ func requestOutput(c *cli.Context, h *herd) error {
 		return err
 	}
 	if row.Result != nil {
-		if err := expired(row.Result); err != nil {
+		if err := requests.Expired(row.Result); err != nil {
 			return err
 		}
 	}

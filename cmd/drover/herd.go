@@ -12,6 +12,7 @@ import (
 	"drover/core/intake"
 	"drover/core/operate"
 	"drover/core/redisstore"
+	"drover/core/requests"
 	"drover/core/resultstore"
 	"drover/core/webhook"
 )
@@ -83,6 +84,13 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 // registrar makes the way by which users do things.
 func (h *herd) registrar() *coursework.Registrar {
 	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks}
+}
+
+// desk makes the way by which users do things with requests.
+func (h *herd) desk() *requests.Desk {
+	return &requests.Desk{
+		Store: h.store, Intake: h.intake, Queue: h.redis, Herd: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
+	}
 }
 
 // operate makes the way by which operators look after the herd.

@@ -126,12 +126,12 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	ctx := context.Background()
 	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec), "no vmfactory is running")
+	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), "no vmfactory is running")
 
 	pool := core.DefaultPool("default")
 	pool.Paused = true
 	require.NoError(t, h.herd.intake.SetPool(ctx, pool))
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec), "is paused")
+	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), "is paused")
 	said := make(chan string, 1)
 	f := newFollower(h.herd, row)
 	f.notice, f.wonder = func(text string) { said <- text }, time.Nanosecond
@@ -171,7 +171,9 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	out, _, code = h.run("host", "list")
 	require.Zero(t, code)
 	require.Contains(t, out, "cannot make VMs of odd")
-	require.Contains(t, h.herd.whyWaiting(ctx, core.Spec{ID: "x", Generation: 1, Pool: "odd"}), why)
+	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
+	require.NoError(t, err)
+	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), why)
 	odd.Provider = "local"
 	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
 	_, errs, code := h.run("run", "--pool", "odd", "--", "true")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +15,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/requests"
 )
 
 func requestCommand() *cli.Command {
@@ -48,26 +48,21 @@ func listRequests(c *cli.Context, h *herd) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	f := core.Filter{
+	if limit := c.Int("limit"); limit < 1 || limit > 1000 {
+		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 1000", limit)
+	}
+	f := requests.Filter{
 		Submitter: c.String("submitter"), Pool: c.String("pool"), Assignment: c.String("assignment"),
 		Before: c.String("before"), Limit: c.Int("limit"),
 	}
-	if f.Limit < 1 || f.Limit > 1000 {
-		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 1000", f.Limit)
+	for _, state := range c.StringSlice("state") {
+		f.States = append(f.States, core.RequestState(state))
 	}
-	for kind, name := range map[string]string{"submitter": f.Submitter, "pool": f.Pool, "request id": f.Before} {
-		if err := core.CheckName(kind, name); name != "" && err != nil {
-			return err
-		}
-	}
-	states, err := statesFlag(c)
+	page, err := h.desk().List(c.Context, operator(), f)
 	if err != nil {
 		return err
 	}
-	views, err := h.views(c.Context, f, states)
-	if err != nil {
-		return err
-	}
+	views := page.Items
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, views)
 	}
@@ -78,86 +73,7 @@ func listRequests(c *cli.Context, h *herd) error {
 	return printTable(c.App.Writer, "no requests", table.Row{"id", "state", "blame", "score", "submitter", "pool", "submitted", "reason"}, rows)
 }
 
-// inRedis are the states that only Redis tells apart; to the store they are queued.
-var inRedis = []core.RequestState{core.RequestQueued, core.RequestParked, core.RequestClaimed, core.RequestRunning, core.RequestCancelling}
-
-func statesFlag(c *cli.Context) ([]core.RequestState, error) {
-	var states []core.RequestState
-	for _, s := range c.StringSlice("state") {
-		state := core.RequestState(s)
-		if !slices.Contains(inRedis, state) && !state.Terminal() {
-			return nil, core.Errorf(core.CodeInvalid, s,
-				"--state %q is none: use queued, parked, claimed, running, cancelling, completed, failed, cancelled, timed_out or dead", s)
-		}
-		states = append(states, state)
-	}
-	return states, nil
-}
-
-// views lists requests in one of the states, or in any if none is named.
-func (h *herd) views(ctx context.Context, f core.Filter, states []core.RequestState) ([]view, error) {
-	limit := f.Limit
-	for _, s := range states {
-		if slices.Contains(inRedis, s) {
-			s, f.Limit = core.RequestQueued, 1000 // Redis says which of them they are
-		}
-		if !slices.Contains(f.States, s) {
-			f.States = append(f.States, s)
-		}
-	}
-	found, err := h.store.List(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	views := []view{}
-	for _, row := range found {
-		v, err := h.view(ctx, row)
-		if err != nil {
-			return nil, err
-		}
-		if len(views) < limit && (len(states) == 0 || slices.Contains(states, v.State)) {
-			views = append(views, v)
-		}
-	}
-	return views, nil
-}
-
-// view is a request as people and programs see it: its result, or, until it has
-// one, the same fields with its place in Redis.
-type view struct {
-	core.Result
-	Submitter  string      `json:"submitter"`
-	Class      core.Class  `json:"class"`
-	Assignment string      `json:"assignment,omitempty"`
-	OnHostLoss string      `json:"on_host_loss,omitempty"` // "" is its pool's
-	Place      *core.Place `json:"place,omitempty"`
-}
-
-func (h *herd) view(ctx context.Context, row core.Row) (view, error) {
-	v := view{Submitter: row.Spec.Submitter, Class: row.Spec.Class, Assignment: row.Spec.Assignment, OnHostLoss: row.Spec.OnHostLoss}
-	if row.Result != nil {
-		v.Result = *row.Result
-		return v, nil
-	}
-	v.ID, v.Generation, v.Pool, v.State = row.Spec.ID, row.Spec.Generation, row.Spec.Pool, row.State
-	v.Times = core.Times{Submitted: row.Spec.Submitted, Queued: -1, Claimed: -1, Started: -1, Finished: -1}
-	place, err := h.redis.Locate(ctx, row.Spec.Key())
-	if err != nil {
-		return v, err
-	}
-	if place.State == "" {
-		v.Reason = "accepted, not in Redis yet: the overseer's sweep puts it there"
-		return v, nil
-	}
-	v.Reason = waitsFor(place)
-	v.Place, v.State, v.VM, v.Token, v.Attempt = &place, place.State, place.VM, place.Token, place.Attempts+1
-	if _, host, err := core.ParseOwner(place.Owner); err == nil {
-		v.Host = host
-	}
-	return v, nil
-}
-
-func score(v view) string {
+func score(v requests.View) string {
 	if v.Score == nil {
 		return ""
 	}
@@ -174,28 +90,25 @@ func showRequest(c *cli.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	row, err := h.row(c.Context, id)
+	desk := h.desk()
+	v, err := desk.View(c.Context, operator(), id)
 	if err != nil {
 		return err
 	}
-	v, err := h.view(c.Context, row)
-	if err != nil {
-		return err
-	}
-	history, err := h.store.Attempts(c.Context, id)
+	history, err := desk.Attempts(c.Context, operator(), id)
 	if err != nil {
 		return err
 	}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, struct {
-			view
+			requests.View
 			Attempts []core.Attempt `json:"attempts"`
 		}{v, orEmpty(history)})
 	}
 	return printView(c.App.Writer, v, history)
 }
 
-func printView(w io.Writer, v view, history []core.Attempt) error {
+func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	rows := []table.Row{{"request", v.ID}, {"state", v.State}, {"submitter", v.Submitter}, {"pool", v.Pool}, {"class", v.Class}}
 	add := func(name, value string) {
 		if value != "" && value != "-" {
@@ -204,9 +117,8 @@ func printView(w io.Writer, v view, history []core.Attempt) error {
 	}
 	add("assignment", v.Assignment)
 	if v.Place != nil {
-		if v.State == core.RequestQueued && v.Reason == "" {
-			add("ahead of it", fmt.Sprintf("%d of the same submitter", v.Place.Ahead))
-		}
+		add("ahead of it", ahead(v.Waiting))
+		add("expected", mayWait(v.Waiting))
 		add("held by", v.Place.Owner)
 		add("faults so far", faults(v.Place.Attempts))
 	}

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/requests"
 )
 
 func requestFiles(c *cli.Context, h *herd) error {
@@ -28,7 +28,7 @@ func requestFiles(c *cli.Context, h *herd) error {
 	if row.Result == nil {
 		return core.Errorf(core.CodeConflict, id, "request %s has not ended: its files are collected then", id)
 	}
-	if err := expired(row.Result); err != nil {
+	if err := requests.Expired(row.Result); err != nil {
 		return err
 	}
 	if to := c.String("to"); to != "" {
@@ -47,15 +47,6 @@ func requestFiles(c *cli.Context, h *herd) error {
 		rows = append(rows, table.Row{clean(one.Path), "", "not kept: " + clean(one.Why)})
 	}
 	return printTable(c.App.Writer, "no files: name some with drover run --collect", table.Row{"file", "size", "digest"}, rows)
-}
-
-// expired returns NOTFOUND for a result whose pool does not keep outputs any more.
-func expired(r *core.Result) error {
-	if r.Expired == 0 {
-		return nil
-	}
-	return core.Errorf(core.CodeNotFound, r.ID, "the output and files of request %s were deleted on %s: its pool keeps them for a time only (drover pool show %s); its score and tests are still there",
-		r.ID, time.UnixMilli(r.Expired).Format(time.DateTime), r.Pool)
 }
 
 // opener opens one of the files that are to be fetched.

@@ -117,7 +117,7 @@ func runInHerd(c *cli.Context, h *herd) error {
 		return err
 	}
 	if c.Bool("json") {
-		v, err := h.view(c.Context, core.Row{Spec: row.Spec, State: result.State, Result: result})
+		v, err := h.desk().View(c.Context, operator(), row.Spec.ID)
 		if err := errors.Join(err, printJSON(c.App.Writer, v)); err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func submitInHerd(c *cli.Context, h *herd) error {
 		return err
 	}
 	if c.Bool("json") {
-		v, err := h.view(c.Context, core.Row{Spec: row.Spec, State: result.State, Result: result})
+		v, err := h.desk().View(c.Context, operator(), row.Spec.ID)
 		err = errors.Join(err, printJSON(c.App.Writer, v))
 		if err != nil {
 			return err

@@ -42,6 +42,7 @@ func (r *Registrar) EditAssignment(ctx context.Context, a core.Actor, as core.As
 	d.note("cutoff", moment(old.Cutoff), moment(as.Cutoff))
 	d.note("hidden until", moment(old.HideUntil), moment(as.HideUntil))
 	d.note("final submissions", old.AllowFinal, as.AllowFinal)
+	d.note("output shown", old.ShowOutput, as.ShowOutput)
 	d.note("pool", old.Pool, as.Pool)
 	d.note("weight", old.Weight, as.Weight)
 	d.note("limits", old.Limits, as.Limits)

@@ -232,6 +232,9 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.DeleteAssignment(w.t.Context(), a, "cs101", id))
 		}},
+		{action: core.ActAssignmentEdit, method: "PoolChoices", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.PoolChoices(w.t.Context(), a, "cs101"))
+		}},
 		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.SetHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))
 		}},
@@ -273,6 +276,10 @@ func submissionCalls() []call {
 		})},
 		{action: core.ActSubmissionView, method: "ViewSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewSubmission(w.t.Context(), a, id))
+		}},
+		{action: core.ActSubmissionView, method: "WatchSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+			_, _, err := w.reg.WatchSubmission(w.t.Context(), a, id)
+			return err
 		}},
 		{action: core.ActSubmissionView, method: "OpenFile", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
 			_, content, err := w.reg.OpenFile(w.t.Context(), a, id, "main.py")

@@ -4,47 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"drover/core"
+	"drover/core/trail"
 )
 
-// maxDeed is how many bytes of a deed's sentence are kept.
-const maxDeed = 2000
-
-// change does what a deed says, once that is in the trail. If it fails, a second
-// entry says so.
+// change does what a deed says, once that is in the trail.
 func (r *Registrar) change(ctx context.Context, a core.Actor, d core.Deed, do func() error) error {
-	if err := r.addDeed(ctx, a, d); err != nil {
-		return err
-	}
-	err := do()
-	if err != nil {
-		d.Text = "failed: " + d.Text + ": " + err.Error()
-		// What failed may have been the caller's patience. Of a trail that cannot be
-		// written now, the first entry is true still: somebody set out to do it.
-		_ = r.addDeed(context.WithoutCancel(ctx), a, d)
-	}
-	return err
-}
-
-func (r *Registrar) addDeed(ctx context.Context, a core.Actor, d core.Deed) error {
-	d.ID, d.At, d.Actor = r.newID(), r.now().UnixMilli(), a.Handle
-	d.Text = sentence(d.Text)
-	return r.Store.AddDeed(ctx, d)
-}
-
-// sentence makes one printable line of bounded length, which also reads as it is written.
-func sentence(s string) string {
-	if len(s) > maxDeed {
-		s = s[:maxDeed] + "…"
-	}
-	return strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(s, "\ufffd"))
+	return trail.Book{Trail: r.Store, Now: r.now, NewID: r.newID}.Do(ctx, a, d, do)
 }
 
 // diff collects what an edit changes.

@@ -22,11 +22,13 @@
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same
+//	PoolChoices                                assignment.edit
 //	DeleteAssignment                           assignment.edit
 //	SetDeadline                                deadline.edit                            NOTFOUND: the user is not in the class
 //	Deadlines                                  deadline.edit; one's own: class.view
 //	Submit                                     submission.create; _for: another's       ENDED after the cutoff, unless _for
 //	ViewSubmission ListSubmissions             submission.view
+//	WatchSubmission                            submission.view
 //	OpenFile OpenZip                           submission.view
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/trail"
 	"drover/core/resultstore/bounds"
 )
 
@@ -149,7 +150,7 @@ func (im *importing) row(ctx context.Context, line int, row []string) error {
 	case core.CodeInvalid, core.CodeNotFound, core.CodeConflict, core.CodeForbidden, core.CodeLimit:
 		im.done.Failed++
 		if len(im.done.Troubles) < MaxImportTroubles {
-			im.done.Troubles = append(im.done.Troubles, Trouble{line, sentence(err.Error())})
+			im.done.Troubles = append(im.done.Troubles, Trouble{line, trail.Sentence(err.Error())})
 		}
 		return nil
 	default:

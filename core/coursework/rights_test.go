@@ -130,8 +130,8 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 // them against the calls for one thing. Actor is before all rights.
 var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks", "TrackTasks"}
 
-// elsewhere are the actions of core/requests, whose calls are held against the same table.
-var elsewhere = []core.Action{core.ActRequestCreate, core.ActRequestView, core.ActRequestControl}
+// elsewhere are the actions of core/requests and core/account, whose calls are held against the same table.
+var elsewhere = []core.Action{core.ActAccount, core.ActRequestCreate, core.ActRequestView, core.ActRequestControl}
 
 func TestEveryCallIsTried(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ type SubmissionView struct {
 	Reason      string       `json:"reason,omitempty"`  // of a bad end, one sentence
 	Explanation string       `json:"explain,omitempty"` // whose fault it is, and what to do
 	Resubmit    bool         `json:"resubmit"`          // whether the actor may have it tested again now
-	Result      *core.Result `json:"result,omitempty"`  // nil until there is one; output and place only for staff
+	Result      *core.Result `json:"result,omitempty"`  // nil until there is one; place, and output unless it is shown, only for staff
 }
 
 // ViewSubmission returns a submission with its result: to its owner, while the
@@ -46,18 +46,31 @@ func (r *Registrar) ViewSubmission(ctx context.Context, a core.Actor, id string)
 	if result != nil {
 		v.Reason = result.Reason
 		if core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) != nil {
-			result = forStudents(*result)
+			result = forStudents(*result, as.ShowOutput)
 		}
 		v.Result = result
 	}
 	return v, nil
 }
 
-// forStudents leaves out what tells how the tests were run: the harness may have
-// printed what its hidden tests are.
-func forStudents(r core.Result) *core.Result {
-	r.Stdout, r.Stderr, r.Host, r.VM, r.Token, r.HeldBy = "", "", "", "", "", nil
+// forStudents leaves out what tells how the tests were run, and unless its staff shows
+// it what the harness printed: that may be what its hidden tests are.
+func forStudents(r core.Result, output bool) *core.Result {
+	r.Host, r.VM, r.Token, r.HeldBy = "", "", "", nil
+	if !output {
+		r.Stdout, r.Stderr = "", ""
+	}
 	return &r
+}
+
+// WatchSubmission returns a submission whose tests the actor may watch while they run,
+// and whether what the harness prints is for the actor too. Returns NOTFOUND.
+func (r *Registrar) WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error) {
+	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
+	if err != nil {
+		return core.Submission{}, false, err
+	}
+	return s, as.ShowOutput || core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) == nil, nil
 }
 
 // standing returns what became of a submission, and its result if it has one.

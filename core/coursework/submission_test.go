@@ -105,3 +105,26 @@ func TestDownload(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{"main.py": "print()", "lib/a.py": "pass"}, got)
 }
+
+// What the harness prints is its staff's, unless the assignment shows it.
+func TestOutputIsShownWhereItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	as := w.graded("hw1")
+	s := w.submit("ann", "hw1")
+	w.grade(func(r *core.Result) { r.Stderr = "warned" })
+	shows := func(who string) string {
+		v, err := w.reg.ViewSubmission(t.Context(), w.as(who), s.ID)
+		require.NoError(t, err)
+		_, output, err := w.reg.WatchSubmission(t.Context(), w.as(who), s.ID)
+		require.NoError(t, err)
+		require.Equal(t, output, v.Result.Stdout != "", "what is told and what is watched agree")
+		return v.Result.Stdout + v.Result.Stderr + v.Result.Host
+	}
+	require.Equal(t, "", shows("ann"))
+	require.Equal(t, "hidden test 3warnedh1", shows("tina"))
+	as.ShowOutput = true
+	_, err := w.reg.Store.PutAssignment(t.Context(), as)
+	require.NoError(t, err)
+	require.Equal(t, "hidden test 3warned", shows("ann"), "where it ran is not hers to know")
+}

@@ -149,6 +149,21 @@ func (s *Store) Locate(ctx context.Context, key string) (core.Place, error) {
 	return toPlace(reply), nil
 }
 
+// Preceding implements core.Queue.
+func (s *Store) Preceding(ctx context.Context, key string) (core.Preceding, bool, error) {
+	const mostSubmitters = 2000
+	reply, err := s.run(ctx, "preceding", key, key, mostSubmitters)
+	f := list(reply)
+	if err != nil || len(f) < 5 {
+		return core.Preceding{}, false, err
+	}
+	return core.Preceding{
+		Turns:   int(num(f[0])),
+		Waiting: map[core.Class]int{core.ClassHigh: int(num(f[1])), core.ClassNormal: int(num(f[2])), core.ClassLow: int(num(f[3]))},
+		Parked:  int(num(f[4])),
+	}, true, nil
+}
+
 // Cancel implements core.Queue.
 func (s *Store) Cancel(ctx context.Context, key, by string, scope core.CancelScope) (core.Place, error) {
 	reply, err := s.run(ctx, "cancel", key, key, by, string(scope))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"drover/core"
 	"drover/web/parts"
 )
+
+//go:generate go test -run ^TestWrittenDescriptionIsCurrent$ . -update
 
 // server answers.
 type server struct {
@@ -25,7 +28,16 @@ func New(p parts.Parts) http.Handler {
 	}
 	mux := http.NewServeMux()
 	s := &server{Parts: p}
-	s.describe(mux)
+	description := s.describe(mux)
+	mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		raw, err := json.Marshal(description)
+		if err != nil {
+			writeProblem(w, s.problem(Operation{ID: "openapi"}, core.Wrap(err, core.CodeInternal, "", "the description cannot be written")))
+			return
+		}
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(raw) // who went away gets none
+	})
 	return known(mux)
 }
 

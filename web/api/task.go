@@ -24,14 +24,15 @@ func taskTable() []entry {
 
 func (s *server) listTasks(ctx context.Context, a core.Actor, in *struct {
 	Cursor
-	State     []core.TaskState `query:"state" maxItems:"4" enum:"queued,done,dead,cancelled" doc:"only in these states, as the store knows them"`
+	State     []core.TaskState `query:"state" maxItems:"7" enum:"queued,delayed,running,cancelling,done,dead,cancelled" doc:"only in these states"`
 	Kind      string           `query:"kind" maxLength:"64"`
 	Requester string           `query:"requester" maxLength:"64"`
 	Class     string           `query:"class" maxLength:"64" doc:"only about this class and its assignments"`
+	Parent    string           `query:"parent" maxLength:"64" doc:"only the parts of this task"`
 },
 ) (*listed[coursework.TaskView], error) {
 	found, err := s.Registrar.TrackTasks(ctx, a, core.TaskFilter{
-		States: in.State, Kind: in.Kind, Requester: in.Requester, Class: in.Class, Before: in.Cursor.Cursor, Limit: in.more(),
+		States: in.State, Kind: in.Kind, Requester: in.Requester, Class: in.Class, Parent: in.Parent, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (w *world) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
 	for handle, roles := range map[string][]core.UserRole{
-		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver},
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver}, "rosa": {core.RoleRunner},
 		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
 		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})

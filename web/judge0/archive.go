@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"strings"
@@ -73,7 +74,7 @@ type faulty struct {
 // Read reads.
 func (f *faulty) Read(p []byte) (int, error) {
 	n, err := f.from.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader says so
+	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err
 	}
 	return n, err

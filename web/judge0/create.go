@@ -77,13 +77,32 @@ func (d *Door) await(w http.ResponseWriter, r *http.Request, c *call, token stri
 	defer cancel()
 	// The server's own limit on answers is for those that need no waiting. Without one this does nothing.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.cfg.MaxWait + answerTime))
-	if err := d.cfg.Requests.Wait(ctx, c.who.Actor, token); err != nil && ctx.Err() == nil {
+	if err := d.wait(ctx, c.who.Actor, token); err != nil {
 		return nil, err
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
 	return d.shown(r.Context(), c, token)
+}
+
+// wait returns once a submission has ended, or ctx has.
+func (d *Door) wait(ctx context.Context, a core.Actor, token string) error {
+	const first, most = 50 * time.Millisecond, time.Second
+	for pause := first; ; pause = min(2*pause, most) {
+		row, err := d.cfg.Requests.Row(ctx, a, token)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if row.State.Terminal() {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // answerTime is left to write an answer that was waited for.
@@ -172,7 +191,7 @@ func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMe
 	}
 	if err == nil {
 		var row core.Row
-		if row, err = d.cfg.Requests.Submit(ctx, c.who.Actor, spec); err == nil {
+		if row, err = d.cfg.Requests.SubmitStored(ctx, c.who.Actor, spec); err == nil {
 			return row, nil, nil
 		}
 	}

@@ -18,13 +18,9 @@ import (
 
 // Requests is what the door needs of core/requests.
 type Requests interface {
-	// Submit makes a request whose files are stored.
-	Submit(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error)
-	// Get returns a request with its result; its state is where it is.
-	Get(ctx context.Context, a core.Actor, id string) (core.Row, error)
-	// Wait returns once a request has ended, or with ctx's error.
-	Wait(ctx context.Context, a core.Actor, id string) error
-	Cancel(ctx context.Context, a core.Actor, id string) error
+	SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error)
+	Row(ctx context.Context, a core.Actor, id string) (core.Row, error)
+	Cancel(ctx context.Context, a core.Actor, id string) (core.RequestState, error)
 	Pool(ctx context.Context, name string) (core.Pool, error)
 }
 

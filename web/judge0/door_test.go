@@ -46,8 +46,10 @@ func TestEndsOfDrover(t *testing.T) {
 		"time": {func(r *core.Result) {
 			r.State, r.Blame, r.Limit, r.Files = core.RequestTimedOut, core.BlameSubmission, core.LimitTime, nil
 		}, `{"status_id": 5, "message": "Time limit exceeded", "stdout": null}`},
-		"killed with its script": {func(r *core.Result) { r.Signal, r.Files = "SIGKILL", nil },
-			`{"status_id": 12, "message": "Caught fatal signal 9", "stdout": null}`},
+		"killed with its script": {
+			func(r *core.Result) { r.Signal, r.Files = "SIGKILL", nil },
+			`{"status_id": 12, "message": "Caught fatal signal 9", "stdout": null}`,
+		},
 		"waited too long": {func(r *core.Result) {
 			r.State, r.Reason, r.Times.Started, r.Files = core.RequestTimedOut, "It waited too long.", -1, nil
 		}, `{"status_id": 13, "message": "It waited too long.", "stdout": null}`},

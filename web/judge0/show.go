@@ -74,7 +74,7 @@ func (d *Door) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 	if row.State.Terminal() {
 		return refuse(http.StatusBadRequest, "delete not allowed")
 	}
-	if err := d.cfg.Requests.Cancel(r.Context(), c.who.Actor, row.Spec.ID); err != nil {
+	if _, err := d.cfg.Requests.Cancel(r.Context(), c.who.Actor, row.Spec.ID); err != nil {
 		return err
 	}
 	c.base64 = true
@@ -87,7 +87,7 @@ func (d *Door) find(ctx context.Context, c *call, token string) (core.Row, error
 	if !core.ValidName(token) {
 		return core.Row{}, none
 	}
-	row, err := d.cfg.Requests.Get(ctx, c.who.Actor, token)
+	row, err := d.cfg.Requests.Row(ctx, c.who.Actor, token)
 	if core.Is(err, core.CodeForbidden) || core.Is(err, core.CodeNotFound) || err == nil && !ours(&row.Spec) {
 		return core.Row{}, none
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -213,6 +211,3 @@ func (s *submission) check(l *Language, most Limits, wrong problems) {
 		wrong.add("number_of_runs", "must be less than or equal to %d with this wall_time_limit", int(total/s.Wall))
 	}
 }
-
-// fields returns the attributes that are wrong, in order.
-func (p problems) fields() []string { return slices.Sorted(maps.Keys(p)) }

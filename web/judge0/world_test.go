@@ -3,7 +3,6 @@ package judge0_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"drover/core/blobstore"
 	"drover/core/coretest"
 	"drover/core/intake"
+	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/caller"
 	"drover/web/judge0"
@@ -30,14 +30,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const pool = "judge0"
 
 // world is a door on a real store and intake, whose requests run as plain processes of
-// this machine once they are submitted.
+// this machine, by a runner that claims them, once they are submitted.
 type world struct {
+	*requests.Desk
+
 	t     *testing.T
+	herd  *coretest.Herd
+	seq   int64
 	door  *judge0.Door
 	store core.ResultStore
 	blobs core.Blobs
-	in    *intake.Intake
-	pools core.Pool
 
 	held   bool // requests wait, and are not run
 	change func(*core.Result)
@@ -53,14 +55,16 @@ func newWorld(t *testing.T, change ...func(*judge0.Config, *core.Pool)) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	herd := coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
-	w := &world{t: t, store: store, blobs: blobs, pools: core.DefaultPool(pool)}
-	w.pools.Limits.Timeout, w.pools.Limits.Memory, w.pools.Limits.Pids = time.Minute, 1<<30, 200
-	w.in = &intake.Intake{Store: store, Queue: herd.Store, Pools: herd.Store, Tasks: herd.Store, Blobs: blobs}
+	w := &world{t: t, herd: herd, store: store, blobs: blobs}
+	p := core.DefaultPool(pool)
+	p.Limits.Timeout, p.Limits.Memory, p.Limits.Pids = time.Minute, 1<<30, 200
+	in := &intake.Intake{Store: store, Queue: herd.Store, Pools: herd.Store, Tasks: herd.Store, Blobs: blobs}
+	w.Desk = &requests.Desk{Store: store, Intake: in, Queue: herd.Store, Herd: herd.Store, Output: herd.Store, Blobs: blobs}
 	cfg := judge0.Config{Requests: w, Keys: w, Blobs: blobs, Pool: pool, Version: "test", Log: quiet()}
 	for _, c := range change {
-		c(&cfg, &w.pools)
+		c(&cfg, &p)
 	}
-	require.NoError(t, w.in.SetPool(ctx, w.pools))
+	require.NoError(t, in.SetPool(ctx, p))
 	w.door, err = judge0.New(cfg)
 	require.NoError(t, err)
 	return w
@@ -86,44 +90,24 @@ func (w *world) ByToken(_ context.Context, secret string) (*caller.Caller, error
 	return &caller.Caller{Actor: core.Actor{Handle: secret, Roles: own}, Token: "t", Scopes: scopes}, nil
 }
 
-func (w *world) Submit(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error) {
-	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
-		return core.Row{}, err
-	}
-	row, created, err := w.in.Submit(ctx, spec)
-	if err == nil && created && !w.held {
+// SubmitStored is the desk's, and runs what was submitted.
+func (w *world) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error) {
+	row, err := w.Desk.SubmitStored(ctx, a, spec)
+	if err == nil && !w.held {
 		w.run(row.Spec)
 	}
 	return row, err
 }
 
-func (w *world) Get(ctx context.Context, a core.Actor, id string) (core.Row, error) {
-	row, err := w.store.Get(ctx, id)
-	if err == nil {
-		err = core.Allow(a, core.ActRequestView, core.Object{Owner: row.Spec.Submitter})
-	}
-	return row, err
-}
-
-func (w *world) Wait(ctx context.Context, _ core.Actor, id string) error {
-	row, err := w.store.Get(ctx, id)
-	if err == nil && !row.State.Terminal() {
-		<-ctx.Done()
-		err = ctx.Err()
-	}
-	return err
-}
-
-func (w *world) Cancel(ctx context.Context, a core.Actor, id string) error {
-	_, err := w.in.Cancel(ctx, id, a.Handle)
-	return err
-}
-
-func (w *world) Pool(context.Context, string) (core.Pool, error) { return w.pools, nil }
-
 // run runs a request as a testrunner would, but in a folder of this machine.
 func (w *world) run(spec core.Spec) {
 	w.t.Helper()
+	w.herd.AddVMs(w.t, 1)
+	w.seq++
+	claims := w.herd.Exchange(w.t, w.seq, 1).Claims
+	require.Len(w.t, claims, 1)
+	claim := claims[0]
+	require.Equal(w.t, spec.Key(), claim.Key)
 	dir := w.t.TempDir()
 	for _, f := range spec.Files {
 		at := filepath.Join(dir, f.Path)
@@ -132,7 +116,7 @@ func (w *world) run(spec core.Spec) {
 	}
 	ctx, cancel := context.WithTimeout(w.t.Context(), spec.Limits.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...) //nolint:gosec // the test's own
+	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	if spec.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(w.blob(spec.Stdin.Digest))
@@ -143,11 +127,11 @@ func (w *world) run(spec core.Spec) {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil {
-		require.True(w.t, errors.As(err, &exit), "%v", err)
+		require.ErrorAs(w.t, err, &exit)
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage) //nolint:forcetypeassert // on Linux it is
 	r := core.Result{
-		ID: spec.ID, Generation: 1, State: core.RequestCompleted, ExitCode: max(cmd.ProcessState.ExitCode(), 0), Pool: spec.Pool, VM: "vm", Token: "1",
+		ID: spec.ID, Generation: 1, State: core.RequestCompleted, ExitCode: max(cmd.ProcessState.ExitCode(), 0), Pool: spec.Pool, VM: claim.VM, Token: claim.Token,
 		Stdout: stdout.String(), Stderr: stderr.String(), Attempt: 1, Times: core.Times{Submitted: spec.Submitted, Started: 1, Finished: 2},
 		Usage: core.Usage{
 			CPUMs:  (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Milliseconds(),
@@ -155,7 +139,7 @@ func (w *world) run(spec core.Spec) {
 		},
 	}
 	for _, path := range spec.Collect {
-		if content, err := os.ReadFile(filepath.Join(dir, path)); err == nil { //nolint:gosec // the test's own
+		if content, err := os.ReadFile(filepath.Join(dir, path)); err == nil {
 			digest, size, err := w.blobs.Put(w.t.Context(), bytes.NewReader(content), 1<<20)
 			require.NoError(w.t, err)
 			r.Files = append(r.Files, core.File{Path: path, Digest: digest, Size: size})
@@ -166,13 +150,15 @@ func (w *world) run(spec core.Spec) {
 	}
 	_, err = w.store.Record(w.t.Context(), r)
 	require.NoError(w.t, err)
+	w.seq++
+	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: claim.Key, Token: claim.Token, Outcome: core.OutcomeDone})
 }
 
 func (w *world) blob(digest string) []byte {
 	w.t.Helper()
 	in, err := w.blobs.Open(w.t.Context(), digest)
 	require.NoError(w.t, err)
-	defer in.Close() //nolint:errcheck // only read from
+	defer in.Close()
 	content, err := io.ReadAll(in)
 	require.NoError(w.t, err)
 	return content

@@ -9,12 +9,14 @@ import (
 
 	"drover/core"
 	"drover/core/coursework"
+	"drover/core/operate"
 )
 
 // Parts are what answers. All of them check the caller's rights themselves.
 type Parts struct {
 	Name      string // of the site
 	Registrar *coursework.Registrar
+	Operator  *operate.Operator
 	Limits    core.Limiter
 	Log       logrus.FieldLogger
 	Now       func() time.Time // nil: time.Now

@@ -1,0 +1,85 @@
+package account
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// firstAdmin is the handle of the user that a new site begins with.
+const firstAdmin = "admin"
+
+// Bootstrap lets somebody in where no admin can sign in: it makes the user admin if there
+// is no admin at all, and a sign-in link for the first one. It returns "" for both where an
+// admin has a password or an identity. Several processes may do it at once: they agree on
+// the user, and each has a link of its own. Returns CONFLICT if a user called admin is none.
+func (d *Desk) Bootstrap(ctx context.Context) (handle, secret string, err error) {
+	first, able, err := d.admins(ctx)
+	if err != nil || able {
+		return "", "", err
+	}
+	if first == "" {
+		if err := d.makeAdmin(ctx); err != nil {
+			return "", "", err
+		}
+		first = firstAdmin
+	}
+	secret, err = d.MakeLink(ctx, core.System(), first)
+	return first, secret, err
+}
+
+// admins returns the first admin there is, and whether any can sign in.
+func (d *Desk) admins(ctx context.Context) (first string, able bool, err error) {
+	const page = 500
+	for after := ""; ; {
+		users, err := d.Store.ListUsers(ctx, after, page)
+		if err != nil {
+			return "", false, err
+		}
+		for i := range users {
+			after = users[i].Handle
+			if users[i].Disabled || !(core.Actor{Roles: users[i].Roles}).Has(core.RoleAdmin) {
+				continue
+			}
+			if first == "" {
+				first = after
+			}
+			if able, err = d.able(ctx, after); err != nil || able {
+				return first, able, err
+			}
+		}
+		if len(users) < page {
+			return first, false, nil
+		}
+	}
+}
+
+// able reports whether a user can sign in by itself.
+func (d *Desk) able(ctx context.Context, handle string) (bool, error) {
+	a, err := d.Store.GetAccount(ctx, handle)
+	if err != nil || a.Password != "" {
+		return err == nil, err
+	}
+	ids, err := d.Store.Identities(ctx, handle)
+	return len(ids) > 0, err
+}
+
+// makeAdmin makes the first admin, unless another process just did.
+func (d *Desk) makeAdmin(ctx context.Context) error {
+	u := core.User{Handle: firstAdmin, Name: "Administrator", Roles: []core.UserRole{core.RoleAdmin}, Created: d.now().UnixMilli()}
+	err := d.change(ctx, core.System(), firstAdmin, "creates user admin with the role admin, for there is none", func() error {
+		_, err := d.Store.PutUser(ctx, u)
+		return err
+	})
+	if !core.Is(err, core.CodeConflict) {
+		return err
+	}
+	there, failed := d.Store.GetUser(ctx, firstAdmin)
+	if failed != nil {
+		return failed
+	}
+	if there.Disabled || !(core.Actor{Roles: there.Roles}).Has(core.RoleAdmin) {
+		return core.Errorf(core.CodeConflict, firstAdmin, "there is no admin, and user admin is none: make one with drover user set --role admin USER")
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package account
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/resultstore/bounds"
+)
+
+// Claim is what a provider of OpenID Connect says of somebody who signed in there.
+type Claim struct {
+	Issuer   string
+	Subject  string
+	Email    string
+	Verified bool // the provider knows that the address is its
+}
+
+// SignInOIDC signs in whom a provider vouches for: the user that the identity is tied to,
+// or else, once and for all, the one with the same verified e-mail address. Nobody is
+// made. Returns FORBIDDEN for somebody unknown here and for a disabled user, INVALID.
+func (d *Desk) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
+	if err := bounds.IdentityKey(c.Issuer, c.Subject); err != nil {
+		return SignedIn{}, err
+	}
+	id, err := d.Store.GetIdentity(ctx, c.Issuer, c.Subject)
+	handle := id.User
+	if core.Is(err, core.CodeNotFound) {
+		handle, err = d.tie(ctx, c)
+	}
+	if err != nil {
+		return SignedIn{}, err
+	}
+	u, err := d.enabled(ctx, handle)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	a, err := d.Store.GetAccount(ctx, u.Handle)
+	return d.welcome(u, a), err
+}
+
+// tie ties an identity to the user that has its address.
+func (d *Desk) tie(ctx context.Context, c Claim) (handle string, err error) {
+	if !c.Verified || c.Email == "" {
+		return "", core.Errorf(core.CodeForbidden, "", "the provider did not say that you have a verified e-mail address: verify it there, then sign in again")
+	}
+	u, err := d.enabled(ctx, c.Email)
+	another := err == nil && u.Email != strings.ToLower(c.Email) // it was no address but a handle
+	if another || core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
+		return "", core.Errorf(core.CodeForbidden, "", "no user here has the e-mail address %.254q: ask who runs this site to make one with it", c.Email)
+	}
+	if err != nil {
+		return "", err
+	}
+	has, err := d.Store.Identities(ctx, u.Handle)
+	if err != nil {
+		return "", err
+	}
+	// An address can be given to another person there; the subject cannot.
+	if slices.ContainsFunc(has, func(id core.Identity) bool { return id.Issuer == c.Issuer && id.Subject != c.Subject }) {
+		return "", core.Errorf(core.CodeForbidden, u.Handle, "another person at this provider is tied to the user with your e-mail address: ask who runs this site to untie it")
+	}
+	return u.Handle, d.change(ctx, own(u.Handle), u.Handle, "ties an identity of "+c.Issuer+" to "+u.Handle, func() error {
+		return d.Store.AddIdentity(ctx, core.Identity{Issuer: c.Issuer, Subject: c.Subject, User: u.Handle, Created: d.now().UnixMilli()})
+	})
+}
+
+// Untie takes an identity off a user: one's own, or anybody's for admins. Returns
+// FORBIDDEN, NOTFOUND, and CONFLICT if one's own user could not sign in any more.
+func (d *Desk) Untie(ctx context.Context, a core.Actor, handle, issuer, subject string) error {
+	u, err := d.whose(ctx, a, handle)
+	if err != nil {
+		return err
+	}
+	if u.Handle == a.Handle {
+		sheet, err := d.View(ctx, a, u.Handle)
+		if err != nil {
+			return err
+		}
+		if !sheet.HasPassword && len(sheet.Identities) == 1 {
+			return core.Errorf(core.CodeConflict, u.Handle, "it is all that you can sign in with: set a password first")
+		}
+	}
+	return d.change(ctx, a, u.Handle, "unties an identity of "+issuer+" from "+u.Handle, func() error {
+		is, err := d.Store.RemoveIdentity(ctx, u.Handle, issuer, subject)
+		if err == nil && !is {
+			err = core.Errorf(core.CodeNotFound, u.Handle, "user %s has no such identity", u.Handle)
+		}
+		return err
+	})
+}

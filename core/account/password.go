@@ -1,0 +1,210 @@
+package account
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/resultstore/bounds"
+)
+
+// How often passwords are tried. An address may be a whole school's. Who signed in from
+// an address has tries of its own there, so that nobody is shut out by a stranger that
+// guesses elsewhere.
+var (
+	perUser    = core.Rate{Every: time.Minute, Burst: 10}
+	perAddress = core.Rate{Every: time.Second, Burst: 300}
+	perFriend  = core.Rate{Every: 3 * time.Minute, Burst: 5}
+
+	// An address is a user's own as long as this, which it uses up, is not whole again.
+	acquaintance = core.Rate{Every: 30 * 24 * time.Hour, Burst: 1}
+)
+
+// SignIn signs a user in, named by handle or e-mail address, by its password, from an IP
+// address. Returns FORBIDDEN in the same words for an unknown user and a wrong password,
+// and for a disabled user only with the right one; FULL if too much was tried, with how
+// long to wait.
+func (d *Desk) SignIn(ctx context.Context, name, password, address string) (SignedIn, error) {
+	name = strings.TrimSpace(name)
+	u, err := d.Store.GetUser(ctx, name)
+	stranger := core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit)
+	if err != nil && !stranger {
+		return SignedIn{}, err
+	}
+	if !stranger {
+		name = u.Handle
+	}
+	place := network(address)
+	if err := d.mayTry(ctx, name, place); err != nil {
+		return SignedIn{}, err
+	}
+	a := core.Account{}
+	if !stranger {
+		if a, err = d.Store.GetAccount(ctx, u.Handle); err != nil && !core.Is(err, core.CodeNotFound) {
+			return SignedIn{}, err
+		}
+	}
+	if len(password) > MaxPassword {
+		password = "" // nobody's, and takes as long
+	}
+	right, stale, err := d.Hasher.Verify(ctx, a.Password, password)
+	switch {
+	case err != nil:
+		return SignedIn{}, err
+	case !right:
+		return SignedIn{}, core.Errorf(core.CodeForbidden, "", "there is no such user, or the password is wrong")
+	case u.Disabled:
+		return SignedIn{}, disabled(u.Handle)
+	}
+	if stale {
+		d.rehash(ctx, a, password)
+	}
+	_, err = d.Limits.Take(ctx, friend("known", u.Handle, place), acquaintance, 1)
+	return d.welcome(u, a), err
+}
+
+// mayTry returns FULL if too much was tried lately.
+func (d *Desk) mayTry(ctx context.Context, name, place string) error {
+	at, err := d.Limits.Take(ctx, "sign-in-address:"+place, perAddress, 1)
+	if err != nil {
+		return err
+	}
+	if !at.Allowed {
+		return tooMany(at)
+	}
+	known, err := d.Limits.Take(ctx, friend("known", name, place), acquaintance, 0)
+	if err != nil {
+		return err
+	}
+	key, rate := "sign-in:"+hashOf(strings.ToLower(name)), perUser
+	if !known.Allowed {
+		key, rate = friend("friend", name, place), perFriend
+	}
+	by, err := d.Limits.Take(ctx, key, rate, 1)
+	if err == nil && !by.Allowed {
+		err = tooMany(by)
+	}
+	return err
+}
+
+func friend(what, name, place string) string {
+	return "sign-in-" + what + ":" + hashOf(strings.ToLower(name)+" "+place)
+}
+
+func tooMany(a core.Allowance) error {
+	wait := a.Retry.Truncate(time.Second) + time.Second
+	return core.Errorf(core.CodeFull, "", "too many tries to sign in: try again in %s", wait)
+}
+
+// network is what counts as one address: of IPv6 the half that one line is given.
+func network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "unknown"
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		if whole, err := ip.Prefix(64); err == nil {
+			return whole.String()
+		}
+	}
+	return ip.String()
+}
+
+// rehash stores a password by today's cost. What fails is done at the next sign-in.
+func (d *Desk) rehash(ctx context.Context, a core.Account, password string) {
+	phc, err := d.Hasher.Hash(ctx, password)
+	if err == nil {
+		a.Password = phc
+		_, _ = d.Store.PutAccount(ctx, a)
+	}
+}
+
+// ChangePassword sets the actor's own password, and ends its sessions. was is the present
+// one; who has none, having come by a link or a provider, leaves it empty. Returns INVALID
+// for a password that is no good, FORBIDDEN for a wrong present one, FULL.
+func (d *Desk) ChangePassword(ctx context.Context, actor core.Actor, was, password, address string) (SignedIn, error) {
+	u, err := d.enabled(ctx, actor.Handle)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	a, err := d.Store.GetAccount(ctx, u.Handle)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if a.Password != "" {
+		if err := d.prove(ctx, a, was, address); err != nil {
+			return SignedIn{}, err
+		}
+		if was == password {
+			return SignedIn{}, core.Errorf(core.CodeInvalid, u.Handle, "the password is the one that you have: use another one")
+		}
+	}
+	phc, err := d.newHash(ctx, u, password)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	proved := a.Password
+	err = d.change(ctx, actor, u.Handle, "changes the password of "+u.Handle, func() (err error) {
+		a, err = d.put(ctx, u.Handle, func(a *core.Account) error {
+			if a.Password != proved {
+				return core.Errorf(core.CodeConflict, u.Handle, "the password was changed meanwhile: sign in with the new one")
+			}
+			a.Password, a.MustChange, a.ChangedAt = phc, false, d.next(*a)
+			return nil
+		})
+		return err
+	})
+	return d.welcome(u, a), err
+}
+
+// prove returns FORBIDDEN if a password is not the account's.
+func (d *Desk) prove(ctx context.Context, a core.Account, password, address string) error {
+	if err := d.mayTry(ctx, a.User, network(address)); err != nil {
+		return err
+	}
+	if len(password) > MaxPassword {
+		password = ""
+	}
+	right, _, err := d.Hasher.Verify(ctx, a.Password, password)
+	if err == nil && !right {
+		err = core.Errorf(core.CodeForbidden, a.User, "the present password is wrong")
+	}
+	return err
+}
+
+func (d *Desk) newHash(ctx context.Context, u core.User, password string) (string, error) {
+	if err := CheckPassword(u, password); err != nil {
+		return "", err
+	}
+	phc, err := d.Hasher.Hash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	return phc, bounds.Account(core.Account{User: u.Handle, Password: phc})
+}
+
+// GivePassword sets a user's password for it, which it must change when it signs in
+// next, and ends its sessions: for admins. Returns FORBIDDEN, NOTFOUND, INVALID, FULL.
+func (d *Desk) GivePassword(ctx context.Context, actor core.Actor, handle, password string) error {
+	if err := core.Allow(actor, core.ActUserManage, core.Object{}); err != nil {
+		return err
+	}
+	u, err := d.Store.GetUser(ctx, handle)
+	if err != nil {
+		return err
+	}
+	phc, err := d.newHash(ctx, u, password)
+	if err != nil {
+		return err
+	}
+	return d.change(ctx, actor, u.Handle, "gives "+u.Handle+" a password, to be changed at the next sign-in", func() error {
+		_, err := d.put(ctx, u.Handle, func(a *core.Account) error {
+			a.Password, a.MustChange, a.ChangedAt = phc, true, d.next(*a)
+			return nil
+		})
+		return err
+	})
+}

@@ -1,0 +1,48 @@
+package account
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/crc32"
+	"math/big"
+	"strings"
+)
+
+// A secret is a mark, 32 random bytes and a checksum of what stands before it, in base 62:
+// scanners know it where it should not be, and what was mistyped is refused unasked.
+const (
+	tokenMark = "dro_" // of a program
+	linkMark  = "drl_" // of a sign-in link
+	bodyLen   = 43     // 62^43 > 2^256
+	sumLen    = 6      // 62^6 > 2^32
+)
+
+// newSecret makes a secret.
+func newSecret(mark string) string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	text := mark + base62(new(big.Int).SetBytes(b[:]), bodyLen)
+	return text + checksum(text)
+}
+
+// wellFormed says whether a text can be a secret of the mark.
+func wellFormed(mark, secret string) bool {
+	cut := len(mark) + bodyLen
+	return len(secret) == cut+sumLen && strings.HasPrefix(secret, mark) && checksum(secret[:cut]) == secret[cut:]
+}
+
+func checksum(text string) string {
+	return base62(new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(text)))), sumLen)
+}
+
+func base62(n *big.Int, width int) string {
+	text := n.Text(62)
+	return strings.Repeat("0", width-len(text)) + text
+}
+
+// hashOf is by what the store knows a secret.
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

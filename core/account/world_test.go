@@ -1,0 +1,142 @@
+package account_test
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/core/coretest"
+	"drover/core/resultstore/sqlite"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	good  = "three blind mice"
+	good2 = "see how they run"
+	home  = "192.0.2.7"
+	away  = "198.51.100.9"
+)
+
+// world is a Desk on a real store and a Redis, with ann, and root who is an admin.
+type world struct {
+	*account.Desk
+	t     *testing.T
+	store *sqlite.Store
+	redis *coretest.Backend
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	w := &world{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	w.redis.Mini.SetTime(w.now)
+	w.Desk = &account.Desk{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}
+	w.user(core.User{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}})
+	w.user(core.User{Handle: "ann", Name: "Ann Margret Lee", Email: "ann@school.example"})
+	return w
+}
+
+func hasher(t *testing.T, cost account.Cost) *account.Hasher {
+	t.Helper()
+	h, err := account.NewHasher(cost)
+	require.NoError(t, err)
+	return h
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) after(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+	w.redis.Mini.SetTime(w.now)
+	w.redis.Mini.FastForward(d)
+}
+
+func (w *world) user(u core.User) core.User {
+	w.t.Helper()
+	if u.Revision == 0 {
+		u.Created = w.clock().UnixMilli()
+	}
+	revision, err := w.store.PutUser(w.t.Context(), u)
+	require.NoError(w.t, err)
+	u.Revision = revision
+	return u
+}
+
+func (w *world) disable(handle string) {
+	w.t.Helper()
+	u, err := w.store.GetUser(w.t.Context(), handle)
+	require.NoError(w.t, err)
+	u.Disabled = true
+	w.user(u)
+}
+
+var (
+	root = core.Actor{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}}
+	ann  = core.Actor{Handle: "ann"}
+	bob  = core.Actor{Handle: "bob"}
+)
+
+// password sets a user's first password.
+func (w *world) password(handle, password string) account.SignedIn {
+	w.t.Helper()
+	in, err := w.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", password, home)
+	require.NoError(w.t, err)
+	return in
+}
+
+func (w *world) signIn(name, password, address string) core.Code {
+	w.t.Helper()
+	_, err := w.SignIn(w.t.Context(), name, password, address)
+	return core.CodeOf(err)
+}
+
+// present says whether a session is still good.
+func (w *world) present(in account.SignedIn) bool {
+	w.t.Helper()
+	_, err := w.Present(w.t.Context(), in.User.Handle, in.Since)
+	if err != nil {
+		require.Equal(w.t, core.CodeForbidden, core.CodeOf(err), "%v", err)
+	}
+	return err == nil
+}
+
+// deeds are what the trail says of a user, oldest first.
+func (w *world) deeds(subject string) []string {
+	w.t.Helper()
+	all, err := w.store.ListDeeds(w.t.Context(), core.TrailFilter{Subject: subject})
+	require.NoError(w.t, err)
+	texts := make([]string, len(all))
+	for i, d := range all {
+		texts[len(all)-1-i] = d.Actor + " " + d.Text
+	}
+	return texts
+}
+
+// requireUntold requires that no trail, account or token has a secret in it.
+func (w *world) requireUntold(secrets ...string) {
+	w.t.Helper()
+	for _, user := range []string{"ann", "root"} {
+		for _, secret := range secrets {
+			require.NotContains(w.t, strings.Join(w.deeds(user), "\n"), secret)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package coursework_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPoolChoices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names, err := w.reg.PoolChoices(t.Context(), w.as("tina"), "cs101")
+	require.NoError(t, err)
+	require.Equal(t, []string{pool}, names)
+}
+
+// Each setting of an assignment can be changed alone.
+func TestEditShowsOutput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	as := w.assignment("hw1")
+	as.ShowOutput = true
+	_, err := w.reg.EditAssignment(t.Context(), w.as("tess"), as)
+	require.NoError(t, err)
+	stored, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "hw1")
+	require.NoError(t, err)
+	require.True(t, stored.ShowOutput)
+}

@@ -1,0 +1,100 @@
+package requests
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// Cancel stops a request wherever it is, and returns its state. Returns NOTFOUND,
+// FORBIDDEN, ENDED.
+func (d *Desk) Cancel(ctx context.Context, a core.Actor, id string) (state core.RequestState, err error) {
+	row, err := d.row(ctx, a, id, core.ActRequestControl)
+	if err != nil {
+		return "", err
+	}
+	err = d.control(ctx, a, &row.Spec, "stops", func() (err error) {
+		state, err = d.Intake.Cancel(ctx, id, a.Handle)
+		return err
+	})
+	return state, err
+}
+
+// Rerun runs an ended request again, as its next generation. Returns NOTFOUND,
+// FORBIDDEN, CONFLICT if it has not ended, LIMIT if it was run too often.
+func (d *Desk) Rerun(ctx context.Context, a core.Actor, id string) (v View, err error) {
+	row, err := d.row(ctx, a, id, core.ActRequestControl)
+	if err != nil {
+		return View{}, err
+	}
+	err = d.control(ctx, a, &row.Spec, "runs again", func() (err error) {
+		row, err = d.Intake.Rerun(ctx, id)
+		return err
+	})
+	if err != nil {
+		return View{}, err
+	}
+	v = viewOf(row)
+	conceal(a, &row.Spec, &v)
+	return v, nil
+}
+
+// control does something to a request; what is done to another's goes into the trail.
+func (d *Desk) control(ctx context.Context, a core.Actor, s *core.Spec, what string, do func() error) error {
+	if a.Handle == s.Submitter {
+		return do()
+	}
+	return d.change(ctx, a, core.ActRequestControl, s.ID, fmt.Sprintf("%s request %s of %s", what, s.ID, s.Submitter), do)
+}
+
+// Attempts returns all tries of a request, oldest first, with the beginning of their
+// output. Returns NOTFOUND.
+func (d *Desk) Attempts(ctx context.Context, a core.Actor, id string) ([]core.Attempt, error) {
+	row, err := d.row(ctx, a, id, core.ActRequestView)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.Store.Attempts(ctx, id)
+	for i := range all {
+		v := View{Result: all[i].Result}
+		conceal(a, &row.Spec, &v)
+		all[i].Result = v.Result
+	}
+	return all, err
+}
+
+// OpenFile opens a file that was collected of a request. Returns NOTFOUND, CONFLICT if
+// it has not ended.
+func (d *Desk) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
+	row, err := d.row(ctx, a, id, core.ActRequestView)
+	if err != nil {
+		return core.File{}, nil, err
+	}
+	v := viewOf(row)
+	conceal(a, &row.Spec, &v)
+	if row.Result == nil {
+		return core.File{}, nil, core.Errorf(core.CodeConflict, id, "request %s has not ended: its files are collected then", id)
+	}
+	if err := Expired(row.Result); err != nil {
+		return core.File{}, nil, err
+	}
+	i := slices.IndexFunc(v.Files, func(f core.File) bool { return f.Path == path })
+	if i < 0 {
+		return core.File{}, nil, core.Errorf(core.CodeNotFound, id, "no file %.80q was collected of request %s", path, id)
+	}
+	content, err := d.Blobs.Open(ctx, v.Files[i].Digest)
+	return v.Files[i], content, err
+}
+
+// Expired returns NOTFOUND for a result whose pool does not keep outputs any more.
+func Expired(r *core.Result) error {
+	if r.Expired == 0 {
+		return nil
+	}
+	return core.Errorf(core.CodeNotFound, r.ID, "the output and files of request %s were deleted on %s: its pool keeps them for a time only (drover pool show %s); its score and tests are still there",
+		r.ID, time.UnixMilli(r.Expired).Format(time.DateTime), r.Pool)
+}

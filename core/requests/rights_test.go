@@ -1,0 +1,191 @@
+package requests_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"drover/core"
+	"drover/core/requests"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// table is the table of rights: action → who → yes, no or hidden.
+func table(t *testing.T) map[core.Action]map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile("../coursework/testdata/rights.txt")
+	require.NoError(t, err)
+	var who []string
+	verdicts := map[core.Action]map[string]string{}
+	for line := range strings.Lines(string(raw)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		if words[0] == "action" {
+			who = words[1:]
+			continue
+		}
+		row := map[string]string{}
+		for i, verdict := range words[1:] {
+			row[who[i]] = verdict
+		}
+		verdicts[core.Action(words[0])] = row
+	}
+	delete(verdicts, "admin")
+	return verdicts
+}
+
+// calls are all calls for one request, which has ended where it must have.
+var calls = map[string]struct {
+	action core.Action
+	do     func(ctx context.Context, d *requests.Desk, a core.Actor, open, ended string) error
+}{
+	"View": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+		return done(d.View(ctx, a, open))
+	}},
+	"Waiting": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+		return done(d.Waiting(ctx, a, open))
+	}},
+	"Attempts": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
+		return done(d.Attempts(ctx, a, ended))
+	}},
+	"OpenFile": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
+		_, content, err := d.OpenFile(ctx, a, ended, "out.txt")
+		if err != nil {
+			return err
+		}
+		return content.Close()
+	}},
+	"Cancel": {core.ActRequestControl, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+		return done(d.Cancel(ctx, a, open))
+	}},
+	"Rerun": {core.ActRequestControl, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
+		return done(d.Rerun(ctx, a, ended))
+	}},
+	"Row": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+		return done(d.Row(ctx, a, open))
+	}},
+	"SubmitStored": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+		return done(d.SubmitStored(ctx, a, core.Spec{Pool: pool, Command: []string{"true"}}))
+	}},
+	"Submit": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+		_, _, err := d.Submit(ctx, a, requests.Draft{Pool: pool, Command: []string{"true"}})
+		return err
+	}},
+}
+
+// Each call is made by everybody, and ends as the table of rights says.
+func TestEveryCallChecksItsRight(t *testing.T) {
+	t.Parallel()
+	verdicts := table(t)
+	codes := map[string]core.Code{"yes": "", "no": core.CodeForbidden, "hidden": core.CodeNotFound}
+	for name, c := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for who, verdict := range verdicts[c.action] {
+				ended := w.submit("ann")
+				claim := w.claim()
+				digest, size, err := w.desk.Blobs.Put(t.Context(), strings.NewReader("found"), 100)
+				require.NoError(t, err)
+				w.end(claim, func(r *core.Result) { r.Files = []core.File{{Path: "out.txt", Digest: digest, Size: size}} })
+				open := w.submit("ann")
+				err = c.do(t.Context(), w.desk, as(who), open.ID, ended.ID)
+				assert.Equal(t, codes[verdict], core.CodeOf(err), "%s by %s: %v", name, who, err)
+				for _, id := range []string{open.ID, ended.ID} { // so that the next one's is claimed
+					if _, err = w.in.Cancel(t.Context(), id, "test"); !core.Is(err, core.CodeEnded) {
+						require.NoError(t, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A request that grades is its class's: who handed in sees it through the submission only,
+// operators without what the tests found.
+func TestGradingsAreTheirClasss(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.submit("ann", grading("cs101/hw1"))
+	w.end(w.claim())
+	for who, sees := range map[string]string{
+		"root": "all", "tess": "all", "tina": "all", "olga": "bare", "otto": "", "rosa": "", "ann": "", "cleo": "", "theo": "", "nick": "",
+	} {
+		v, err := w.desk.View(t.Context(), as(who), s.ID)
+		if sees == "" {
+			requireCode(t, core.CodeNotFound, err)
+			unknown := newID()
+			_, missing := w.desk.View(t.Context(), as(who), unknown)
+			require.Equal(t, strings.ReplaceAll(missing.Error(), unknown, s.ID), err.Error())
+			continue
+		}
+		require.NoError(t, err, who)
+		require.Equal(t, sees == "all", v.Stdout != "" && v.Score != nil, who)
+		require.Equal(t, core.RequestCompleted, v.State)
+		tries, err := w.desk.Attempts(t.Context(), as(who), s.ID)
+		require.NoError(t, err)
+		require.Equal(t, sees == "all", tries[0].Result.Stdout != "", who)
+	}
+	requireCode(t, core.CodeForbidden, done(w.desk.Rerun(t.Context(), as("tess"), s.ID)))
+	require.NoError(t, done(w.desk.Rerun(t.Context(), as("olga"), s.ID)))
+	waiting, err := w.desk.Waiting(t.Context(), as("ann"), s.ID)
+	require.NoError(t, err, "it waits again, and whose submission it is may know why")
+	require.NotNil(t, waiting)
+	requireCode(t, core.CodeNotFound, done(w.desk.Waiting(t.Context(), as("cleo"), s.ID)))
+}
+
+// Who does not watch the herd learns nothing of hosts, VMs and values of the environment.
+func TestViewKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.submit("rosa")
+	w.claim()
+	for who, watches := range map[string]bool{"rosa": false, "olga": true} {
+		v, err := w.desk.View(t.Context(), as(who), s.ID)
+		require.NoError(t, err)
+		require.Equal(t, []string{"KEY"}, v.Env)
+		require.Equal(t, core.RequestClaimed, v.State)
+		require.Equal(t, watches, v.Host+v.VM+v.Token+v.Place.Owner != "", who)
+	}
+}
+
+func TestListShowsWhatViewDoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var all []string
+	for _, who := range []string{"ann", "rosa", "ann"} {
+		all = append(all, w.submit(who).ID)
+	}
+	all = append(all, w.submit("ann", grading("cs101/hw1")).ID)
+	for _, who := range []string{"root", "olga", "otto", "rosa", "ann", "tess", "nick"} {
+		var listed, seen []string
+		for before := ""; ; {
+			page, err := w.desk.List(t.Context(), as(who), requests.Filter{Limit: 1, Before: before})
+			require.NoError(t, err, who)
+			for _, v := range page.Items {
+				listed = append(listed, v.ID)
+			}
+			if before = page.Next; before == "" {
+				break
+			}
+		}
+		for _, id := range all {
+			if _, err := w.desk.View(t.Context(), as(who), id); err == nil && who != "tess" {
+				seen = append(seen, id)
+			}
+		}
+		require.ElementsMatch(t, seen, listed, who)
+	}
+	requireCode(t, core.CodeForbidden, done(w.desk.List(t.Context(), as("rosa"), requests.Filter{Submitter: "ann"})))
+	requireCode(t, core.CodeInvalid, done(w.desk.List(t.Context(), as("root"), requests.Filter{Limit: 1001})))
+	requireCode(t, core.CodeInvalid, done(w.desk.List(t.Context(), as("root"), requests.Filter{States: []core.RequestState{"odd"}})))
+	w.claim()
+	page, err := w.desk.List(t.Context(), as("root"), requests.Filter{States: []core.RequestState{core.RequestClaimed}})
+	require.NoError(t, err)
+	require.Len(t, page.Items, 1)
+}

@@ -1,0 +1,51 @@
+package requests
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// SubmitStored is Submit for a spec whose files are in the blob store already: of programs
+// that make requests of what was brought to them. It returns the row as it is stored.
+func (d *Desk) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error) {
+	asked, err := d.draft(a, Draft{Submitter: spec.Submitter, Class: spec.Class, Notify: spec.Notify, Idempotency: spec.Idempotency})
+	if err != nil {
+		return core.Row{}, err
+	}
+	spec.Submitter, spec.Idempotency = asked.Submitter, asked.Idempotency
+	var row core.Row
+	do := func() error {
+		row, _, err = d.Intake.Submit(ctx, spec)
+		return err
+	}
+	if spec.Submitter != a.Handle {
+		return row, d.change(ctx, a, core.ActRequestCreate, spec.Submitter, "requests a run for "+spec.Submitter+" in pool "+spec.Pool, do)
+	}
+	return row, do()
+}
+
+// Row returns a plain request as it is stored, with the state that tells where it is: for
+// programs that make of it what they show. Returns NOTFOUND.
+func (d *Desk) Row(ctx context.Context, a core.Actor, id string) (core.Row, error) {
+	row, err := d.row(ctx, a, id, core.ActRequestView)
+	if err == nil && grades(&row.Spec) {
+		err = noRequest(id)
+	}
+	if err != nil {
+		return core.Row{}, err
+	}
+	if row.State.Terminal() {
+		return row, nil
+	}
+	place, err := d.Queue.Locate(ctx, row.Spec.Key())
+	if err == nil && place.State != "" {
+		row.State = place.State
+	}
+	return row, err
+}
+
+// Pool returns the settings of a pool. Returns NOTFOUND.
+func (d *Desk) Pool(ctx context.Context, name string) (core.Pool, error) {
+	return d.Herd.GetPool(ctx, name)
+}

@@ -1,0 +1,39 @@
+package requests_test
+
+import (
+	"testing"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A program sees where its request is, and never one that grades.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, rosa := t.Context(), as("rosa")
+	row, err := w.desk.SubmitStored(ctx, rosa, core.Spec{Pool: pool, Command: []string{"true"}, Idempotency: "once"})
+	require.NoError(t, err)
+	require.Equal(t, "rosa", row.Spec.Submitter)
+	again, err := w.desk.SubmitStored(ctx, rosa, core.Spec{Pool: pool, Command: []string{"true"}, Idempotency: "once"})
+	require.NoError(t, err)
+	require.Equal(t, row.Spec.ID, again.Spec.ID)
+	is := func(want core.RequestState) {
+		got, err := w.desk.Row(ctx, rosa, row.Spec.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, got.State)
+	}
+	is(core.RequestQueued)
+	c := w.claim()
+	is(core.RequestClaimed)
+	w.end(c)
+	is(core.RequestCompleted)
+	graded := w.submit("rosa", grading("cs101/hw1"))
+	_, err = w.desk.Row(ctx, as("root"), graded.ID)
+	requireCode(t, core.CodeNotFound, err)
+	_, err = w.desk.SubmitStored(ctx, rosa, core.Spec{Submitter: "ann", Pool: pool, Command: []string{"true"}})
+	requireCode(t, core.CodeForbidden, err)
+	_, err = w.desk.SubmitStored(ctx, as("olga"), core.Spec{Submitter: "ann", Pool: pool, Command: []string{"true"}})
+	require.NoError(t, err)
+}

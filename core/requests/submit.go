@@ -1,0 +1,215 @@
+package requests
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+// Draft is what a user asks to be run: a plain command, or, where one of the files is a
+// harness, a grading of the others.
+type Draft struct {
+	Submitter   string // on whose behalf; "" is the actor's own
+	Pool        string
+	Class       core.Class // "" is normal
+	Command     []string
+	Env         []string        // NAME=value
+	Input       json.RawMessage // of a harness; nil is what the harness's own settings say
+	Collect     []string
+	Files       iter.Seq2[Upload, error] // nil for none
+	Assignment  string                   // a label of the requests that supersede one another
+	Supersede   bool
+	Notify      []string
+	Idempotency string // the same key of the same submitter again is the same request; "" is none
+	OnHostLoss  string
+	Limits      core.Limits
+}
+
+// Part says what a file is for.
+type Part string
+
+// The parts.
+const (
+	PartFile    Part = ""        // stands in the folder of the command, or is graded
+	PartStdin   Part = "stdin"   // of a plain command
+	PartHarness Part = "harness" // a tar of a harness's folder
+)
+
+// Upload is one file on its way in. Its content is read before the next one is asked for.
+type Upload struct {
+	Part    Part
+	Path    string // of a PartFile, as core.File has it
+	Mode    uint32 // permission bits; 0 means 0644
+	Content io.Reader
+}
+
+// maxIdempotency leaves room in the key, which says what it is for.
+const maxIdempotency = 100
+
+// Submit requests a run, and returns false with the earlier request if the submitter used
+// the same idempotency key before. Files are read only once it is known that the actor may
+// submit and that the rest of the draft is right. Returns FORBIDDEN, INVALID, LIMIT,
+// NOTFOUND for a pool or webhook, FULL where too much work is waiting, UNAVAILABLE.
+func (d *Desk) Submit(ctx context.Context, a core.Actor, draft Draft) (v View, created bool, err error) {
+	spec, err := d.draft(a, draft)
+	if err != nil {
+		return View{}, false, err
+	}
+	checked, err := d.check(ctx, spec)
+	if err != nil {
+		return View{}, false, err
+	}
+	var row core.Row
+	do := func() error {
+		if err := d.take(ctx, &spec, draft.Files, checked.Limits.Disk); err != nil {
+			return err
+		}
+		row, created, err = d.Intake.Submit(ctx, spec)
+		return err
+	}
+	if spec.Submitter == a.Handle {
+		err = do()
+	} else {
+		err = d.change(ctx, a, core.ActRequestCreate, spec.Submitter, fmt.Sprintf("requests a run for %s in pool %s", spec.Submitter, spec.Pool), do)
+	}
+	if err != nil {
+		return View{}, false, err
+	}
+	v = viewOf(row)
+	conceal(a, &row.Spec, &v)
+	return v, created, nil
+}
+
+// draft is the spec without files, if the actor may ask for it.
+func (d *Desk) draft(a core.Actor, draft Draft) (core.Spec, error) {
+	s := core.Spec{
+		Submitter: cmp.Or(draft.Submitter, a.Handle), Pool: draft.Pool, Class: draft.Class, Command: draft.Command, Env: draft.Env,
+		Input: draft.Input, Collect: draft.Collect, Assignment: draft.Assignment, Supersede: draft.Supersede, Notify: draft.Notify,
+		OnHostLoss: draft.OnHostLoss, Limits: draft.Limits,
+	}
+	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
+		return s, err
+	}
+	// To run before others, in others' name, or to call addresses is the herd's to allow.
+	if s.Submitter != a.Handle || s.Class == core.ClassHigh || len(s.Notify) > 0 {
+		if err := core.Allow(a, core.ActHerdOperate, core.Object{}); err != nil {
+			return s, err
+		}
+	}
+	if len(draft.Idempotency) > maxIdempotency {
+		return s, core.Errorf(core.CodeLimit, "", "the idempotency key has %d bytes, at most %d are allowed", len(draft.Idempotency), maxIdempotency)
+	}
+	if draft.Idempotency != "" {
+		s.Idempotency = "request/" + draft.Idempotency // apart from those of what is handed in
+	}
+	return s, nil
+}
+
+// check says what is wrong with a draft while nothing of its files was read.
+func (d *Desk) check(ctx context.Context, s core.Spec) (core.Spec, error) {
+	if len(s.Command) == 0 {
+		s.Command, s.Input = []string{"true"}, nil // whether there is a harness is seen later
+	}
+	return d.Intake.Check(ctx, s)
+}
+
+// take stores the files as they come, of at most room bytes together.
+func (d *Desk) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[Upload, error], room int64) error {
+	if uploads == nil {
+		return nil
+	}
+	for u, err := range uploads {
+		if err != nil {
+			return core.Wrap(err, codeOr(err, core.CodeInvalid), "", "the files of the request cannot be read")
+		}
+		f, err := d.keep(ctx, s, u, room)
+		if err != nil {
+			return err
+		}
+		room -= f.Size
+	}
+	return nil
+}
+
+// codeOr returns an error's own code, if somebody gave it one.
+func codeOr(err error, otherwise core.Code) core.Code {
+	if code := core.CodeOf(err); code != core.CodeInternal {
+		return code
+	}
+	return otherwise
+}
+
+// keep stores one file and puts it where it belongs in the spec.
+func (d *Desk) keep(ctx context.Context, s *core.Spec, u Upload, room int64) (core.File, error) {
+	switch u.Part {
+	case PartFile:
+		if len(s.Files) == core.MaxFiles {
+			return core.File{}, core.Errorf(core.CodeLimit, "", "a request takes at most %d files: pack them into an archive", core.MaxFiles)
+		}
+		if !fs.ValidPath(u.Path) || u.Path == "." {
+			return core.File{}, core.Errorf(core.CodeInvalid, u.Path, "file path %.80q is not relative, clean and without ..", u.Path)
+		}
+		f, err := d.put(ctx, u.Path, u.Content, room)
+		f.Mode = u.Mode
+		s.Files = append(s.Files, f)
+		return f, err
+	case PartStdin:
+		if s.Stdin != nil {
+			return core.File{}, core.Errorf(core.CodeInvalid, "", "a request has one standard input, not several")
+		}
+		f, err := d.put(ctx, string(PartStdin), u.Content, room)
+		s.Stdin = &f
+		return f, err
+	case PartHarness:
+		return d.keepHarness(ctx, s, u.Content, room)
+	}
+	return core.File{}, core.Errorf(core.CodeInvalid, string(u.Part), "a part of a request is a file, %s or %s, not %.40q", PartStdin, PartHarness, u.Part)
+}
+
+func (d *Desk) put(ctx context.Context, name string, content io.Reader, room int64) (core.File, error) {
+	var digest string
+	var size int64
+	err := error(core.Errorf(core.CodeLimit, name, "no room is left"))
+	if room > 0 {
+		digest, size, err = d.Blobs.Put(ctx, content, room)
+	}
+	if core.Is(err, core.CodeLimit) {
+		return core.File{}, core.Errorf(core.CodeLimit, name, "the files have too many bytes together: %d are left for %.80q", room, name)
+	}
+	if err != nil {
+		return core.File{}, core.Wrap(err, core.CodeOf(err), name, "%.80q cannot be stored", name)
+	}
+	return core.File{Path: name, Digest: digest, Size: size}, nil
+}
+
+// keepHarness checks a harness whole before it stores it.
+func (d *Desk) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, room int64) (core.File, error) {
+	if s.Harness != nil {
+		return core.File{}, core.Errorf(core.CodeInvalid, "", "a request has one harness, not several")
+	}
+	raw, err := io.ReadAll(io.LimitReader(tar, min(room, harness.MaxPackBytes)+1))
+	if err != nil {
+		return core.File{}, core.Wrap(err, codeOr(err, core.CodeInvalid), "", "the harness cannot be read")
+	}
+	p, err := harness.Read(raw)
+	if err != nil {
+		return core.File{}, err
+	}
+	f, err := d.put(ctx, harness.TarFile, bytes.NewReader(p.Tar), room)
+	if err != nil {
+		return f, err
+	}
+	s.Harness = &f
+	if s.Input == nil {
+		s.Input = harness.NewInput(p.Config, harness.TestPublic)
+	}
+	return f, nil
+}

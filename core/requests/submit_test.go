@@ -1,0 +1,142 @@
+package requests_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"drover/core"
+	"drover/core/harness"
+	"drover/core/requests"
+
+	"github.com/stretchr/testify/require"
+)
+
+func draft(change ...func(*requests.Draft)) requests.Draft {
+	d := requests.Draft{Pool: pool, Command: []string{"cat", "a.txt"}}
+	for _, c := range change {
+		c(&d)
+	}
+	return d
+}
+
+func TestSubmitAndOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	v, created, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
+		d.Files = uploads(file("a.txt", "one"), requests.Upload{Part: requests.PartStdin, Content: file("", "in").Content})
+		d.Idempotency = "once"
+	}))
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, "rosa", v.Submitter)
+	require.Equal(t, "a.txt", v.Brought[0].Path)
+	again, created, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) { d.Idempotency = "once" }))
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, v.ID, again.ID)
+
+	c := w.claim()
+	require.Equal(t, int64(2), c.ReadSpec().Stdin.Size)
+	_, _, err = w.desk.OpenFile(t.Context(), as("rosa"), v.ID, "a.txt")
+	requireCode(t, core.CodeConflict, err)
+	w.end(c, func(r *core.Result) { r.Files = []core.File{{Path: "kept", Digest: v.Brought[0].Digest, Size: 3}} })
+	_, content, err := w.desk.OpenFile(t.Context(), as("rosa"), v.ID, "kept")
+	require.NoError(t, err)
+	got, err := io.ReadAll(content)
+	require.NoError(t, err)
+	require.NoError(t, content.Close())
+	require.Equal(t, "one", string(got))
+	_, _, err = w.desk.OpenFile(t.Context(), as("rosa"), v.ID, "a.txt")
+	requireCode(t, core.CodeNotFound, err)
+}
+
+// What nobody may ask for is refused before a byte of its files is read.
+func TestSubmitRefusesFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	unread := func(yield func(requests.Upload, error) bool) {
+		t.Error("a file was asked for")
+		yield(requests.Upload{}, errors.New("no"))
+	}
+	for name, c := range map[string]struct {
+		code   core.Code
+		change func(*requests.Draft)
+	}{
+		"another's":    {core.CodeForbidden, func(d *requests.Draft) { d.Submitter = "ann" }},
+		"before all":   {core.CodeForbidden, func(d *requests.Draft) { d.Class = core.ClassHigh }},
+		"webhooks":     {core.CodeForbidden, func(d *requests.Draft) { d.Notify = []string{"w"} }},
+		"no pool":      {core.CodeNotFound, func(d *requests.Draft) { d.Pool = "p9" }},
+		"too much":     {core.CodeInvalid, func(d *requests.Draft) { d.Limits.Memory = 1 << 50 }},
+		"bad variable": {core.CodeInvalid, func(d *requests.Draft) { d.Env = []string{"="} }},
+		"long key":     {core.CodeLimit, func(d *requests.Draft) { d.Idempotency = string(make([]byte, 101)) }},
+	} {
+		_, _, err := w.desk.Submit(t.Context(), as("rosa"), draft(c.change, func(d *requests.Draft) { d.Files = unread }))
+		require.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
+	}
+}
+
+func TestSubmitBoundsItsFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stdin := func() requests.Upload {
+		return requests.Upload{Part: requests.PartStdin, Content: file("", "").Content}
+	}
+	for name, c := range map[string]struct {
+		code  core.Code
+		files []requests.Upload
+	}{
+		"too large":   {core.CodeLimit, []requests.Upload{file("a", string(make([]byte, 1<<20))), file("b", "1")}},
+		"escape":      {core.CodeInvalid, []requests.Upload{file("../a", "")}},
+		"no path":     {core.CodeInvalid, []requests.Upload{file(".", "")}},
+		"twice":       {core.CodeInvalid, []requests.Upload{file("a", ""), file("a", "")}},
+		"two inputs":  {core.CodeInvalid, []requests.Upload{stdin(), stdin()}},
+		"odd part":    {core.CodeInvalid, []requests.Upload{{Part: "odd", Content: file("", "").Content}}},
+		"bad harness": {core.CodeInvalid, []requests.Upload{{Part: requests.PartHarness, Content: file("", "no tar").Content}}},
+	} {
+		_, _, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
+			d.Limits.Disk, d.Files = 1<<20, uploads(c.files...)
+		}))
+		require.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
+	}
+	_, _, err := w.desk.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool})
+	requireCode(t, core.CodeInvalid, err)
+}
+
+func TestSubmitWithHarness(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
+	p, err := harness.Pack(dir)
+	require.NoError(t, err)
+	_, _, err = w.desk.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool, Files: uploads(
+		requests.Upload{Part: requests.PartHarness, Content: file("", string(p.Tar)).Content}, file("main.py", "print()"),
+	)})
+	require.NoError(t, err)
+	c := w.claim()
+	s := c.ReadSpec()
+	require.NotNil(t, s.Harness)
+	in, err := harness.ParseInput(s.Input)
+	require.NoError(t, err)
+	require.Equal(t, harness.TestPublic, in.TestType)
+}
+
+// What one does to another's requests is in the trail; to one's own it is not.
+func TestControlOfOthersIsInTheTrail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine, theirs := w.submit("olga"), w.submit("rosa")
+	for _, s := range []core.Spec{mine, theirs} {
+		require.NoError(t, done(w.desk.Cancel(t.Context(), as("olga"), s.ID)))
+	}
+	_, _, err := w.desk.Submit(t.Context(), as("olga"), draft(func(d *requests.Draft) { d.Submitter = "ann" }))
+	require.NoError(t, err)
+	deeds, err := w.in.Store.ListDeeds(t.Context(), core.TrailFilter{})
+	require.NoError(t, err)
+	require.Len(t, deeds, 2)
+	require.Equal(t, "requests a run for ann in pool p1", deeds[0].Text)
+	require.Equal(t, "stops request "+theirs.ID+" of rosa", deeds[1].Text)
+}

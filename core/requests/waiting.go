@@ -1,0 +1,210 @@
+package requests
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/core"
+)
+
+// Reason says in a word why a request waits.
+type Reason string
+
+// The reasons.
+const (
+	ReasonTurn         Reason = "turn"          // for its turn and a VM
+	ReasonPaused       Reason = "paused"        // its pool is
+	ReasonNoVMFactory  Reason = "no_vmfactory"  // nobody makes VMs
+	ReasonNoTestrunner Reason = "no_testrunner" // nobody runs requests
+	ReasonFetching     Reason = "fetching"      // a host gets what its VMs are made of
+	ReasonBroken       Reason = "broken"        // a host cannot make VMs of its pool
+	ReasonAccepted     Reason = "accepted"      // it is in no queue yet
+	ReasonParked       Reason = "parked"        // nothing that lives has room for it
+	ReasonRetry        Reason = "retry"         // after a fault it pauses before its next try
+	ReasonAimed        Reason = "aimed"         // it moves to one host, which takes it first
+)
+
+// Waiting says why a request is not being run yet.
+type Waiting struct {
+	Reason   Reason    `json:"reason"`
+	Text     string    `json:"text"`               // a sentence, for who runs the herd or for who waits
+	Ahead    *int      `json:"ahead,omitempty"`    // how many take their turns before it, as things stand; nil: unknown
+	Expected *Expected `json:"expected,omitempty"` // nil: nobody can know
+}
+
+func waits(s core.RequestState) bool { return s == core.RequestQueued || s == core.RequestParked }
+
+// reasonOf says what a waiting request waits for by where it is.
+func reasonOf(p core.Place) Reason {
+	switch {
+	case p.State == core.RequestParked:
+		return ReasonParked
+	case p.Due > 0:
+		return ReasonRetry
+	case p.Aimed != "":
+		return ReasonAimed
+	}
+	return ReasonTurn
+}
+
+// worded is a reason in words: to who runs the herd, with what to do about it, and to
+// who waits and can do nothing.
+type worded struct{ operator, person string }
+
+func (w worded) of(operator bool) string {
+	if operator {
+		return w.operator
+	}
+	return w.person
+}
+
+// sentences say the reasons; what stands in braces is filled in.
+var sentences = map[Reason]worded{
+	ReasonTurn: {
+		"it waits for its turn and a VM of pool {pool}; drover doctor says more",
+		"it waits for its turn",
+	},
+	ReasonPaused: {
+		"pool {pool} is paused; drover pool set --paused=false {pool} lets it go on",
+		"the machines that would run it are paused for now; it keeps its place",
+	},
+	ReasonNoVMFactory: {
+		"no vmfactory is running; start one with drover vmfactory, or a whole herd with drover up",
+		"the machines that would run it are switched off for now; it keeps its place",
+	},
+	ReasonNoTestrunner: {
+		"no testrunner is running; start one with drover testrunner, or a whole herd with drover up",
+		"the machines that would run it are switched off for now; it keeps its place",
+	},
+	ReasonFetching: {
+		"host {host} is not ready to make VMs of pool {pool}: {fault}",
+		"a machine is being made ready for it",
+	},
+	ReasonBroken: {
+		"host {host} cannot make VMs of pool {pool}: {fault}",
+		"the machines have a fault, which is not that of what was handed in; it keeps its place",
+	},
+	ReasonAccepted: {
+		"it is accepted, but not in Redis yet; the overseer's sweep puts it there",
+		"it is accepted and will be queued in a moment",
+	},
+	ReasonParked: {
+		"parked: when its host was lost or drained no other had room for it; the first that has takes it",
+		"its machine was lost; the first other one with room takes it, before all that waits",
+	},
+	ReasonRetry: {
+		"after a fault of the platform its next try is due in {left}",
+		"its machine had a fault; it is tried again in {left}",
+	},
+	ReasonAimed: {
+		"it moves to host {host}, which takes it before all other work",
+		"it moves to another machine, which takes it before all other work",
+	},
+}
+
+// wording says a reason.
+func (d *Desk) wording(r Reason, spec *core.Spec, p core.Place, fault string, operator bool) string {
+	left := max(0, time.UnixMilli(p.Due).Sub(d.now())).Round(100 * time.Millisecond)
+	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Aimed, "{fault}", fault).Replace(sentences[r].of(operator))
+}
+
+// Waiting says why a request waits, to one who may see it or the submission that it
+// grades; nil if it does not wait. Returns NOTFOUND.
+func (d *Desk) Waiting(ctx context.Context, a core.Actor, id string) (*Waiting, error) {
+	row, _, err := d.watched(ctx, a, id)
+	if err != nil || row.Result != nil {
+		return nil, err
+	}
+	place, err := d.Queue.Locate(ctx, row.Spec.Key())
+	if err != nil || place.State != "" && !waits(place.State) {
+		return nil, err
+	}
+	return d.waiting(ctx, row.Spec, &place, watches(a))
+}
+
+// waiting says why a request waits that is in the place, if it is in any.
+func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, operator bool) (*Waiting, error) {
+	at := core.Place{}
+	if p != nil {
+		at = *p
+	}
+	pool, err := d.pool(ctx, spec.Pool)
+	if err != nil {
+		return nil, err
+	}
+	w := &Waiting{Reason: pool.reason}
+	if w.Reason == ReasonTurn {
+		w.Reason = reasonOf(at)
+	}
+	if w.Reason == ReasonTurn && at.State == "" {
+		w.Reason = ReasonAccepted
+	}
+	if at.Aimed == "" {
+		at.Aimed = pool.host
+	}
+	w.Text = d.wording(w.Reason, &spec, at, pool.fault, operator)
+	if at.State != core.RequestQueued || at.Due > 0 || w.Reason == ReasonAimed {
+		return w, nil
+	}
+	preceding, queued, err := d.Queue.Preceding(ctx, spec.Key())
+	if err != nil || !queued {
+		return w, err
+	}
+	ahead := before(preceding, spec.Class)
+	w.Ahead = &ahead
+	if w.Reason == ReasonTurn {
+		w.Expected = pool.pace.expect(ahead)
+	}
+	return w, nil
+}
+
+// shares are how many of every ten turns each class has; what it does not use is the others'.
+var shares = map[core.Class]int{core.ClassHigh: 6, core.ClassNormal: 3, core.ClassLow: 1}
+
+// before counts what goes before a request: of its own class by turns, of the others as
+// many as their share is until then, and what is parked.
+func before(p core.Preceding, class core.Class) int {
+	n := p.Turns + p.Parked
+	for _, other := range core.Classes() {
+		if other != class {
+			n += min(p.Waiting[other], p.Turns*shares[other]/shares[class])
+		}
+	}
+	return n
+}
+
+// trouble says what keeps a pool's requests from being run; ReasonTurn if nothing does.
+func (d *Desk) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
+	pool, err := d.Herd.GetPool(ctx, name)
+	switch {
+	case err == nil && pool.Paused:
+		return ReasonPaused, "", "", nil
+	case err != nil && !core.Is(err, core.CodeNotFound): // one that Redis has lost comes back
+		return "", "", "", err
+	}
+	owners, err := d.Herd.ListOwners(ctx)
+	if err != nil {
+		return "", "", "", err
+	}
+	running := func(role core.Role) bool {
+		return slices.ContainsFunc(owners, func(o core.OwnerInfo) bool { return o.Role == role && !o.Late })
+	}
+	switch {
+	case !running(core.RoleVMFactory):
+		return ReasonNoVMFactory, "", "", nil
+	case !running(core.RoleTestrunner):
+		return ReasonNoTestrunner, "", "", nil
+	}
+	hosts, err := d.Herd.ListHosts(ctx)
+	for _, h := range hosts {
+		if what := h.Fetching[name]; what != "" {
+			return ReasonFetching, h.Name, what, nil
+		}
+		if why := h.Broken[name]; why != "" {
+			return ReasonBroken, h.Name, why, nil
+		}
+	}
+	return ReasonTurn, "", "", err
+}

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"drover/core"
+)
+
+// Bounds of a call.
+const (
+	defaultPatience = 30 * time.Second
+	defaultPause    = 250 * time.Millisecond
+	dialTimeout     = 10 * time.Second
+	answerTimeout   = 60 * time.Second // from the end of what was sent to the head of the answer
+	callTimeout     = 90 * time.Second // of a try whose answer is JSON
+	continueTimeout = time.Second      // for a site that wants to see the head of an upload first
+	maxHeaderBytes  = 64 << 10
+	maxRedirects    = 3
+)
+
+// Options say which site is asked, and how.
+type Options struct {
+	Server   string // URL of the site, such as https://drover.example.org
+	Token    string // dro_…; "" before one has signed in
+	Agent    string // User-Agent; "" is drover
+	Insecure bool   // speak http to other machines too: whoever listens in has the token
+
+	// Patience is how long calls are repeated that the site does not answer; 0 is half
+	// a minute, below 0 for never. Each call has it anew, and each part of a stream.
+	Patience time.Duration
+	Pause    time.Duration // before the first repetition, later ones are longer; 0 is a quarter of a second
+	// Again, if it is set, hears of what went wrong before a call is repeated.
+	Again func(err error, wait time.Duration)
+
+	Transport http.RoundTripper // nil: one of its own
+}
+
+// Client asks one site on behalf of one user. It is safe for concurrent use.
+type Client struct {
+	Options
+	at   *url.URL // of the API
+	http *http.Client
+}
+
+// New makes a client. It does not call the site. Returns INVALID for what is no URL of a
+// site, and for http to another machine.
+func New(o Options) (*Client, error) {
+	site, err := Site(o.Server, o.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	o.Agent, o.Patience = cmp.Or(o.Agent, "drover"), cmp.Or(o.Patience, defaultPatience)
+	o.Pause = cmp.Or(o.Pause, defaultPause)
+	if o.Transport == nil {
+		o.Transport = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: answerTimeout, ExpectContinueTimeout: continueTimeout,
+			IdleConnTimeout: answerTimeout, MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: maxHeaderBytes, ForceAttemptHTTP2: true,
+		}
+	}
+	c := &Client{Options: o, at: site.JoinPath("api", "v1")}
+	c.Server = site.String()
+	c.http = &http.Client{Transport: o.Transport, CheckRedirect: c.redirect}
+	return c, nil
+}
+
+// Site reads a site's URL, and brings it into the one form that names it. Returns INVALID.
+func Site(server string, insecure bool) (*url.URL, error) {
+	site, err := url.Parse(strings.TrimSpace(server))
+	if err != nil || site.Host == "" || site.Hostname() == "" || site.Opaque != "" || site.RawQuery != "" || site.Fragment != "" {
+		return nil, core.Errorf(core.CodeInvalid, "server", "%.200q is no address of a site: use one such as https://drover.example.org", server)
+	}
+	if site.User != nil {
+		return nil, core.Errorf(core.CodeInvalid, "server", "the address of a site has no user and password: leave them away, and sign in with drover login")
+	}
+	switch {
+	case site.Scheme != "https" && site.Scheme != "http":
+		return nil, core.Errorf(core.CodeInvalid, "server", "a site is reached by https, not by %.40q", site.Scheme)
+	case site.Scheme == "http" && !insecure && !onThisMachine(site.Hostname()):
+		return nil, core.Errorf(core.CodeInvalid, "server",
+			"http to %s would show the password and the token to whoever listens in: use https, or --insecure-http in a network that you trust", site.Host)
+	}
+	port := site.Port()
+	if port == "443" && site.Scheme == "https" || port == "80" && site.Scheme == "http" {
+		port = ""
+	}
+	host := strings.ToLower(site.Hostname())
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != "" {
+		host += ":" + port
+	}
+	return &url.URL{Scheme: site.Scheme, Host: host, Path: strings.TrimRight(site.Path, "/")}, nil
+}
+
+// onThisMachine reports whether what is sent to a host stays here.
+func onThisMachine(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// errElsewhere is a redirect that is not followed.
+var errElsewhere = errors.New("it points to another site")
+
+// redirect follows what stays at the site.
+func (c *Client) redirect(to *http.Request, before []*http.Request) error {
+	if to.URL.Scheme != c.at.Scheme || !strings.EqualFold(to.URL.Host, c.at.Host) {
+		return core.Wrap(errElsewhere, core.CodeInvalid, "server", "%s redirects to %s://%s: if that is its address, use it", c.Server, to.URL.Scheme, to.URL.Host)
+	}
+	if len(before) > maxRedirects {
+		return core.Errorf(core.CodeUnavailable, "server", "%s redirects without end", c.Server)
+	}
+	return nil
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}

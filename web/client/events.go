@@ -1,0 +1,194 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"drover/core"
+)
+
+// Bounds of a stream of events.
+const (
+	maxEvent = 1 << 20
+	silence  = 45 * time.Second // three times a site's heartbeat
+	maxRetry = time.Minute
+)
+
+// Event is one event of a stream of the API.
+type Event struct {
+	ID   string // what the stream goes on after; that of an earlier one where it has none itself
+	Type string // such as output
+	Data []byte
+}
+
+// events yields a stream's events from behind the one with id last; "" is from its
+// beginning. Where the stream breaks off it goes on, as long as there is an event, or the
+// site answers at all, at least once within Options.Patience. It ends when the site says
+// that nothing follows (204), or with an error.
+func (c *Client) events(ctx context.Context, parts []string, last string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s := &stream{client: c, pause: c.pauses(), last: last, heard: time.Now()}
+		for {
+			err := s.connect(ctx, parts, yield)
+			var permanent *backoff.PermanentError
+			switch {
+			case errors.Is(err, errEnough):
+				return
+			case errors.As(err, &permanent), c.Patience < 0:
+				yield(Event{}, plain(err))
+				return
+			}
+			if err := s.rest(ctx, err); err != nil {
+				yield(Event{}, err)
+				return
+			}
+		}
+	}
+}
+
+// errEnough ends a stream that is complete, or that nobody listens to any more.
+var errEnough = errors.New("enough")
+
+// stream is where a stream of events is.
+type stream struct {
+	client *Client
+	pause  *backoff.ExponentialBackOff
+	retry  time.Duration // the site's own wish for the pause; 0 is none
+	last   string        // id
+	heard  time.Time     // of the site
+}
+
+// connect yields events until the connection breaks off.
+func (s *stream) connect(ctx context.Context, parts []string, yield func(Event, error) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	header := http.Header{"Cache-Control": {"no-store"}}
+	if s.last != "" {
+		header.Set("Last-Event-ID", s.last)
+	}
+	r, err := s.client.send(ctx, &call{method: http.MethodGet, path: parts, accept: "text/event-stream", header: header})
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close() //nolint:errcheck // only read from
+	if r.StatusCode == http.StatusNoContent {
+		return errEnough
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "text/event-stream" {
+		return backoff.Permanent(s.client.stranger(r))
+	}
+	defer func() { s.heard = time.Now() }()
+	quiet := time.AfterFunc(silence, cancel)
+	defer quiet.Stop()
+	return s.read(&watched{r.Body, quiet}, yield)
+}
+
+// watched is a body whose reader is given up when nothing comes for long.
+type watched struct {
+	from  io.Reader
+	quiet *time.Timer
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.from.Read(b)
+	if n > 0 {
+		w.quiet.Reset(silence)
+	}
+	return n, err
+}
+
+// rest waits before the next try. It returns why there is none.
+func (s *stream) rest(ctx context.Context, err error) error {
+	wait := max(s.pause.NextBackOff(), s.retry)
+	var when *asked
+	if errors.As(err, &when) {
+		wait = when.when.Duration
+	}
+	if time.Since(s.heard)+wait > s.client.Patience {
+		return plain(err)
+	}
+	if s.client.Again != nil {
+		s.client.Again(plain(err), wait)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(wait):
+		return nil
+	}
+}
+
+// read yields the events of one connection. What breaks off in the middle of an event is
+// no event.
+func (s *stream) read(from io.Reader, yield func(Event, error) bool) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxEvent)
+	lines.Split(splitLines)
+	kind, id := "", s.last
+	var data []byte
+	for lines.Scan() {
+		line := lines.Bytes()
+		if len(line) == 0 {
+			s.last = id
+			if data != nil {
+				s.pause.Reset()
+				if !yield(Event{ID: id, Type: kind, Data: bytes.TrimSuffix(data, []byte("\n"))}, nil) {
+					return errEnough
+				}
+			}
+			kind, data = "", nil
+			continue
+		}
+		name, value, _ := strings.Cut(string(line), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch name {
+		case "event":
+			kind = value
+		case "data":
+			if data = append(append(data, value...), '\n'); len(data) > maxEvent {
+				return backoff.Permanent(core.Errorf(core.CodeLimit, s.client.Server, "%s sends an event of more than %d bytes", s.client.Server, maxEvent))
+			}
+		case "id":
+			if !strings.Contains(value, "\x00") {
+				id = value
+			}
+		case "retry":
+			if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
+				s.retry = min(time.Duration(ms)*time.Millisecond, maxRetry)
+			}
+		}
+	}
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		return backoff.Permanent(core.Errorf(core.CodeLimit, s.client.Server, "%s sends an event of more than %d bytes", s.client.Server, maxEvent))
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return s.client.away(err)
+}
+
+// splitLines splits at CR, LF or both, as the standard has it. An unended line is none.
+func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	i := bytes.IndexAny(data, "\r\n")
+	switch {
+	case i < 0 && atEOF:
+		return len(data), nil, nil
+	case i < 0, data[i] == '\r' && i+1 == len(data) && !atEOF: // the LF may follow
+		return 0, nil, nil
+	case data[i] == '\r' && i+1 < len(data) && data[i+1] == '\n':
+		return i + 2, data[:i], nil
+	}
+	return i + 1, data[:i], nil
+}

@@ -1,0 +1,38 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"drover/core/coursework"
+	"drover/web/client"
+)
+
+// A program hands in a file and says what came of it.
+func Example() {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"id":"01jd8x3k4","class":"cs101","assignment":"hw1","user":"ann"}`)
+	}))
+	defer site.Close()
+
+	c, err := client.New(client.Options{Server: site.URL, Token: "dro_…"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	sub, err := c.Submit(context.Background(), coursework.Handin{
+		Class: "cs101", Assignment: "hw1",
+		Files: func(yield func(coursework.Upload, error) bool) {
+			yield(coursework.Upload{Path: "main.py", Content: strings.NewReader("print(1)\n")}, nil)
+		},
+	})
+	if err != nil {
+		log.Fatal(err) // the site's own sentence, see core.CodeOf
+	}
+	fmt.Println(sub.ID, "of", sub.User)
+	// Output: 01jd8x3k4 of ann
+}

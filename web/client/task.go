@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"drover/core"
+	"drover/core/coursework"
+)
+
+// TrackTask returns a task and where it is. Returns NOTFOUND.
+func (c *Client) TrackTask(ctx context.Context, id string) (coursework.TaskView, error) {
+	return get[coursework.TaskView](ctx, c, nil, "tasks", id)
+}
+
+// TrackTasks lists the tasks that one may see, newest first, in one of f.States if it names any.
+func (c *Client) TrackTasks(ctx context.Context, f core.TaskFilter) ([]coursework.TaskView, error) {
+	states := make([]string, len(f.States))
+	for i, s := range f.States {
+		states[i] = string(s)
+	}
+	query := values("kind", f.Kind, "requester", f.Requester, "class", f.Class, "parent", f.Parent, "state", strings.Join(states, ","))
+	return list[coursework.TaskView](ctx, c, []string{"tasks"}, query, f.Before, f.Limit)
+}
+
+// CancelTask stops a task wherever it is, and returns its state.
+func (c *Client) CancelTask(ctx context.Context, id string) (core.TaskState, error) {
+	out, err := post[struct {
+		State core.TaskState `json:"state"`
+	}](ctx, c, nil, "tasks", id, "cancel")
+	return out.State, err
+}
+
+// RetryTask starts a dead or cancelled task once more.
+func (c *Client) RetryTask(ctx context.Context, id string) (core.Task, error) {
+	return post[core.Task](ctx, c, nil, "tasks", id, "retry")
+}
+
+// OpenDownload opens the file that a task made. Returns NOTFOUND, FORBIDDEN, CONFLICT if
+// it is not made yet, ENDED once it has expired.
+func (c *Client) OpenDownload(ctx context.Context, id string) (core.Download, io.ReadCloser, error) {
+	t, err := c.TrackTask(ctx, id)
+	if err != nil {
+		return core.Download{}, nil, err
+	}
+	content, _, err := c.download(ctx, "tasks", id, "download")
+	if err != nil {
+		return core.Download{}, nil, err
+	}
+	if t.Download == nil { // it was made just now
+		if t, err = c.TrackTask(ctx, id); err == nil && t.Download == nil {
+			err = core.Errorf(core.CodeVersion, id, "%s does not say what the file of task %s is", c.Server, id)
+		}
+		if err != nil {
+			_ = content.Close()
+			return core.Download{}, nil, err
+		}
+	}
+	return *t.Download, content, nil
+}

@@ -1,0 +1,118 @@
+package operator
+
+import (
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/operate"
+	"drover/web/page"
+)
+
+// Bounds of the herd's page.
+const (
+	hostsPage = 25
+	barsPage  = 6 // pools of one host; its own page has all
+)
+
+// herdData is what the herd's page shows.
+type herdData struct {
+	At      int64
+	Up      int
+	Suspect int
+	Down    int
+	Drained int
+	InUse   int
+	Waiting int
+	Moves   int
+	Totals  []bar
+	Hosts   []hostRow
+	Next    string // the next page's URL
+}
+
+// hostRow is a host in the herd's page.
+type hostRow struct {
+	core.HostInfo
+
+	Bars []bar
+	More int // pools without a bar
+}
+
+func (s *pages) herd(r *page.Request) error {
+	v, err := s.Operator.Overview(r.Context(), r.Actor())
+	if err != nil {
+		return err
+	}
+	d := herdData{At: v.At, Moves: v.Moves, Totals: bars(v.Totals)}
+	for i := range v.Hosts {
+		d.count(&v.Hosts[i])
+	}
+	for _, t := range v.Totals {
+		d.InUse += t.InUse
+		d.Waiting += t.Waiting
+	}
+	after := r.FormValue("after")
+	first, found := slices.BinarySearchFunc(v.Hosts, after, func(h core.HostInfo, name string) int { return strings.Compare(h.Name, name) })
+	if found {
+		first++
+	}
+	for i := range v.Hosts[first:min(first+hostsPage, len(v.Hosts))] {
+		h := &v.Hosts[first+i]
+		all := bars(v.Loads[h.Name])
+		some := all[:min(len(all), barsPage)]
+		d.Hosts = append(d.Hosts, hostRow{HostInfo: *h, Bars: some, More: len(all) - len(some)})
+	}
+	if first+hostsPage < len(v.Hosts) {
+		d.Next = "/herd?after=" + d.Hosts[len(d.Hosts)-1].Name
+	}
+	return r.Render("operator/herd", d)
+}
+
+func (d *herdData) count(h *core.HostInfo) {
+	switch h.State {
+	case core.HostUp:
+		d.Up++
+	case core.HostSuspect:
+		d.Suspect++
+	case core.HostDown:
+		d.Down++
+	}
+	if h.Drain {
+		d.Drained++
+	}
+}
+
+// bar is a pool's VMs as a picture: parts of a width of 100.
+type bar struct {
+	operate.Load
+
+	Parts []part
+	Mark  float64 // where the target is; 0 for none
+}
+
+type part struct {
+	Class string
+	X, W  float64
+}
+
+func bars(loads []operate.Load) []bar {
+	out := make([]bar, len(loads))
+	for i, l := range loads {
+		b := bar{Load: l}
+		whole := float64(max(l.Max, l.VMs(), 1))
+		x := 0.0
+		for _, p := range []struct {
+			class string
+			n     int
+		}{{"good", l.Clean}, {"calm", l.InUse}, {"warn", l.Creating}, {"soft", l.Dirty}, {"bad", l.Aside}} {
+			if p.n > 0 {
+				w := 100 * float64(p.n) / whole
+				b.Parts = append(b.Parts, part{Class: p.class, X: x, W: w})
+				x += w
+			}
+		}
+		b.Mark = min(100, 100*float64(l.Target)/whole)
+		out[i] = b
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package operator
+
+import (
+	"time"
+
+	"drover/core"
+	"drover/core/operate"
+	"drover/web/page"
+)
+
+// hostData is what a host's page shows.
+type hostData struct {
+	operate.HostView
+
+	Bars []bar
+	Form map[string]string // as it was filled in
+}
+
+func (s *pages) hostData(r *page.Request) (hostData, error) {
+	v, err := s.Operator.Host(r.Context(), r.Actor(), r.PathValue("host"))
+	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
+	return hostData{HostView: v, Bars: bars(v.Loads), Form: form}, err
+}
+
+func (s *pages) host(r *page.Request) error {
+	d, err := s.hostData(r)
+	if err != nil {
+		return err
+	}
+	return r.Render("operator/host", d)
+}
+
+// done ends a form of a host's page: back to it, with the sentence, or with what is wrong.
+func (s *pages) done(r *page.Request, err error, sentence string) error {
+	if err == nil {
+		return r.Redirect("/herd/hosts/"+r.PathValue("host"), sentence)
+	}
+	d, missing := s.hostData(r)
+	if missing != nil {
+		return err
+	}
+	return r.Again(err, "operator/host", d)
+}
+
+func (s *pages) drain(r *page.Request) error {
+	host, text := r.PathValue("host"), r.FormValue("deadline")
+	var deadline time.Duration
+	if text != "" {
+		var err error
+		if deadline, err = time.ParseDuration(text); err != nil || deadline == 0 {
+			return s.done(r, core.Errorf(core.CodeInvalid, "deadline", "%s", r.T("%q is no length of time: write one such as 10m, or leave it empty.", text)), "")
+		}
+	}
+	err := s.Operator.Drain(r.Context(), r.Actor(), host, deadline)
+	return s.done(r, err, r.T("Host %s takes no new work.", host))
+}
+
+func (s *pages) evacuate(r *page.Request) error {
+	host := r.PathValue("host")
+	err := sure(r)
+	if err == nil {
+		err = s.Operator.Drain(r.Context(), r.Actor(), host, operate.AtOnce)
+	}
+	return s.done(r, err, r.T("Host %s takes no new work, and what it has in hand goes to other hosts.", host))
+}
+
+func (s *pages) undrain(r *page.Request) error {
+	host := r.PathValue("host")
+	return s.done(r, s.Operator.Undrain(r.Context(), r.Actor(), host), r.T("Host %s takes work again.", host))
+}
+
+func (s *pages) trust(r *page.Request) error {
+	host := r.PathValue("host")
+	return s.done(r, s.Operator.Trust(r.Context(), r.Actor(), host), r.T("Host %s is trusted.", host))
+}
+
+func (s *pages) report(r *page.Request) error {
+	report := core.HostReport{Host: r.PathValue("host"), Event: core.HostEvent(r.FormValue("event")), Reason: r.FormValue("reason")}
+	return s.done(r, s.Operator.Report(r.Context(), r.Actor(), report), r.T("It is reported; an overseer acts on it."))
+}
+
+func (s *pages) forget(r *page.Request) error {
+	host := r.PathValue("host")
+	err := sure(r)
+	if err == nil {
+		err = s.Operator.Forget(r.Context(), r.Actor(), host)
+	}
+	if err != nil {
+		return s.done(r, err, "")
+	}
+	return r.Redirect("/herd", r.T("Host %s is forgotten.", host))
+}

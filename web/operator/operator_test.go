@@ -1,0 +1,327 @@
+package operator_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/core/coretest"
+)
+
+func TestMain(m *testing.M) {
+	// The sessions that tests have are kept in memory, which is swept for ever.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
+}
+
+// path fills a route's pattern in.
+func path(pattern string) string {
+	_, p, _ := strings.Cut(pattern, " ")
+	return strings.NewReplacer("{host}", "h1", "{pool}", "p1", "{id}", dead, "{name}", "nightly").Replace(p)
+}
+
+// Every route is tried by everybody: who may not look gets nothing, who may only look changes nothing.
+func TestRolesAndRoutes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.kill(t, dead, "its host was lost")
+	for _, route := range w.site.Routes() {
+		require.NotEmpty(t, route.Action, route.Pattern)
+		var sent url.Values
+		if strings.HasPrefix(route.Pattern, "POST ") {
+			sent = url.Values{}
+		}
+		for who, a := range users {
+			got := w.ask(t, who, path(route.Pattern), sent).Code
+			if core.Allow(a, route.Action, core.Object{}) == nil {
+				require.NotEqual(t, http.StatusForbidden, got, "%s %s", who, route.Pattern)
+				require.Less(t, got, http.StatusInternalServerError, "%s %s", who, route.Pattern)
+			} else {
+				require.Contains(t, []int{http.StatusForbidden, http.StatusNotFound}, got, "%s %s", who, route.Pattern)
+			}
+		}
+		require.Equal(t, http.StatusSeeOther, w.ask(t, "", path(route.Pattern), sent).Code, "nobody %s", route.Pattern)
+	}
+}
+
+// main is a page without what all pages have: signing out, the language.
+func mainOf(t *testing.T, html string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(html, "<main")
+	require.True(t, ok)
+	inner, _, ok := strings.Cut(rest, "</main>")
+	require.True(t, ok)
+	return inner
+}
+
+func TestObserversSeeNoForms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	w.kill(t, dead, "its host was lost")
+	for _, at := range []string{"/herd", "/herd/hosts/h1", "/herd/pools", "/herd/pools/p1", "/herd/queues", "/herd/requests/" + dead, "/herd/dead", "/herd/parked", "/herd/leases", "/herd/tasks", "/herd/audit", "/herd/events"} {
+		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
+		w.shows(t, "olga", at)
+	}
+	require.Contains(t, w.shows(t, "olga", "/herd/hosts/h1"), `method="post"`)
+	require.NotContains(t, w.shows(t, "otto", "/herd"), "/herd/schedules", "no link to what is refused")
+	require.NotContains(t, w.shows(t, "olga", "/herd"), "/herd/trail")
+}
+
+func TestHostIsDrained(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		const at = "/herd/hosts/h1"
+		got := w.ask(t, "olga", at+"/drain", form("deadline", "soon"))
+		require.Equal(t, http.StatusUnprocessableEntity, got.Code)
+		require.Contains(t, got.Body.String(), `value="soon"`, "what was typed is still there")
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", at+"/drain", form("deadline", "1ms")).Code)
+		require.False(t, w.hostOf(t).Drain)
+		w.does(t, "olga", at+"/drain", form("deadline", "10m"), at)
+		require.True(t, w.hostOf(t).Drain)
+		require.NotZero(t, w.hostOf(t).DrainUntil)
+		require.Contains(t, w.shows(t, "otto", "/herd"), "drained")
+		w.does(t, "olga", at+"/undrain", form(), at)
+		require.False(t, w.hostOf(t).Drain)
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", at+"/evacuate", form()).Code)
+		require.False(t, w.hostOf(t).Drain, "nobody was sure")
+		w.does(t, "olga", at+"/evacuate", form("sure", "yes"), at)
+		require.True(t, w.hostOf(t).Drain)
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", at+"/forget", form("sure", "yes")).Code, "it is not down")
+		require.Equal(t, http.StatusNotFound, w.ask(t, "olga", "/herd/hosts/h9/drain", form()).Code)
+
+		w.does(t, "olga", at+"/report", form("event", "failed", "reason", "<script>smoke</script>"), at)
+		reports, err := w.Store.HostReports(t.Context(), "me", time.Second)
+		require.NoError(t, err)
+		require.Equal(t, []string{"h1", "olga", "<script>smoke</script>"}, []string{reports[0].Host, reports[0].By, reports[0].Reason})
+		require.NoError(t, w.Store.Report(t.Context(), reports[0]))
+		w.does(t, "olga", at+"/trust", form(), at)
+		html := w.shows(t, "otto", at)
+		require.NotContains(t, html, "<script>smoke")
+		require.Contains(t, html, "&lt;script&gt;smoke")
+		require.Equal(t, core.HostDown, w.hostOf(t).State)
+	})
+}
+
+func TestDownHostIsForgotten(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		ctx := t.Context()
+		require.NoError(t, w.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "me"}))
+		for owner, epoch := range map[string]int64{w.Runner: w.Epoch, w.Factory: w.Made} {
+			next, err := w.Store.Bury(ctx, owner, epoch)
+			require.NoError(t, err)
+			require.NoError(t, w.Store.Forget(ctx, owner, next))
+		}
+		require.Contains(t, w.shows(t, "olga", "/herd/hosts/h1"), "/herd/hosts/h1/forget")
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/herd/hosts/h1/forget", form()).Code)
+		w.does(t, "olga", "/herd/hosts/h1/forget", form("sure", "yes"), "/herd")
+		require.Empty(t, w.hostOf(t).Name)
+	})
+}
+
+func TestPoolIsSet(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		ctx := t.Context()
+		settings := form("provider", "local", "image", "", "warm", "4", "max", "9", "network", "egress", "timeout", "30s", "cpu", "0.5",
+			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
+			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")
+		w.does(t, "olga", "/herd/pools/p1", settings, "/herd/pools/p1")
+		want := core.Pool{
+			Name: "p1", Provider: "local", Warm: 4, Max: 9, Network: "egress", MaxWait: 2 * time.Hour, MaxWaiting: 50,
+			StageTimeout: 40 * time.Second, OnHostLoss: "fail", KeepOutputs: 7 * day,
+			Limits: core.Limits{Timeout: 30 * time.Second, Memory: 512 << 20, Disk: 64 << 20, FileSize: 8 << 20, Pids: 70, CPU: 500, OpenFiles: 300, Output: 2 << 20},
+		}
+		got, err := w.Store.GetPool(ctx, "p1")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		// What the form shows, sent back, changes nothing.
+		for name, value := range map[string]string{"warm": "-1", "memory": "much", "timeout": "x", "provider": "magic", "cpu": "NaN", "image": "<b>"} {
+			wrong := url.Values{}
+			for k, v := range settings {
+				wrong[k] = v
+			}
+			wrong.Set(name, value)
+			answer := w.ask(t, "olga", "/herd/pools/p1", wrong)
+			require.Equal(t, http.StatusUnprocessableEntity, answer.Code, name)
+			require.NotContains(t, answer.Body.String(), "<b>")
+		}
+		w.does(t, "olga", "/herd/pools/p1/pause", form("paused", "yes", "next", "//evil.example"), "/herd/pools")
+		got, err = w.Store.GetPool(ctx, "p1")
+		require.NoError(t, err)
+		require.True(t, got.Paused)
+		w.does(t, "olga", "/herd/pools/p1/pause", form("paused", "no"), "/herd/pools")
+		got, err = w.Store.GetPool(ctx, "p1")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		w.does(t, "olga", "/herd/pools", form("name", "p2"), "/herd/pools/p2")
+		got, err = w.Store.GetPool(ctx, "p2")
+		require.NoError(t, err)
+		require.Equal(t, core.DefaultPool("p2"), got)
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/herd/pools", form("name", "p2")).Code)
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/herd/pools", form("name", "A B")).Code)
+	})
+}
+
+func TestDeadRequests(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		w.kill(t, dead, "<script>lost</script>")
+		html := w.shows(t, "otto", "/herd/dead")
+		require.Contains(t, html, "&lt;script&gt;lost")
+		require.NotContains(t, html, "<script>lost")
+		html = w.shows(t, "otto", "/herd/requests/"+dead)
+		for _, step := range []string{"Submitted", "In the queue", "Taken together with a VM", "Its result is recorded"} {
+			require.Contains(t, html, step)
+		}
+		require.Equal(t, http.StatusNotFound, w.ask(t, "otto", "/herd/requests/"+waiting, nil).Code)
+		w.does(t, "olga", "/herd/requests/"+dead+"/retry", form("next", "/herd/dead"), "/herd/dead")
+		require.NotContains(t, w.shows(t, "otto", "/herd/dead"), dead)
+		place, err := w.Store.Locate(t.Context(), dead+"-2")
+		require.NoError(t, err)
+		require.Equal(t, core.RequestQueued, place.State)
+		require.Contains(t, w.shows(t, "otto", "/herd/queues"), "1 request waits")
+		w.does(t, "olga", "/herd/requests/"+dead+"/cancel", form(), "/herd/requests/"+dead)
+		place, err = w.Store.Locate(t.Context(), dead+"-2")
+		require.NoError(t, err)
+		require.Empty(t, place.State)
+		w.kill(t, waiting, "lost")
+		w.does(t, "olga", "/herd/requests/"+waiting+"/drop", form(), "/herd/dead")
+		left, err := w.Store.ListDead(t.Context(), 9)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}
+
+func TestParkedRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	ctx := t.Context()
+	w.submit(t, waiting, "ann")
+	w.AddVMs(t, 1)
+	w.seq++
+	c := w.Exchange(t, w.seq, 1).Claims[0]
+	next, err := w.Store.Bury(ctx, w.Runner, w.Epoch)
+	require.NoError(t, err)
+	_, err = w.Store.Settle(ctx, w.Runner, next, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry, To: core.Parked}}, 0)
+	require.NoError(t, err)
+	require.Contains(t, w.shows(t, "olga", "/herd/parked"), waiting)
+	w.does(t, "olga", "/herd/requests/"+waiting+"/cancel", form("next", "/herd/parked"), "/herd/parked")
+	require.Contains(t, w.shows(t, "olga", "/herd/parked"), "None is parked.")
+	row, err := w.store.Get(ctx, waiting)
+	require.NoError(t, err)
+	require.Equal(t, core.RequestCancelled, row.State)
+}
+
+func TestTasksAndSchedules(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		ctx := t.Context()
+		w.does(t, "olga", "/herd/schedules", form("name", "nightly", "cron", "0 3 * * *", "kind", "purge", "keep", "48h"), "/herd/schedules")
+		all, err := w.store.ListSchedules(ctx)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		args, err := json.Marshal(core.PurgeArgs{Keep: 2 * day})
+		require.NoError(t, err)
+		require.JSONEq(t, string(args), string(all[0].Args))
+		for name, wrong := range map[string]url.Values{
+			"cron": form("name", "x", "cron", "<b>never</b>", "kind", "purge"), "kind": form("name", "x", "cron", "@daily", "kind", "delete_class"),
+			"name": form("name", "X Y", "cron", "@daily", "kind", "purge"), "keep": form("name", "x", "cron", "@daily", "kind", "purge", "keep", "long"),
+			"of": form("name", "x", "cron", "@daily", "kind", "gradebook", "of", "cs9"),
+		} {
+			got := w.ask(t, "root", "/herd/schedules", wrong)
+			require.Equal(t, http.StatusUnprocessableEntity, got.Code, name)
+			require.NotContains(t, got.Body.String(), "<b>never")
+		}
+		require.Contains(t, w.shows(t, "olga", "/herd/schedules"), "0 3 * * *")
+		w.does(t, "olga", "/herd/schedules/nightly/run", form(), "/herd/schedules")
+		tasks, err := w.store.ListTasks(ctx, core.TaskFilter{})
+		require.NoError(t, err)
+		require.Len(t, tasks, 1)
+		html := w.shows(t, "otto", "/herd/tasks?kind=purge&state=queued")
+		require.Contains(t, html, tasks[0].ID)
+		require.NotContains(t, w.shows(t, "otto", "/herd/tasks?kind=archive"), tasks[0].ID)
+		at := "/herd/tasks/" + tasks[0].ID
+		require.Equal(t, http.StatusForbidden, w.ask(t, "otto", at+"/cancel", form()).Code)
+		w.does(t, "olga", at+"/cancel", form(), "/herd/tasks")
+		one, err := w.store.GetTask(ctx, tasks[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, core.TaskCancelled, one.State)
+		w.does(t, "olga", at+"/retry", form(), "/herd/tasks")
+		one, err = w.store.GetTask(ctx, tasks[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, core.TaskQueued, one.State)
+		w.does(t, "olga", "/herd/schedules/nightly/remove", form(), "/herd/schedules")
+		all, err = w.store.ListSchedules(ctx)
+		require.NoError(t, err)
+		require.Empty(t, all)
+	})
+}
+
+func TestAuditTrailAndEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	ctx := t.Context()
+	require.Contains(t, w.shows(t, "otto", "/herd/audit"), "Every request and every VM is in exactly one place.")
+	other := newWorld(t, coretest.Mini(t))
+	require.NoError(t, other.b.Admin.HSet(ctx, other.Store.Namespace().Key("vms", "h1"), "vm-<b>x", "p1|1").Err())
+	html := other.shows(t, "otto", "/herd/audit")
+	require.Contains(t, html, "vm-&lt;b&gt;x")
+	require.NotContains(t, html, "vm-<b>x")
+	w.does(t, "olga", "/herd/hosts/h1/drain", form(), "/herd/hosts/h1")
+	require.Contains(t, w.shows(t, "root", "/herd/trail"), "drains host h1")
+	require.Contains(t, w.shows(t, "root", "/herd/trail?actor=olga&subject=h1"), "drains host h1")
+	require.NotContains(t, w.shows(t, "root", "/herd/trail?actor=otto"), "drains host h1")
+	require.Contains(t, w.shows(t, "otto", "/herd/events"), "drain")
+}
+
+// A large herd makes no large page.
+func TestPagesOfALargeHerdAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	ctx := t.Context()
+	const hosts, pools = 200, 20
+	key := w.Store.Namespace().Key
+	pipe := w.b.Admin.Pipeline()
+	for p := range pools {
+		require.NoError(t, w.Store.SetPool(ctx, core.DefaultPool(fmt.Sprintf("pool-with-a-long-name-%d", p))))
+	}
+	for h := range hosts {
+		name := fmt.Sprintf("host-with-a-long-name-%03d", h)
+		pipe.ZAdd(ctx, key("hosts"), z(name))
+		pipe.HSet(ctx, key("host", name), "state", "up", "cpu", 8, "memory", 1<<34)
+		for p := range pools {
+			pool := fmt.Sprintf("pool-with-a-long-name-%d", p)
+			for v := range 3 {
+				pipe.HSet(ctx, key("vms", name), fmt.Sprintf("vm-%d-%d-%d", h, p, v), pool+"|1")
+			}
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	require.NoError(t, err)
+	const most = 80_000 // bytes, of a first page of 100 kB with style and script
+	seen := 0
+	for at := "/herd"; at != ""; {
+		html := w.shows(t, "otto", at)
+		require.Less(t, len(html), most, at)
+		seen += strings.Count(html, `<th scope="row"><a href="/herd/hosts/`)
+		_, next, _ := strings.Cut(html, `rel="next" href="`)
+		at, _, _ = strings.Cut(next, `"`)
+	}
+	require.Equal(t, hosts+1, seen, "the pages together have all")
+	for _, at := range []string{"/herd/pools", "/herd/hosts/host-with-a-long-name-000", "/herd/queues", "/herd/events"} {
+		require.Less(t, len(w.shows(t, "olga", at)), most, at)
+	}
+}

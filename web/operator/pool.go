@@ -1,0 +1,112 @@
+package operator
+
+import (
+	"drover/core"
+	"drover/web/page"
+)
+
+// poolsData is what the page of all pools shows.
+type poolsData struct {
+	At    int64
+	Pools []poolRow
+	Name  string // of a pool to be made
+}
+
+type poolRow struct {
+	core.Pool
+
+	Bar bar
+}
+
+func (s *pages) poolsData(r *page.Request) (poolsData, error) {
+	v, err := s.Operator.Overview(r.Context(), r.Actor())
+	d := poolsData{At: v.At, Name: r.PostFormValue("name")}
+	all := bars(v.Totals)
+	for i, p := range v.Pools {
+		d.Pools = append(d.Pools, poolRow{Pool: p, Bar: all[i]})
+	}
+	return d, err
+}
+
+func (s *pages) pools(r *page.Request) error {
+	d, err := s.poolsData(r)
+	if err != nil {
+		return err
+	}
+	return r.Render("operator/pools", d)
+}
+
+// makePool makes a pool with the settings that a pool has until somebody sets them.
+func (s *pages) makePool(r *page.Request) error {
+	if err := mayOperate(r); err != nil {
+		return err
+	}
+	name := r.FormValue("name")
+	_, err := s.Operator.Pool(r.Context(), r.Actor(), name)
+	switch {
+	case err == nil:
+		err = core.Errorf(core.CodeConflict, name, "%s", r.T("There is a pool %s already.", name))
+	case core.Is(err, core.CodeNotFound):
+		err = s.Operator.SetPool(r.Context(), r.Actor(), core.DefaultPool(name))
+	}
+	if err == nil {
+		return r.Redirect("/herd/pools/"+name, r.T("Pool %s is made with the usual settings: change here what should be otherwise.", name))
+	}
+	d, missing := s.poolsData(r)
+	if missing != nil {
+		return err
+	}
+	return r.Again(err, "operator/pools", d)
+}
+
+// poolData is what a pool's page shows.
+type poolData struct {
+	core.Pool
+
+	Fields []field
+}
+
+func (s *pages) pool(r *page.Request) error {
+	p, err := s.Operator.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	if err != nil {
+		return err
+	}
+	return r.Render("operator/pool", poolData{Pool: p, Fields: poolFields(&p)})
+}
+
+func (s *pages) setPool(r *page.Request) error {
+	if err := mayOperate(r); err != nil {
+		return err
+	}
+	p, err := s.Operator.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	if err != nil {
+		return err
+	}
+	shown := poolData{Pool: p, Fields: poolFields(&p)}
+	for i := range shown.Fields {
+		f := &shown.Fields[i]
+		f.Value = r.FormValue(f.Name)
+		if wrong := f.read(f.Value); wrong != nil && err == nil {
+			err = wrong
+		}
+	}
+	if err == nil {
+		err = s.Operator.SetPool(r.Context(), r.Actor(), p)
+	}
+	if err != nil {
+		return r.Again(err, "operator/pool", shown)
+	}
+	return r.Redirect("/herd/pools/"+p.Name, r.T("Pool %s is set.", p.Name))
+}
+
+func (s *pages) pausePool(r *page.Request) error {
+	name, paused := r.PathValue("pool"), r.FormValue("paused") == "yes"
+	if err := s.Operator.Pause(r.Context(), r.Actor(), name, paused); err != nil {
+		return err
+	}
+	sentence := r.T("Pool %s goes on.", name)
+	if paused {
+		sentence = r.T("Pool %s is paused: no request of it begins.", name)
+	}
+	return r.Redirect(r.Next("/herd/pools"), sentence)
+}

@@ -1,0 +1,128 @@
+package operator
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/docker/go-units"
+
+	"drover/core"
+	"drover/web/page"
+)
+
+// field is one setting in a form.
+type field struct {
+	Name, Label, Value, Help string
+
+	Choices []string // of a list; nil for a line to write in
+
+	read func(text string) error // into the setting
+}
+
+// poolFields are a pool's settings; reading a field changes the pool.
+func poolFields(p *core.Pool) []field {
+	l := &p.Limits
+	return []field{
+		choice("provider", page.Sentence("Provider"), &p.Provider, "local", "lxc"),
+		text("image", page.Sentence("Image"), page.Sentence("Name or name@digest; empty is the provider's own."), &p.Image),
+		number("warm", page.Sentence("Clean VMs kept ready on each host"), &p.Warm),
+		number("max", page.Sentence("Most VMs on each host"), &p.Max),
+		choice("network", page.Sentence("Network"), &p.Network, core.NetworkNone, core.NetworkEgress),
+		span("timeout", page.Sentence("Longest run"), "", &l.Timeout),
+		cpus("cpu", &l.CPU),
+		size("memory", page.Sentence("Memory"), &l.Memory),
+		size("disk", page.Sentence("Disk of each writable place"), &l.Disk),
+		size("file_size", page.Sentence("Largest file"), &l.FileSize),
+		number("pids", page.Sentence("Processes and threads"), &l.Pids),
+		number("open_files", page.Sentence("Open files of a process"), &l.OpenFiles),
+		size("output", page.Sentence("Kept of each of stdout and stderr"), &l.Output),
+		span("max_wait", page.Sentence("Longest wait"), page.Sentence("0 is for ever."), &p.MaxWait),
+		number("max_waiting", page.Sentence("Most waiting requests of one submitter and class"), &p.MaxWaiting),
+		span("stage_timeout", page.Sentence("Longest time from claim to start"), "", &p.StageTimeout),
+		choice("on_host_loss", page.Sentence("When a host is lost"), &p.OnHostLoss, core.OnHostLossRequeue, core.OnHostLossFail),
+		span("keep_outputs", page.Sentence("Keep outputs for"), page.Sentence("0 is as long as their results."), &p.KeepOutputs),
+	}
+}
+
+func text(name, label, help string, into *string) field {
+	return field{Name: name, Label: label, Help: help, Value: *into, read: func(s string) error {
+		*into = s
+		return nil
+	}}
+}
+
+func choice(name, label string, into *string, choices ...string) field {
+	return field{Name: name, Label: label, Value: cmp.Or(*into, choices[0]), Choices: choices, read: func(s string) error {
+		for _, c := range choices {
+			if s == c {
+				*into = s
+				return nil
+			}
+		}
+		return core.Errorf(core.CodeInvalid, name, "%.60q is no %s", s, name)
+	}}
+}
+
+func number(name, label string, into *int) field {
+	return field{Name: name, Label: label, Value: strconv.Itoa(*into), read: func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return core.Errorf(core.CodeInvalid, name, "%s: %.60q is no whole number", name, s)
+		}
+		*into = n
+		return nil
+	}}
+}
+
+func span(name, label, help string, into *time.Duration) field {
+	return field{Name: name, Label: label, Help: help, Value: into.String(), read: func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return core.Errorf(core.CodeInvalid, name, "%s: %.60q is no length of time: write one such as 90s or 24h", name, s)
+		}
+		*into = d
+		return nil
+	}}
+}
+
+func size(name, label string, into *int64) field {
+	return field{Name: name, Label: label, Value: exactSize(*into), read: func(s string) error {
+		n, err := units.RAMInBytes(s)
+		if err != nil || n < 0 {
+			return core.Errorf(core.CodeInvalid, name, "%s: %.60q is no size: write a number and a unit, such as 64MiB", name, s)
+		}
+		*into = n
+		return nil
+	}}
+}
+
+// exactSize writes bytes in the largest unit that leaves nothing out.
+func exactSize(n int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n > 0 && n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// cpus is a number of processors, kept in thousandths.
+func cpus(name string, into *int) field {
+	return field{
+		Name: name, Label: page.Sentence("Processors"), Help: page.Sentence("Such as 1 or 0.5; 0 leaves it to the provider."),
+		Value: strconv.FormatFloat(float64(*into)/1000, 'g', -1, 64),
+		read: func(s string) error {
+			n, err := strconv.ParseFloat(s, 64)
+			if err != nil || math.IsNaN(n) || n < 0 || n > core.MaxCPU/1000 {
+				return core.Errorf(core.CodeInvalid, name, "%s: %.60q is no number of processors between 0 and %d", name, s, core.MaxCPU/1000)
+			}
+			*into = int(math.Round(n * 1000))
+			return nil
+		},
+	}
+}

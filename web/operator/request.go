@@ -1,0 +1,91 @@
+package operator
+
+import (
+	"drover/core/operate"
+	"drover/web/page"
+)
+
+// stepWords say what a step of a request is.
+var stepWords = map[operate.StepKind]struct{ Class, Sentence string }{
+	operate.StepSubmitted: {"", page.Sentence("Submitted")},
+	operate.StepQueued:    {"", page.Sentence("In the queue")},
+	operate.StepClaimed:   {"calm", page.Sentence("Taken together with a VM, and staged there")},
+	operate.StepRunning:   {"calm", page.Sentence("Runs")},
+	operate.StepFinished:  {"calm", page.Sentence("Its command has ended")},
+	operate.StepRecorded:  {"good", page.Sentence("Its result is recorded")},
+	operate.StepCancel:    {"bad", page.Sentence("Somebody asked to stop it")},
+	operate.StepReleased:  {"", page.Sentence("Given back unharmed")},
+	operate.StepFault:     {"bad", page.Sentence("A fault of the platform; it is tried again")},
+	operate.StepWithdrawn: {"", page.Sentence("Taken out of the queue")},
+}
+
+// requestData is what a request's page shows.
+type requestData struct {
+	operate.Timeline
+
+	Rows []stepRow
+	Open bool // it has not ended
+	Dead bool
+}
+
+type stepRow struct {
+	operate.Step
+
+	Class, Sentence string
+}
+
+func (s *pages) request(r *page.Request) error {
+	t, err := s.Operator.Timeline(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d := requestData{Timeline: t, Open: !t.State.Terminal(), Dead: t.State == "dead"}
+	for _, step := range t.Steps {
+		words := stepWords[step.Kind]
+		if step.Kind == operate.StepRecorded && step.Refused {
+			words.Class = ""
+		}
+		d.Rows = append(d.Rows, stepRow{Step: step, Class: words.Class, Sentence: words.Sentence})
+	}
+	return r.Render("operator/request", d)
+}
+
+func (s *pages) retryRequest(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := s.Operator.Retry(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(r.Next("/herd/requests/"+id), r.T("Request %s runs again.", id))
+}
+
+func (s *pages) dropRequest(r *page.Request) error {
+	id := r.PathValue("id")
+	if err := s.Operator.Drop(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(r.Next("/herd/dead"), r.T("Request %s is off the list; its result stays.", id))
+}
+
+func (s *pages) cancelRequest(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := s.Operator.Cancel(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(r.Next("/herd/requests/"+id), r.T("Request %s is stopped.", id))
+}
+
+func (s *pages) dead(r *page.Request) error {
+	all, err := s.Operator.Dead(r.Context(), r.Actor())
+	if err != nil {
+		return err
+	}
+	return r.Render("operator/dead", all)
+}
+
+func (s *pages) parked(r *page.Request) error {
+	all, err := s.Operator.Moves(r.Context(), r.Actor())
+	if err != nil {
+		return err
+	}
+	return r.Render("operator/parked", movesOf(all))
+}

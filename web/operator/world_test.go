@@ -1,0 +1,166 @@
+package operator_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/intake"
+	"drover/core/operate"
+	"drover/core/resultstore/sqlite"
+	"drover/web/caller"
+	"drover/web/operator"
+	"drover/web/page"
+	"drover/web/parts"
+)
+
+// Ids of requests and of a task.
+const (
+	dead    = "01kb5zzzzzzzzzzzzzzzzzzzr1"
+	waiting = "01kb5zzzzzzzzzzzzzzzzzzzr2"
+)
+
+var users = map[string]core.Actor{
+	"root": {Handle: "root", Roles: []core.UserRole{core.RoleAdmin}},
+	"olga": {Handle: "olga", Roles: []core.UserRole{core.RoleOperator}},
+	"otto": {Handle: "otto", Roles: []core.UserRole{core.RoleObserver}},
+	"tess": {Handle: "tess", In: map[string]core.UserRole{"cs101": core.RoleTeacher}},
+	"ann":  {Handle: "ann", In: map[string]core.UserRole{"cs101": core.RoleStudent}},
+}
+
+// world is a site of the herd's pages on a herd of one host and one pool.
+type world struct {
+	*coretest.Herd
+	b     *coretest.Backend
+	store *sqlite.Store
+	in    *intake.Intake
+	parts parts.Parts
+	site  *page.Site
+	http.Handler
+	seq int64
+}
+
+func newWorld(t *testing.T, b *coretest.Backend) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	w := &world{b: b, store: store}
+	w.Herd = coretest.NewHerd(t, b.Open(t), "h1", "p1")
+	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
+	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	w.parts = parts.Parts{Registrar: reg, Operator: &operate.Operator{Registrar: reg, Herd: w.Store, Store: store, Intake: w.in}, Log: log}
+	sessions := scs.New()
+	w.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log}, operator.Section(w.parts))
+	require.NoError(t, err)
+	w.Handler = sessions.LoadAndSave(w.site)
+	return w
+}
+
+// submit accepts a request.
+func (w *world) submit(t *testing.T, id, submitter string) {
+	t.Helper()
+	_, _, err := w.in.Submit(t.Context(), core.Spec{ID: id, Pool: "p1", Submitter: submitter, Command: []string{"true"}})
+	require.NoError(t, err)
+}
+
+// kill has a request die of faults of the platform.
+func (w *world) kill(t *testing.T, id, reason string) {
+	t.Helper()
+	w.submit(t, id, "ann")
+	w.AddVMs(t, 1)
+	w.seq++
+	got := w.Exchange(t, w.seq, 1)
+	require.Len(t, got.Claims, 1)
+	c := got.Claims[0]
+	spec := c.ReadSpec()
+	_, err := w.store.Record(t.Context(), core.Result{
+		ID: id, Generation: 1, State: core.RequestDead, Blame: core.BlamePlatform, Reason: reason, Attempt: 4, Host: "h1", Pool: "p1",
+		VM: c.VM, Token: c.Token, Times: core.Times{Submitted: spec.Submitted, Claimed: 1, Started: 2, Finished: 5},
+	})
+	require.NoError(t, err)
+	w.seq++
+	w.Exchange(t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDead})
+}
+
+// ask makes a request as a user; a form makes it a POST.
+func (w *world) ask(t *testing.T, who, path string, form url.Values) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	if form != nil {
+		r = httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if who != "" {
+		r = r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: users[who], Name: who}))
+	}
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	return rec
+}
+
+// shows gets a page and returns its HTML.
+func (w *world) shows(t *testing.T, who, path string) string {
+	t.Helper()
+	got := w.ask(t, who, path, nil)
+	require.Equal(t, http.StatusOK, got.Code, got.Body.String())
+	return got.Body.String()
+}
+
+// does posts a form that must end with a redirect to the path.
+func (w *world) does(t *testing.T, who, path string, form url.Values, to string) {
+	t.Helper()
+	got := w.ask(t, who, path, form)
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body.String())
+	require.Equal(t, to, got.Header().Get("Location"))
+}
+
+func form(pairs ...string) url.Values {
+	v := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		v.Set(pairs[i], pairs[i+1])
+	}
+	return v
+}
+
+// hostOf is the herd's host as Redis has it now.
+func (w *world) hostOf(t *testing.T) core.HostInfo {
+	t.Helper()
+	hosts, err := w.Store.ListHosts(context.WithoutCancel(t.Context()))
+	require.NoError(t, err)
+	for _, h := range hosts {
+		if h.Name == "h1" {
+			return h
+		}
+	}
+	return core.HostInfo{}
+}
+
+const day = 24 * time.Hour
+
+// z is a host whose proof of life is due.
+func z(name string) redis.Z {
+	return redis.Z{Member: name, Score: float64(time.Now().Add(time.Minute).UnixMilli())}
+}

@@ -1,0 +1,194 @@
+package staff
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+
+	"drover/core"
+	"drover/web/page"
+)
+
+// form reads what somebody typed. The first thing that is wrong with it is kept; all of it
+// goes back to the page as it is.
+type form struct {
+	Typed url.Values
+	err   error
+}
+
+// typed reads a form without files. Its error is that of a body which is no form.
+func typed(r *page.Request) (*form, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, "", "the form cannot be read")
+	}
+	return &form{Typed: r.PostForm}, nil
+}
+
+func (f *form) wrong(sentence string) {
+	if f.err == nil {
+		f.err = core.Errorf(core.CodeInvalid, "", "%s", sentence)
+	}
+}
+
+// line is one line of text, without the spaces around it.
+func (f *form) line(name string) string { return strings.TrimSpace(f.Typed.Get(name)) }
+
+// text is several lines. Browsers send them with carriage returns.
+func (f *form) text(name string) string {
+	return strings.ReplaceAll(f.Typed.Get(name), "\r\n", "\n")
+}
+
+func (f *form) checked(name string) bool { return f.Typed.Get(name) != "" }
+
+// confirmed notes it as wrong if a destructive form was not confirmed.
+func (f *form) confirmed(r *page.Request) {
+	if !f.checked("sure") {
+		f.wrong(r.T("Tick that you are sure: this cannot be taken back."))
+	}
+}
+
+// whole is a whole number; nothing is 0.
+func (f *form) whole(r *page.Request, name, label string) int64 {
+	text := f.line(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		f.wrong(r.T("%s: %.40q is no whole number.", r.T(label), text))
+	}
+	return n
+}
+
+// small is a whole number that no machine is too narrow for.
+func (f *form) small(r *page.Request, name, label string) int {
+	n := f.whole(r, name, label)
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		f.wrong(r.T("%s: %d is too large.", r.T(label), n))
+		return 0
+	}
+	return int(n)
+}
+
+// points is a score; nothing is nil.
+func (f *form) points(r *page.Request, name, label string) *float64 {
+	text := strings.ReplaceAll(f.line(name), ",", ".")
+	if text == "" {
+		return nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		f.wrong(r.T("%s: %.40q is no number.", r.T(label), text))
+		return nil
+	}
+	return &x
+}
+
+// bytes is a size such as 10MiB; nothing is 0.
+func (f *form) bytes(r *page.Request, name, label string) int64 {
+	text := f.line(name)
+	if text == "" {
+		return 0
+	}
+	n, err := units.RAMInBytes(text)
+	if err != nil || n < 0 {
+		f.wrong(r.T("%s: %.40q is no size: write one such as 10MiB.", r.T(label), text))
+	}
+	return n
+}
+
+// seconds is a length of time; nothing is 0.
+func (f *form) seconds(r *page.Request, name, label string) time.Duration {
+	text := strings.ReplaceAll(f.line(name), ",", ".")
+	if text == "" {
+		return 0
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 7*24*3600) {
+		f.wrong(r.T("%s: %.40q is no number of seconds.", r.T(label), text))
+		return 0
+	}
+	return time.Duration(x * float64(time.Second))
+}
+
+// momentLayouts are what browsers send for a moment: the second one if it has seconds.
+var momentLayouts = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
+
+// moment is a moment in the site's time zone, ms since 1970; nothing is 0.
+func (f *form) moment(r *page.Request, name, label string) int64 {
+	text := f.line(name)
+	if text == "" {
+		return 0
+	}
+	for _, layout := range momentLayouts {
+		t, err := time.ParseInLocation(layout, text, time.Local)
+		if err != nil {
+			continue
+		}
+		if t.Format(layout) != text {
+			f.wrong(r.T("%s: %s does not exist: clocks are put forward then.", r.T(label), text))
+			return 0
+		}
+		if t.Year() < 1971 || t.Year() > 2999 {
+			f.wrong(r.T("%s: the year %s is a slip of the hand.", r.T(label), strconv.Itoa(t.Year())))
+			return 0
+		}
+		return t.UnixMilli()
+	}
+	f.wrong(r.T("%s: %.40q is no date with a time.", r.T(label), text))
+	return 0
+}
+
+// momentText is a moment as browsers want it in a form.
+func momentText(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	if t := time.UnixMilli(ms); t.Second() != 0 {
+		return t.Format(momentLayouts[1])
+	}
+	return time.UnixMilli(ms).Format(momentLayouts[0])
+}
+
+// zone names the time zone of the moments in forms.
+func zone(r *page.Request) string { return r.Now().In(time.Local).Format("MST (UTC-07:00)") }
+
+// sizeText is a size as people write it, without loss.
+func sizeText(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GiB", units.GiB}, {"MiB", units.MiB}, {"KiB", units.KiB}} {
+		if n != 0 && n%unit.size == 0 {
+			return strconv.FormatInt(n/unit.size, 10) + unit.name
+		}
+	}
+	return wholeText(n)
+}
+
+// wholeText is a number in a form, where 0 is left out.
+func wholeText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// secondsText is a length of time in a form, where 0 is left out.
+func secondsText(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+func ticked(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}

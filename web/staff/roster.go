@@ -1,0 +1,128 @@
+package staff
+
+import (
+	"net/url"
+	"slices"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/web/page"
+)
+
+func (s *staff) rosterRoutes() []page.Route {
+	return []page.Route{
+		{Pattern: "GET /classes/{class}/roster", Action: core.ActRosterView, Serve: s.roster},
+		{Pattern: "POST /classes/{class}/roster", Action: core.ActEnrolStudent, Serve: s.enrol},
+		{Pattern: "POST /classes/{class}/roster/change", Action: core.ActEnrolStudent, Serve: s.changeRoster},
+		{Pattern: "GET /classes/{class}/roster/import", Action: core.ActEnrolStudent, Serve: s.importForm},
+		{Pattern: "POST /classes/{class}/roster/import", Action: core.ActEnrolStudent, Body: maxImportBody, Serve: s.importRoster},
+	}
+}
+
+// rosterRows is how many people a page of a roster has.
+const rosterRows = 100
+
+// rosterPage lists who is in a class.
+type rosterPage struct {
+	Class   coursework.ClassEntry
+	Members []coursework.Member
+	Roles   []core.UserRole // that the reader may give
+	Next    string
+	Typed   url.Values
+	Chosen  map[string]bool
+}
+
+func (s *staff) roster(r *page.Request) error {
+	p, err := s.rosterOf(r, r.URL.Query().Get("after"))
+	if err != nil {
+		return err
+	}
+	return r.Render("staff/roster", p)
+}
+
+func (s *staff) rosterOf(r *page.Request, after string) (rosterPage, error) {
+	p := rosterPage{Typed: url.Values{}}
+	var err error
+	if p.Class, err = s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
+		return p, err
+	}
+	if p.Members, err = s.Registrar.Roster(r.Context(), r.Actor(), p.Class.Handle, after, rosterRows); err != nil {
+		return p, err
+	}
+	if len(p.Members) == rosterRows {
+		p.Next = "?" + url.Values{"after": {p.Members[rosterRows-1].User}}.Encode()
+	}
+	for _, can := range []struct {
+		action core.Action
+		role   core.UserRole
+	}{{core.ActEnrolStudent, core.RoleStudent}, {core.ActEnrolAssistant, core.RoleAssistant}, {core.ActEnrolTeacher, core.RoleTeacher}} {
+		if may(r, can.action, p.Class.Handle) == nil {
+			p.Roles = append(p.Roles, can.role)
+		}
+	}
+	return p, nil
+}
+
+// rosterAgain shows the roster once more, with what is wrong and what was typed.
+func (s *staff) rosterAgain(r *page.Request, wrong error, f *form) error {
+	p, err := s.rosterOf(r, f.line("after"))
+	if err != nil {
+		return err
+	}
+	p.Typed, p.Chosen = f.Typed, make(map[string]bool)
+	for _, user := range f.Typed["member"] {
+		p.Chosen[user] = true
+	}
+	if core.Is(wrong, core.CodeNotFound) || core.Is(wrong, core.CodeForbidden) { // of the user that was typed
+		wrong = core.Wrap(wrong, core.CodeInvalid, p.Class.Handle, "%s", r.T("That did not work"))
+	}
+	return r.Again(wrong, "staff/roster", p)
+}
+
+func (s *staff) enrol(r *page.Request) error {
+	class := r.PathValue("class")
+	f, err := typed(r)
+	if err != nil {
+		return err
+	}
+	user := f.line("user")
+	if err := s.Registrar.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role"))); err != nil {
+		return s.rosterAgain(r, err, f)
+	}
+	return r.Redirect(classPath(class)+"/roster", r.T("%s is in the class.", user))
+}
+
+// changeRoster gives those who are ticked another role, or takes them out of the class.
+func (s *staff) changeRoster(r *page.Request) error {
+	class := r.PathValue("class")
+	f, err := typed(r)
+	if err != nil {
+		return err
+	}
+	users := slices.Compact(slices.Sorted(slices.Values(f.Typed["member"])))
+	switch {
+	case len(users) == 0:
+		f.wrong(r.T("Tick whom you mean."))
+	case len(users) > rosterRows:
+		f.wrong(r.T("At most %d at once.", rosterRows))
+	}
+	if f.err != nil {
+		return s.rosterAgain(r, f.err, f)
+	}
+	drop := f.line("do") == "drop"
+	for _, user := range users {
+		if drop {
+			err = s.Registrar.Drop(r.Context(), r.Actor(), class, user)
+		} else {
+			err = s.Registrar.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role")))
+		}
+		if err != nil {
+			return s.rosterAgain(r, err, f)
+		}
+	}
+	said := r.N(len(users), "%d person has the role now.", "%d people have the role now.")
+	if drop {
+		said = r.N(len(users), "%d person is out of the class; what was handed in stays.", "%d people are out of the class; what was handed in stays.")
+	}
+	return r.Redirect(classPath(class)+"/roster", said)
+}

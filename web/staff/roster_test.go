@@ -1,0 +1,108 @@
+package staff_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+func (w *world) role(class, user string) core.UserRole {
+	w.t.Helper()
+	return w.as(user).In[class]
+}
+
+func TestRoster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	text := w.shows("tina", "/classes/cs101/roster")
+	for _, want := range []string{"tess", "TESS", "ann@example.org", "Teaching assistant", `href="/classes/cs101/students/ann"`} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, `<option value="teacher"`, "an assistant gives no such role")
+	require.Contains(t, w.shows("root", "/classes/cs101/roster"), `<option value="teacher"`)
+
+	require.Equal(t, "/classes/cs101/roster", leads(t, w.post("tina", "/classes/cs101/roster", "user", "nick", "role", "student")))
+	require.Equal(t, core.RoleStudent, w.role("cs101", "nick"))
+	text = again(t, w.post("tina", "/classes/cs101/roster", "user", "nobody"+evil, "role", "student"), "nobody")
+	require.NotContains(t, text, "<script>alert")
+	require.Contains(t, text, `value="nobody&#34;&gt;`)
+	again(t, w.post("tina", "/classes/cs101/roster", "user", "eve", "role", "teacher"), "may not")
+	again(t, w.post("tina", "/classes/cs101/roster", "user", "eve", "role", "king"), "role")
+	require.Empty(t, w.role("cs101", "eve"))
+}
+
+func TestRosterChangesThoseWhoAreTicked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	change := "/classes/cs101/roster/change"
+	leads(t, w.post("tess", change, "member", "ann", "member", "cleo", "do", "role", "role", "teaching_assistant"))
+	require.Equal(t, core.RoleAssistant, w.role("cs101", "ann"))
+	require.Equal(t, core.RoleAssistant, w.role("cs101", "cleo"))
+	text := again(t, w.post("tina", change, "member", "ann", "do", "drop"), "may not")
+	require.Contains(t, text, `value="ann" aria-label="ann" checked`)
+	leads(t, w.post("tess", change, "member", "ann", "do", "drop"))
+	require.Empty(t, w.role("cs101", "ann"))
+	require.Equal(t, core.RoleAssistant, w.role("cs101", "cleo"))
+	again(t, w.post("tess", change, "do", "drop"), "Tick whom you mean")
+}
+
+func TestRosterIsPaged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var lines strings.Builder
+	lines.WriteString("handle\n")
+	for i := range 150 {
+		fmt.Fprintf(&lines, "zed-%03d\n", i)
+	}
+	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(lines.String()), false)
+	require.NoError(t, err)
+	first := w.shows("tess", "/classes/cs101/roster")
+	require.Less(t, len(first), 90_000, "a first page is small")
+	require.Contains(t, first, `href="?after=zed-095"`)
+	second := w.shows("tess", "/classes/cs101/roster?after=zed-095")
+	require.Contains(t, second, "zed-149")
+	require.NotContains(t, second, "zed-095<")
+	require.NotContains(t, second, `rel="next"`)
+}
+
+const list = "handle,name,role\nnick,Nick,student\n\"<script>alert(1)</script>\",Evil,student\nann,Ann,teaching_assistant\n"
+
+func TestImportShowsFirstWhatItWouldDo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := "/classes/cs101/roster/import"
+	require.Contains(t, w.shows("tess", at), `type="file"`)
+	rec := w.send("tess", at, newUpload().file(t, "file", "roster.csv", []byte(list)))
+	require.Equal(t, http.StatusOK, rec.Code, "%s", rec.Body)
+	text := rec.Body.String()
+	require.Contains(t, text, "What this file would do")
+	require.Contains(t, text, `<th scope="row" class="num">3</th>`)
+	require.NotContains(t, text, "<script>alert")
+	require.Empty(t, w.role("cs101", "nick"), "it was a dry run")
+
+	rec = w.send("tess", at, newUpload().field(t, "text", strings.ReplaceAll(list, "\n", "\r\n")).field(t, "sure", "yes"))
+	require.Equal(t, http.StatusOK, rec.Code, "with a wrong line it says what was done")
+	require.Contains(t, rec.Body.String(), "What was done")
+	require.Equal(t, core.RoleStudent, w.role("cs101", "nick"))
+	require.Equal(t, core.RoleAssistant, w.role("cs101", "ann"))
+
+	require.Equal(t, "/classes/cs101/roster", leads(t, w.send("root", at, newUpload().field(t, "text", "handle,email\nzoe,zoe@example.org").field(t, "sure", "yes"))))
+	require.Equal(t, core.RoleStudent, w.role("cs101", "zoe"))
+}
+
+func TestAWrongRosterComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := "/classes/cs101/roster/import"
+	again(t, w.send("tess", at, newUpload().field(t, "text", " ")), "Choose a file")
+	text := again(t, w.send("tess", at, newUpload().field(t, "text", "surname\n</textarea>"+evil)), "handle")
+	require.NotContains(t, text, "<script>alert")
+	require.Contains(t, text, "surname\n&lt;/textarea&gt;")
+	again(t, w.send("tess", at, newUpload().file(t, "file", "r.csv", []byte("handle\n"+strings.Repeat("x,", 5<<20/2)))), "bytes")
+	require.Equal(t, http.StatusRequestEntityTooLarge, w.send("tess", at, newUpload().file(t, "other", "r.csv", make([]byte, 14<<20))).Code)
+}

@@ -1,0 +1,49 @@
+// Package staff has the pages of those who teach: classes, rosters, assignments and
+// their harnesses, grades, extensions and reruns. What a page may show or do is the
+// registrar's to say; a page only leaves out what its reader would be refused.
+package staff
+
+import (
+	"embed"
+	"io/fs"
+	"net/url"
+	"slices"
+
+	"drover/core"
+	"drover/web/page"
+	"drover/web/parts"
+)
+
+//go:embed pages/*.html
+var files embed.FS
+
+// staff are the pages with what they are made from.
+type staff struct {
+	*parts.Parts
+}
+
+// New returns the pages.
+func New(p *parts.Parts) page.Section {
+	own, err := fs.Sub(files, "pages")
+	if err != nil {
+		panic(err) // the name is a constant
+	}
+	s := &staff{p}
+	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(s.classRoutes(), s.rosterRoutes(), s.assignmentRoutes())}
+}
+
+// classPath is where a class's pages are.
+func classPath(class string) string { return "/classes/" + url.PathEscape(class) }
+
+// assignmentPath is where an assignment's pages are.
+func assignmentPath(class, assignment string) string {
+	return classPath(class) + "/assignments/" + url.PathEscape(assignment)
+}
+
+// taskPath is where a task's page is.
+func taskPath(id string) string { return "/tasks/" + url.PathEscape(id) }
+
+// may returns FORBIDDEN where the reader has no right to what a form is for.
+func may(r *page.Request, action core.Action, class string) error {
+	return core.Allow(r.Actor(), action, core.Object{Class: class})
+}

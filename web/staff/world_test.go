@@ -1,0 +1,228 @@
+package staff_test
+
+import (
+	"bytes"
+	"html"
+	"io"
+	"iter"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/intake"
+	"drover/core/resultstore/sqlite"
+	"drover/web/caller"
+	"drover/web/page"
+	"drover/web/parts"
+	"drover/web/staff"
+)
+
+const (
+	pool  = "p1"
+	start = int64(1_700_000_000_000)
+	day   = int64(24 * 3600_000)
+)
+
+// world is a site of staff pages over a real registrar.
+type world struct {
+	t    *testing.T
+	reg  *coursework.Registrar
+	in   *intake.Intake
+	herd *coretest.Herd
+	seq  int64
+	site http.Handler
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	w := &world{t: t, herd: coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)}
+	clock := func() time.Time { return time.UnixMilli(start) }
+	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: clock}
+	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.people()
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	sessions := scs.New()
+	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock},
+		staff.New(&parts.Parts{Name: "Test school", Registrar: w.reg, Log: log, Now: clock}))
+	require.NoError(t, err)
+	w.site = sessions.LoadAndSave(site)
+	return w
+}
+
+// people are one of each kind: tess teaches cs101 and tina assists there, ann and cleo are
+// its students, theo teaches cs202 and eve is a student there, nick is in none.
+func (w *world) people() {
+	ctx, store := w.t.Context(), w.reg.Store
+	for handle, roles := range map[string][]core.UserRole{
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
+	} {
+		_, err := store.PutUser(ctx, core.User{Handle: handle, Name: strings.ToUpper(handle), Email: handle + "@example.org", Roles: roles, Created: start})
+		require.NoError(w.t, err)
+	}
+	for _, class := range []string{"cs101", "cs202"} {
+		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
+		require.NoError(w.t, err)
+	}
+	for _, e := range []core.Enrolment{
+		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
+		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
+		{Class: "cs101", User: "ann", Role: core.RoleStudent},
+		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
+		{Class: "cs202", User: "theo", Role: core.RoleTeacher},
+		{Class: "cs202", User: "eve", Role: core.RoleStudent},
+	} {
+		require.NoError(w.t, store.Enrol(ctx, e))
+	}
+}
+
+func (w *world) as(handle string) core.Actor {
+	w.t.Helper()
+	a, err := w.reg.Actor(w.t.Context(), handle)
+	require.NoError(w.t, err)
+	return a
+}
+
+// assignment makes one of cs101, changed as one likes.
+func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+	w.t.Helper()
+	as := core.Assignment{Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start}
+	for _, c := range change {
+		c(&as)
+	}
+	var err error
+	as.Revision, err = w.reg.Store.PutAssignment(w.t.Context(), as)
+	require.NoError(w.t, err)
+	return as
+}
+
+// submit hands something in for an assignment of cs101.
+func (w *world) submit(user, assignment string) core.Submission {
+	w.t.Helper()
+	s, err := w.reg.Submit(w.t.Context(), w.as(user), coursework.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
+	require.NoError(w.t, err)
+	return s
+}
+
+// files are what somebody hands in: path and content in turn.
+func files(pairs ...string) iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if !yield(coursework.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ask sends a request as somebody.
+func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {
+	w.t.Helper()
+	if who != "" {
+		a := w.as(who)
+		r = r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: a, Name: who}))
+	}
+	rec := httptest.NewRecorder()
+	w.site.ServeHTTP(rec, r)
+	return rec
+}
+
+func (w *world) get(who, path string) *httptest.ResponseRecorder {
+	w.t.Helper()
+	return w.ask(who, httptest.NewRequest(http.MethodGet, path, nil))
+}
+
+// shows is get of a page that must be there; its text has no entities.
+func (w *world) shows(who, path string) string {
+	w.t.Helper()
+	rec := w.get(who, path)
+	require.Equal(w.t, http.StatusOK, rec.Code, "%s as %s: %s", path, who, rec.Body)
+	return rec.Body.String()
+}
+
+// post sends a form: names and values in turn.
+func (w *world) post(who, path string, pairs ...string) *httptest.ResponseRecorder {
+	w.t.Helper()
+	v := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		v.Add(pairs[i], pairs[i+1])
+	}
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(v.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return w.ask(who, r)
+}
+
+// upload is a form with files.
+type upload struct {
+	body bytes.Buffer
+	*multipart.Writer
+}
+
+func newUpload() *upload {
+	u := &upload{}
+	u.Writer = multipart.NewWriter(&u.body)
+	return u
+}
+
+func (u *upload) field(t *testing.T, name, value string) *upload {
+	t.Helper()
+	require.NoError(t, u.WriteField(name, value))
+	return u
+}
+
+func (u *upload) file(t *testing.T, name, file string, content []byte) *upload {
+	t.Helper()
+	part, err := u.CreateFormFile(name, file)
+	require.NoError(t, err)
+	_, err = part.Write(content)
+	require.NoError(t, err)
+	return u
+}
+
+func (w *world) send(who, path string, u *upload) *httptest.ResponseRecorder {
+	w.t.Helper()
+	require.NoError(w.t, u.Close())
+	r := httptest.NewRequest(http.MethodPost, path, io.NopCloser(&u.body))
+	r.Header.Set("Content-Type", u.FormDataContentType())
+	return w.ask(who, r)
+}
+
+// leads requires that a form was taken, and returns where it leads.
+func leads(t *testing.T, rec *httptest.ResponseRecorder) string {
+	t.Helper()
+	require.Equal(t, http.StatusSeeOther, rec.Code, "%s", rec.Body)
+	return rec.Header().Get("Location")
+}
+
+// again requires that a form is shown once more with a problem, and returns its page.
+func again(t *testing.T, rec *httptest.ResponseRecorder, problem string) string {
+	t.Helper()
+	text := rec.Body.String()
+	require.Equal(t, http.StatusUnprocessableEntity, rec.Code, "%s", text)
+	_, alert, ok := strings.Cut(text, `role="alert">`)
+	require.True(t, ok, "no problem is named: %s", text)
+	alert, _, _ = strings.Cut(alert, "</p>")
+	require.Contains(t, html.UnescapeString(alert), problem)
+	return text
+}

@@ -1,0 +1,147 @@
+package tango
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // Tango's way to say that files are the same
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"drover/core"
+)
+
+// Bounds of what a user may have noted.
+const (
+	maxLabs  = 200
+	maxFiles = 1000 // of one courselab
+	maxJobs  = 2000 // of one courselab whose output can be asked for
+	maxName  = 255  // bytes
+)
+
+// shelved is a file of a courselab.
+type shelved struct {
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
+	MD5    string `json:"md5"`
+	Until  int64  `json:"until_ms"` // before that its content is not deleted
+}
+
+// The names on the shelf: a user's courselabs, the files of one, the jobs of one by their
+// outputs, and all jobs of a user.
+func labsOf(user string) string         { return "tango labs " + user }
+func filesOf(user, lab string) string   { return "tango files " + user + " " + lab }
+func outputsOf(user, lab string) string { return "tango outputs " + user + " " + lab }
+
+// opened returns whether there is a courselab.
+func (d *Door) opened(ctx context.Context, c *call) (bool, error) {
+	labs, err := d.cfg.Shelf.Get(ctx, labsOf(c.who.Actor.Handle))
+	return labs[c.lab] != "", err
+}
+
+// files returns what a courselab holds, by name.
+func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
+	noted, err := d.cfg.Shelf.Get(ctx, filesOf(c.who.Actor.Handle, c.lab))
+	if err != nil {
+		return nil, err
+	}
+	files := make(map[string]shelved, len(noted))
+	for name, text := range noted {
+		var f shelved
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			return nil, core.Wrap(err, core.CodeInternal, name, "a note of courselab %.80q cannot be read", c.lab)
+		}
+		if f.Until > d.cfg.Now().UnixMilli() {
+			files[name] = f
+		}
+	}
+	return files, nil
+}
+
+// open makes a courselab if there is none, and tells what it holds.
+func (d *Door) open(w http.ResponseWriter, r *http.Request, c *call) error {
+	ctx := r.Context()
+	there, err := d.opened(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := d.cfg.Shelf.Put(ctx, labsOf(c.who.Actor.Handle), c.lab, d.cfg.Now().UTC().Format(time.RFC3339), maxLabs, d.cfg.Keep); err != nil {
+		return err
+	}
+	if !there {
+		d.answer(w, 0, "Created directory", map[string]any{"files": map[string]string{}})
+		return nil
+	}
+	files, err := d.files(ctx, c)
+	if err != nil {
+		return err
+	}
+	sums := map[string]string{}
+	for name, f := range files {
+		sums[name] = f.MD5
+	}
+	d.answer(w, 0, "Found directory", map[string]any{"files": sums})
+	return nil
+}
+
+// upload takes one file.
+func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
+	ctx := r.Context()
+	name := r.Header.Get("Filename")
+	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || len(name) > maxName {
+		return refuse("the header Filename must name the file, without a folder")
+	}
+	there, err := d.opened(ctx, c)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return refuse("Courselab not found")
+	}
+	sum := md5.New() //nolint:gosec // as above
+	began := d.cfg.Now()
+	content := &patient{from: http.MaxBytesReader(w, r.Body, d.cfg.MaxFile), on: http.NewResponseController(w), now: d.cfg.Now}
+	digest, size, err := d.cfg.Blobs.Put(ctx, io.TeeReader(content, sum), d.cfg.MaxFile)
+	if err != nil {
+		return core.Wrap(err, core.CodeOf(err), name, "file %.80q cannot be stored", name)
+	}
+	f := shelved{Digest: digest, Size: size, MD5: hex.EncodeToString(sum.Sum(nil)), Until: began.Add(d.cfg.Keep).UnixMilli()}
+	files, err := d.files(ctx, c)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, name, "file %.80q cannot be noted", name)
+	}
+	if err := d.cfg.Shelf.Put(ctx, filesOf(c.who.Actor.Handle, c.lab), name, string(text), maxFiles, d.cfg.Keep); err != nil {
+		return err
+	}
+	if files[name].Digest == digest {
+		d.say(w, 0, "File exists")
+		return nil
+	}
+	d.say(w, 0, "Uploaded file")
+	return nil
+}
+
+// patience is how long an upload may be silent.
+const patience = 30 * time.Second
+
+// patient lets an upload take its time as long as something comes.
+type patient struct {
+	from io.Reader
+	on   *http.ResponseController
+	now  func() time.Time
+}
+
+// Read reads.
+func (p *patient) Read(b []byte) (int, error) {
+	// Without a server that has deadlines these do nothing.
+	_ = p.on.SetReadDeadline(p.now().Add(patience))
+	_ = p.on.SetWriteDeadline(p.now().Add(2 * patience))
+	return p.from.Read(b)
+}

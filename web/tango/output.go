@@ -1,0 +1,193 @@
+package tango
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"drover/core"
+)
+
+const (
+	maxOutput     = 16 << 20 // bytes of an output that are shown
+	maxAttachment = 2 << 20  // bytes
+)
+
+// poll answers with the output of a job that has ended.
+func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
+	ctx := r.Context()
+	noted, err := d.cfg.Shelf.Get(ctx, outputsOf(c.who.Actor.Handle, c.lab))
+	if err != nil {
+		return err
+	}
+	none := refuse("Output file not found")
+	id := noted[r.PathValue("output")]
+	if id == "" {
+		return none
+	}
+	row, err := d.cfg.Requests.Row(ctx, c.who.Actor, id)
+	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeForbidden) || err == nil && row.Result == nil {
+		return none
+	}
+	if err != nil {
+		return err
+	}
+	text, err := d.output(ctx, &row)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", "attachment")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(text) // who hung up hears nothing
+	return nil
+}
+
+// output is what Tango writes into the output file: what became of the job, and what make printed.
+func (d *Door) output(ctx context.Context, row *core.Row) ([]byte, error) {
+	j, err := d.jobOf(ctx, &row.Spec)
+	if err != nil {
+		return nil, err
+	}
+	res := row.Result
+	var out bytes.Buffer
+	say := func(ms int64, format string, args ...any) {
+		fmt.Fprintf(&out, "Autograder [%s]: %s\n", time.UnixMilli(ms).UTC().Format(time.ANSIC), fmt.Sprintf(format, args...))
+	}
+	say(row.Spec.Submitted, "Received job %s:%d", j.Name, j.ID)
+	if res.Expired > 0 {
+		say(res.Expired, "The output has been deleted by its age")
+		return out.Bytes(), nil
+	}
+	end := "Success: Autodriver returned normally"
+	if res.Blame == core.BlamePlatform || res.State == core.RequestDead {
+		end = "Internal error: Unable to complete job. Please resubmit. " + res.Reason
+	} else if res.State != core.RequestCompleted {
+		end = "Error: " + res.Reason
+	}
+	say(row.Finished, "%s", end)
+	say(row.Finished, "Here is the output from the autograder:\n---")
+	switch {
+	case res.State == core.RequestTimedOut && res.Times.Started >= 0:
+		fmt.Fprintf(&out, "Autodriver: Job timed out after %d seconds\n", int(row.Spec.Limits.Timeout.Seconds()))
+	case res.Times.Started >= 0:
+		fmt.Fprintf(&out, "Autodriver: Job exited with status %d\n", res.ExitCode)
+	}
+	return out.Bytes(), d.feedback(ctx, &out, res, j)
+}
+
+// feedback adds what make printed: if that is too much, its two ends.
+func (d *Door) feedback(ctx context.Context, out *bytes.Buffer, res *core.Result, j job) error {
+	most := int64(maxOutput)
+	if j.MaxKB > 0 {
+		most = min(most, int64(j.MaxKB*1024))
+	}
+	for _, f := range res.Files {
+		if f.Path != feedback {
+			continue
+		}
+		in, err := d.cfg.Blobs.Open(ctx, f.Digest)
+		if err != nil {
+			return core.Wrap(err, core.CodeUnavailable, f.Digest, "the output cannot be read")
+		}
+		defer in.Close() //nolint:errcheck // only read from
+		if err := ends(out, in, f.Size, most); err != nil {
+			return core.Wrap(err, core.CodeUnavailable, f.Digest, "the output cannot be read")
+		}
+	}
+	return nil
+}
+
+// ends copies size bytes, or the two ends of them if they are more than most.
+func ends(to io.Writer, from io.Reader, size, most int64) error {
+	if size <= most {
+		_, err := io.Copy(to, from)
+		return err
+	}
+	if _, err := io.CopyN(to, from, most/2); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(to, "\n...[excess bytes elided]...\n"); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, from, size-2*(most/2)); err != nil {
+		return err
+	}
+	_, err := io.Copy(to, from)
+	return err
+}
+
+func (d *Door) jobOf(ctx context.Context, spec *core.Spec) (job, error) {
+	var j job
+	if spec.Attachment == nil {
+		return j, core.Errorf(core.CodeNotFound, spec.ID, "request %s is no job", spec.ID)
+	}
+	in, err := d.cfg.Blobs.Open(ctx, spec.Attachment.Digest)
+	if err != nil {
+		return j, core.Wrap(err, core.CodeUnavailable, spec.ID, "what job %s was made of cannot be read", spec.ID)
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	err = json.NewDecoder(io.LimitReader(in, maxAttachment)).Decode(&j)
+	return j, core.Wrap(err, core.CodeInternal, spec.ID, "what job %s was made of cannot be read", spec.ID)
+}
+
+// jobs lists the user's jobs: with 0 those that go on, with 1 those that have ended.
+func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
+	dead, err := strconv.Atoi(r.PathValue("dead"))
+	if err != nil || dead != 0 && dead != 1 {
+		return refuse("ask for /jobs/KEY/0/, which go on, or /jobs/KEY/1/, which have ended")
+	}
+	ctx := r.Context()
+	labs, err := d.cfg.Shelf.Get(ctx, labsOf(c.who.Actor.Handle))
+	if err != nil {
+		return err
+	}
+	type listed struct {
+		ID      int64    `json:"id"`
+		Name    string   `json:"name"`
+		Output  string   `json:"outputFile"`
+		Timeout float64  `json:"timeout"`
+		State   string   `json:"state"`
+		Trace   []string `json:"trace"`
+	}
+	all := []listed{}
+	for lab := range labs {
+		noted, err := d.cfg.Shelf.Get(ctx, outputsOf(c.who.Actor.Handle, lab))
+		if err != nil {
+			return err
+		}
+		for _, id := range noted {
+			row, err := d.cfg.Requests.Row(ctx, c.who.Actor, id)
+			if core.Is(err, core.CodeNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if row.State.Terminal() != (dead == 1) || len(all) == maxListed {
+				continue
+			}
+			j, err := d.jobOf(ctx, &row.Spec)
+			if err != nil {
+				return err
+			}
+			one := listed{ID: j.ID, Name: j.Name, Output: j.Output, Timeout: j.Timeout, State: string(row.State), Trace: []string{}}
+			if row.Result != nil && row.Result.Reason != "" {
+				one.Trace = append(one.Trace, row.Result.Reason)
+			}
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b listed) int { return cmp.Compare(a.ID, b.ID) })
+	d.answer(w, 0, "Found list of jobs", map[string]any{"jobs": all})
+	return nil
+}
+
+const maxListed = 1000

@@ -1,0 +1,29 @@
+package tango
+
+import (
+	"net/http"
+
+	"drover/core"
+)
+
+// Route is one thing that the door does. The key is a part of its path.
+type Route struct {
+	Method, Path string
+	Action       core.Action // that the caller needs a right to; "" needs none
+	Scope        core.Scope  // that the caller's token needs
+
+	handle func(*Door, http.ResponseWriter, *http.Request, *call) error
+}
+
+// Routes is the door's one table.
+func Routes() []Route {
+	create, view := core.ActRequestCreate, core.ActRequestView
+	return []Route{
+		{"GET", "/open/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*Door).open},
+		{"POST", "/upload/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*Door).upload},
+		{"POST", "/addJob/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*Door).addJob},
+		{"GET", "/poll/{key}/{courselab}/{output}/{$}", view, core.ScopeRead, (*Door).poll},
+		{"GET", "/jobs/{key}/{dead}/{$}", view, core.ScopeRead, (*Door).jobs},
+		{"GET", "/info/{key}/{$}", "", core.ScopeRead, (*Door).info},
+	}
+}
