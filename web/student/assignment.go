@@ -3,6 +3,7 @@ package student
 import (
 	"cmp"
 	"crypto/rand"
+	"time"
 
 	"drover/core"
 	"drover/core/coursework"
@@ -18,6 +19,8 @@ type assignment struct {
 	Class    coursework.ClassEntry
 	Is       coursework.AssignmentEntry
 	Progress badge
+	Due      string // in absolute time: a telephone shows no tooltips
+	Cutoff   string
 	Own      *core.Deadline // the reader's own, if there is one
 	Open     bool           // it takes submissions
 	Most     int            // files
@@ -56,6 +59,7 @@ func (d *desk) readAssignment(r *page.Request, typed form) (assignment, error) {
 	}
 	a := assignment{Is: is, Form: typed, Progress: progresses[is.Progress].said(r), Most: cmp.Or(is.MaxFiles, core.MaxFiles)}
 	a.Form.Key = rand.Text()
+	a.Due, a.Cutoff = absolute(r, is.Due), absolute(r, is.Cutoff)
 	if a.Class, err = reg.ViewClass(ctx, actor, is.Class); err != nil {
 		return a, err
 	}
@@ -72,6 +76,13 @@ func (d *desk) readAssignment(r *page.Request, typed form) (assignment, error) {
 	late := is.Cutoff != 0 && r.Now().UnixMilli() > is.Cutoff
 	a.Open = !is.Deleting && core.Allow(actor, core.ActSubmit, mine) == nil && (!late || core.Allow(actor, core.ActSubmitFor, mine) == nil)
 	return a, d.attempts(r, &a)
+}
+
+func absolute(r *page.Request, ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return r.Absolute(time.UnixMilli(ms))
 }
 
 // attempts lists what the reader handed in, newest first.
