@@ -67,17 +67,15 @@ func listAssignments(c *cli.Context, d desk) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, orEmpty(all))
-	}
-	rows := make([]table.Row, len(all))
-	for i, e := range all {
-		rows[i] = table.Row{e.Name(), clean(e.Title), shortMoment(e.Due, at), shortMoment(e.Cutoff, at), e.Progress, stageOf(e)}
-	}
-	if left > 0 {
+	if left > 0 && !c.Bool("json") {
 		defer sayLeftOut(c, left)
 	}
-	return printTable(c.App.Writer, "no assignments", table.Row{"assignment", "title", "due", "cutoff", "yours", ""}, rows)
+	return page[coursework.AssignmentEntry]{
+		empty: "no assignments", header: table.Row{"assignment", "title", "due", "cutoff", "yours", ""},
+		row: func(e *coursework.AssignmentEntry) table.Row {
+			return table.Row{e.Name(), clean(e.Title), shortMoment(e.Due, at), shortMoment(e.Cutoff, at), e.Progress, stageOf(*e)}
+		},
+	}.print(c, all)
 }
 
 // assignments lists those of the class that an argument names, or of all that the actor is

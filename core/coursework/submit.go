@@ -131,8 +131,8 @@ func (r *Registrar) take(ctx context.Context, as core.Assignment, uploads iter.S
 		case !fs.ValidPath(u.Path):
 			return nil, core.Errorf(core.CodeInvalid, u.Path, "file path %.80q is not relative, clean and without ..", u.Path)
 		}
-		digest, size, err := r.Blobs.Put(ctx, u.Content, room)
-		if core.Is(err, core.CodeLimit) {
+		digest, size, err := r.Blobs.Put(ctx, u.Content, max(room, 1)) // an empty file needs no room
+		if core.Is(err, core.CodeLimit) || err == nil && size > room {
 			return nil, core.Errorf(core.CodeLimit, as.Name(), "the files have too many bytes together: %d are left for %.80q", room, u.Path)
 		}
 		if err != nil {

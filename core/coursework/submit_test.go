@@ -114,6 +114,7 @@ func TestSubmitRefuses(t *testing.T) {
 		"a strange bit": {func(h *coursework.Handin) { h.Files = odd }, core.CodeInvalid, "permission"},
 		"many files":    {func(h *coursework.Handin) { h.Files = endless }, core.CodeLimit, "at most 2 files"},
 		"many bytes":    {func(h *coursework.Handin) { h.Files = files("a", "12345", "b", "123456") }, core.CodeLimit, "5 are left"},
+		"no byte left":  {func(h *coursework.Handin) { h.Files = files("a", "1234567890", "b", "1") }, core.CodeLimit, "0 are left"},
 		"a broken line": {func(h *coursework.Handin) { h.Files = cut(broken) }, core.CodeInvalid, "line was cut"},
 		"final":         {func(h *coursework.Handin) { h.Kind = harness.TestFinal }, core.CodeInvalid, "no final"},
 		"another kind":  {func(h *coursework.Handin) { h.Kind = "secret" }, core.CodeInvalid, "public or final"},
@@ -133,6 +134,17 @@ func TestSubmitRefuses(t *testing.T) {
 	all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{})
 	require.NoError(t, err)
 	assert.Empty(t, all)
+}
+
+func TestAnEmptyFileNeedsNoRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1", func(as *core.Assignment) { as.MaxBytes = 10 })
+	h := handin("hw1")
+	h.Files = files("main.py", "1234567890", "__init__.py", "")
+	sub, err := w.reg.Submit(t.Context(), w.as("ann"), h)
+	require.NoError(t, err)
+	require.Len(t, sub.Files, 2)
 }
 
 func odd(yield func(coursework.Upload, error) bool) {

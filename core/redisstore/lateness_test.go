@@ -1,0 +1,133 @@
+package redisstore_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"drover/core/coretest"
+	"drover/core/redisstore"
+
+	"github.com/stretchr/testify/require"
+)
+
+func (x *suite) late(t *testing.T, s *redisstore.Store, by time.Duration) []string {
+	t.Helper()
+	got, err := s.Late(t.Context(), by)
+	require.NoError(t, err)
+	slices.Sort(got)
+	return got
+}
+
+// Rule 7: lateness counts from Redis' own start as well.
+func TestNobodyIsLateFromBeforeRedisBegan(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		x.owners(t, 3)
+		x.due(t, -time.Hour, x.Runner)
+		require.Equal(t, []string{x.Runner}, x.late(t, x.Store, 5*time.Second))
+		young := open(t, x.b, "second-life", x.now(t).Add(-4*time.Second))
+		require.Empty(t, x.late(t, young, 5*time.Second))
+		require.Equal(t, []string{x.Runner}, x.late(t, young, 3*time.Second))
+	})
+}
+
+// A clock that was ahead when Redis began, and was set back: nobody would be late until it is
+// as late again.
+func TestAClockThatWasSetBackHoldsBackOneGrace(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.owners(t, 3)
+	x.due(t, -time.Hour, x.Runner)
+	const by = 5 * time.Second
+	ahead := open(t, x.b, "second-life", x.now(t).Add(time.Hour))
+	judged := func() []string {
+		_, err := ahead.Judge(t.Context(), by, by)
+		require.NoError(t, err)
+		return x.late(t, ahead, by)
+	}
+	require.Empty(t, judged())
+	x.b.Mini.SetTime(start.Add(by - time.Millisecond))
+	require.Empty(t, judged())
+	x.b.Mini.SetTime(start.Add(by))
+	require.Equal(t, []string{x.Runner}, judged())
+	x.b.Mini.SetTime(start.Add(-time.Minute)) // and once more
+	require.Empty(t, judged())
+	x.due(t, -time.Hour, x.Runner)
+	x.b.Mini.SetTime(start.Add(by - time.Minute))
+	require.Equal(t, []string{x.Runner}, judged())
+}
+
+// Proofs of life by a clock that was ahead and was set back since do not shield who died then.
+func TestAProofFromAClockThatWasSetBackReachesNoFurtherThanABeat(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.owners(t, 4)
+	epochs := map[string]int64{}
+	all, err := x.Store.ListOwners(t.Context())
+	require.NoError(t, err)
+	for _, o := range all {
+		epochs[o.Name] = o.Epoch
+	}
+	x.b.Mini.SetTime(start.Add(-3 * time.Hour))
+	beat := func(at time.Duration) []string {
+		x.b.Mini.SetTime(start.Add(at - 3*time.Hour))
+		for owner, epoch := range epochs {
+			if owner != "testrunner@o3#0" {
+				_, err := x.Store.Beat(t.Context(), owner, epoch, time.Second)
+				require.NoError(t, err)
+			}
+		}
+		down, err := x.Store.Judge(t.Context(), 3*time.Second, 5*time.Second)
+		require.NoError(t, err)
+		return append(down, x.late(t, x.Store, 5*time.Second)...)
+	}
+	require.Empty(t, beat(0))
+	require.Empty(t, beat(time.Minute))
+	require.Contains(t, beat(time.Minute+6*time.Second), "testrunner@o3#0")
+	require.Contains(t, beat(time.Minute+7*time.Second), "o3")
+}
+
+// So would the mark of most being late.
+func TestAMarkOfMassLatenessThatIsStillToComeIsOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	all := append(x.owners(t, 4), x.Runner, x.Factory)
+	const by = 5 * time.Second
+	x.due(t, -by, all...)
+	require.Empty(t, x.late(t, x.Store, by))
+	x.b.Mini.SetTime(start.Add(-time.Hour)) // set back
+	x.due(t, -by, all...)
+	require.Empty(t, x.late(t, x.Store, by))
+	x.b.Mini.SetTime(start.Add(by - time.Hour))
+	require.ElementsMatch(t, all, x.late(t, x.Store, by))
+}
+
+// Rule 7: when most are late at once it is Redis, not they: a full grace.
+func TestMassLatenessGetsAGrace(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	at := start
+	advance := func(d time.Duration) { at = at.Add(d); x.b.Mini.SetTime(at) }
+	some := x.owners(t, 8)
+	all := append([]string{x.Runner, x.Factory}, some...)
+	const by = 5 * time.Second
+	x.due(t, 0, all[:5]...)
+	advance(by)
+	require.ElementsMatch(t, all[:5], x.late(t, x.Store, by), "half of them are not most")
+	x.due(t, 0, all[:6]...)
+	advance(by)
+	require.Empty(t, x.late(t, x.Store, by))
+	advance(by - time.Millisecond)
+	require.Empty(t, x.late(t, x.Store, by))
+	advance(time.Millisecond)
+	require.ElementsMatch(t, all[:6], x.late(t, x.Store, by), "it lasts: they are lost")
+	// They live again, and the mark of then does not count for the next time, though
+	// nobody looked in between.
+	x.due(t, 0, all[:6]...)
+	advance(by)
+	require.Empty(t, x.late(t, x.Store, by))
+	advance(by)
+	require.ElementsMatch(t, all[:6], x.late(t, x.Store, by))
+	coretest.RequireSound(t, x.Store)
+}
