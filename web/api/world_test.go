@@ -24,6 +24,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/intake"
+	"drover/core/operate"
 	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/api"
@@ -82,6 +83,7 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 		Requests: &requests.Desk{
 			Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 		},
+		Operator: &operate.Operator{Registrar: w.reg, Herd: redis, Store: store, Intake: w.in, Now: w.clock},
 	}
 	for _, c := range change {
 		c(&p)
