@@ -57,8 +57,8 @@ func (w *Watch) Listen(id string) *Listener {
 	return l
 }
 
-// looking runs a look at stores when there is room for it.
-func (w *Watch) looking(ctx context.Context, look func() error) error {
+// Look runs a look at stores when there is room for it.
+func (w *Watch) Look(ctx context.Context, look func() error) error {
 	w.once.Do(func() { w.looks = make(chan struct{}, watchLooks) })
 	select {
 	case w.looks <- struct{}{}:
