@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/web/transfer"
 )
 
 // Bounds of what a user may have noted.
@@ -103,7 +104,7 @@ func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 	}
 	sum := md5.New() //nolint:gosec // as above
 	began := d.cfg.Now()
-	content := &patient{from: http.MaxBytesReader(w, r.Body, d.cfg.MaxFile), on: http.NewResponseController(w), now: d.cfg.Now}
+	content := transfer.Patient(w, http.MaxBytesReader(w, r.Body, d.cfg.MaxFile), d.cfg.Now)
 	digest, size, err := d.cfg.Blobs.Put(ctx, io.TeeReader(content, sum), d.cfg.MaxFile)
 	if err != nil {
 		return core.Wrap(err, core.CodeOf(err), name, "file %.80q cannot be stored", name)
@@ -126,22 +127,4 @@ func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 	}
 	d.say(w, 0, "Uploaded file")
 	return nil
-}
-
-// patience is how long an upload may be silent.
-const patience = 30 * time.Second
-
-// patient lets an upload take its time as long as something comes.
-type patient struct {
-	from io.Reader
-	on   *http.ResponseController
-	now  func() time.Time
-}
-
-// Read reads.
-func (p *patient) Read(b []byte) (int, error) {
-	// Without a server that has deadlines these do nothing.
-	_ = p.on.SetReadDeadline(p.now().Add(patience))
-	_ = p.on.SetWriteDeadline(p.now().Add(2 * patience))
-	return p.from.Read(b)
 }
