@@ -103,5 +103,5 @@ func TestATaskInEachState(t *testing.T) {
 	}
 	w.pass(2 * day)
 	assert.NotContains(t, w.get("ann", at), "/download", "it is kept for a time")
-	assert.Equal(t, http.StatusNotFound, w.status("ann", http.MethodGet, at+"/download"))
+	assert.Equal(t, http.StatusConflict, w.status("ann", http.MethodGet, at+"/download"))
 }
