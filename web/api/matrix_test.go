@@ -104,6 +104,44 @@ func anotherUser(w *world, n int) string {
 	return handle
 }
 
+const secret = "three blind mice"
+
+// password gives a user its first password.
+func (w *world) password(handle string) {
+	w.t.Helper()
+	_, err := w.accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", secret, "")
+	require.NoError(w.t, err)
+}
+
+func withPassword(w *world, n int) string {
+	handle := anotherUser(w, n)
+	w.password(handle)
+	return handle
+}
+
+func (w *world) token(handle string, scopes ...core.Scope) (secret, id string) {
+	w.t.Helper()
+	secret, token, err := w.accounts.IssueToken(w.t.Context(), core.Actor{Handle: handle}, "laptop", scopes, 0)
+	require.NoError(w.t, err)
+	return secret, token.ID
+}
+
+func ofAnn(w *world, _ int) string {
+	_, id := w.token("ann", core.ScopeRead)
+	return id
+}
+
+// theToken is the one that everybody calls with: the n-th user's.
+func theToken(w *world, n int) string {
+	who, _ := rights(w.t)
+	t := core.Token{
+		ID: "t1", Kind: core.TokenAPI, User: w.as(who[n]).Actor.Handle, Name: "laptop", Hash: strings.Repeat("ab", 32),
+		Scopes: []core.Scope{core.ScopeRead}, Created: start, Expires: start + day,
+	}
+	require.NoError(w.t, w.accounts.Store.AddToken(w.t.Context(), t))
+	return t.ID
+}
+
 func member(w *world, n int) string {
 	handle := anotherUser(w, n)
 	require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
@@ -200,6 +238,13 @@ func samples() map[string]sample {
 		"changeUser": {prepare: anotherUser, path: "/users/{id}", body: says(object{"name": "New"})},
 		"deleteUser": {prepare: anotherUser, path: "/users/{id}"},
 
+		"signIn": {prepare: withPassword, body: func(id string) any {
+			return object{"user": id, "password": secret, "name": "laptop", "scopes": []string{"read"}}
+		}},
+		"listTokens": {}, "revokeToken": {prepare: theToken},
+		"listUserTokens":  {path: "/users/ann/tokens", made: true},
+		"revokeUserToken": {prepare: ofAnn, path: "/users/ann/tokens/{id}", made: true},
+
 		"listClasses": {}, "createClass": named("handle", "new-"), "viewClass": {},
 		"changeClass": {prepare: func(_ *world, n int) string { return fmt.Sprint(n) }, body: func(id string) any { return object{"title": "Title " + id} }},
 		"deleteClass": {prepare: reopened}, "findClass": {path: "/find/class?query=s101"},
@@ -249,7 +294,7 @@ func samples() map[string]sample {
 }
 
 // rights is core/coursework/testdata/rights.txt: action → who → yes, no or hidden.
-func rights(t *testing.T) (who []string, verdicts map[core.Action]map[string]string) {
+func rights(t testing.TB) (who []string, verdicts map[core.Action]map[string]string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../core/coursework/testdata/rights.txt")
 	require.NoError(t, err)
