@@ -42,6 +42,9 @@ type TestReport struct {
 	P95      int64  `json:"p95_ms"`
 }
 
+// PassRate is the share of runs that passed, in percent.
+func (t TestReport) PassRate() int { return 100 * t.Passed / max(1, t.Runs) }
+
 // Report says which tests of an assignment are flaky or slow, by the newest results: of
 // what was handed in, of what was tested again and of experiments. Returns NOTFOUND, FORBIDDEN.
 func (r *Registrar) Report(ctx context.Context, a core.Actor, class, assignment string) (Report, error) {
