@@ -8,15 +8,19 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/account"
 	"drover/core/coursework"
 	"drover/core/operate"
+	"drover/core/requests"
 )
 
 // Parts are what answers. All of them check the caller's rights themselves.
 type Parts struct {
 	Name      string // of the site
 	Registrar *coursework.Registrar
+	Requests  *requests.Desk
 	Operator  *operate.Operator
+	Accounts  *account.Desk
 	Limits    core.Limiter
 	Log       logrus.FieldLogger
 	Now       func() time.Time // nil: time.Now
