@@ -44,13 +44,14 @@ var start = time.Now().UnixMilli()
 // world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
 // learn; in cs202 eve does; nick is in no class.
 type world struct {
-	t    *testing.T
-	herd *coretest.Herd
-	in   *intake.Intake
-	reg  *coursework.Registrar
-	desk *requests.Desk
-	site http.Handler
-	seq  int64
+	t     *testing.T
+	herd  *coretest.Herd
+	in    *intake.Intake
+	reg   *coursework.Registrar
+	desk  *requests.Desk
+	store *sqlite.Store
+	site  http.Handler
+	seq   int64
 
 	mu       sync.Mutex
 	now      time.Time
@@ -66,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, now: time.UnixMilli(start)}
+	w := &world{t: t, store: store, now: time.UnixMilli(start)}
 	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
