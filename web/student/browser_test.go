@@ -139,3 +139,35 @@ func TestHandingInByABrowser(t *testing.T) {
 	require.Len(t, all, 2)
 	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
 }
+
+// Files and folders that are dropped are listed with what is in them, can be left out
+// again, and are sent with their paths.
+func TestDroppingFilesInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	dir := filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "deep"), 0o700))
+	for _, name := range []string{"main.py", "deep/part.py", "notes.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
+	}
+	alone := filepath.Join(t.TempDir(), "alone.py")
+	require.NoError(t, os.WriteFile(alone, []byte("x"), 0o600))
+	tab := browser.Start(t).Tab(t)
+	tab.Goto(w.serve("ann") + "/classes/cs101/assignments/hw1")
+	tab.Drop("[data-drop]", dir, alone)
+	tab.Await("work/deep/part.py")
+	tab.Await("alone.py")
+	tab.Click(`button[aria-label="Leave out work/notes.txt"]`)
+	require.NotContains(t, tab.Text("[data-chosen]"), "notes.txt")
+	tab.Press("Hand in")
+	tab.Await("What was handed in")
+	all, err := w.store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	var paths []string
+	for _, f := range all[0].Submission.Files {
+		paths = append(paths, f.Path)
+	}
+	require.ElementsMatch(t, []string{"main.py", "deep/part.py", "alone.py"}, paths)
+}
