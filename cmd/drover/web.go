@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"drover/core/service"
 	"drover/web"
 	"drover/web/frontend"
+	"drover/web/judge0"
 	"drover/web/parts"
 )
 
@@ -169,17 +171,37 @@ func (f *website) open(h *herd, log logrus.FieldLogger) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	images, err := h.cfg.TangoPools()
+	if err != nil {
+		return nil, err
+	}
+	languages, err := languagesOf(h.cfg)
+	if err != nil {
+		return nil, err
+	}
 	desk := h.desk()
 	desk.Watch, desk.Keep = f.watch, poolNews
 	return frontend.New(frontend.Config{
 		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Version: version, Log: log,
-		Judge0: frontend.Judge0{Pool: "default"},
+		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images},
 	}, frontend.Parts{
 		Parts: parts.Parts{
 			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Log: log,
 		},
 		Redis: h.redis, Blobs: h.blobs, Checks: h.checks(),
 	})
+}
+
+// languagesOf reads the table of languages that a setting names; nil without one.
+func languagesOf(cfg *config.Config) ([]judge0.Language, error) {
+	if cfg.Judge0Languages == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(cfg.Judge0Languages)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, cfg.Judge0Languages, "the table of languages %s (setting judge0_languages) cannot be read", cfg.Judge0Languages)
+	}
+	return judge0.ParseLanguages(text)
 }
 
 // announce says where the site is, and how its first admin gets in.

@@ -68,7 +68,7 @@ func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answ
 	if err != nil {
 		return nil, err
 	}
-	return &answer[Page[core.Token]]{Page[core.Token]{Items: append([]core.Token{}, sheet.Tokens...)}}, nil
+	return all(sheet.Tokens), nil
 }
 
 // revokeToken lets a token that is only to look with end itself, and no other one.

@@ -97,6 +97,30 @@ func stopped(w *world, n int) string {
 	return id
 }
 
+func aRequest(*testing.T) (kind, body string) {
+	kind, raw := requestForm(`{"pool": "p1", "command": ["true"]}`, "file", "main.py", "print()")
+	return kind, raw.String()
+}
+
+// requested is a request of ann's.
+func requested(w *world, _ int) string {
+	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
+	require.NoError(w.t, err)
+	return row.Spec.ID
+}
+
+// ended is a request of ann's that left main.py.
+func ended(w *world, n int) string {
+	id, ctx := requested(w, n), w.t.Context()
+	digest, size, err := w.reg.Blobs.Put(ctx, strings.NewReader("print()"), 100)
+	require.NoError(w.t, err)
+	_, err = w.in.Store.Record(ctx, core.Result{
+		ID: id, Generation: 1, State: core.RequestCompleted, Pool: pool, Files: []core.File{{Path: "main.py", Digest: digest, Size: size}},
+	})
+	require.NoError(w.t, err)
+	return id
+}
+
 func anotherUser(w *world, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
 	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
@@ -274,6 +298,9 @@ func samples() map[string]sample {
 		"listSubmissions": {}, "listAssignmentSubmissions": {prepare: assignment},
 		"viewSubmission": {prepare: once(submitted)}, "downloadSubmissionFile": {prepare: once(submitted)}, "downloadSubmission": {prepare: once(submitted)},
 		"resubmit": {prepare: stopped}, "cancelSubmission": {prepare: submitted},
+
+		"submitRequest": {raw: aRequest}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
+		"rerunRequest": {prepare: ended}, "listAttempts": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
 
 		"startExperiment": {prepare: func(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/experiments"},
 		"listExperiments": {prepare: assignment}, "viewExperiment": {prepare: once(experiment)}, "listOutcomes": {prepare: once(experiment)},

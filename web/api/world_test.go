@@ -24,6 +24,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/intake"
+	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/api"
 	"drover/web/caller"
@@ -75,7 +76,13 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
 	w.accounts = &account.Desk{Store: store, Limits: w.herd.Store, Hasher: hasher, Now: w.clock}
-	p := parts.Parts{Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock}
+	redis := w.herd.Store
+	p := parts.Parts{
+		Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock,
+		Requests: &requests.Desk{
+			Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
+		},
+	}
 	for _, c := range change {
 		c(&p)
 	}

@@ -19,6 +19,7 @@ import (
 	"drover/web/page"
 	"drover/web/parts"
 	"drover/web/session"
+	"drover/web/sign"
 	"drover/web/staff"
 	"drover/web/student"
 	"drover/web/tango"
@@ -61,7 +62,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
 	}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts)...)
+		Sections(p.Parts, keeper, cfg.URL, nil)...)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +87,6 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 }
 
 // Sections are all pages.
-func Sections(p parts.Parts) []page.Section {
-	return []page.Section{student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+func Sections(p parts.Parts, k *session.Keeper, site *url.URL, provider *sign.Provider) []page.Section {
+	return []page.Section{sign.Section(p, k, site, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
 }
