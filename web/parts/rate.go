@@ -22,12 +22,18 @@ func OfAddress(r *http.Request) string { return "api/address/" + Address(r) }
 // Address is where a request comes from. Networks give away whole prefixes of IPv6, so
 // one of 64 bits counts as one.
 func Address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return "" // all of these together
-	}
+	host := Host(r)
 	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
 		return ip.Mask(net.CIDRMask(64, 128)).String()
+	}
+	return host
+}
+
+// Host is the address as it is; "" for all where it is not known.
+func Host(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
 	}
 	return host
 }
