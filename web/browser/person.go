@@ -21,7 +21,8 @@ func (tab *Tab) Goto(url string) {
 // Fill types into what a selector names, instead of what is there.
 func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
-	tab.do(chromedp.SetValue(chromedp.CSS(selector), ""), chromedp.SendKeys(chromedp.CSS(selector), text))
+	get(tab, chromedp.Evaluate[string](`document.querySelector(`+quote(selector)+`).value = ""`))
+	tab.do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // Click clicks on what a selector names, once it can be seen.
