@@ -9,9 +9,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"drover/core"
 	"drover/core/redisstore"
 	"drover/core/service"
+	"drover/core/webhook"
 	"drover/web"
 	"drover/web/api"
 	"drover/web/judge0"
@@ -36,6 +36,7 @@ type Config struct {
 	Log          logrus.FieldLogger
 	Judge0       Judge0
 	Tango        Tango
+	Callbacks    webhook.Addresses // where the doors may tell of ends
 }
 
 // Judge0 is how the door for programs that know Judge0 is set.
@@ -54,7 +55,6 @@ type Parts struct {
 	parts.Parts
 
 	Redis  *redisstore.Store // sessions, files that wait for their job, rates
-	Blobs  core.Blobs
 	Checks map[string]service.Check
 }
 
@@ -69,9 +69,8 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	formerly, err := judge0.New(judge0.Config{
-		Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Pool: cfg.Judge0.Pool, Languages: cfg.Judge0.Languages,
-		Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
+	formerly, err := judge0.New(p.Parts, judge0.Settings{
+		Keys: keeper, Pool: cfg.Judge0.Pool, Languages: cfg.Judge0.Languages, Callbacks: cfg.Callbacks, Version: cfg.Version,
 	})
 	if err != nil {
 		return nil, err
@@ -79,10 +78,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Doors{
 		API:    keeper.Programs(api.New(p.Parts)),
 		Judge0: formerly,
-		Tango: tango.New(tango.Config{
-			Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Shelf: p.Redis, Images: cfg.Tango.Images,
-			Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
-		}),
+		Tango:  tango.New(p.Parts, tango.Settings{Keys: keeper, Shelf: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
 		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
 		Checks: p.Checks,
