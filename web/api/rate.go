@@ -44,7 +44,7 @@ func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller)
 	} else {
 		p, whose = perAddress, address(r)
 	}
-	left, err := s.Limits.Take(r.Context(), "api/"+p.name+"/"+whose, p.rate, 1)
+	left, err := s.Limits.Take(r.Context(), "api-"+p.name+":"+whose, p.rate, 1)
 	if err != nil {
 		if s.Log != nil {
 			s.Log.WithError(err).Warn("calls of the API are not counted")
