@@ -74,7 +74,7 @@ func (st *Stream) Serve(w http.ResponseWriter) {
 		return
 	}
 	out := &sender{w: w, control: http.NewResponseController(w), patience: cmp.Or(st.streams.Patience, defaultPatience)}
-	if err := out.begin(); err != nil {
+	if err := out.begin(); err != nil || st.r.Method == http.MethodHead {
 		return
 	}
 	beat := time.NewTicker(cmp.Or(st.streams.Beat, defaultBeat))
