@@ -15,6 +15,7 @@ import (
 	"drover/web"
 	"drover/web/api"
 	"drover/web/judge0"
+	"drover/web/live"
 	"drover/web/operator"
 	"drover/web/page"
 	"drover/web/parts"
@@ -30,6 +31,7 @@ type Config struct {
 	URL          *url.URL       // by which browsers reach it
 	Proxies      []netip.Prefix // whose word on where a request came from is believed
 	Announcement string         // that every page shows; "" for none
+	Provider     *sign.Provider // by whom users sign in too; nil for nobody
 	Version      string
 	Log          logrus.FieldLogger
 	Judge0       Judge0
@@ -61,8 +63,9 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	keeper := &session.Keeper{
 		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
 	}
+	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts, keeper, cfg.URL, nil)...)
+		Sections(p.Parts, keeper, cfg.URL, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 		API:    keeper.Programs(api.New(p.Parts)),
 		Judge0: formerly,
 		Tango:  tango.New(p.Parts, tango.Settings{Keys: keeper, Shelf: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
-		Events: keeper.Browsers(http.NotFoundHandler()),
+		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
 		Checks: p.Checks,
 	})
