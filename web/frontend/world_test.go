@@ -37,7 +37,10 @@ import (
 	"drover/web/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// What makes sessions begins with a store in memory, which is swept for ever.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
+}
 
 const (
 	pool = "p1"
