@@ -127,7 +127,9 @@ func TestAStudentsPage(t *testing.T) {
 	w.graded("hw1", func(as *core.Assignment) { as.Text = "**Sort** " + evil })
 	w.assignment("secret", func(as *core.Assignment) { as.HideUntil = start + day })
 	s := w.submit("ann", "hw1")
-	w.grade(func(r *core.Result) { r.Tests = []core.Test{{Name: "one " + evil, Message: "**so**", Score: 1, MaxScore: 2}} })
+	w.grade(func(r *core.Result) {
+		r.Tests = []core.Test{{Name: "one " + evil, Message: "**so**", Score: 1, MaxScore: 2}}
+	})
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: start + 9*day}))
 	at := "/classes/cs101/students/ann"
 	text := w.shows("tina", at)
