@@ -191,3 +191,28 @@ func TestAllPagesInAllLanguages(t *testing.T) {
 		}
 	}
 }
+
+// A page asks the store as often with ten thousand submissions as with a few, and is small.
+func TestPagesDoNotGrowWithSubmissions(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills a store")
+	}
+	s := newSchool(t, "x")
+	s.fill("hw1", 300, "ann", "cleo", "tina")
+	c := s.count()
+	calls := func() map[string]int64 {
+		all := map[string]int64{}
+		for _, path := range append(s.pages(), hw1+"/submissions?state=failed", hw1+"/submissions?user=ann") {
+			before := c.calls.Load()
+			text := s.shows("root", path)
+			require.Less(t, len(text), 60_000, path)
+			all[path] = c.calls.Load() - before
+		}
+		return all
+	}
+	few := calls()
+	s.fill("hw1", 10_000, "ann", "cleo", "tina")
+	require.Equal(t, few, calls())
+	require.LessOrEqual(t, c.most.Load(), int64(1000))
+}
