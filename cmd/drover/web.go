@@ -183,12 +183,12 @@ func (f *website) open(h *herd, log logrus.FieldLogger) (http.Handler, error) {
 	desk.Watch, desk.Keep = f.watch, poolNews
 	return frontend.New(frontend.Config{
 		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Version: version, Log: log,
-		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images},
+		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.webhooks,
 	}, frontend.Parts{
 		Parts: parts.Parts{
 			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Log: log,
 		},
-		Redis: h.redis, Blobs: h.blobs, Checks: h.checks(),
+		Redis: h.redis, Checks: h.checks(),
 	})
 }
 
