@@ -31,6 +31,7 @@ type Config struct {
 	URL          *url.URL       // by which browsers reach it
 	Proxies      []netip.Prefix // whose word on where a request came from is believed
 	Announcement string         // that every page shows; "" for none
+	Provider     *sign.Provider // by whom users sign in too; nil for nobody
 	Version      string
 	Log          logrus.FieldLogger
 	Judge0       Judge0
@@ -64,7 +65,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	}
 	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts, keeper, cfg.URL, nil)...)
+		Sections(p.Parts, keeper, cfg.URL, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}
