@@ -34,7 +34,7 @@ func task(state core.TaskState) func(*world) string {
 // verdict is not that of others.
 func samples() map[string]sample {
 	all := map[string]sample{}
-	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), herdSamples()} {
+	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), herdSamples(), userSamples(), courseSamples()} {
 		for pattern, s := range some {
 			all[pattern] = s
 		}
@@ -248,5 +248,77 @@ func herdSamples() map[string]sample {
 		"POST /herd/schedules":               {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
 		"POST /herd/schedules/{name}/run":    {path: about("/herd/schedules/", schedule, "/run")},
 		"POST /herd/schedules/{name}/remove": {path: about("/herd/schedules/", schedule, "/remove")},
+	}
+}
+
+// newUser makes a user.
+func (w *world) newUser() string {
+	w.t.Helper()
+	handle := w.next("new")
+	w.user(handle)
+	return handle
+}
+
+func userSamples() map[string]sample {
+	const users = "/users/"
+	anns := map[string]string{"ann": "yes"} // it is her own account
+	return map[string]sample{
+		"GET /api/docs/{group}":       {path: func(*world, string) string { return "/api/docs/classes" }},
+		"POST /users":                 {form: func(w *world, _ string) form { return form{"handle", w.next("new")} }},
+		"POST /users/{user}":          {path: about(users, (*world).newUser, ""), form: says("name", "New", "revision", "1")},
+		"POST /users/{user}/disable":  {path: about(users, (*world).newUser, "/disable"), form: says("disabled", "yes")},
+		"POST /users/{user}/delete":   {path: about(users, (*world).newUser, "/delete")},
+		"POST /users/{user}/link":     {path: about(users, (*world).newUser, "/link"), is: http.StatusOK},
+		"POST /users/{user}/sign-out": {who: anns},
+		"POST /users/{user}/tokens/{id}/revoke": {who: anns, path: func(w *world, _ string) string {
+			_, token, err := w.parts.Accounts.IssueToken(w.t.Context(), w.as("ann"), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+			require.NoError(w.t, err)
+			return "/users/ann/tokens/" + token.ID + "/revoke"
+		}},
+		"POST /users/{user}/identities/untie": {who: anns, form: func(w *world, _ string) form {
+			id := core.Identity{Issuer: "https://other.example", Subject: "ann", User: "ann", Created: start}
+			require.NoError(w.t, w.store.AddIdentity(w.t.Context(), id))
+			return form{"issuer", id.Issuer, "subject", id.Subject}
+		}},
+	}
+}
+
+// hook is a webhook of cs101. Of those that are disabled there may be any number.
+func (w *world) hook(disabled bool) string {
+	w.t.Helper()
+	id := w.next("hook")
+	_, err := w.store.PutWebhook(w.t.Context(), core.Webhook{
+		ID: id, Class: "cs101", By: "tess", URL: "https://hooks.example.org/drover", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+		Events: []string{core.EventTaskEnded}, Created: start, Disabled: disabled,
+	})
+	require.NoError(w.t, err)
+	return id
+}
+
+func courseSamples() map[string]sample {
+	const hooks = "/webhooks/"
+	hook := func(w *world) string { return w.hook(true) }
+	unseen := map[string]string{"cleo": "hidden"} // it is another's
+	return map[string]sample{
+		"POST /requests":                     {form: says("pool", pool, "command", "true"), files: true},
+		"POST /requests/{id}/cancel":         {path: about("/requests/", (*world).request, "/cancel")},
+		"POST /requests/{id}/rerun":          {path: about("/requests/", func(w *world) string { return w.ended(core.RequestDead) }, "/rerun")},
+		"GET /requests/{id}/files/{path...}": {is: http.StatusConflict}, // it has not ended
+
+		"POST /classes/{class}/webhooks": {form: says("url", "https://hooks.example.org/drover", "event", core.EventTaskEnded), is: http.StatusOK},
+		"GET /webhooks/{id}":             {path: about(hooks, hook, "")},
+		"POST /webhooks/{id}":            {path: about(hooks, hook, ""), form: says("url", "https://hooks.example.org/other", "event", core.EventTaskEnded, "disabled", "yes", "revision", "1")},
+		"POST /webhooks/{id}/rotate":     {path: about(hooks, hook, "/rotate"), is: http.StatusOK},
+		"POST /webhooks/{id}/test":       {path: about(hooks, func(w *world) string { return w.hook(false) }, "/test")},
+		"POST /webhooks/{id}/redeliver":  {path: about(hooks, hook, "/redeliver"), form: says("delivery", "none"), is: http.StatusUnprocessableEntity},
+		"POST /webhooks/{id}/delete":     {path: about(hooks, hook, "/delete"), form: says("sure", "yes")},
+
+		"GET /submissions/{id}/grade":  {who: unseen},
+		"POST /submissions/{id}/grade": {form: says("score", "3", "max_score", "5", "reason", "late"), who: unseen},
+
+		"POST /classes/{class}/assignments/{assignment}/deadlines":           {form: says("user", "ann", "due", time.Now().Add(24*time.Hour).Format("2006-01-02T15:04"), "reason", "ill")},
+		"POST /classes/{class}/assignments/{assignment}/deadlines/remove":    {form: says("user", "ann")},
+		"POST /classes/{class}/assignments/{assignment}/submissions/archive": {}, "POST /classes/{class}/assignments/{assignment}/submissions/csv": {},
+		"POST /classes/{class}/gradebook": {},
 	}
 }

@@ -61,6 +61,7 @@ type world struct {
 	herd   *coretest.Herd
 	in     *intake.Intake
 	store  *sqlite.Store
+	blobs  core.Blobs
 	parts  frontend.Parts
 	routes []page.Route
 	site   http.Handler
@@ -78,7 +79,7 @@ func newWorld(t *testing.T) *world {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, store: store, harness: harnessTar(t), herd: coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)}
+	w := &world{t: t, store: store, blobs: blobs, harness: harnessTar(t), herd: coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)}
 	redis := w.herd.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -95,7 +96,7 @@ func newWorld(t *testing.T) *world {
 			Operator: &operate.Operator{Registrar: reg, Herd: redis, Store: store, Intake: w.in},
 			Accounts: &account.Desk{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
 		},
-		Redis: redis, Blobs: blobs,
+		Redis: redis,
 	}
 	u, err := url.Parse(at)
 	require.NoError(t, err)
@@ -233,7 +234,7 @@ func (w *world) task(state core.TaskState) string {
 	}
 	end := core.TaskEnd{ID: task.ID, Generation: 1, State: state}
 	if state == core.TaskDone {
-		digest, size, err := w.parts.Blobs.Put(ctx, strings.NewReader("a zip"), 100)
+		digest, size, err := w.blobs.Put(ctx, strings.NewReader("a zip"), 100)
 		require.NoError(w.t, err)
 		end.Download = &core.Download{Name: "a.zip", Type: "application/zip", Digest: digest, Size: size, Expires: start + day}
 	}
