@@ -12,7 +12,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"drover/core"
 	"drover/web/door/doortest"
@@ -20,9 +19,6 @@ import (
 )
 
 // scs makes a store in memory before it is given another, and never stops it.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
-}
 
 // site is the whole site in the world of doors, with what it logged.
 type site struct {
