@@ -16,8 +16,8 @@ var (
 )
 
 // OfUser and OfAddress name what is bounded by them.
-func OfUser(handle string) string      { return "api/user/" + handle }
-func OfAddress(r *http.Request) string { return "api/address/" + Address(r) }
+func OfUser(handle string) string      { return "api-user:" + handle }
+func OfAddress(r *http.Request) string { return "api-address:" + Address(r) }
 
 // Address is where a request comes from. Networks give away whole prefixes of IPv6, so
 // one of 64 bits counts as one.
