@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"drover/core"
 	"drover/core/redisstore"
 	"drover/core/service"
 	"drover/core/webhook"
@@ -31,6 +32,7 @@ type Config struct {
 	URL          *url.URL       // by which browsers reach it
 	Proxies      []netip.Prefix // whose word on where a request came from is believed
 	Announcement string         // that every page shows; "" for none
+	Provider     *sign.Provider // by whom users sign in too; nil for nobody
 	Version      string
 	Log          logrus.FieldLogger
 	Judge0       Judge0
@@ -64,7 +66,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	}
 	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts, keeper, cfg.URL, nil)...)
+		Sections(p.Parts, keeper, cfg.URL, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}
@@ -87,4 +89,9 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 // Sections are all pages.
 func Sections(p parts.Parts, k *session.Keeper, site *url.URL, provider *sign.Provider) []page.Section {
 	return []page.Section{sign.Section(p, k, site, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+}
+
+// Callbacks are how the doors tell who came in by them of the ends of requests.
+func Callbacks(blobs core.Blobs) map[string]core.Callback {
+	return map[string]core.Callback{judge0.Name: judge0.Callback(blobs), tango.Name: tango.Callback(blobs)}
 }
