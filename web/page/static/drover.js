@@ -67,8 +67,8 @@ function ask(question, yes) {
 }
 
 // Live pages: an element with data-events names a stream of events. Each "changed" has the
-// page's parts with data-live rendered anew by the server; "output" is appended to its pre, and
-// "reset" empties that. At the "end" what has data-until-end goes.
+// page's parts with data-live rendered anew by the server; "output" is appended to its pre,
+// where a "gap" shows what was lost, and "reset" empties that. At the "end" what has data-until-end goes.
 for (const root of $$("[data-events]")) follow(root.dataset.events);
 
 function follow(url) {
@@ -81,37 +81,42 @@ function follow(url) {
     pending = false;
     await refresh();
   });
+  const output = document.querySelector("pre[data-output]");
+  const print = (text, kind) => {
+    if (!output) return;
+    const atEnd = output.scrollTop + output.clientHeight >= output.scrollHeight - 8;
+    output.append(Object.assign(document.createElement("span"), { textContent: text, className: kind }));
+    while (output.childNodes.length > 2000) output.firstChild.remove();
+    if (atEnd) output.scrollTop = output.scrollHeight;
+  };
   events.addEventListener("output", (event) => {
     const { stream, text } = JSON.parse(event.data);
-    const pre = document.querySelector("pre[data-output]");
-    if (!pre) return;
-    const atEnd = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 8;
-    const part = document.createElement("span");
-    if (stream === "stderr") part.className = "err";
-    part.textContent = text;
-    pre.append(part);
-    while (pre.childNodes.length > 2000) pre.firstChild.remove();
-    if (atEnd) pre.scrollTop = pre.scrollHeight;
+    print(text, stream === "stderr" ? "err" : "");
   });
-  events.addEventListener("reset", () => document.querySelector("pre[data-output]")?.replaceChildren());
+  events.addEventListener("gap", () => print("\n[…]\n", "soft"));
+  events.addEventListener("reset", () => output?.replaceChildren());
   events.addEventListener("end", async () => {
     events.close();
-    await refresh();
-    for (const part of $$("[data-until-end]")) part.remove();
+    if (await refresh()) for (const part of $$("[data-until-end]")) part.remove();
   });
 }
 
+// A part that has the keyboard's focus is left as it is until that moves on.
+const later = () => setTimeout(refresh);
+
 async function refresh() {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" }).catch(() => null);
-  if (!answer?.ok) return;
+  if (!answer?.ok) return false;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const old of $$("[data-live][id]")) {
     const next = fresh.getElementById(old.id);
-    if (next && !old.contains(document.activeElement)) {
+    if (old.contains(document.activeElement)) old.addEventListener("focusout", later, { once: true });
+    else if (next) {
       old.replaceWith(document.adoptNode(next));
       tick(next);
     }
   }
+  return true;
 }
 
 // A list that data-filter names shows only what has the text.
