@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"drover/core"
 	"drover/core/config"
@@ -20,9 +17,6 @@ import (
 
 // tokenPrefix begins every token of a site, see core.Token.
 const tokenPrefix = "dro_"
-
-// maxTokenBytes bounds what is read as a token.
-const maxTokenBytes = 1 << 10
 
 func loginCommand() *cli.Command {
 	return &cli.Command{
@@ -85,31 +79,20 @@ func scopesWord(scopes []core.Scope) string {
 
 // readToken reads a token from where it is seen by nobody: never from an argument.
 func readToken(c *cli.Context, server string) (string, error) {
-	var raw []byte
+	var text string
 	var err error
-	path := c.String("token-file")
-	switch in, isFile := c.App.Reader.(*os.File); {
+	switch path := c.String("token-file"); {
 	case path != "" && c.Bool("token-stdin"):
 		return "", core.Errorf(core.CodeInvalid, "", "--token-file and --token-stdin do not go together: the token is in one place")
 	case path != "":
-		var file *os.File
-		if file, err = os.Open(path); err == nil {
-			raw, err = io.ReadAll(io.LimitReader(file, maxTokenBytes))
-			_ = file.Close() // only read from
-		}
-	case c.Bool("token-stdin"):
-		raw, err = io.ReadAll(io.LimitReader(c.App.Reader, maxTokenBytes))
-	case isFile && term.IsTerminal(int(in.Fd())):
-		fmt.Fprintf(c.App.ErrWriter, "Token of %s (it is not shown): ", server)
-		raw, err = term.ReadPassword(int(in.Fd()))
-		fmt.Fprintln(c.App.ErrWriter)
+		text, err = readSecretFile(path)
 	default:
-		return "", core.Errorf(core.CodeInvalid, "", "there is no terminal to ask for the token: use --token-file PATH or --token-stdin")
+		text, err = readSecret(c, "Token of "+server, "token-stdin", "--token-file PATH or --token-stdin")
 	}
 	if err != nil {
-		return "", core.Wrap(err, core.CodeInvalid, path, "the token cannot be read")
+		return "", err
 	}
-	token := strings.TrimSpace(string(raw))
+	token := strings.TrimSpace(text)
 	if !strings.HasPrefix(token, tokenPrefix) || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", core.Errorf(core.CodeInvalid, "", "that is no token: one begins with %s, and is shown when it is made on your account's page", tokenPrefix)
 	}

@@ -22,7 +22,9 @@ func (tab *Tab) Goto(url string) {
 // Fill types into what a selector names, instead of what is there.
 func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
-	tab.do(chromedp.SetValue(chromedp.CSS(selector), ""), chromedp.SendKeys(chromedp.CSS(selector), text))
+	get(tab, chromedp.WaitVisible(chromedp.CSS(selector)))
+	get(tab, chromedp.Evaluate[string](`document.querySelector(`+quote(selector)+`).value = ""`))
+	get(tab, chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // Click clicks on what a selector names, once it can be seen.
