@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -13,14 +16,6 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
-)
-
-// How often a follower looks for a request that waits: soon at first, so that a
-// warm VM shows, then gently.
-const (
-	followFirst = 2 * time.Millisecond
-	followMost  = 200 * time.Millisecond
-	followRead  = 500 * time.Millisecond
 )
 
 // followWonder is how long a request waits before a person wonders why.
@@ -35,18 +30,12 @@ type follower struct {
 	notice func(text string) // hears of what a person would wonder about
 	wonder time.Duration     // how long it may wait before the notice says why
 
-	token   string // of the claim that is being printed
-	after   string // position in its output
-	printed map[string]int
-	ended   bool // its output is complete
-	away    bool // Redis did not answer the last time
+	mu sync.Mutex // of what is printed and noticed
 }
 
 // newFollower makes one that prints nothing of the request's output.
 func newFollower(h *herd, row core.Row) *follower {
-	return &follower{
-		herd: h, row: row, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder, printed: map[string]int{},
-	}
+	return &follower{herd: h, row: row, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder}
 }
 
 // show lets a follower print the request's output as the command's own: on a
@@ -68,110 +57,111 @@ func rawFlag() cli.Flag {
 
 // follow prints output until the request has its result, and returns that.
 func (f *follower) follow(ctx context.Context) (*core.Result, error) {
-	key := f.row.Spec.Key()
-	pause := followFirst
-	began := time.Now()
-	for {
-		row, err := f.herd.store.Get(ctx, f.row.Spec.ID)
+	waits, stop := context.WithTimeout(ctx, f.wonder)
+	defer stop()
+	var asked sync.WaitGroup
+	defer asked.Wait()
+	asked.Go(func() {
+		if <-waits.Done(); errors.Is(waits.Err(), context.DeadlineExceeded) {
+			f.say(f.herd.whyWaiting(ctx, f.row.Spec.ID))
+		}
+	})
+	for e, err := range f.events(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Result != nil && row.Spec.Key() == key {
-			return row.Result, f.rest(row.Result)
+		if e.State != "" && e.State != core.RequestQueued && e.State != core.RequestParked {
+			stop()
 		}
-		busy, err := f.step(ctx, key)
-		if err = f.bear(err); err != nil {
+		if err := f.tell(e); err != nil {
 			return nil, err
 		}
-		if busy {
-			pause = followFirst
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-			pause = min(2*pause, followMost)
-		}
-		if f.token == "" && f.wonder > 0 && time.Since(began) >= f.wonder {
-			f.wonder = 0
-			f.notice(f.herd.whyWaiting(ctx, f.row.Spec.ID))
-		}
+	}
+	row, err := f.herd.store.Get(ctx, f.row.Spec.ID)
+	if err != nil {
+		return nil, err
+	}
+	if row.Result == nil {
+		return nil, core.Errorf(core.CodeConflict, row.Spec.ID, "request %s was started once more meanwhile: drover request show %s", row.Spec.ID, row.Spec.ID)
+	}
+	return row.Result, f.flush()
+}
+
+// events are those of the request, from its beginning.
+func (f *follower) events(ctx context.Context) iter.Seq2[requests.Event, error] {
+	return func(yield func(requests.Event, error) bool) {
+		desk := f.herd.desk()
+		desk.Watch = &requests.Watch{Feed: f.herd.redis, Last: f.herd.redis.LastEvents}
+		ctx, stop := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		defer watch.Wait()
+		defer stop()
+		watch.Go(func() { _ = desk.Watch.Run(ctx) }) // it bears what goes wrong
+		desk.Follow(ctx, operator(), f.row.Spec.ID, "")(yield)
 	}
 }
 
-// bear takes it that Redis is away for a while: the result comes from the store,
-// and what was not printed live is printed then.
-func (f *follower) bear(err error) error {
-	if !core.Is(err, core.CodeUnavailable) {
-		f.away = f.away && err != nil
-		return err
+// tell prints what an event says.
+func (f *follower) tell(e requests.Event) error {
+	switch e.Kind {
+	case requests.EventOutput:
+		return f.print(e.Stream, e.Data)
+	case requests.EventGap:
+		f.say(fmt.Sprintf("%s of %s are missing here: live output is short-lived; drover request output %s has all once it has ended",
+			someBytes(e.Bytes), e.Stream, f.row.Spec.ID))
+	case requests.EventReset:
+		f.say("that attempt was lost to a platform fault; the output begins again")
+	case requests.EventAway:
+		f.say("Redis is away; waiting for the result")
+	case requests.EventState, requests.EventEnd, requests.EventIdle:
 	}
-	if !f.away {
-		f.notice("Redis is away; waiting for the result")
-	}
-	f.away = true
 	return nil
 }
 
-// step prints what there is, and says whether it waited for that itself.
-func (f *follower) step(ctx context.Context, key string) (bool, error) {
-	if f.token == "" || f.ended {
-		place, err := f.herd.redis.Locate(ctx, key)
-		if err != nil || place.Token == "" || place.Token == f.token {
-			return false, err
-		}
-		if f.token != "" {
-			f.notice("that attempt was lost to a platform fault; the output begins again")
-		}
-		f.token, f.after, f.ended, f.printed = place.Token, "", false, map[string]int{}
+// someBytes counts bytes; 0 is not known.
+func someBytes(n int64) string {
+	if n == 0 {
+		return "some bytes"
 	}
-	chunks, err := f.herd.redis.Read(ctx, key, f.token, f.after, followRead)
-	if err != nil {
-		return false, err
-	}
-	for _, c := range chunks {
-		f.after = c.ID
-		if c.Stream == "end" {
-			f.ended = true
-			continue
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// soFar prints what there is of the output.
+func (f *follower) soFar(ctx context.Context) error {
+	for e, err := range f.events(ctx) {
+		if err != nil {
+			return err
 		}
-		if err := f.print(c.Stream, c.Data); err != nil {
-			return false, err
+		if e.Kind == requests.EventIdle {
+			break
+		}
+		if err := f.tell(e); err != nil {
+			return err
 		}
 	}
-	if len(chunks) == 0 {
-		// Nothing for a while: it may have moved elsewhere.
-		place, err := f.herd.redis.Locate(ctx, key)
-		f.ended = err == nil && place.Token != f.token
-		return true, err
-	}
-	return !f.ended, nil
+	return f.flush()
+}
+
+func (f *follower) say(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notice(text)
 }
 
 func (f *follower) print(stream string, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	w := f.stdout
 	if stream == "stderr" {
 		w = f.stderr
 	}
-	f.printed[stream] += len(data)
 	_, err := w.Write(data)
 	return err
 }
 
-// rest prints what live output, which is capped, left out.
-func (f *follower) rest(r *core.Result) error {
-	if f.token != r.Token {
-		f.printed = map[string]int{}
-	}
-	for stream, whole := range map[string]string{"stdout": r.Stdout, "stderr": r.Stderr} {
-		if n := f.printed[stream]; n < len(whole) {
-			if err := f.print(stream, []byte(whole[n:])); err != nil {
-				return err
-			}
-		}
-	}
-	return f.flush()
+// whole prints the output of a result.
+func (f *follower) whole(r *core.Result) error {
+	return errors.Join(f.print("stdout", []byte(r.Stdout)), f.print("stderr", []byte(r.Stderr)), f.flush())
 }
 
 // flush prints what was held because more of it might have come.
@@ -216,9 +206,9 @@ func (f *follower) followInterrupted(ctx context.Context) (*core.Result, error) 
 		case <-ctx.Done():
 			return
 		}
-		f.notice("cancelling; once more to leave it to the herd")
+		f.say("cancelling; once more to leave it to the herd")
 		if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) {
-			f.notice("it could not be cancelled: " + err.Error())
+			f.say("it could not be cancelled: " + err.Error())
 		}
 		select {
 		case <-signals:
@@ -258,11 +248,10 @@ func requestOutput(c *cli.Context, h *herd) error {
 			"id": id, "stdout": row.Result.Stdout, "stderr": row.Result.Stderr, "truncated": row.Result.Truncated,
 		})
 	case row.Result != nil:
-		return f.rest(row.Result)
+		return f.whole(row.Result)
 	case c.Bool("follow"):
 		_, err := f.follow(c.Context)
 		return err
 	}
-	_, err = f.step(c.Context, row.Spec.Key())
-	return errors.Join(err, f.flush())
+	return f.soFar(c.Context)
 }
