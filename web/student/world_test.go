@@ -72,6 +72,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{t: t, store: store, now: time.UnixMilli(start)}
 	w.backend = coretest.Mini(t)
+	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the herd is alive
 	w.herd = coretest.NewHerd(t, w.backend.Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
