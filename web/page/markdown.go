@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"html/template"
+	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
@@ -30,11 +31,27 @@ func userContent() *bluemonday.Policy {
 // MaxMarkdown bounds a text that is rendered; a longer one is shown as it is.
 const MaxMarkdown = 64 << 10
 
+// maxCells bounds the tables of a text that is rendered, as MaxMarkdown does: each row has
+// as many cells as the first one, however few are written down.
+const maxCells = 20_000
+
 // Markdown renders what a user or a harness wrote: no HTML of its own, no script, no picture.
 func Markdown(text string) template.HTML {
 	var b bytes.Buffer
-	if len(text) > MaxMarkdown || markdown.Convert([]byte(text), &b) != nil {
+	if len(text) > MaxMarkdown || cells(text) > maxCells || markdown.Convert([]byte(text), &b) != nil {
 		return template.HTML("<pre>" + template.HTMLEscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
 	return template.HTML(policy.SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
+}
+
+// cells is no less than how many cells the tables of a text have together.
+func cells(text string) int {
+	lines, columns := 0, 0
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		lines++
+		if strings.Contains(line, "-") { // so does the line below a table's first row
+			columns = max(columns, strings.Count(line, "|")+1)
+		}
+	}
+	return lines * columns
 }
