@@ -11,7 +11,7 @@ type Account struct {
 	User       string `json:"user"`
 	Password   string `json:"-"`                       // hash in PHC string format; "" for none: the user signs in otherwise
 	ChangedAt  int64  `json:"changed_ms,omitempty"`    // of the password, ms since 1970
-	SignedOut  int64  `json:"signed_out_ms,omitempty"` // sessions and sign-in links begun before it are void
+	SignedOut  int64  `json:"signed_out_ms,omitempty"` // sessions and sign-in links begun before it are void; so by ChangedAt
 	MustChange bool   `json:"must_change,omitempty"`   // somebody else set the password: the next sign-in changes it
 	Language   string `json:"language,omitempty"`      // BCP 47; "" is the browser's
 	Revision   int64  `json:"revision"`                // as User has it; 0 is one that is not stored yet

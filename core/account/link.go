@@ -27,8 +27,12 @@ func (d *Desk) MakeLink(ctx context.Context, a core.Actor, handle string) (secre
 	if u.Disabled {
 		return "", core.Errorf(core.CodeConflict, u.Handle, "user %s is disabled: enable it first", u.Handle)
 	}
+	account, err := d.Store.GetAccount(ctx, u.Handle)
+	if err != nil {
+		return "", err
+	}
 	secret = newSecret(linkMark)
-	now := d.now().UnixMilli()
+	now := d.next(account)
 	t := core.Token{
 		ID: d.newID(), Kind: core.TokenLink, User: u.Handle, Name: "sign-in link", Hash: hashOf(secret),
 		Created: now, Expires: now + LinkLife.Milliseconds(),
@@ -62,6 +66,10 @@ func (d *Desk) link(ctx context.Context, secret string) (core.Token, error) {
 	return t, nil
 }
 
+// void reports whether a link is older than what its user has done since: who has lost one
+// to somebody else is safe from it by another one, or by a new password.
+func void(link core.Token, a core.Account) bool { return link.Created <= max(a.SignedOut, a.ChangedAt) }
+
 // RedeemLink signs in whom a link was made for, and uses it up. The password that the user
 // had, if any, is taken away, and its sessions end. Returns FORBIDDEN.
 func (d *Desk) RedeemLink(ctx context.Context, secret string) (SignedIn, error) {
@@ -77,7 +85,7 @@ func (d *Desk) RedeemLink(ctx context.Context, secret string) (SignedIn, error) 
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if t.Created <= a.SignedOut {
+	if void(t, a) {
 		return SignedIn{}, ErrLink
 	}
 	ids, err := d.Store.Identities(ctx, u.Handle)
@@ -92,6 +100,9 @@ func (d *Desk) RedeemLink(ctx context.Context, secret string) (SignedIn, error) 
 	}
 	err = d.change(ctx, own(u.Handle), u.Handle, "signs in by a link, in place of a password", func() error {
 		a, err = d.put(ctx, u.Handle, func(a *core.Account) error {
+			if void(t, *a) {
+				return ErrLink
+			}
 			a.Password, a.ChangedAt = "", d.next(*a)
 			a.MustChange = len(ids) == 0
 			return nil

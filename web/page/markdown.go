@@ -33,7 +33,7 @@ const MaxMarkdown = 64 << 10
 
 // maxCells bounds the tables of a text that is rendered, as MaxMarkdown does: each row has
 // as many cells as the first one, however few are written down.
-const maxCells = 20_000
+const maxCells = 10_000
 
 // Markdown renders what a user or a harness wrote: no HTML of its own, no script, no picture.
 func Markdown(text string) template.HTML {

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/alexedwards/scs/v2"
@@ -22,8 +24,11 @@ const (
 // PasswordPage is where users set a password. Who must do so can reach nothing else.
 const PasswordPage = "/account/password"
 
-// reachable are the beginnings of paths that lead there, and away.
-var reachable = []string{PasswordPage, "/sign-out", "/language", "/static/"}
+// reachable are the paths that lead there, and away.
+var reachable = []string{PasswordPage, "/sign-out", "/language"}
+
+// staticPrefix begins the paths of files that are the same for everybody.
+const staticPrefix = "/static/"
 
 // Keeper puts who asks into the context of requests.
 type Keeper struct {
@@ -61,7 +66,7 @@ func (k *Keeper) End(ctx context.Context) error {
 // Browsers puts the session, and the caller whose it is, into the context of requests.
 // One that is over is nobody's from then on.
 func (k *Keeper) Browsers(next http.Handler) http.Handler {
-	return k.Sessions.LoadAndSave(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	known := k.Sessions.LoadAndSave(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		handle := k.Sessions.GetString(ctx, userKey)
 		if handle == "" {
@@ -78,12 +83,19 @@ func (k *Keeper) Browsers(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case err != nil:
 			away(w, k.Log, err)
-		case in.Account.MustChange && !leads(r.URL.Path):
+		case in.Account.MustChange && !slices.Contains(reachable, r.URL.Path):
 			http.Redirect(w, r, PasswordPage, http.StatusSeeOther)
 		default:
 			next.ServeHTTP(w, r.WithContext(caller.With(ctx, who)))
 		}
 	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, staticPrefix) && path.Clean(r.URL.Path) == r.URL.Path {
+			next.ServeHTTP(w, r) // caches keep these for everybody: no cookie may be on them
+			return
+		}
+		known.ServeHTTP(w, r)
+	})
 }
 
 // present returns who is signed in by a session.
@@ -94,16 +106,6 @@ func (k *Keeper) present(ctx context.Context, handle string) (account.SignedIn, 
 	}
 	who, err := k.caller(ctx, in)
 	return in, who, err
-}
-
-// leads reports whether a path is open to users who must set a password first.
-func leads(path string) bool {
-	for _, to := range reachable {
-		if path == to || strings.HasSuffix(to, "/") && strings.HasPrefix(path, to) {
-			return true
-		}
-	}
-	return false
 }
 
 // Programs puts the caller whose token a request has into its context. One without a

@@ -156,6 +156,19 @@ func TestCookie(t *testing.T) {
 	}
 }
 
+// A cache that many share may keep what is for everybody: so there is no cookie on it.
+func TestNoCookieOnWhatIsForEverybody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	w.ask(http.MethodPost, "/in")
+	require.NotEmpty(t, w.ask(http.MethodGet, "/x").Header["Set-Cookie"], "it lasts longer with each use")
+	a := w.ask(http.MethodGet, "/static/drover.css")
+	require.Empty(t, a.Header["Set-Cookie"])
+	require.Empty(t, a.Header["Vary"])
+	require.Equal(t, "nobody", body(t, a))
+	require.NotEmpty(t, w.ask(http.MethodGet, "/static/../x").Header["Set-Cookie"], "that leads elsewhere")
+}
+
 // Who gave a browser a session before it signed in does not have it afterwards.
 func TestFixation(t *testing.T) {
 	t.Parallel()
@@ -252,9 +265,10 @@ func TestMustChange(t *testing.T) {
 			require.Equal(t, session.PasswordPage, a.Header.Get("Location"))
 		}
 	}
-	for _, path := range []string{session.PasswordPage, "/sign-out", "/language", "/static/drover.css"} {
+	for _, path := range []string{session.PasswordPage, "/sign-out", "/language"} {
 		require.Equal(t, "ann Ann Lee", body(t, w.ask(http.MethodPost, path)), path)
 	}
+	require.Equal(t, http.StatusOK, w.ask(http.MethodGet, "/static/drover.css").StatusCode)
 }
 
 // program asks with a header, and with the cookies of the browser.
