@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 
 	"drover/core"
@@ -27,8 +28,11 @@ type herd struct {
 
 	webhooks webhook.Addresses // where deliveries may go
 
-	storeID   string // of store
-	throwaway bool   // it ends with the command
+	storeID string // of store
+
+	watching sync.Once
+	watch    requests.Watch // of all who follow a request in this program
+	unwatch  func()         // ends it; nil: it did not begin
 
 	learning sync.Mutex
 	blobsID  string // of blobs; "" until they answered
@@ -90,7 +94,23 @@ func (h *herd) registrar() *coursework.Registrar {
 func (h *herd) desk() *requests.Desk {
 	return &requests.Desk{
 		Store: h.store, Intake: h.intake, Queue: h.redis, Herd: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
+		Watch: &h.watch,
 	}
+}
+
+// follow tells what happens to a request, see requests.Desk.Follow.
+func (h *herd) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
+	h.watching.Do(func() {
+		h.watch.Feed, h.watch.Last = h.redis, h.redis.LastEvents
+		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = h.watch.Run(ctx) // it ends with ctx only
+		}()
+		h.unwatch = func() { stop(); <-ended }
+	})
+	return h.desk().Follow(ctx, a, id, last)
 }
 
 // operate makes the way by which operators look after the herd.
@@ -118,6 +138,9 @@ or name a running one with --data DIR, or --redis URL, --store URL and --blobs U
 to run a single command without a herd: drover run --embedded -- CMD`
 
 func (h *herd) close() error {
+	if h.unwatch != nil {
+		h.unwatch()
+	}
 	var errs []error
 	if h.redis != nil {
 		errs = append(errs, h.redis.Close())

@@ -126,20 +126,19 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	ctx := context.Background()
 	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), "no vmfactory is running")
+	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), "no vmfactory is running")
 
 	pool := core.DefaultPool("default")
 	pool.Paused = true
 	require.NoError(t, h.herd.intake.SetPool(ctx, pool))
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), "is paused")
+	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), "is paused")
 	said := make(chan string, 1)
-	f := newFollower(h.herd, row)
+	f := newFollower(h.herd.asOperator(), row.Spec.ID)
 	f.notice, f.wonder = func(text string) { said <- text }, time.Nanosecond
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error)
 	go func() {
-		_, err := f.follow(ctx)
-		done <- err
+		done <- f.follow(ctx)
 	}()
 	require.Contains(t, <-said, "is paused")
 	cancel()
@@ -173,7 +172,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	require.Contains(t, out, "cannot make VMs of odd")
 	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), why)
+	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), why)
 	odd.Provider = "local"
 	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
 	_, errs, code := h.run("run", "--pool", "odd", "--", "true")

@@ -191,7 +191,8 @@ func loggedIn(t *testing.T, answer http.HandlerFunc) *testSite {
 	s := &testSite{t: t, logins: filepath.Join(t.TempDir(), "logins.json"), revoked: map[string]bool{}}
 	s.Server = httptest.NewServer(answer)
 	t.Cleanup(s.Close)
-	require.NoError(t, logins(s.logins).put(login{Server: s.URL, User: "ann", Token: "dro_ann", ID: "t1", Insecure: true}))
+	_, err := logins(s.logins).put(login{Server: s.URL, User: "ann", Token: "dro_ann", ID: "t1", Insecure: true})
+	require.NoError(t, err)
 	return s
 }
 
@@ -243,10 +244,16 @@ func TestLogins(t *testing.T) {
 	require.Empty(t, all)
 	var group sync.WaitGroup
 	for _, server := range []string{"https://c", "https://a", "https://b"} {
-		group.Go(func() { assert.NoError(t, f.put(login{Server: server, User: "ann", Token: "dro_1"})) })
+		group.Go(func() {
+			before, err := f.put(login{Server: server, User: "ann", Token: "dro_1"})
+			assert.NoError(t, err)
+			assert.Nil(t, before)
+		})
 	}
 	group.Wait()
-	require.NoError(t, f.put(login{Server: "https://b", User: "bob", Token: "dro_2"}))
+	before, err := f.put(login{Server: "https://b", User: "bob", Token: "dro_2"})
+	require.NoError(t, err)
+	require.Equal(t, &login{Server: "https://b", User: "ann", Token: "dro_1"}, before)
 	require.NoError(t, f.forget("https://a"))
 	all, err = f.read()
 	require.NoError(t, err)
@@ -262,8 +269,10 @@ func TestLogins(t *testing.T) {
 	require.NoError(t, os.WriteFile(string(f), []byte("{"), 0o600))
 	_, err = f.read()
 	require.ErrorContains(t, err, "cannot be read")
-	require.Error(t, f.put(login{Server: "https://a"}), "what cannot be read is not written over")
-	require.ErrorContains(t, logins("").put(login{}), "--logins")
+	_, err = f.put(login{Server: "https://a"})
+	require.Error(t, err, "what cannot be read is not written over")
+	_, err = logins("").put(login{})
+	require.ErrorContains(t, err, "--logins")
 }
 
 func TestHasHerd(t *testing.T) {
