@@ -119,7 +119,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = web.Handler(web.Config{URL: u, Log: logrus.New()}, web.Doors{API: http.NotFoundHandler(), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.NotFoundHandler()})
 	require.ErrorContains(t, err, "https://drover.example.org")
-	_, err = web.Listen("256.0.0.1:1", nil, http.NotFoundHandler())
+	_, err = web.Listen("256.0.0.1:1", nil)
 	require.ErrorContains(t, err, "--listen")
 }
 
@@ -127,16 +127,17 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
-	s, err := web.Listen("127.0.0.1:0", nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s, err := web.Listen("127.0.0.1:0", nil)
+	require.NoError(t, err)
+	loop := s.Service(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "first")
 		_ = http.NewResponseController(w).Flush()
 		close(began)
 		<-r.Context().Done()
 	}))
-	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Service().Run(ctx) }()
+	go func() { ended <- loop.Run(ctx) }()
 	answered, err := http.Get("http://" + s.Addr()) //nolint:noctx // it ends with the server
 	require.NoError(t, err)
 	<-began

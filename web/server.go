@@ -33,9 +33,9 @@ type Server struct {
 	stop     context.CancelFunc // ends what streams
 }
 
-// Listen listens on address (HOST:PORT) and will answer with handler, by TLS if it is
-// given a certificate. Returns UNAVAILABLE if the address cannot be used.
-func Listen(address string, certificate *tls.Certificate, handler http.Handler) (*Server, error) {
+// Listen listens on address (HOST:PORT), by TLS if it is given a certificate. Returns
+// UNAVAILABLE if the address cannot be used.
+func Listen(address string, certificate *tls.Certificate) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, address, "the web cannot listen on %s: choose another --listen address", address)
@@ -50,7 +50,7 @@ func Listen(address string, certificate *tls.Certificate, handler http.Handler) 
 	return &Server{
 		listener: listener, stop: stop,
 		server: &http.Server{
-			Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+			ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
 			BaseContext: func(net.Listener) context.Context { return live },
 		},
@@ -60,8 +60,15 @@ func Listen(address string, certificate *tls.Certificate, handler http.Handler) 
 // Addr is the address it listens on, with the port that a port of 0 became.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Service is the server's loop.
-func (s *Server) Service() service.Service {
+// Close gives the address back, where the server never runs.
+func (s *Server) Close() error {
+	s.stop()
+	return s.listener.Close()
+}
+
+// Service is the loop that answers with handler.
+func (s *Server) Service(handler http.Handler) service.Service {
+	s.server.Handler = handler
 	return service.Service{Name: "web", Run: s.run}
 }
 

@@ -25,11 +25,18 @@ func demoCommand() *cli.Command {
 		Name: "demo", Usage: "grade example assignments on a whole herd in one process", OnUsageError: usageError,
 		Description: "Needs no server, no root and no set-up, and leaves nothing behind. Assignments whose compiler is\n" +
 			"not on this machine are left out. Exits with 0 only if every submission got the verdict that its\n" +
-			"example expects.",
-		Flags: withSettings([]cli.Flag{jsonFlag()}),
+			"example expects. With --keep it is a site with a class, people and their submissions, to look at\n" +
+			"until Ctrl-C.",
+		Flags: withSettings([]cli.Flag{
+			jsonFlag(),
+			&cli.BoolFlag{Name: "keep", Usage: "fill a site with the examples and keep it up", DisableDefaultText: true},
+		}, "web"),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
+			}
+			if c.Bool("keep") {
+				return inScratch(c, keepDemo)
 			}
 			return inScratch(c, runDemo)
 		},
@@ -41,18 +48,9 @@ var demoAssignments = []string{"ledger", "brackets", "coins"}
 
 // runDemo grades the examples that this machine has the tools for.
 func runDemo(c *cli.Context, dir string) error {
-	var all []*assignment
-	var pools []core.Pool
-	for _, name := range demoAssignments {
-		a, err := loadAssignment(name, dir)
-		if err != nil {
-			return err
-		}
-		if lacks := examples.Lacking(a.Needs); len(lacks) > 0 {
-			fmt.Fprintf(c.App.ErrWriter, "drover: %s is left out: this machine has no %s\n", a.Title, strings.Join(lacks, ", "))
-			continue
-		}
-		all, pools = append(all, a), append(pools, a.Pool)
+	all, pools, err := loadDemo(c, dir)
+	if err != nil {
+		return err
 	}
 	return inEmbeddedHerd(c, dir, pools, func(c *cli.Context, h *herd) error {
 		var results []graded
@@ -65,6 +63,22 @@ func runDemo(c *cli.Context, dir string) error {
 		}
 		return concludeDemo(c, results)
 	})
+}
+
+// loadDemo loads the examples that this machine has the tools for, and their pools.
+func loadDemo(c *cli.Context, dir string) (all []*assignment, pools []core.Pool, err error) {
+	for _, name := range demoAssignments {
+		a, err := loadAssignment(name, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if lacks := examples.Lacking(a.Needs); len(lacks) > 0 {
+			fmt.Fprintf(c.App.ErrWriter, "drover: %s is left out: this machine has no %s\n", a.Title, strings.Join(lacks, ", "))
+			continue
+		}
+		all, pools = append(all, a), append(pools, a.Pool)
+	}
+	return all, pools, nil
 }
 
 // concludeDemo says whether everything was as it should be.

@@ -214,8 +214,9 @@ func upCommand() *cli.Command {
 	return &cli.Command{
 		Name: "up", Usage: "run a whole herd in this process, and keep it up", OnUsageError: usageError,
 		Description: "Everything is kept in the data folder, also through kill -9. Without --redis it has a Redis of its\n" +
-			"own that only its owner can reach and that keeps nothing: waiting work is queued again from the store.",
-		Flags: withSettings(nil, "testrunner", "vmfactory", "taskrunner", "overseer"),
+			"own that only its owner can reach and that keeps nothing: waiting work is queued again from the store.\n" +
+			"With --listen it has the site as well.",
+		Flags: withSettings(nil, "testrunner", "vmfactory", "taskrunner", "overseer", "web"),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
@@ -239,10 +240,26 @@ func up(c *cli.Context, cfg *config.Config) error {
 		return err
 	}
 	err = e.announce(c.App.Writer)
+	if err == nil && cfg.Listen != "" {
+		err = e.addSite(c, log)
+	}
 	if err == nil {
 		err = service.RunUntilSignal(c.Context, cfg.Drain, func(text string) { log.Info(text) }, e.services...)
 	}
 	return errors.Join(err, e.release())
+}
+
+// addSite makes the site of the herd, and says where it is.
+func (e *embeddedHerd) addSite(c *cli.Context, log logrus.FieldLogger) error {
+	f, err := newWebsite(e.herd, log)
+	if err != nil {
+		return err
+	}
+	if err := f.announce(c.Context, c.App.Writer); err != nil {
+		return errors.Join(err, f.server.Close())
+	}
+	e.services = append(e.services, f.services()...)
+	return nil
 }
 
 func (e *embeddedHerd) announce(w io.Writer) error {

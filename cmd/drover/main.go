@@ -124,7 +124,7 @@ func commands() []*cli.Command {
 		taskCommand(), scheduleCommand(), trailCommand(),
 		loginCommand(), logoutCommand(), deskCommand("whoami", "say who you are to the herd or the site that commands ask", "", "drover whoami", nil, whoami),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
-		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(),
+		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(), webCommand(),
 		benchCommand(), drillCommand(),
 	}
 }

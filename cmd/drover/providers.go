@@ -151,11 +151,11 @@ const (
 
 // sweep removes images of this host that nothing has used for a while; nil if
 // there are none.
-func (p *providers) sweep(log logrus.FieldLogger) *service.Service {
+func (p *providers) sweep(log logrus.FieldLogger) []service.Service {
 	if p.images == nil {
 		return nil
 	}
-	return &service.Service{Name: "images", Run: func(ctx context.Context) error {
+	return []service.Service{{Name: "images", Run: func(ctx context.Context) error {
 		for {
 			select {
 			case <-ctx.Done():
@@ -173,5 +173,5 @@ func (p *providers) sweep(log logrus.FieldLogger) *service.Service {
 				log.WithField("images", gone).Info("removed images that nothing uses from this host; they are fetched again when they are needed")
 			}
 		}
-	}}
+	}}}
 }

@@ -30,8 +30,7 @@ import (
 // role is one component, ready to run.
 type role struct {
 	service service.Service
-	pools   *service.Service // tells it of new pools; nil if it has nothing to do with pools
-	sweep   *service.Service // removes what nobody needs; nil if there is nothing
+	beside  []service.Service // loops beside its own: what tells it of new pools, what sweeps
 	checks  map[string]service.Check
 	close   func() error // what it holds beside its loop; may be nil
 }
@@ -118,7 +117,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 	}
 	watch := s.herd.newPools("testrunner", pools, s.log, r.Serve)
 	return role{
-		service: service.Service{Name: "testrunner", Run: r.Run, Drain: r.Drain}, pools: &watch,
+		service: service.Service{Name: "testrunner", Run: r.Run, Drain: r.Drain}, beside: []service.Service{watch},
 		checks: s.herd.checks(),
 		close: func() error {
 			lock.Release()
@@ -192,7 +191,8 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 		f.Serve(pools)
 		return nil
 	})
-	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, pools: &watch, checks: checks, close: made.close, sweep: made.sweep(s.log)}, nil
+	beside := append(made.sweep(s.log), watch)
+	return f, role{service: service.Service{Name: "vmfactory", Run: f.Run}, beside: beside, checks: checks, close: made.close}, nil
 }
 
 func newTaskrunner(s surroundings) (role, error) {
@@ -259,13 +259,7 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 
 // services are a role's loops.
 func (r role) services() []service.Service {
-	all := []service.Service{r.service}
-	for _, more := range []*service.Service{r.pools, r.sweep} {
-		if more != nil {
-			all = append(all, *more)
-		}
-	}
-	return all
+	return append([]service.Service{r.service}, r.beside...)
 }
 
 // checks are what every component's /healthz asks.

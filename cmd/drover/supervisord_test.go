@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +26,7 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 	h := newTestHerd(t)
 	h.pool()
 	h.env[0] = "PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")
-	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data)
+	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data, "DROVER_LISTEN=127.0.0.1:0")
 	conf, err := filepath.Abs("../../supervisord.conf")
 	require.NoError(t, err)
 	s := &process{h: h, cmd: exec.Command(supervisord, "-n", "-c", conf), done: make(chan struct{})}
@@ -57,10 +59,27 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 		}
 		return roles[core.RoleTestrunner] && roles[core.RoleVMFactory] && roles[core.RoleTaskrunner]
 	}, patience, 50*time.Millisecond)
+	requireSite(t, filepath.Join(h.cfg.Data, "web.log"))
 	s.signal(syscall.SIGTERM)
 	s.await()
 	owners, err := h.herd.redis.ListOwners(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, owners, "all components stopped cleanly")
 	h.requireNothingLeft()
+}
+
+// requireSite waits until a log says where the site is, and asks it how it is.
+func requireSite(t *testing.T, log string) {
+	t.Helper()
+	said := regexp.MustCompile(`the site is at (http://\S+)`)
+	var at []string
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(log) // not there yet
+		at = said.FindStringSubmatch(string(text))
+		return at != nil
+	}, patience, 50*time.Millisecond)
+	answer, err := http.Get(at[1] + "/healthz") //nolint:noctx // the test ends it
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
 }

@@ -10,6 +10,9 @@ import (
 // LinkLife is how long a sign-in link can be used.
 const LinkLife = time.Hour
 
+// ErrLink is the FORBIDDEN for a link that cannot be used.
+var ErrLink = core.Errorf(core.CodeForbidden, "", "the link is not valid: it was used already, is older than an hour, or is not whole; ask for another one")
+
 // MakeLink makes a secret by which a user can sign in once, within LinkLife, and then
 // sets a new password: for admins. Returns FORBIDDEN, NOTFOUND, LIMIT, and CONFLICT for a
 // user who is disabled.
@@ -37,7 +40,7 @@ func (d *Desk) MakeLink(ctx context.Context, a core.Actor, handle string) (secre
 }
 
 // LookAtLink returns nil if a link can be used. Looking does not use it up: programs
-// that scan mail fetch links. Returns FORBIDDEN.
+// that scan mail fetch links. Returns ErrLink.
 func (d *Desk) LookAtLink(ctx context.Context, secret string) error {
 	_, err := d.link(ctx, secret)
 	return err
@@ -45,22 +48,18 @@ func (d *Desk) LookAtLink(ctx context.Context, secret string) error {
 
 func (d *Desk) link(ctx context.Context, secret string) (core.Token, error) {
 	if !wellFormed(linkMark, secret) {
-		return core.Token{}, badLink()
+		return core.Token{}, ErrLink
 	}
 	t, err := d.Store.TokenByHash(ctx, hashOf(secret))
 	switch {
 	case core.Is(err, core.CodeNotFound):
-		return core.Token{}, badLink()
+		return core.Token{}, ErrLink
 	case err != nil:
 		return core.Token{}, err
 	case t.Kind != core.TokenLink || t.Expires <= d.now().UnixMilli():
-		return core.Token{}, badLink()
+		return core.Token{}, ErrLink
 	}
 	return t, nil
-}
-
-func badLink() error {
-	return core.Errorf(core.CodeForbidden, "", "the link is not valid: it was used already, is older than an hour, or is not whole; ask for another one")
 }
 
 // RedeemLink signs in whom a link was made for, and uses it up. The password that the user
@@ -79,7 +78,7 @@ func (d *Desk) RedeemLink(ctx context.Context, secret string) (SignedIn, error) 
 		return SignedIn{}, err
 	}
 	if t.Created <= a.SignedOut {
-		return SignedIn{}, badLink()
+		return SignedIn{}, ErrLink
 	}
 	ids, err := d.Store.Identities(ctx, u.Handle)
 	if err != nil {
@@ -87,7 +86,7 @@ func (d *Desk) RedeemLink(ctx context.Context, secret string) (SignedIn, error) 
 	}
 	if _, err := d.Store.SpendToken(ctx, t.Hash); err != nil {
 		if core.Is(err, core.CodeNotFound) {
-			err = badLink()
+			err = ErrLink
 		}
 		return SignedIn{}, err
 	}

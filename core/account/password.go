@@ -16,15 +16,17 @@ import (
 var (
 	perUser    = core.Rate{Every: time.Minute, Burst: 10}
 	perAddress = core.Rate{Every: time.Second, Burst: 300}
-	perFriend  = core.Rate{Every: 3 * time.Minute, Burst: 5}
 
 	// An address is a user's own as long as this, which it uses up, is not whole again.
 	acquaintance = core.Rate{Every: 30 * 24 * time.Hour, Burst: 1}
 )
 
+// ErrWrong is SignIn's FORBIDDEN for an unknown user and a wrong password.
+var ErrWrong = core.Errorf(core.CodeForbidden, "", "there is no such user, or the password is wrong")
+
 // SignIn signs a user in, named by handle or e-mail address, by its password, from an IP
-// address. Returns FORBIDDEN in the same words for an unknown user and a wrong password,
-// and for a disabled user only with the right one; FULL if too much was tried, with how
+// address. Returns ErrWrong for an unknown user and a wrong password alike, FORBIDDEN for a
+// disabled user only with the right one; FULL if too much was tried, with how
 // long to wait.
 func (d *Desk) SignIn(ctx context.Context, name, password, address string) (SignedIn, error) {
 	name = strings.TrimSpace(name)
@@ -54,7 +56,7 @@ func (d *Desk) SignIn(ctx context.Context, name, password, address string) (Sign
 	case err != nil:
 		return SignedIn{}, err
 	case !right:
-		return SignedIn{}, core.Errorf(core.CodeForbidden, "", "there is no such user, or the password is wrong")
+		return SignedIn{}, ErrWrong
 	case u.Disabled:
 		return SignedIn{}, disabled(u.Handle)
 	}
@@ -78,13 +80,23 @@ func (d *Desk) mayTry(ctx context.Context, name, place string) error {
 	if err != nil {
 		return err
 	}
-	key, rate := "sign-in:"+hashOf(strings.ToLower(name)), perUser
+	key := "sign-in:" + hashOf(strings.ToLower(name))
 	if !known.Allowed {
-		key, rate = friend("friend", name, place), perFriend
+		key = friend("friend", name, place)
 	}
-	by, err := d.Limits.Take(ctx, key, rate, 1)
+	by, err := d.Limits.Take(ctx, key, perUser, 1)
 	if err == nil && !by.Allowed {
 		err = tooMany(by)
+	}
+	return err
+}
+
+// MayBegin returns FULL if too many sessions in which nobody has signed in yet were begun
+// from an IP address lately: each takes memory of Redis.
+func (d *Desk) MayBegin(ctx context.Context, address string) error {
+	a, err := d.Limits.Take(ctx, "sign-in-stranger:"+network(address), perAddress, 1)
+	if err == nil && !a.Allowed {
+		err = tooMany(a)
 	}
 	return err
 }

@@ -69,6 +69,10 @@ type Config struct {
 	OIDCClient     string   `koanf:"oidc_client" for:"web" usage:"the site's client id there"`
 	OIDCSecretFile string   `koanf:"oidc_secret_file" for:"web" usage:"file that holds the site's client secret there"`
 
+	Judge0Pool      string   `koanf:"judge0_pool" default:"default" for:"web" usage:"pool in whose VMs what programs send that know Judge0 runs"`
+	Judge0Languages string   `koanf:"judge0_languages" for:"web" usage:"YAML file with the languages for such programs; without it some that most images have"`
+	TangoImages     []string `koanf:"tango_images" for:"web" usage:"pools for the images that programs name that know Tango: IMAGE=POOL; an image that is not listed is the pool of its own name"`
+
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 
 	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`

@@ -16,7 +16,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	require.Equal(t, "config", settings[0].Name)
 	seen := map[string]bool{}
 	for _, s := range settings {
-		assert.Regexp(t, `^[a-z]+(_[a-z]+)*$`, s.Name)
+		assert.Regexp(t, `^[a-z][a-z0-9]*(_[a-z]+)*$`, s.Name)
 		assert.False(t, seen[s.Name], "%s stands twice", s.Name)
 		seen[s.Name] = true
 		assert.NotEmpty(t, s.Usage, s.Name)

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"drover/core"
 )
 
 // Bounds on what every page shows.
@@ -40,7 +42,26 @@ func (c *Config) checkSite() error {
 	if _, err := c.ProxyNetworks(); err != nil {
 		problems = append(problems, err)
 	}
+	if _, err := c.TangoPools(); err != nil {
+		problems = append(problems, err)
+	}
+	if err := core.CheckName("pool", c.Judge0Pool); err != nil {
+		wrong("judge0_pool", "%v", err)
+	}
 	return errors.Join(problems...)
+}
+
+// TangoPools returns the setting tango_images: pools by image. Returns INVALID.
+func (c *Config) TangoPools() (map[string]string, error) {
+	pools := make(map[string]string, len(c.TangoImages))
+	for _, text := range c.TangoImages {
+		image, pool, ok := strings.Cut(text, "=")
+		if !ok || image == "" || core.CheckName("pool", pool) != nil {
+			return nil, c.problem("tango_images", "%q does not say which image is which pool: write it such as autograding_image=default", text)
+		}
+		pools[image] = pool
+	}
+	return pools, nil
 }
 
 // ProxyNetworks returns the networks of the setting proxies. Returns INVALID.

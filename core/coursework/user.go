@@ -29,7 +29,7 @@ func (r *Registrar) ViewUser(ctx context.Context, a core.Actor, handle string) (
 		return Profile{}, err
 	}
 	in, err := r.Store.Memberships(ctx, u.Handle)
-	return Profile{u, in}, err
+	return Profile{u, append([]core.Enrolment{}, in...)}, err
 }
 
 // ListUsers lists users with handles after the given one. Returns FORBIDDEN, INVALID.

@@ -64,6 +64,7 @@ type Submissions interface {
 // Herd says what there is to run them.
 type Herd interface {
 	GetPool(ctx context.Context, name string) (core.Pool, error)
+	ListPools(ctx context.Context) ([]core.Pool, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)

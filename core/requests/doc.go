@@ -3,10 +3,12 @@
 //
 //	call                      right                                        refuses besides
 //	Submit SubmitStored       request.create; for another: herd.operate    INVALID, LIMIT, FULL, CONFLICT
-//	View Attempts OpenFile    request.view                                 CONFLICT: files are collected at the end
+//	Pools                     request.create
+//	View OpenFile             request.view                                 CONFLICT: files are collected at the end
 //	Row                       request.view                                 NOTFOUND: of plain requests only
 //	List                      request.view, of each
-//	Waiting Follow            request.view; submission.view
+//	Status Waiting Follow     request.view; submission.view
+//	Attempts                  request.view; submission.view
 //	Cancel Rerun              request.control                              ENDED, CONFLICT by its state
 //
 // A request that grades a submission is seen by operators, without what the tests found,

@@ -47,6 +47,12 @@ var calls = map[string]struct {
 	"View": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
 		return done(d.View(ctx, a, open))
 	}},
+	"Status": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+		return done(d.Status(ctx, a, open))
+	}},
+	"Pools": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+		return done(d.Pools(ctx, a))
+	}},
 	"Waiting": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
 		return done(d.Waiting(ctx, a, open))
 	}},
@@ -137,6 +143,11 @@ func TestGradingsAreTheirClasss(t *testing.T) {
 	require.NoError(t, err, "it waits again, and whose submission it is may know why")
 	require.NotNil(t, waiting)
 	requireCode(t, core.CodeNotFound, done(w.desk.Waiting(t.Context(), as("cleo"), s.ID)))
+	tries, err := w.desk.Attempts(t.Context(), as("ann"), s.ID)
+	require.NoError(t, err, "and how often it was tried")
+	require.Len(t, tries, 1)
+	require.Equal(t, []any{"", "", (*float64)(nil)}, []any{tries[0].Result.Stdout, tries[0].Result.Host, tries[0].Result.Score})
+	requireCode(t, core.CodeNotFound, done(w.desk.Attempts(t.Context(), as("cleo"), s.ID)))
 }
 
 // Who does not watch the herd learns nothing of hosts, VMs and values of the environment.

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"slices"
 
 	"drover/core"
 )
@@ -48,4 +49,19 @@ func (d *Desk) Row(ctx context.Context, a core.Actor, id string) (core.Row, erro
 // Pool returns the settings of a pool. Returns NOTFOUND.
 func (d *Desk) Pool(ctx context.Context, name string) (core.Pool, error) {
 	return d.Herd.GetPool(ctx, name)
+}
+
+// Pools lists the names of the pools in which the actor may request runs, in order.
+// Returns FORBIDDEN.
+func (d *Desk) Pools(ctx context.Context, a core.Actor) ([]string, error) {
+	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
+		return nil, err
+	}
+	pools, err := d.Herd.ListPools(ctx)
+	names := make([]string, len(pools))
+	for i, p := range pools {
+		names[i] = p.Name
+	}
+	slices.Sort(names)
+	return names, err
 }

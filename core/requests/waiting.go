@@ -110,20 +110,6 @@ func (d *Desk) wording(r Reason, spec *core.Spec, p core.Place, fault string, op
 	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Aimed, "{fault}", fault).Replace(sentences[r].of(operator))
 }
 
-// Waiting says why a request waits, to one who may see it or the submission that it
-// grades; nil if it does not wait. Returns NOTFOUND.
-func (d *Desk) Waiting(ctx context.Context, a core.Actor, id string) (*Waiting, error) {
-	row, _, err := d.watched(ctx, a, id)
-	if err != nil || row.Result != nil {
-		return nil, err
-	}
-	place, err := d.Queue.Locate(ctx, row.Spec.Key())
-	if err != nil || place.State != "" && !waits(place.State) {
-		return nil, err
-	}
-	return d.waiting(ctx, row.Spec, &place, watches(a))
-}
-
 // waiting says why a request waits that is in the place, if it is in any.
 func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, operator bool) (*Waiting, error) {
 	at := core.Place{}

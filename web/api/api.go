@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"drover/core"
+	"drover/core/requests"
 	"drover/web/parts"
 )
 
@@ -19,6 +20,7 @@ import (
 // server answers.
 type server struct {
 	parts.Parts
+	schemas huma.Registry // read only, once all operations are there
 }
 
 // New returns the API, for /api/. Whoever calls is in the request's context, see caller.
@@ -49,6 +51,7 @@ func (s *server) describe(mux *http.ServeMux) *huma.OpenAPI {
 		e.register(s, api)
 	}
 	describeRaw(api.OpenAPI())
+	s.schemas = api.OpenAPI().Components.Schemas
 	return api.OpenAPI()
 }
 
@@ -56,6 +59,7 @@ func config(site string) huma.Config {
 	c := huma.DefaultConfig(strings.TrimSpace(site+" API"), "1")
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil // own ones, under /api
 	c.RejectUnknownQueryParameters = true
+	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	c.Transformers = []huma.Transformer{problemOf}
 	c.Servers = []*huma.Server{{URL: Prefix}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
@@ -65,6 +69,17 @@ func config(site string) huma.Config {
 	r.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
 	r.RegisterTypeAlias(reflect.TypeFor[core.Part](), reflect.TypeFor[part]())
 	return c
+}
+
+// schemaName is what the description calls a type.
+func schemaName(t reflect.Type, hint string) string {
+	switch t {
+	case reflect.TypeFor[requests.View]():
+		return "RequestView"
+	case reflect.TypeFor[Page[requests.View]]():
+		return "PageRequestView"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 // part describes how core.Part is written.

@@ -48,6 +48,12 @@ func TestMe(t *testing.T) {
 	require.Equal(t, []core.Scope{core.ScopeRead}, me.Scopes)
 }
 
+func TestMeInNoClass(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.Contains(t, w.call("nick", "GET", "/me", nil).is(http.StatusOK).Body.String(), `"classes":[]`)
+}
+
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,21 +1,34 @@
 package api
 
 import (
+	"reflect"
+
 	"github.com/danielgtaylor/huma/v2"
 )
 
 // raw are the bodies that handlers read themselves, by operation: huma would read them whole.
-func raw() map[string]*huma.RequestBody {
+func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 	tar := func(required bool) *huma.RequestBody {
 		return &huma.RequestBody{Required: required, Content: map[string]*huma.MediaType{"application/x-tar": {}}}
 	}
-	file := &huma.Schema{Type: huma.TypeString, Description: "its filename is its path in the submission, with slashes; a header File-Mode of the part gives its permissions, in octal"}
+	file := &huma.Schema{Type: huma.TypeString, Description: "its filename is its path there, with slashes; a header File-Mode of the part gives its permissions, in octal"}
 	files := &huma.Schema{
 		Type:       huma.TypeObject,
 		Properties: map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: file}},
 	}
+	draft := &huma.Schema{
+		Type: huma.TypeObject,
+		Properties: map[string]*huma.Schema{
+			partRequest: schemas.Schema(reflect.TypeFor[RequestFields](), true, ""),
+			"file":      files.Properties["file"],
+			"stdin":     {Type: huma.TypeString, Description: "standard input of a plain command"},
+			"harness":   {Type: huma.TypeString, Description: "tar of a harness's folder: the files are graded by it"},
+		},
+		Required: []string{partRequest},
+	}
 	return map[string]*huma.RequestBody{
 		"submit":          {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: files}}},
+		"submitRequest":   {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: draft}}},
 		"importRoster":    {Required: true, Content: map[string]*huma.MediaType{"text/csv": {}}},
 		"setHarness":      tar(true),
 		"startExperiment": tar(false),
@@ -24,7 +37,7 @@ func raw() map[string]*huma.RequestBody {
 
 // describeRaw adds to the description what huma does not read or write.
 func describeRaw(o *huma.OpenAPI) {
-	bodies := raw()
+	bodies := raw(o.Components.Schemas)
 	for _, item := range o.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
 			if op == nil {

@@ -97,11 +97,73 @@ func stopped(w *world, n int) string {
 	return id
 }
 
+func aRequest(*testing.T) (kind, body string) {
+	kind, raw := requestForm(`{"pool": "p1", "command": ["true"]}`, "file", "main.py", "print()")
+	return kind, raw.String()
+}
+
+// requested is a request of ann's.
+func requested(w *world, _ int) string {
+	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
+	require.NoError(w.t, err)
+	return row.Spec.ID
+}
+
+// ended is a request of ann's that left main.py.
+func ended(w *world, n int) string {
+	id, ctx := requested(w, n), w.t.Context()
+	digest, size, err := w.reg.Blobs.Put(ctx, strings.NewReader("print()"), 100)
+	require.NoError(w.t, err)
+	_, err = w.in.Store.Record(ctx, core.Result{
+		ID: id, Generation: 1, State: core.RequestCompleted, Pool: pool, Files: []core.File{{Path: "main.py", Digest: digest, Size: size}},
+	})
+	require.NoError(w.t, err)
+	return id
+}
+
 func anotherUser(w *world, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
 	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
 	require.NoError(w.t, err)
 	return handle
+}
+
+const secret = "three blind mice"
+
+// password gives a user its first password.
+func (w *world) password(handle string) {
+	w.t.Helper()
+	_, err := w.accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", secret, "")
+	require.NoError(w.t, err)
+}
+
+func withPassword(w *world, n int) string {
+	handle := anotherUser(w, n)
+	w.password(handle)
+	return handle
+}
+
+func (w *world) token(handle string, scopes ...core.Scope) (secret, id string) {
+	w.t.Helper()
+	secret, token, err := w.accounts.IssueToken(w.t.Context(), core.Actor{Handle: handle}, "laptop", scopes, 0)
+	require.NoError(w.t, err)
+	return secret, token.ID
+}
+
+func ofAnn(w *world, _ int) string {
+	_, id := w.token("ann", core.ScopeRead)
+	return id
+}
+
+// theToken is the one that everybody calls with: the n-th user's.
+func theToken(w *world, n int) string {
+	who, _ := rights(w.t)
+	t := core.Token{
+		ID: "t1", Kind: core.TokenAPI, User: w.as(who[n]).Actor.Handle, Name: "laptop", Hash: strings.Repeat("ab", 32),
+		Scopes: []core.Scope{core.ScopeRead}, Created: start, Expires: start + day,
+	}
+	require.NoError(w.t, w.accounts.Store.AddToken(w.t.Context(), t))
+	return t.ID
 }
 
 func member(w *world, n int) string {
@@ -200,6 +262,13 @@ func samples() map[string]sample {
 		"changeUser": {prepare: anotherUser, path: "/users/{id}", body: says(object{"name": "New"})},
 		"deleteUser": {prepare: anotherUser, path: "/users/{id}"},
 
+		"signIn": {prepare: withPassword, body: func(id string) any {
+			return object{"user": id, "password": secret, "name": "laptop", "scopes": []string{"read"}}
+		}},
+		"listTokens": {}, "revokeToken": {prepare: theToken},
+		"listUserTokens":  {path: "/users/ann/tokens", made: true},
+		"revokeUserToken": {prepare: ofAnn, path: "/users/ann/tokens/{id}", made: true},
+
 		"listClasses": {}, "createClass": named("handle", "new-"), "viewClass": {},
 		"changeClass": {prepare: func(_ *world, n int) string { return fmt.Sprint(n) }, body: func(id string) any { return object{"title": "Title " + id} }},
 		"deleteClass": {prepare: reopened}, "findClass": {path: "/find/class?query=s101"},
@@ -230,6 +299,9 @@ func samples() map[string]sample {
 		"viewSubmission": {prepare: once(submitted)}, "downloadSubmissionFile": {prepare: once(submitted)}, "downloadSubmission": {prepare: once(submitted)},
 		"resubmit": {prepare: stopped}, "cancelSubmission": {prepare: submitted},
 
+		"submitRequest": {raw: aRequest}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
+		"rerunRequest": {prepare: ended}, "listAttempts": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
+
 		"startExperiment": {prepare: func(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/experiments"},
 		"listExperiments": {prepare: assignment}, "viewExperiment": {prepare: once(experiment)}, "listOutcomes": {prepare: once(experiment)},
 		"applyExperiment": {prepare: experiment}, "abortExperiment": {prepare: experiment},
@@ -249,7 +321,7 @@ func samples() map[string]sample {
 }
 
 // rights is core/coursework/testdata/rights.txt: action → who → yes, no or hidden.
-func rights(t *testing.T) (who []string, verdicts map[core.Action]map[string]string) {
+func rights(t testing.TB) (who []string, verdicts map[core.Action]map[string]string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../core/coursework/testdata/rights.txt")
 	require.NoError(t, err)

@@ -107,22 +107,27 @@ func problemOf(_ huma.Context, _ string, body any) (any, error) {
 	if !ok {
 		return body, nil
 	}
+	return faulty(e.Status, e.Detail, e.Errors), nil
+}
+
+// faulty is a problem with what is wrong with an input, place by place.
+func faulty(status int, detail string, found []*huma.ErrorDetail) *Problem {
 	code, said := core.CodeInvalid, strings.Builder{}
-	if e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusRequestTimeout {
+	if status == http.StatusRequestEntityTooLarge || status == http.StatusRequestTimeout {
 		code = core.CodeLimit
 	}
-	said.WriteString("the request is wrong: " + e.Detail)
+	said.WriteString("the request is wrong: " + detail)
 	var faults []Fault
-	for i, one := range e.Errors[:min(len(e.Errors), maxFaults)] {
+	for i, one := range found[:min(len(found), maxFaults)] {
 		f := Fault{Location: cut(one.Location, maxID), Message: cut(one.Message, maxDetail)}
 		faults = append(faults, f)
 		if i == 0 {
 			said.WriteString(": " + f.Message + " (" + f.Location + ")")
 		}
 	}
-	p := newProblem(e.Status, core.Errorf(code, "", "%s", said.String()))
+	p := newProblem(status, core.Errorf(code, "", "%s", said.String()))
 	p.Errors = faults
-	return p, nil
+	return p
 }
 
 func writeProblem(w http.ResponseWriter, p *Problem) {

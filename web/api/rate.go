@@ -66,12 +66,18 @@ func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller)
 // address is where a request comes from. Networks give away whole prefixes of IPv6, so
 // one of 64 bits counts as one.
 func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return "" // all of these together
-	}
+	host := host(r)
 	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
 		return ip.Mask(net.CIDRMask(64, 128)).String()
+	}
+	return host
+}
+
+// host is the address as it is; "" for all where it is not known.
+func host(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
 	}
 	return host
 }

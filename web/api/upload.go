@@ -25,30 +25,46 @@ func (s *server) body(ctx context.Context, most int64) io.Reader {
 	return transfer.Patient(e.w, http.MaxBytesReader(e.w, e.r.Body, most), s.Now)
 }
 
-// uploads yields the files of a multipart/form-data body as they come: none is
-// held in memory, and each is read before the next one begins.
-func (s *server) uploads(ctx context.Context) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
-		kind, with, err := mime.ParseMediaType(exchanged(ctx).r.Header.Get("Content-Type"))
-		if err != nil || kind != "multipart/form-data" || with["boundary"] == "" {
-			yield(coursework.Upload{}, core.Errorf(core.CodeInvalid, "", "the body is no multipart/form-data: send each file as a part of a form, as curl -F file=@main.py does"))
-			return
-		}
-		form := multipart.NewReader(s.body(ctx, transfer.MaxBody), with["boundary"])
+// form opens a multipart/form-data body, of which nothing has been read yet.
+func (s *server) form(ctx context.Context) (*multipart.Reader, error) {
+	kind, with, err := mime.ParseMediaType(exchanged(ctx).r.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/form-data" || with["boundary"] == "" {
+		return nil, core.Errorf(core.CodeInvalid, "", "the body is no multipart/form-data: send each file as a part of a form, as curl -F file=@main.py does")
+	}
+	return multipart.NewReader(s.body(ctx, transfer.MaxBody), with["boundary"]), nil
+}
+
+// each yields what the parts of a form are as they come: none is held in memory, and
+// each is read before the next one begins.
+func each[T any](form *multipart.Reader, is func(*multipart.Part) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		for {
 			part, err := form.NextRawPart()
 			if err == io.EOF { //nolint:errorlint // as multipart has it: not one that is inside another
 				return
 			}
+			var one T
 			if err != nil {
-				yield(coursework.Upload{}, broken(err))
-				return
+				err = broken(err)
+			} else {
+				one, err = is(part)
 			}
-			u, err := fileOf(part)
-			if !yield(u, err) || err != nil {
+			if !yield(one, err) || err != nil {
 				return
 			}
 		}
+	}
+}
+
+// uploads yields the files of a multipart/form-data body.
+func (s *server) uploads(ctx context.Context) iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		form, err := s.form(ctx)
+		if err != nil {
+			yield(coursework.Upload{}, err)
+			return
+		}
+		each(form, fileOf)(yield)
 	}
 }
 
@@ -57,7 +73,7 @@ func fileOf(part *multipart.Part) (coursework.Upload, error) {
 	_, with, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	path, named := with["filename"]
 	if err != nil || !named {
-		return coursework.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is no file: give it a filename, the path that it has in the submission", part.FormName())
+		return coursework.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is no file: give it a filename, the path under which it is kept", part.FormName())
 	}
 	mode := uint64(0)
 	if text := part.Header.Get(modeHeader); text != "" {

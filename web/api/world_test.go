@@ -19,10 +19,12 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/account"
 	"drover/core/blobstore"
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/intake"
+	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/api"
 	"drover/web/caller"
@@ -50,6 +52,8 @@ type world struct {
 	reg  *coursework.Registrar
 	api  http.Handler
 
+	accounts *account.Desk
+
 	mu  sync.Mutex
 	now time.Time
 }
@@ -69,7 +73,16 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
-	p := parts.Parts{Name: "Test school", Registrar: w.reg, Now: w.clock}
+	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
+	require.NoError(t, err)
+	w.accounts = &account.Desk{Store: store, Limits: w.herd.Store, Hasher: hasher, Now: w.clock}
+	redis := w.herd.Store
+	p := parts.Parts{
+		Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock,
+		Requests: &requests.Desk{
+			Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
+		},
+	}
 	for _, c := range change {
 		c(&p)
 	}

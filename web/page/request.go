@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+
 	"drover/core"
 	"drover/web/caller"
 )
@@ -14,7 +16,7 @@ import (
 // Names of what a session holds for pages.
 const (
 	flashKey    = "flash"
-	languageKey = "language"
+	LanguageKey = "language" // that the browser's user chose; an account's own comes first
 )
 
 // Request is one request for a page.
@@ -32,6 +34,9 @@ type Request struct {
 
 // Actor is who asks; only on routes that are not public.
 func (r *Request) Actor() core.Actor { return r.Caller.Actor }
+
+// Languages are those in which pages can be read.
+func (r *Request) Languages() []language.Tag { return r.site.words.all }
 
 // Now is the site's clock.
 func (r *Request) Now() time.Time { return r.site.cfg.Now() }

@@ -93,8 +93,9 @@ func (s *Site) request(w http.ResponseWriter, hr *http.Request, route Route) *Re
 	chosen := ""
 	if c != nil {
 		chosen = c.Language
-	} else if s.cfg.Sessions != nil {
-		chosen = s.cfg.Sessions.GetString(hr.Context(), languageKey)
+	}
+	if chosen == "" && s.cfg.Sessions != nil {
+		chosen = s.cfg.Sessions.GetString(hr.Context(), LanguageKey)
 	}
 	tag := s.words.choose(chosen, hr.Header.Get("Accept-Language"))
 	return &Request{Request: hr, W: w, Caller: c, Speech: s.words.speech(tag), site: s, route: route}

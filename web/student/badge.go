@@ -1,6 +1,7 @@
 package student
 
 import (
+	"drover/core"
 	"drover/core/coursework"
 	"drover/web/page"
 )
@@ -24,6 +25,20 @@ var statuses = map[coursework.Status]badge{
 	coursework.StatusFailed:    {"bad", page.Sentence("tests failed")},
 	coursework.StatusCancelled: {"", page.Sentence("cancelled")},
 	coursework.StatusCompleted: {"good", page.Sentence("tested")},
+}
+
+// states are how far a request is.
+var states = map[core.RequestState]badge{
+	core.RequestQueued:     {"calm", page.Sentence("waiting")},
+	core.RequestParked:     {"warn", page.Sentence("waiting for another machine")},
+	core.RequestClaimed:    {"calm", page.Sentence("is being prepared")},
+	core.RequestRunning:    {"calm", page.Sentence("running")},
+	core.RequestCancelling: {"warn", page.Sentence("is being stopped")},
+	core.RequestCompleted:  {"good", page.Sentence("completed")},
+	core.RequestFailed:     {"bad", page.Sentence("failed")},
+	core.RequestCancelled:  {"", page.Sentence("cancelled")},
+	core.RequestTimedOut:   {"bad", page.Sentence("took too long")},
+	core.RequestDead:       {"bad", page.Sentence("could not be run")},
 }
 
 // said is the badge in the reader's language.

@@ -15,12 +15,15 @@ type submission struct {
 	Assignment coursework.AssignmentEntry
 	Badge      badge
 	Open       bool // its tests have not ended
+	Progress   progress
+	Output     bool // what they print is for the reader
 	Cancel     bool // the reader may stop them
 	Score, Max *float64
 	End        string // how its tests ended and whose fault that is; "" for a good end
 	Others     bool   // it is somebody else's
 	Files      []fileRow
 	Result     *result // nil until there is one
+	Tries      []try
 }
 
 type fileRow struct {
@@ -39,16 +42,43 @@ func (d *desk) submission(r *page.Request) error {
 		return err
 	}
 	s := submission{Is: v, Assignment: as, Badge: statuses[v.Status].said(r), End: ending(r, v), Others: sub.User != r.Actor().Handle}
-	s.Open = sub.Request != "" && v.Status == coursework.StatusWaiting
-	s.Cancel = s.Open && v.State != core.RequestCancelling &&
-		core.Allow(r.Actor(), core.ActSubmissionRerun, core.Object{Class: sub.Class, Owner: sub.User}) == nil
 	s.Score, s.Max = v.Score, v.MaxScore
 	s.Result = readResult(r, v.Result)
 	for _, f := range sub.Files {
 		at := url.URL{Path: path("submissions", sub.ID, "files", f.Path)} // names may have what URLs have not
 		s.Files = append(s.Files, fileRow{f.Path, at.EscapedPath(), f.Size})
 	}
+	if err := d.follow(r, &s); err != nil {
+		return err
+	}
 	return r.Render("student/submission", s)
+}
+
+// follow adds how far the tests of a submission are, and how often they were tried.
+func (d *desk) follow(r *page.Request, s *submission) error {
+	sub := s.Is.Submission
+	if sub.Request == "" || s.Is.State == "" {
+		return nil
+	}
+	all, err := d.parts.Requests.Attempts(r.Context(), r.Actor(), sub.Request)
+	if err != nil {
+		return err
+	}
+	s.Tries = readTries(r, all)
+	if s.Open = s.Is.Status == coursework.StatusWaiting; !s.Open {
+		return nil
+	}
+	at, err := d.parts.Requests.Status(r.Context(), r.Actor(), sub.Request)
+	if err != nil && !core.Is(err, core.CodeUnavailable) { // what was handed in can be seen without Redis
+		return err
+	}
+	s.Output, s.Progress = at.Output, readProgress(r, at.Waiting, at.Attempt, at.Since)
+	if !at.State.Terminal() && at.State != "" && at.State != core.RequestQueued {
+		s.Badge = states[at.State].said(r)
+	}
+	s.Cancel = at.State != core.RequestCancelling &&
+		core.Allow(r.Actor(), core.ActSubmissionRerun, core.Object{Class: sub.Class, Owner: sub.User}) == nil
+	return nil
 }
 
 func (d *desk) resubmit(r *page.Request) error {

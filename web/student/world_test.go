@@ -24,6 +24,7 @@ import (
 	"drover/core/coursework"
 	"drover/core/harness"
 	"drover/core/intake"
+	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/caller"
 	"drover/web/page"
@@ -47,6 +48,7 @@ type world struct {
 	herd *coretest.Herd
 	in   *intake.Intake
 	reg  *coursework.Registrar
+	desk *requests.Desk
 	site http.Handler
 	seq  int64
 
@@ -68,13 +70,16 @@ func newWorld(t *testing.T) *world {
 	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	w.desk = &requests.Desk{
+		Store: store, Intake: w.in, Queue: w.herd.Store, Herd: w.herd.Store, Output: w.herd.Store, Blobs: blobs, Submissions: w.reg, Now: w.clock,
+	}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: w.clock},
-		student.Section(parts.Parts{Registrar: w.reg, Log: log, Now: w.clock}))
+		student.Section(parts.Parts{Registrar: w.reg, Requests: w.desk, Log: log, Now: w.clock}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w
@@ -144,27 +149,51 @@ func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
 	require.NoError(w.t, err)
 }
 
-// grade ends what waits, as a testrunner does.
-func (w *world) grade(change func(r *core.Result)) {
+// claim takes what waits next, as a testrunner does.
+func (w *world) claim() core.Claim {
 	w.t.Helper()
 	w.herd.AddVMs(w.t, 1)
 	w.seq++
-	for _, c := range w.herd.Exchange(w.t, w.seq, 1).Claims {
-		score, most := 7.0, 10.0
-		spec := c.ReadSpec()
-		r := core.Result{
-			ID: spec.ID, Generation: spec.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM,
-			Score: &score, MaxScore: &most, Stdout: "hidden test 3", Host: "h1",
-		}
-		if change != nil {
-			change(&r)
-		}
-		_, err := w.in.Store.Record(w.t.Context(), r)
-		require.NoError(w.t, err)
-		w.seq++
-		w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+	got := w.herd.Exchange(w.t, w.seq, 1).Claims
+	require.Len(w.t, got, 1)
+	return got[0]
+}
+
+// run has the command of a claim run and print.
+func (w *world) run(c core.Claim, prints ...string) {
+	w.t.Helper()
+	require.NoError(w.t, w.herd.Store.Progress(w.t.Context(), w.herd.Runner, w.herd.Epoch, c.Key, c.Token, "running", 0))
+	for _, text := range prints {
+		require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "stdout", Data: []byte(text)}}))
 	}
 }
+
+// end records the end of a claim, changed as one likes.
+func (w *world) end(c core.Claim, change func(r *core.Result)) {
+	w.t.Helper()
+	score, most := 7.0, 10.0
+	spec := c.ReadSpec()
+	r := core.Result{
+		ID: spec.ID, Generation: spec.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM,
+		Score: &score, MaxScore: &most, Stdout: "hidden test 3", Host: "h1",
+	}
+	if change != nil {
+		change(&r)
+	}
+	_, err := w.in.Store.Record(w.t.Context(), r)
+	require.NoError(w.t, err)
+	w.finish(c, core.OutcomeDone)
+}
+
+// finish gives a claim back.
+func (w *world) finish(c core.Claim, outcome core.Outcome) {
+	w.t.Helper()
+	w.seq++
+	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: outcome})
+}
+
+// grade ends what waits next, changed as one likes.
+func (w *world) grade(change func(r *core.Result)) { w.end(w.claim(), change) }
 
 // ask asks for something as a user.
 func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {

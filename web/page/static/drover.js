@@ -67,7 +67,8 @@ function ask(question, yes) {
 }
 
 // Live pages: an element with data-events names a stream of events. Each "changed" has the
-// page's parts with data-live rendered anew by the server; "output" is appended to its pre.
+// page's parts with data-live rendered anew by the server; "output" is appended to its pre, and
+// "reset" empties that. At the "end" what has data-until-end goes.
 for (const root of $$("[data-events]")) follow(root.dataset.events);
 
 function follow(url) {
@@ -92,9 +93,11 @@ function follow(url) {
     while (pre.childNodes.length > 2000) pre.firstChild.remove();
     if (atEnd) pre.scrollTop = pre.scrollHeight;
   });
+  events.addEventListener("reset", () => document.querySelector("pre[data-output]")?.replaceChildren());
   events.addEventListener("end", async () => {
     events.close();
     await refresh();
+    for (const part of $$("[data-until-end]")) part.remove();
   });
 }
 

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/core/config"
+	"drover/core/requests"
+	"drover/core/service"
+	"drover/web"
+	"drover/web/frontend"
+	"drover/web/judge0"
+	"drover/web/parts"
+)
+
+// siteAddress is where the site listens, unless it is told.
+const siteAddress = "127.0.0.1:8080"
+
+func webCommand() *cli.Command {
+	return &cli.Command{
+		Name: "web", Usage: "answer browsers and programs: the site of a herd", OnUsageError: usageError,
+		Description: "Any number may run at once, behind a proxy that gives each request to any of them. It listens on\n" +
+			siteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it prints a link for the first.",
+		Flags: withSettings(nil, "web"),
+		Action: func(c *cli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			cfg, err := load(c)
+			if err != nil {
+				return err
+			}
+			if err := makeData(cfg); err != nil {
+				return err
+			}
+			h, err := joinHerd(c.Context, cfg)
+			if err != nil {
+				return err
+			}
+			return errors.Join(h.serveSite(c), h.close())
+		},
+	}
+}
+
+// serveSite is the site until a signal.
+func (h *herd) serveSite(c *cli.Context) error {
+	log, err := newLog(h.cfg, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	f, err := newWebsite(h, log)
+	if err != nil {
+		return err
+	}
+	if err := f.announce(c.Context, c.App.Writer); err != nil {
+		return errors.Join(err, f.server.Close())
+	}
+	services := append(f.services(), h.ledger(), h.neighbours(log))
+	return service.RunUntilSignal(c.Context, 0, func(text string) { log.Info(text) }, services...)
+}
+
+// website is the site of a herd. It listens already.
+type website struct {
+	server   *web.Server
+	handler  http.Handler
+	url      *url.URL // by which browsers reach it
+	accounts *account.Desk
+	watch    *requests.Watch
+}
+
+// newWebsite listens where the settings say.
+func newWebsite(h *herd, log logrus.FieldLogger) (*website, error) {
+	certificate, err := certificateOf(h.cfg)
+	if err != nil {
+		return nil, err
+	}
+	hasher, err := account.NewHasher(account.DefaultCost)
+	if err != nil {
+		return nil, err
+	}
+	address := h.cfg.Listen
+	if address == "" {
+		address = siteAddress
+	}
+	f := &website{
+		accounts: &account.Desk{Store: h.store, Limits: h.redis, Hasher: hasher},
+		watch:    &requests.Watch{Feed: h.redis, Last: h.redis.LastEvents},
+	}
+	if f.server, err = web.Listen(address, certificate); err != nil {
+		return nil, err
+	}
+	if f.url, err = siteURL(h.cfg, f.server.Addr(), certificate != nil); err == nil {
+		f.handler, err = f.open(h, log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.server.Close())
+	}
+	f.warn(log)
+	return f, nil
+}
+
+func (f *website) services() []service.Service {
+	return []service.Service{f.server.Service(f.handler), {Name: "watch", Run: f.watch.Run}}
+}
+
+// certificateOf returns the site's certificate; nil if it speaks http.
+func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
+	if cfg.TLSCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, cfg.TLSCert,
+			"the site's certificate %s and its key %s (settings tls_cert and tls_key) cannot be used: both must be PEM files that belong together", cfg.TLSCert, cfg.TLSKey)
+	}
+	return &pair, nil
+}
+
+// siteURL is the setting, or the address that the site listens on.
+func siteURL(cfg *config.Config, address string, encrypted bool) (*url.URL, error) {
+	if cfg.SiteURL != "" {
+		u, err := url.Parse(cfg.SiteURL)
+		return u, core.Wrap(err, core.CodeInvalid, cfg.SiteURL, "the setting site_url is no URL: write it such as https://drover.example.org")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInternal, address, "the site listens on %q, which is no address", address)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	u := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if encrypted {
+		u.Scheme = "https"
+	}
+	return u, nil
+}
+
+// warn says what an operator should know of how the site is reached.
+func (f *website) warn(log logrus.FieldLogger) {
+	host, _, err := net.SplitHostPort(f.server.Addr())
+	if err != nil || f.url.Scheme == "https" {
+		return
+	}
+	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() {
+		log.WithField("address", f.server.Addr()).Warn(
+			"the site answers other machines without encryption, passwords and all: set tls_cert and tls_key, or put a proxy in front and set site_url to its https address")
+	}
+}
+
+// poolNews is how long all who wait are told the same of a pool.
+const poolNews = 2 * time.Second
+
+// open makes what answers.
+func (f *website) open(h *herd, log logrus.FieldLogger) (http.Handler, error) {
+	networks, err := h.cfg.ProxyNetworks()
+	if err != nil {
+		return nil, err
+	}
+	images, err := h.cfg.TangoPools()
+	if err != nil {
+		return nil, err
+	}
+	languages, err := languagesOf(h.cfg)
+	if err != nil {
+		return nil, err
+	}
+	desk := h.desk()
+	desk.Watch, desk.Keep = f.watch, poolNews
+	return frontend.New(frontend.Config{
+		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Version: version, Log: log,
+		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images},
+	}, frontend.Parts{
+		Parts: parts.Parts{
+			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Log: log,
+		},
+		Redis: h.redis, Blobs: h.blobs, Checks: h.checks(),
+	})
+}
+
+// languagesOf reads the table of languages that a setting names; nil without one.
+func languagesOf(cfg *config.Config) ([]judge0.Language, error) {
+	if cfg.Judge0Languages == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(cfg.Judge0Languages)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, cfg.Judge0Languages, "the table of languages %s (setting judge0_languages) cannot be read", cfg.Judge0Languages)
+	}
+	return judge0.ParseLanguages(text)
+}
+
+// announce says where the site is, and how its first admin gets in.
+func (f *website) announce(ctx context.Context, w io.Writer) error {
+	text := "the site is at " + f.url.String() + "\n"
+	admin, secret, err := f.accounts.Bootstrap(ctx)
+	if err != nil {
+		return err
+	}
+	if secret != "" {
+		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), f.link(secret))
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}
+
+// link is where a secret lets somebody in.
+func (f *website) link(secret string) string {
+	u := f.url.JoinPath("sign-in", "link")
+	u.RawQuery = url.Values{"token": {secret}}.Encode()
+	return u.String()
+}

@@ -1,0 +1,46 @@
+package requests
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// Status is how far a request is, for one who may follow it.
+type Status struct {
+	State   core.RequestState `json:"state"`
+	Attempt int               `json:"attempt,omitempty"`  // that is under way; 0 while it waits, and once it has ended
+	Since   int64             `json:"since_ms,omitempty"` // of that attempt, ms since 1970
+	Output  bool              `json:"output"`             // what it prints is for the actor
+	Waiting *Waiting          `json:"waiting,omitempty"`  // nil unless it waits
+}
+
+// Status says how far a request is, to one who may see it or the submission that it
+// grades. Returns NOTFOUND.
+func (d *Desk) Status(ctx context.Context, a core.Actor, id string) (Status, error) {
+	row, output, err := d.watched(ctx, a, id)
+	if err != nil || row.Result != nil {
+		return Status{State: row.State, Output: output}, err
+	}
+	place, err := d.Queue.Locate(ctx, row.Spec.Key())
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{State: place.State, Output: output}
+	if s.State == "" {
+		s.State = row.State
+	}
+	if !waits(s.State) {
+		s.Attempt, s.Since = place.Attempts+1, place.Since
+		return s, nil
+	}
+	s.Waiting, err = d.waiting(ctx, row.Spec, &place, watches(a))
+	return s, err
+}
+
+// Waiting says why a request waits, to one who may see it or the submission that it
+// grades; nil if it does not wait. Returns NOTFOUND.
+func (d *Desk) Waiting(ctx context.Context, a core.Actor, id string) (*Waiting, error) {
+	s, err := d.Status(ctx, a, id)
+	return s.Waiting, err
+}

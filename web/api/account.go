@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+	"drover/web/caller"
+)
+
+func accountTable() []entry {
+	return []entry{
+		is(Operation{"signIn", post, "/sign-in", "", "", 201, "Get a token by a password; only this answer has its secret"}, (*server).signIn),
+		is(Operation{"listTokens", get, "/tokens", "", core.ScopeRead, 0, "List one's own tokens, newest first"}, (*server).listTokens),
+		is(Operation{"revokeToken", remove, "/tokens/{id}", "", core.ScopeRead, 0, "End the token that calls, or, with the scope admin, another one of one's own"}, (*server).revokeToken),
+		is(Operation{"listUserTokens", get, "/users/{user}/tokens", core.ActAccount, core.ScopeRead, 0, "List a user's tokens, newest first: one's own, or anybody's for admins"}, (*server).listUserTokens),
+		is(Operation{"revokeUserToken", remove, "/users/{user}/tokens/{id}", core.ActAccount, core.ScopeAdmin, 0, "End a user's token: one's own, or anybody's for admins"}, (*server).revokeUserToken),
+	}
+}
+
+// SignIn asks for a token.
+type SignIn struct {
+	User     string       `json:"user" maxLength:"320" doc:"handle or e-mail address"`
+	Password string       `json:"password" maxLength:"4096"`
+	Name     string       `json:"name" minLength:"1" maxLength:"200" doc:"what the token is called in lists, such as the name of a computer"`
+	Scopes   []core.Scope `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,teach,herd,admin" doc:"what the token is good for"`
+	Life     int64        `json:"life_ms,omitempty" minimum:"60000" maximum:"31622400000" doc:"how long it can be used; 90 days if left out"`
+}
+
+// NewToken is a token with its secret.
+type NewToken struct {
+	Secret string     `json:"secret" doc:"dro_…, for Authorization: Bearer"`
+	Token  core.Token `json:"token"`
+}
+
+// signIn is how programs get tokens. One who must change its password first does that
+// where it is seen: on the pages.
+func (s *server) signIn(ctx context.Context, _ core.Actor, in *struct{ Body SignIn }) (*struct{ Body NewToken }, error) {
+	signed, err := s.Accounts.SignIn(ctx, in.Body.User, in.Body.Password, host(exchanged(ctx).r))
+	if err != nil {
+		return nil, err
+	}
+	if signed.Account.MustChange {
+		return nil, core.Errorf(core.CodeForbidden, signed.User.Handle, "the password was set by somebody else: sign in with a browser and choose one of your own first")
+	}
+	a, err := s.Registrar.Actor(ctx, signed.User.Handle)
+	if err != nil {
+		return nil, err
+	}
+	secret, t, err := s.Accounts.IssueToken(ctx, a, in.Body.Name, in.Body.Scopes, time.Duration(in.Body.Life)*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body NewToken }{NewToken{secret, t}}, nil
+}
+
+func (s *server) listTokens(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Token]], error) {
+	return s.tokens(ctx, a, a.Handle)
+}
+
+func (s *server) listUserTokens(ctx context.Context, a core.Actor, in *OneUser) (*answer[Page[core.Token]], error) {
+	return s.tokens(ctx, a, in.User)
+}
+
+// tokens answers with all: nobody has more than core.MaxTokens.
+func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answer[Page[core.Token]], error) {
+	sheet, err := s.Accounts.View(ctx, a, handle)
+	if err != nil {
+		return nil, err
+	}
+	return all(sheet.Tokens), nil
+}
+
+// revokeToken lets a token that is only to look with end itself, and no other one.
+func (s *server) revokeToken(ctx context.Context, a core.Actor, in *One) (*done, error) {
+	if c := caller.From(ctx); in.ID != c.Token {
+		if p := admit(Operation{Scope: core.ScopeAdmin}, c); p != nil {
+			return nil, p
+		}
+	}
+	return &done{}, s.Accounts.Revoke(ctx, a, a.Handle, in.ID)
+}
+
+func (s *server) revokeUserToken(ctx context.Context, a core.Actor, in *struct {
+	OneUser
+	One
+},
+) (*done, error) {
+	return &done{}, s.Accounts.Revoke(ctx, a, in.User, in.ID)
+}

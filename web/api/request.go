@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"drover/core"
+	"drover/core/requests"
+)
+
+func requestTable() []entry {
+	return []entry{
+		is(Operation{"submitRequest", post, "/requests", core.ActRequestCreate, core.ScopeSubmit, 201, "Have a command run, or files graded by a harness, as multipart/form-data"}, (*server).submitRequest),
+		is(Operation{"listRequests", get, "/requests", "", core.ScopeRead, 0, "List the requests that one may see, newest first"}, (*server).listRequests),
+		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, core.ScopeRead, 0, "Look at a request: its result, or how far it is and what it waits for"}, (*server).viewRequest),
+		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, core.ScopeSubmit, 202, "Stop a request wherever it is"}, (*server).cancelRequest),
+		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, core.ScopeSubmit, 202, "Run a request that has ended again"}, (*server).rerunRequest),
+		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, core.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
+		is(Operation{"downloadRequestFile", get, "/requests/{id}/files/{path}", core.ActRequestView, core.ScopeRead, 0, "Download a file that was collected of a request"}, (*server).requestFile),
+	}
+}
+
+// RequestFields are what a request says beside its files.
+type RequestFields struct {
+	Submitter  string          `json:"submitter,omitempty" maxLength:"64" doc:"on whose behalf, for operators; oneself if left out"`
+	Pool       string          `json:"pool" maxLength:"64" doc:"where it runs"`
+	Class      core.Class      `json:"class,omitempty" enum:"high,normal,low" doc:"its weight; normal if left out, high for operators"`
+	Command    []string        `json:"command,omitempty" maxItems:"256" doc:"program and arguments of a plain command"`
+	Env        []string        `json:"env,omitempty" doc:"NAME=value"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"of a harness; what its own settings say if left out"`
+	Collect    []string        `json:"collect,omitempty" maxItems:"32" doc:"files and folders of the work folder of a plain command that are kept with the result"`
+	Assignment string          `json:"assignment,omitempty" doc:"a label of the requests that supersede one another"`
+	Supersede  bool            `json:"supersede,omitempty" doc:"withdraw the submitter's older waiting request of the same label"`
+	Notify     []string        `json:"notify,omitempty" maxItems:"8" doc:"ids of webhooks that are told of the end, for operators"`
+	OnHostLoss string          `json:"on_host_loss,omitempty" enum:"requeue,fail" doc:"the pool's if left out"`
+	Limits     core.Limits     `json:"limits,omitempty" doc:"the pool's where left out"`
+}
+
+// requested is the answer with a request.
+type requested struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     requests.View
+}
+
+func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
+	Key string `header:"Idempotency-Key" maxLength:"100" doc:"of the user's own choice: the same key again is the same request, which is not made twice, answered with 200"`
+},
+) (*requested, error) {
+	form, err := s.form(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.fields(form)
+	if err != nil {
+		return nil, err
+	}
+	v, created, err := s.Requests.Submit(ctx, a, requests.Draft{
+		Submitter: f.Submitter, Pool: f.Pool, Class: f.Class, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
+		Assignment: f.Assignment, Supersede: f.Supersede, Notify: f.Notify, OnHostLoss: f.OnHostLoss, Limits: f.Limits,
+		Idempotency: in.Key, Files: each(form, broughtAs),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &requested{http.StatusOK, at("requests", v.ID), v}
+	if created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+func (s *server) listRequests(ctx context.Context, a core.Actor, in *struct {
+	Cursor
+	State      []core.RequestState `query:"state" maxItems:"10" enum:"queued,parked,claimed,running,cancelling,completed,failed,cancelled,timed_out,dead" doc:"only in these states"`
+	Submitter  string              `query:"submitter" maxLength:"64" doc:"only this user's"`
+	Pool       string              `query:"pool" maxLength:"64"`
+	Assignment string              `query:"assignment" maxLength:"200" doc:"only of this label"`
+},
+) (*listed[requests.View], error) {
+	found, err := s.Requests.List(ctx, a, requests.Filter{
+		Submitter: in.Submitter, Pool: in.Pool, Assignment: in.Assignment, States: in.State, Before: in.Cursor.Cursor, Limit: in.limit(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &listed[requests.View]{Body: Page[requests.View]{Items: found.Items, Next: found.Next}}
+	if found.Next != "" {
+		out.Link = nextLink(ctx, found.Next, in.limit())
+	}
+	return out, nil
+}
+
+func (s *server) viewRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.View], error) {
+	v, err := s.Requests.View(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[requests.View]{v}, nil
+}
+
+func (s *server) cancelRequest(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {
+	state, err := s.Requests.Cancel(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[Stopped]{Stopped{state}}, nil
+}
+
+func (s *server) rerunRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.View], error) {
+	v, err := s.Requests.Rerun(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[requests.View]{v}, nil
+}
+
+func (s *server) listAttempts(ctx context.Context, a core.Actor, in *One) (*answer[Page[core.Attempt]], error) {
+	found, err := s.Requests.Attempts(ctx, a, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return all(found), nil
+}
+
+func (s *server) requestFile(ctx context.Context, a core.Actor, in *struct {
+	One
+	Path string `path:"path" doc:"of the file in the work folder; it may hold slashes"`
+},
+) (*download, error) {
+	file, content, err := s.Requests.OpenFile(ctx, a, in.ID, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return s.saved(ctx, "downloadRequestFile", file.Path, file.Size, copied(content)), nil
+}

@@ -1,0 +1,92 @@
+// Package frontend makes the whole site of a herd: pages, API, events, and the doors
+// for programs of other systems, each behind what says who its callers are.
+package frontend
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/redisstore"
+	"drover/core/service"
+	"drover/web"
+	"drover/web/api"
+	"drover/web/judge0"
+	"drover/web/operator"
+	"drover/web/page"
+	"drover/web/parts"
+	"drover/web/session"
+	"drover/web/sign"
+	"drover/web/staff"
+	"drover/web/student"
+	"drover/web/tango"
+)
+
+// Config is how a site is set.
+type Config struct {
+	URL          *url.URL       // by which browsers reach it
+	Proxies      []netip.Prefix // whose word on where a request came from is believed
+	Announcement string         // that every page shows; "" for none
+	Version      string
+	Log          logrus.FieldLogger
+	Judge0       Judge0
+	Tango        Tango
+}
+
+// Judge0 is how the door for programs that know Judge0 is set.
+type Judge0 struct {
+	Pool      string            // in whose VMs submissions run
+	Languages []judge0.Language // nil: the built-in ones
+}
+
+// Tango is how the door for programs that know Tango is set.
+type Tango struct {
+	Images map[string]string // image → pool
+}
+
+// Parts are what answers.
+type Parts struct {
+	parts.Parts
+
+	Redis  *redisstore.Store // sessions, files that wait for their job, rates
+	Blobs  core.Blobs
+	Checks map[string]service.Check
+}
+
+// New makes the site. Returns INVALID for a setting that is no good.
+func New(cfg Config, p Parts) (http.Handler, error) {
+	keeper := &session.Keeper{
+		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
+	}
+	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
+		Sections(p.Parts, keeper, cfg.URL, nil)...)
+	if err != nil {
+		return nil, err
+	}
+	formerly, err := judge0.New(judge0.Config{
+		Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Pool: cfg.Judge0.Pool, Languages: cfg.Judge0.Languages,
+		Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Doors{
+		API:    keeper.Programs(api.New(p.Parts)),
+		Judge0: formerly,
+		Tango: tango.New(tango.Config{
+			Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Shelf: p.Redis, Images: cfg.Tango.Images,
+			Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
+		}),
+		Events: keeper.Browsers(http.NotFoundHandler()),
+		Pages:  keeper.Browsers(pages),
+		Checks: p.Checks,
+	})
+}
+
+// Sections are all pages.
+func Sections(p parts.Parts, k *session.Keeper, site *url.URL, provider *sign.Provider) []page.Section {
+	return []page.Section{sign.Section(p, k, site, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+}

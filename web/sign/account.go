@@ -1,0 +1,134 @@
+package sign
+
+import (
+	"strconv"
+	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/core/coursework"
+	"drover/web/page"
+)
+
+// accountData is what the page of one's own account shows.
+type accountData struct {
+	coursework.Profile
+	account.Sheet
+
+	Languages []choice
+	Scopes    []choice
+	Form      tokenForm
+}
+
+// choice is one of several values of a form.
+type choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+func (s *pages) accountData(r *page.Request, form tokenForm) (accountData, error) {
+	d := accountData{Form: form, Scopes: scopes(r, form.Scopes)}
+	var err error
+	if d.Profile, err = s.Registrar.ViewUser(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
+		return d, err
+	}
+	if d.Sheet, err = s.Accounts.View(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
+		return d, err
+	}
+	d.Languages = languages(r, d.Account.Language)
+	return d, nil
+}
+
+// languages are those of the site, each called as it calls itself.
+func languages(r *page.Request, chosen string) []choice {
+	all := []choice{{Value: "", Text: r.T("as the browser says"), Chosen: chosen == ""}}
+	for _, tag := range r.Languages() {
+		all = append(all, choice{Value: tag.String(), Text: display.Self.Name(tag), Chosen: chosen != "" && tag == language.Make(chosen)})
+	}
+	return all
+}
+
+func (s *pages) account(r *page.Request) error {
+	d, err := s.accountData(r, tokenForm{Days: defaultDays, Scopes: []core.Scope{core.ScopeRead, core.ScopeSubmit}})
+	if err != nil {
+		return err
+	}
+	return r.Render("sign/account", d)
+}
+
+// accountAgain shows the account again, with what was wrong with a form on it.
+func (s *pages) accountAgain(r *page.Request, wrong error, form tokenForm) error {
+	d, err := s.accountData(r, form)
+	if err != nil {
+		return err
+	}
+	return r.Again(wrong, "sign/account", d)
+}
+
+// passwordData is what the page that sets a password shows.
+type passwordData struct {
+	account.Sheet
+
+	User string
+}
+
+func (s *pages) passwordData(r *page.Request) (passwordData, error) {
+	sheet, err := s.Accounts.View(r.Context(), r.Actor(), r.Actor().Handle)
+	return passwordData{Sheet: sheet, User: r.Actor().Handle}, err
+}
+
+func (s *pages) password(r *page.Request) error {
+	d, err := s.passwordData(r)
+	if err != nil {
+		return err
+	}
+	return r.Render("sign/password", d)
+}
+
+func (s *pages) changePassword(r *page.Request) error {
+	d, err := s.passwordData(r)
+	if err != nil {
+		return err
+	}
+	password := r.PostFormValue("password")
+	if password != r.PostFormValue("again") {
+		wrong := core.Errorf(core.CodeInvalid, "", "%s", r.T("The two new passwords differ: type the same one twice."))
+		return r.Again(wrong, "sign/password", d)
+	}
+	in, err := s.Accounts.ChangePassword(r.Context(), r.Actor(), r.PostFormValue("was"), password, address(r))
+	if err != nil {
+		return r.Again(mendable(err), "sign/password", d)
+	}
+	if err := s.begin(r, in); err != nil {
+		return err
+	}
+	to := "/account"
+	if d.Account.MustChange { // and so was on the way to somewhere
+		to = "/"
+	}
+	return r.Redirect(to, r.T("Your password is changed. You are signed out everywhere else."))
+}
+
+func (s *pages) untie(r *page.Request) error {
+	err := s.Accounts.Untie(r.Context(), r.Actor(), r.Actor().Handle, r.PostFormValue("issuer"), r.PostFormValue("subject"))
+	if err != nil {
+		return s.accountAgain(r, err, tokenForm{Days: defaultDays})
+	}
+	return r.Redirect("/account", r.T("You cannot sign in that way any more."))
+}
+
+func (s *pages) signOutEverywhere(r *page.Request) error {
+	if err := s.Accounts.SignOut(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
+		return err
+	}
+	if err := s.keeper.End(r.Context()); err != nil {
+		return err
+	}
+	return r.Redirect("/sign-in", r.T("You are signed out everywhere."))
+}
+
+// defaultDays is how long a token lasts if nobody says.
+var defaultDays = strconv.Itoa(int(account.DefaultTokenLife / (24 * time.Hour)))

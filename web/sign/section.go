@@ -1,0 +1,81 @@
+package sign
+
+import (
+	"embed"
+	"io/fs"
+	"net"
+	"net/url"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/web/page"
+	"drover/web/parts"
+	"drover/web/session"
+)
+
+//go:embed pages/*.html
+var files embed.FS
+
+// pages answer from the parts of the site.
+type pages struct {
+	parts.Parts
+
+	keeper   *session.Keeper
+	site     *url.URL
+	provider *Provider // nil: users sign in by password alone
+}
+
+// Section returns the pages. site is the URL by which browsers reach them, without a path;
+// provider may be nil.
+func Section(p parts.Parts, k *session.Keeper, site *url.URL, provider *Provider) page.Section {
+	own, err := fs.Sub(files, "pages")
+	if err != nil {
+		panic(err) // embedded: cannot be missing
+	}
+	s := &pages{Parts: p, keeper: k, site: site, provider: provider}
+	all := page.Section{Name: "sign", Pages: own, Routes: []page.Route{
+		{Pattern: "GET /sign-in", Public: true, Serve: s.signIn},
+		{Pattern: "POST /sign-in", Public: true, Serve: s.enter},
+		{Pattern: "GET /sign-in/link", Public: true, Serve: s.link},
+		{Pattern: "POST /sign-in/link", Public: true, Serve: s.redeem},
+		{Pattern: "POST /sign-out", Public: true, Serve: s.signOut},
+		{Pattern: "POST /language", Public: true, Serve: s.language},
+		{Pattern: "GET /account", Serve: s.account},
+		{Pattern: "GET " + session.PasswordPage, Serve: s.password},
+		{Pattern: "POST " + session.PasswordPage, Serve: s.changePassword},
+		{Pattern: "POST /account/tokens", Serve: s.issueToken},
+		{Pattern: "POST /account/tokens/{id}/revoke", Serve: s.revokeToken},
+		{Pattern: "POST /account/identities/untie", Serve: s.untie},
+		{Pattern: "POST /account/sign-out", Serve: s.signOutEverywhere},
+	}}
+	return all
+}
+
+// address is where a request came from.
+func address(r *page.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// begin lets a user in. The language that the browser's user chose before stays.
+func (s *pages) begin(r *page.Request, in account.SignedIn) error {
+	chosen := s.keeper.Sessions.GetString(r.Context(), page.LanguageKey)
+	if err := s.keeper.Begin(r.Context(), in); err != nil {
+		return err
+	}
+	if chosen != "" {
+		s.keeper.Sessions.Put(r.Context(), page.LanguageKey, chosen)
+	}
+	return nil
+}
+
+// mendable makes a refusal that its user can mend in the form one that the form shows.
+func mendable(err error) error {
+	if core.Is(err, core.CodeForbidden) {
+		return core.Errorf(core.CodeInvalid, "", "%s", err.Error())
+	}
+	return err
+}

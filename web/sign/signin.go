@@ -1,0 +1,110 @@
+package sign
+
+import (
+	"errors"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/web/page"
+)
+
+// signInData is what the page to sign in shows.
+type signInData struct {
+	User     string // that was typed
+	Next     string // where to go then
+	Provider string // name of the provider of OpenID Connect; "" for none
+}
+
+func (s *pages) signInData(r *page.Request) signInData {
+	d := signInData{User: r.PostFormValue("user"), Next: r.Next("/")}
+	if s.provider != nil {
+		d.Provider = s.provider.Name
+	}
+	return d
+}
+
+func (s *pages) signIn(r *page.Request) error {
+	if r.Caller != nil {
+		return r.Redirect(r.Next("/"), "")
+	}
+	return r.Render("sign/in", s.signInData(r))
+}
+
+// enter signs in by a password.
+func (s *pages) enter(r *page.Request) error {
+	in, err := s.Accounts.SignIn(r.Context(), r.PostFormValue("user"), r.PostFormValue("password"), address(r))
+	if errors.Is(err, account.ErrWrong) {
+		err = core.Errorf(core.CodeInvalid, "", "%s", r.T("There is no such user, or the password is wrong."))
+	}
+	if err != nil {
+		return r.Again(mendable(err), "sign/in", s.signInData(r))
+	}
+	if err := s.begin(r, in); err != nil {
+		return err
+	}
+	return r.Redirect(r.Next("/"), "")
+}
+
+func (s *pages) signOut(r *page.Request) error {
+	if err := s.keeper.End(r.Context()); err != nil {
+		return err
+	}
+	if r.Caller == nil {
+		return r.Redirect("/sign-in", "")
+	}
+	return r.Redirect("/sign-in", r.T("You are signed out."))
+}
+
+// link shows a button: who only fetches the link, as scanners of mail do, does not use it up.
+func (s *pages) link(r *page.Request) error {
+	r.W.Header().Set("Referrer-Policy", "no-referrer") // the secret is in the URL
+	secret := r.FormValue("token")
+	if err := s.Accounts.LookAtLink(r.Context(), secret); err != nil {
+		return deadLink(r, err)
+	}
+	return r.Render("sign/link", secret)
+}
+
+func (s *pages) redeem(r *page.Request) error {
+	in, err := s.Accounts.RedeemLink(r.Context(), r.PostFormValue("token"))
+	if err != nil {
+		return deadLink(r, err)
+	}
+	if err := s.begin(r, in); err != nil {
+		return err
+	}
+	return r.Redirect("/", "")
+}
+
+// deadLink says in the reader's language that a link is no good.
+func deadLink(r *page.Request, err error) error {
+	if errors.Is(err, account.ErrLink) {
+		err = core.Errorf(core.CodeForbidden, "", "%s", r.T("The link cannot be used: it was used already, is older than an hour, or is not whole. Ask for another one."))
+	}
+	return err
+}
+
+// language sets in what language pages are read: by the account of who has signed in,
+// else by the session.
+func (s *pages) language(r *page.Request) error {
+	chosen := r.PostFormValue("language")
+	known := chosen == ""
+	for _, tag := range r.Languages() {
+		known = known || tag.String() == chosen
+	}
+	if !known {
+		return core.Errorf(core.CodeInvalid, "", "%s", r.T("This site does not speak that language."))
+	}
+	if r.Caller != nil {
+		if err := s.Accounts.SetLanguage(r.Context(), r.Actor(), chosen); err != nil {
+			return err
+		}
+		s.keeper.Sessions.Remove(r.Context(), page.LanguageKey)
+		return r.Redirect(r.Next("/"), "")
+	}
+	if err := s.Accounts.MayBegin(r.Context(), address(r)); err != nil {
+		return err
+	}
+	s.keeper.Sessions.Put(r.Context(), page.LanguageKey, chosen)
+	return r.Redirect(r.Next("/"), "")
+}

@@ -1,0 +1,70 @@
+package sign
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"drover/core"
+	"drover/web/page"
+)
+
+// tokenForm is what was typed of a token that is to be issued.
+type tokenForm struct {
+	Name   string
+	Days   string
+	Scopes []core.Scope
+}
+
+// scopeWords say what a scope is good for.
+var scopeWords = map[core.Scope]string{
+	core.ScopeRead:   page.Sentence("look at what you may see"),
+	core.ScopeSubmit: page.Sentence("hand in, run, cancel and try again"),
+	core.ScopeTeach:  page.Sentence("change classes, assignments and grades"),
+	core.ScopeHerd:   page.Sentence("hosts, pools, queues and schedules"),
+	core.ScopeAdmin:  page.Sentence("users and classes"),
+}
+
+// scopes are those that are of use to the caller.
+func scopes(r *page.Request, chosen []core.Scope) []choice {
+	a := r.Actor()
+	admin := a.Has(core.RoleAdmin)
+	teaches := admin
+	for class := range a.In {
+		teaches = teaches || a.StaffOf(class)
+	}
+	herd := core.Allow(a, core.ActHerdView, core.Object{}) == nil
+	var all []choice
+	for _, scope := range core.Scopes() {
+		if scope == core.ScopeTeach && !teaches || scope == core.ScopeHerd && !herd || scope == core.ScopeAdmin && !admin {
+			continue
+		}
+		all = append(all, choice{Value: string(scope), Text: r.T(scopeWords[scope]), Chosen: slices.Contains(chosen, scope)})
+	}
+	return all
+}
+
+// issueToken makes a token and shows its secret, this once: so it answers the form itself.
+func (s *pages) issueToken(r *page.Request) error {
+	form := tokenForm{Name: r.PostFormValue("name"), Days: r.PostFormValue("days")}
+	for _, word := range r.PostForm["scope"] {
+		form.Scopes = append(form.Scopes, core.Scope(word))
+	}
+	days, err := strconv.ParseUint(form.Days, 10, 16)
+	if err != nil || days == 0 || time.Duration(days)*24*time.Hour > core.MaxTokenLife {
+		wrong := core.Errorf(core.CodeInvalid, "days", "%s", r.T("A token lasts from one to %d days.", int(core.MaxTokenLife.Hours())/24))
+		return s.accountAgain(r, wrong, form)
+	}
+	secret, t, err := s.Accounts.IssueToken(r.Context(), r.Actor(), form.Name, form.Scopes, time.Duration(days)*24*time.Hour)
+	if err != nil {
+		return s.accountAgain(r, err, form)
+	}
+	return r.Render("sign/token", map[string]any{"Token": t, "Secret": secret})
+}
+
+func (s *pages) revokeToken(r *page.Request) error {
+	if err := s.Accounts.Revoke(r.Context(), r.Actor(), r.Actor().Handle, r.PathValue("id")); err != nil {
+		return err
+	}
+	return r.Redirect("/account", r.T("The token is good for nothing any more."))
+}

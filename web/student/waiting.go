@@ -1,0 +1,92 @@
+package student
+
+import (
+	"time"
+
+	"drover/core"
+	"drover/core/requests"
+	"drover/web/page"
+)
+
+// progress is how far something is that has not ended.
+type progress struct {
+	Waits    bool
+	Why      string // it waits
+	Operator string // why, to who runs the herd; "" to others
+	Ahead    string // how many take their turns before it; "" where nobody knows
+	Expected string // how long it may still wait; "" where nobody knows
+	Attempt  int    // that is under way
+	Since    int64  // of that attempt, ms since 1970
+}
+
+// reasons say why something waits, to who can do nothing about it.
+var reasons = map[requests.Reason]string{
+	requests.ReasonTurn:         page.Sentence("It waits for its turn."),
+	requests.ReasonPaused:       page.Sentence("The machines that would run it are paused for now. It keeps its place."),
+	requests.ReasonNoVMFactory:  page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
+	requests.ReasonNoTestrunner: page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
+	requests.ReasonFetching:     page.Sentence("A machine is being made ready for it."),
+	requests.ReasonBroken:       page.Sentence("The machines have a fault, which is not that of what was handed in. It keeps its place."),
+	requests.ReasonAccepted:     page.Sentence("It is accepted and will be queued in a moment."),
+	requests.ReasonParked:       page.Sentence("Its machine was lost. The first other one with room takes it, before all that waits."),
+	requests.ReasonRetry:        page.Sentence("Its machine had a fault. It is tried again in a moment."),
+	requests.ReasonAimed:        page.Sentence("It moves to another machine, which takes it before all other work."),
+}
+
+// readProgress puts into words what is known of something that has not ended.
+func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64) progress {
+	if w == nil {
+		return progress{Attempt: attempt, Since: since}
+	}
+	p := progress{Waits: true, Why: r.T(reasons[w.Reason])}
+	if core.Allow(r.Actor(), core.ActHerdView, core.Object{}) == nil {
+		p.Operator = w.Text
+	}
+	if w.Ahead != nil && *w.Ahead == 0 {
+		p.Ahead = r.T("It is next.")
+	} else if w.Ahead != nil {
+		p.Ahead = r.N(*w.Ahead, "%d takes its turn before it.", "%d take their turns before it.")
+	}
+	if e := w.Expected; e != nil {
+		p.Expected = expected(r, e)
+	}
+	return p
+}
+
+// expected is a wait to the second: nobody knows it better.
+func expected(r *page.Request, e *requests.Expected) string {
+	least, most := e.Least.Round(time.Second).Milliseconds(), max(time.Second, e.Most.Round(time.Second)).Milliseconds()
+	if least == 0 {
+		return r.T("up to %s", r.Span(most))
+	}
+	return r.T("%s to %s", r.Span(least), r.Span(most))
+}
+
+// try is one of a request; what was recorded and does not count is one too.
+type try struct {
+	core.Result
+	Ended int64 // ms since 1970
+	Badge badge
+}
+
+// readTries words the tries of a request; one alone is no news.
+func readTries(r *page.Request, all []core.Attempt) []try {
+	if len(all) < 2 {
+		return nil
+	}
+	tries := make([]try, len(all))
+	for i, a := range all {
+		b := states[a.Result.State]
+		if a.Result.Blame == core.BlamePlatform {
+			b = badge{"warn", fault}
+			if core.Allow(r.Actor(), core.ActHerdView, core.Object{}) != nil {
+				a.Result.Reason = "" // it names machines
+			}
+		}
+		tries[i] = try{a.Result, a.Recorded, b.said(r)}
+	}
+	return tries
+}
+
+// fault is how a try ends that is nobody's fault here.
+var fault = page.Sentence("a fault of the site")
