@@ -167,6 +167,7 @@ type Turn struct {
 type OutputChunk struct {
 	ID     string // position; the next read names it
 	Stream string // stdout, stderr, or end
+	Offset int64  // bytes of the stream before it; of end, those of all streams
 	Data   []byte
 }
 

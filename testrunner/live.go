@@ -35,13 +35,14 @@ type live struct {
 	mu      sync.Mutex
 	waiting []core.OutputChunk
 	bytes   int
+	printed map[string]int64 // bytes of each stream, also of what is not passed on
 	broken  bool // nothing more is passed on
 }
 
 func startLive(out core.Output, c clock.Clock, key, token string) *live {
 	l := &live{
 		out: out, clock: c, key: key, token: token,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), printed: map[string]int64{},
 	}
 	go l.run()
 	return l
@@ -51,6 +52,8 @@ func startLive(out core.Output, c clock.Clock, key, token string) *live {
 func (l *live) add(stream string, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	at := l.printed[stream]
+	l.printed[stream] += int64(len(data))
 	if l.broken || len(data) == 0 {
 		return
 	}
@@ -62,12 +65,13 @@ func (l *live) add(stream string, data []byte) {
 	for len(data) > 0 {
 		last := len(l.waiting) - 1
 		if last < 0 || l.waiting[last].Stream != stream || len(l.waiting[last].Data) >= liveChunk {
-			l.waiting = append(l.waiting, core.OutputChunk{Stream: stream})
+			l.waiting = append(l.waiting, core.OutputChunk{Stream: stream, Offset: at})
 			last++
 		}
 		c := &l.waiting[last]
 		n := min(len(data), liveChunk-len(c.Data))
 		c.Data, data = append(c.Data, data[:n]...), data[n:]
+		at += int64(n)
 	}
 	select {
 	case l.wake <- struct{}{}:
@@ -124,5 +128,11 @@ func (l *live) close() {
 // end tells watchers what became of the request. Call it after close. An error
 // is theirs to notice: they ask the store when they hear nothing.
 func (l *live) end(state core.RequestState) error {
-	return l.append([]core.OutputChunk{{Stream: StreamEnd, Data: []byte(state)}})
+	l.mu.Lock()
+	total := int64(0)
+	for _, n := range l.printed {
+		total += n
+	}
+	l.mu.Unlock()
+	return l.append([]core.OutputChunk{{Stream: StreamEnd, Offset: total, Data: []byte(state)}})
 }

@@ -67,6 +67,9 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
+// Flush passes on what streams have written. The compression asks for nothing else.
+func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() } // the next write fails
+
 // Unwrap lets http.ResponseController reach what streams need.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 

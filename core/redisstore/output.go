@@ -13,7 +13,7 @@ import (
 // Live output is a view, not a record: it is bounded and goes by itself.
 const (
 	outputEntries = 1024
-	outputBatch   = 32 // what one reading returns
+	outputBatch   = 8 // what one reading returns
 	outputKeep    = time.Hour
 )
 
@@ -26,7 +26,7 @@ func (s *Store) Append(ctx context.Context, key, token string, chunks []core.Out
 	_, err := s.once.Pipelined(live, func(p redis.Pipeliner) error {
 		for _, c := range chunks {
 			p.XAdd(live, &redis.XAddArgs{
-				Stream: stream, MaxLen: outputEntries, Approx: true, Values: []any{"s", c.Stream, "d", c.Data},
+				Stream: stream, MaxLen: outputEntries, Approx: true, Values: []any{"s", c.Stream, "o", c.Offset, "d", c.Data},
 			})
 		}
 		p.PExpire(live, stream, outputKeep)
@@ -57,7 +57,7 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	var out []core.OutputChunk
 	for _, st := range streams {
 		for _, m := range st.Messages {
-			out = append(out, core.OutputChunk{ID: m.ID, Stream: str(m.Values["s"]), Data: []byte(str(m.Values["d"]))})
+			out = append(out, core.OutputChunk{ID: m.ID, Stream: str(m.Values["s"]), Offset: num(str(m.Values["o"])), Data: []byte(str(m.Values["d"]))})
 		}
 	}
 	return out, nil

@@ -22,6 +22,7 @@ type Watch struct {
 
 	mu        sync.Mutex
 	listeners map[string]map[*Listener]bool // by the id that they listen for
+	newest    string                        // event
 }
 
 // How a Watch reads.
@@ -42,7 +43,8 @@ type Listener struct {
 	after  string
 }
 
-// Listen begins to listen for news of a request, task or experiment, by its id.
+// Listen begins to listen for news of a request, task or experiment, by its id; "" is
+// for all that happens.
 func (w *Watch) Listen(id string) *Listener {
 	l := &Listener{id: id, watch: w, woken: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -57,8 +59,15 @@ func (w *Watch) Listen(id string) *Listener {
 	return l
 }
 
-// looking runs a look at stores when there is room for it.
-func (w *Watch) looking(ctx context.Context, look func() error) error {
+// Newest returns the id of the newest event that is known; "" for none yet.
+func (w *Watch) Newest() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.newest
+}
+
+// Look runs a look at stores when there is room for it.
+func (w *Watch) Look(ctx context.Context, look func() error) error {
 	w.once.Do(func() { w.looks = make(chan struct{}, watchLooks) })
 	select {
 	case w.looks <- struct{}{}:
@@ -110,6 +119,7 @@ func (w *Watch) Run(ctx context.Context) error {
 			if known = true; len(newest) > 0 {
 				last = newest[0].ID
 			}
+			w.know(last)
 			w.wakeAll() // what happened while nobody read is not told one by one
 		}
 		events, more, err := w.Feed.Next(ctx, last, w.wanted(), watchRead)
@@ -174,14 +184,26 @@ func (w *Watch) each(do func(l *Listener)) {
 
 func (w *Watch) wakeAll() { w.each((*Listener).wake) }
 
+func (w *Watch) know(newest string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.newest = newest
+}
+
 func (w *Watch) tell(events []core.Event, more []core.OutputOf) {
 	w.mu.Lock()
 	for i := range events {
+		w.newest = events[i].ID
 		for word := range strings.FieldsSeq(events[i].Moved + " " + events[i].Claimed) {
 			id, _, _ := strings.Cut(word, "-") // of a request's key, a task's key, or an experiment's part
 			for l := range w.listeners[id] {
 				l.wake()
 			}
+		}
+	}
+	if len(events) > 0 {
+		for l := range w.listeners[""] {
+			l.wake()
 		}
 	}
 	w.mu.Unlock()

@@ -3,9 +3,6 @@ package requests
 import (
 	"context"
 	"iter"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"drover/core"
@@ -18,17 +15,22 @@ type EventKind string
 const (
 	EventState  EventKind = "state"  // it is in another state
 	EventOutput EventKind = "output" // a piece of what it prints
+	EventGap    EventKind = "gap"    // here some of the output is missing: the result has it
 	EventReset  EventKind = "reset"  // that attempt was lost: its output begins again
 	EventEnd    EventKind = "end"    // it has its result; nothing follows
+
+	EventIdle EventKind = "idle" // nothing more at this moment
+	EventAway EventKind = "away" // Redis does not answer; what it knows is told when it does
 )
 
 // Event is something that happened to one request.
 type Event struct {
-	ID     string            `json:"-"` // names how far its reader is, see Follow
-	Kind   EventKind         `json:"-"`
-	State  core.RequestState `json:"state,omitempty"`  // of a state and an end
-	Stream string            `json:"stream,omitempty"` // of output: stdout or stderr
-	Data   []byte            `json:"-"`                // of output
+	ID     string // names how far its reader is, see Follow
+	Kind   EventKind
+	State  core.RequestState // of a state and an end
+	Stream string            // of an output and a gap: stdout or stderr
+	Data   []byte            // of an output: whole characters, unless the program printed other things
+	Bytes  int64             // of a gap: how many are missing; 0 is not known
 }
 
 // How a follower looks.
@@ -37,55 +39,27 @@ const (
 	followPause = 50 * time.Millisecond // between two looks: news in between are one
 )
 
-// cursor is how far a reader is.
-type cursor struct {
-	generation int
-	token      string // of the attempt whose output it reads; "" for none yet
-	after      string // position there
-	state      core.RequestState
-}
-
-// mark is the form of an event's id. It holds nothing that a header could not.
-var mark = regexp.MustCompile(`^([0-9]{1,6})~([0-9.]{0,40})~([0-9-]{0,40})~([a-z_]{0,20})$`)
-
-func (c cursor) String() string {
-	return strings.Join([]string{strconv.Itoa(c.generation), c.token, c.after, string(c.state)}, "~")
-}
-
-// readCursor reads an event's id. What is none begins anew.
-func readCursor(id string) cursor {
-	m := mark.FindStringSubmatch(id)
-	if m == nil {
-		return cursor{}
-	}
-	generation, err := strconv.Atoi(m[1])
-	if err != nil {
-		return cursor{}
-	}
-	return cursor{generation: generation, token: m[2], after: m[3], state: core.RequestState(m[4])}
-}
-
 // Follow tells what happens to a request until it has ended: to one who may view it, or
 // the submission that it grades. What it prints is told where that is for the actor. It goes on
 // after the event with the id last; "" begins with what is left. States that passed
 // while nobody read are not told. The sequence ends with an error: NOTFOUND, also once
-// the actor may follow no more, UNAVAILABLE, or that of ctx.
+// the actor may follow no more, UNAVAILABLE if the store is away, or that of ctx.
 func (d *Desk) Follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		listener := d.Watch.Listen(id)
 		defer listener.Close()
 		f := &following{desk: d, actor: a, id: id, at: readCursor(last), listener: listener, yield: yield}
+		f.printing = newPrinting(&f.at)
 		for {
 			going, err := f.look(ctx)
+			if err == nil && going && f.send(Event{Kind: EventIdle}) {
+				err = f.wait(ctx)
+			}
 			if err != nil {
 				yield(Event{}, err)
 				return
 			}
-			if !going {
-				return
-			}
-			if err := f.wait(ctx); err != nil {
-				yield(Event{}, err)
+			if !going || f.stopped {
 				return
 			}
 		}
@@ -94,6 +68,8 @@ func (d *Desk) Follow(ctx context.Context, a core.Actor, id, last string) iter.S
 
 // following is one reader's way through one request's events.
 type following struct {
+	printing
+
 	desk     *Desk
 	actor    core.Actor
 	id       string
@@ -101,6 +77,7 @@ type following struct {
 	listener *Listener
 	yield    func(Event, error) bool
 	stopped  bool // the reader wants no more
+	away     bool // Redis did not answer the last time
 }
 
 // send tells an event whose id is where the reader is then.
@@ -114,12 +91,8 @@ func (f *following) send(e Event) bool {
 func (f *following) look(ctx context.Context) (bool, error) {
 	var row core.Row
 	var output bool
-	var place core.Place
-	err := f.desk.Watch.looking(ctx, func() (err error) {
+	err := f.desk.Watch.Look(ctx, func() (err error) {
 		row, output, err = f.desk.watched(ctx, f.actor, f.id)
-		if err == nil && row.Result == nil {
-			place, err = f.desk.Queue.Locate(ctx, row.Spec.Key())
-		}
 		return err
 	})
 	if err != nil {
@@ -127,6 +100,33 @@ func (f *following) look(ctx context.Context) (bool, error) {
 	}
 	if row.Result != nil {
 		return false, f.finish(ctx, row, output)
+	}
+	going, err := f.live(ctx, row, output)
+	return going, f.bear(err)
+}
+
+// bear takes it that Redis is away for a while.
+func (f *following) bear(err error) error {
+	if !core.Is(err, core.CodeUnavailable) {
+		f.away = false
+		return err
+	}
+	if !f.away {
+		f.send(Event{Kind: EventAway})
+	}
+	f.away = true
+	return nil
+}
+
+// live tells what is new of a request that has not ended.
+func (f *following) live(ctx context.Context, row core.Row, output bool) (bool, error) {
+	var place core.Place
+	err := f.desk.Watch.Look(ctx, func() (err error) {
+		place, err = f.desk.Queue.Locate(ctx, row.Spec.Key())
+		return err
+	})
+	if err != nil {
+		return true, err
 	}
 	if place.State == "" {
 		place.State = core.RequestQueued
@@ -140,11 +140,15 @@ func (f *following) look(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 	}
+	f.listener.Want(core.OutputOf{}, "")
 	if place.Token == "" || !output {
-		f.listener.Want(core.OutputOf{}, "")
 		return true, nil
 	}
-	return f.print(ctx, row.Spec.Key())
+	if err := f.print(ctx, row.Spec.Key()); err != nil {
+		return true, err
+	}
+	f.listener.Want(core.OutputOf{Key: row.Spec.Key(), Token: f.at.token}, f.read)
+	return true, nil
 }
 
 // enter begins with the output of an attempt, unless the reader is in it.
@@ -153,36 +157,10 @@ func (f *following) enter(generation int, token string) bool {
 		return true
 	}
 	begun := f.at.token != ""
-	f.at.generation, f.at.token, f.at.after, f.at.state = generation, token, "", ""
+	f.at = cursor{generation: generation, token: token}
+	f.printing = newPrinting(&f.at)
 	return !begun || f.send(Event{Kind: EventReset})
 }
-
-// print tells what there is of the output, and returns false if the reader wants no more.
-func (f *following) print(ctx context.Context, key string) (bool, error) {
-	for {
-		var chunks []core.OutputChunk
-		err := f.desk.Watch.looking(ctx, func() (err error) {
-			chunks, err = f.desk.Output.Read(ctx, key, f.at.token, f.at.after, 0)
-			return err
-		})
-		if err != nil {
-			return false, err
-		}
-		for _, c := range chunks {
-			f.at.after = c.ID
-			if c.Stream != streamEnd && !f.send(Event{Kind: EventOutput, Stream: c.Stream, Data: c.Data}) {
-				return false, nil
-			}
-		}
-		if len(chunks) == 0 {
-			f.listener.Want(core.OutputOf{Key: key, Token: f.at.token}, f.at.after)
-			return true, nil
-		}
-	}
-}
-
-// streamEnd is the stream of an output's last chunk.
-const streamEnd = "end"
 
 // finish tells the rest of what the attempt printed whose result counts, and the end.
 func (f *following) finish(ctx context.Context, row core.Row, output bool) error {
@@ -193,8 +171,12 @@ func (f *following) finish(ctx context.Context, row core.Row, output bool) error
 		if !f.enter(row.Spec.Generation, token) {
 			return nil
 		}
-		if going, err := f.print(ctx, row.Spec.Key()); err != nil || !going {
+		f.left = map[string]string{streamOut: row.Result.Stdout, streamErr: row.Result.Stderr}
+		if err := f.bear(f.print(ctx, row.Spec.Key())); err != nil {
 			return err
+		}
+		if f.stopped || !f.rest() {
+			return nil
 		}
 	}
 	f.at.generation, f.at.state = row.Spec.Generation, row.State

@@ -45,7 +45,9 @@ func (w *world) follow(who, id, last string) (all []requests.Event) {
 	w.t.Helper()
 	for e, err := range w.desk.Follow(w.t.Context(), as(who), id, last) {
 		require.NoError(w.t, err)
-		all = append(all, e)
+		if e.Kind != requests.EventIdle {
+			all = append(all, e)
+		}
 	}
 	return all
 }
@@ -53,7 +55,9 @@ func (w *world) follow(who, id, last string) (all []requests.Event) {
 func (w *world) print(c core.Claim, words ...string) {
 	w.t.Helper()
 	for _, word := range words {
-		require.NoError(w.t, w.desk.Output.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "stdout", Data: []byte(word)}}))
+		chunk := core.OutputChunk{Stream: "stdout", Offset: int64(len(w.printed[c.Token])), Data: []byte(word)}
+		require.NoError(w.t, w.desk.Output.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
+		w.printed[c.Token] += word
 	}
 }
 
@@ -106,7 +110,9 @@ func TestFollowTellsAllInOrder(t *testing.T) {
 					failed <- err
 					return
 				}
-				events <- e
+				if e.Kind != requests.EventIdle {
+					events <- e
+				}
 			}
 		}()
 		var all []requests.Event
@@ -149,7 +155,7 @@ func shown(all []requests.Event) (out string) {
 			out += string(e.Data)
 		case requests.EventEnd:
 			out += "|" + string(e.State)
-		case requests.EventState:
+		case requests.EventState, requests.EventGap, requests.EventIdle, requests.EventAway:
 		}
 	}
 	return out

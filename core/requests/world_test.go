@@ -1,6 +1,7 @@
 package requests_test
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"path/filepath"
@@ -37,6 +38,8 @@ type world struct {
 	desk *requests.Desk
 	seq  int64
 
+	printed map[string]string // by token
+
 	mu  sync.Mutex
 	now time.Time
 }
@@ -52,7 +55,7 @@ func worldOn(t *testing.T, b *coretest.Backend) *world {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, b: b, now: time.UnixMilli(start)}
+	w := &world{t: t, b: b, now: time.UnixMilli(start), printed: map[string]string{}}
 	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
 	redis := w.herd.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs, Now: w.clock}
@@ -153,7 +156,7 @@ func (w *world) end(c core.Claim, change ...func(*core.Result)) {
 	score, most := 7.0, 10.0
 	r := core.Result{
 		ID: s.ID, Generation: s.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM, Host: "h1", Pool: s.Pool,
-		Score: &score, MaxScore: &most, Stdout: "printed", Times: core.Times{Submitted: s.Submitted, Claimed: 10, Started: 20, Finished: 1010},
+		Score: &score, MaxScore: &most, Stdout: cmp.Or(w.printed[c.Token], "printed"), Times: core.Times{Submitted: s.Submitted, Claimed: 10, Started: 20, Finished: 1010},
 	}
 	for _, one := range change {
 		one(&r)

@@ -46,6 +46,9 @@ func describeRaw(o *huma.OpenAPI) {
 			if body := bodies[op.OperationID]; body != nil {
 				op.RequestBody = body
 			}
+			if op.OperationID == "followRequest" {
+				op.Responses["200"].Content = map[string]*huma.MediaType{"text/event-stream": {}}
+			}
 			if ok := op.Responses["200"]; ok != nil && op.Method == get && len(ok.Content) == 0 {
 				ok.Content = map[string]*huma.MediaType{"application/octet-stream": {}}
 			}

@@ -28,6 +28,7 @@ import (
 	"drover/core/resultstore/sqlite"
 	"drover/web/api"
 	"drover/web/caller"
+	"drover/web/live"
 	"drover/web/parts"
 )
 
@@ -77,11 +78,13 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	require.NoError(t, err)
 	w.accounts = &account.Desk{Store: store, Limits: w.herd.Store, Hasher: hasher, Now: w.clock}
 	redis := w.herd.Store
+	desk := &requests.Desk{
+		Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
+		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
+	}
 	p := parts.Parts{
-		Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock,
-		Requests: &requests.Desk{
-			Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
-		},
+		Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
+		Live: &live.Streams{Requests: desk, Registrar: w.reg},
 	}
 	for _, c := range change {
 		c(&p)

@@ -12,6 +12,7 @@ import (
 	"drover/core/coursework"
 	"drover/core/operate"
 	"drover/core/requests"
+	"drover/web/live"
 )
 
 // Parts are what answers. All of them check the caller's rights themselves.
@@ -21,6 +22,7 @@ type Parts struct {
 	Requests  *requests.Desk
 	Operator  *operate.Operator
 	Accounts  *account.Desk
+	Live      *live.Streams
 	Limits    core.Limiter
 	Log       logrus.FieldLogger
 	Now       func() time.Time // nil: time.Now

@@ -68,11 +68,7 @@ func (k *Keeper) Browsers(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		in, err := k.Desk.Present(ctx, handle, k.Sessions.GetInt64(ctx, sinceKey))
-		var who *caller.Caller
-		if err == nil {
-			who, err = k.caller(ctx, in)
-		}
+		in, who, err := k.present(ctx, handle)
 		switch {
 		case unknown(err):
 			if err := k.Sessions.Destroy(ctx); err != nil {
@@ -90,6 +86,16 @@ func (k *Keeper) Browsers(next http.Handler) http.Handler {
 	}))
 }
 
+// present returns who is signed in by a session.
+func (k *Keeper) present(ctx context.Context, handle string) (account.SignedIn, *caller.Caller, error) {
+	in, err := k.Desk.Present(ctx, handle, k.Sessions.GetInt64(ctx, sinceKey))
+	if err != nil {
+		return in, nil, err
+	}
+	who, err := k.caller(ctx, in)
+	return in, who, err
+}
+
 // leads reports whether a path is open to users who must set a password first.
 func leads(path string) bool {
 	for _, to := range reachable {
@@ -105,12 +111,12 @@ func leads(path string) bool {
 func (k *Keeper) Programs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Authorization")
-		scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") {
+		secret, ok := bearer(r)
+		if !ok {
 			next.ServeHTTP(w, r)
 			return
 		}
-		who, err := k.ByToken(r.Context(), strings.TrimSpace(secret))
+		who, err := k.ByToken(r.Context(), secret)
 		switch {
 		case unknown(err):
 			next.ServeHTTP(w, r)
@@ -120,6 +126,12 @@ func (k *Keeper) Programs(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(caller.With(r.Context(), who)))
 		}
 	})
+}
+
+// bearer returns the token of a request.
+func bearer(r *http.Request) (secret string, ok bool) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(secret), strings.EqualFold(scheme, "Bearer")
 }
 
 // ByToken returns whose a token is. Returns FORBIDDEN or NOTFOUND for one that is no good,

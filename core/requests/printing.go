@@ -1,0 +1,188 @@
+package requests
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"drover/core"
+)
+
+// Streams of an output. The last chunk of all has one of its own.
+const (
+	streamOut = "stdout"
+	streamErr = "stderr"
+	streamEnd = "end"
+)
+
+// inResult is the position of a reader who has the live output, and goes on in the result.
+const inResult = "-"
+
+// restBytes is how much of a result's output one event tells.
+const restBytes = 32 << 10
+
+// printing tells what one attempt prints, each byte once and no character in pieces.
+type printing struct {
+	read string            // position in the live output
+	held map[string]begun  // by stream
+	left map[string]string // what the result has of each stream; nil while there is none
+	end  int64             // bytes of all streams; -1 until the live output has said so
+}
+
+// begun is the beginning of a character whose rest has not come yet.
+type begun struct {
+	bytes  []byte
+	before string // position before the chunk in which it begins
+}
+
+func newPrinting(at *cursor) printing {
+	return printing{read: at.after, held: map[string]begun{}, end: -1}
+}
+
+// print tells what there is of the live output.
+func (f *following) print(ctx context.Context, key string) error {
+	for f.read != inResult {
+		var chunks []core.OutputChunk
+		err := f.desk.Watch.Look(ctx, func() (err error) {
+			chunks, err = f.desk.Output.Read(ctx, key, f.at.token, f.read, 0)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range chunks {
+			if c := &chunks[i]; c.Stream == streamEnd {
+				f.read, f.end = c.ID, c.Offset
+			} else if !f.chunk(c) {
+				return nil
+			}
+		}
+		if len(chunks) == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// chunk tells what is new in a chunk.
+func (f *following) chunk(c *core.OutputChunk) bool {
+	before, data := f.read, c.Data
+	f.read = c.ID
+	switch next := *f.at.told(c.Stream) + int64(len(f.held[c.Stream].bytes)); {
+	case c.Offset > next:
+		if !f.missing(c.Stream, c.Offset) {
+			return false
+		}
+	case c.Offset < next: // a reader that comes back has it already
+		data = data[min(next-c.Offset, int64(len(data))):]
+	}
+	held := f.held[c.Stream]
+	if len(held.bytes) == 0 {
+		held.before = before
+	}
+	whole, rest := cutRune(append(held.bytes, data...))
+	if len(rest) <= len(data) {
+		held.before = before
+	}
+	held.bytes = rest
+	f.held[c.Stream] = held
+	return f.tell(c.Stream, whole)
+}
+
+// tell tells a piece of a stream.
+func (f *following) tell(stream string, data []byte) bool {
+	f.at.after = f.read
+	for _, held := range f.held {
+		if len(held.bytes) > 0 && earlier(held.before, f.at.after) {
+			f.at.after = held.before
+		}
+	}
+	*f.at.told(stream) += int64(len(data))
+	return len(data) == 0 || f.send(Event{Kind: EventOutput, Stream: stream, Data: data})
+}
+
+// flush tells what was held because more of it might have come.
+func (f *following) flush(stream string) bool {
+	data := f.held[stream].bytes
+	delete(f.held, stream)
+	return f.tell(stream, data)
+}
+
+// missing goes on at a place further on in a stream: with what the result has up to there,
+// else by saying that it is not there.
+func (f *following) missing(stream string, to int64) bool {
+	if !f.flush(stream) {
+		return false
+	}
+	told := f.at.told(stream)
+	if whole := f.left[stream]; comparable(whole, to) && to <= int64(len(whole)) {
+		return f.tellRest(stream, whole[:to])
+	}
+	bytes := to - *told
+	*told = to
+	return f.send(Event{Kind: EventGap, Stream: stream, Bytes: bytes})
+}
+
+// comparable reports whether a place in a stream is at the same byte in the result, which
+// has another character for what is none.
+func comparable(whole string, at int64) bool {
+	i := strings.IndexRune(whole, utf8.RuneError)
+	return i < 0 || at <= int64(i)
+}
+
+// tellRest tells what follows in a stream up to the end of text.
+func (f *following) tellRest(stream, text string) bool {
+	for told := f.at.told(stream); *told < int64(len(text)); {
+		piece := []byte(text[*told:min(*told+restBytes, int64(len(text)))])
+		if *told+restBytes < int64(len(text)) {
+			piece, _ = cutRune(piece)
+		}
+		if !f.tell(stream, piece) {
+			return false
+		}
+	}
+	return true
+}
+
+// rest tells what the result has beyond the live output. From there on places are those
+// in the result.
+func (f *following) rest() bool {
+	both := []string{streamOut, streamErr}
+	if f.read != inResult {
+		if !f.flush(streamOut) || !f.flush(streamErr) {
+			return false
+		}
+		lacks := f.end < 0 || f.at.out+f.at.err < f.end
+		var lost []string
+		for _, stream := range both {
+			if told, whole := f.at.told(stream), f.left[stream]; !comparable(whole, *told) {
+				lost, *told = append(lost, stream), int64(len(whole))
+			}
+		}
+		f.read, f.at.after = inResult, inResult
+		for _, stream := range lost {
+			if lacks && !f.send(Event{Kind: EventGap, Stream: stream}) {
+				return false
+			}
+		}
+	}
+	for _, stream := range both {
+		if !f.tellRest(stream, f.left[stream]) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutRune splits off the beginning of a character at the end of data.
+func cutRune(data []byte) (whole, rest []byte) {
+	for i := len(data) - 1; i >= max(0, len(data)-utf8.UTFMax+1); i-- {
+		if utf8.RuneStart(data[i]) {
+			if !utf8.FullRune(data[i:]) {
+				return data[:i], data[i:]
+			}
+			break
+		}
+	}
+	return data, nil
+}

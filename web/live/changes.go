@@ -1,0 +1,127 @@
+package live
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"drover/core"
+)
+
+// How one looks for changes.
+const (
+	changesRest = 500 * time.Millisecond // between two looks: what happens in between is one change
+	changesLook = 5 * time.Second        // without news: a hint can be lost, and progress makes none
+	herdRest    = 2 * time.Second
+	herdLook    = 10 * time.Second // how often the herd has changed though nothing happened: times have passed
+)
+
+// changes are those of one thing.
+type changes struct {
+	news string                                        // id of what to listen for, see requests.Watch
+	rest time.Duration                                 // between two looks
+	look func(ctx context.Context) (any, bool, error) // what it is like now, and whether that stays so
+}
+
+// task tells a page of a task.
+func (s *Streams) task(id string) source {
+	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
+			t, err := s.Registrar.TrackTask(ctx, a, id)
+			return t, t.State.Terminal(), err
+		}})
+	}
+}
+
+// experiment tells a page of an experiment.
+func (s *Streams) experiment(id string) source {
+	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
+			e, progress, err := s.Registrar.ExperimentProgress(ctx, a, id)
+			return []any{e.State, progress}, e.State.Decided(), err
+		}})
+	}
+}
+
+// herd tells a page of the herd, to those who may see it.
+func (s *Streams) herd(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+	return s.follow(ctx, last, changes{"", herdRest, func(context.Context) (any, bool, error) {
+		passed := time.Now().UnixMilli() / herdLook.Milliseconds()
+		return []any{s.Requests.Watch.Newest(), passed}, false, core.Allow(a, core.ActHerdView, core.Object{})
+	}})
+}
+
+// follow tells of changes. Events are named after what it is like, so that a reader who
+// comes back hears of what changed meanwhile, and of nothing else.
+func (s *Streams) follow(ctx context.Context, last string, c changes) iter.Seq2[message, error] {
+	return func(yield func(message, error) bool) {
+		listener := s.Requests.Watch.Listen(c.news)
+		defer listener.Close()
+		for begun := false; ; begun = true {
+			id, ended, err := s.look(ctx, c)
+			if begun && core.Is(err, core.CodeUnavailable) {
+				id, err = last, nil // what changes meanwhile is told then
+			}
+			if err != nil {
+				yield(message{}, err)
+				return
+			}
+			if id != last {
+				kind := kindChanged
+				if ended {
+					kind = kindEnd
+				}
+				if !yield(message{id, kind, noData{}}, nil) {
+					return
+				}
+			}
+			if last = id; ended || !yield(message{}, nil) {
+				return
+			}
+			if err := wait(ctx, c.rest, listener.News()); err != nil {
+				yield(message{}, err)
+				return
+			}
+		}
+	}
+}
+
+// look returns a name for what it is like.
+func (s *Streams) look(ctx context.Context, c changes) (id string, ended bool, err error) {
+	var is any
+	if err := s.Requests.Watch.Look(ctx, func() (err error) {
+		is, ended, err = c.look(ctx)
+		return err
+	}); err != nil {
+		return "", false, err
+	}
+	raw, err := json.Marshal(is)
+	if err != nil {
+		return "", false, core.Wrap(err, core.CodeInternal, c.news, "it cannot be told whether %s has changed", c.news)
+	}
+	sum := sha256.Sum256(fmt.Appendf(raw, " %t", ended))
+	return hex.EncodeToString(sum[:8]), ended, nil
+}
+
+// wait returns when it is time to look again.
+func wait(ctx context.Context, rest time.Duration, news <-chan struct{}) error {
+	rested, look := time.NewTimer(rest), time.NewTimer(changesLook)
+	defer rested.Stop()
+	defer look.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-rested.C:
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-news:
+	case <-look.C:
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package live
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"drover/core"
+	"drover/core/requests"
+)
+
+// Kinds of events that only pages have. The others are those of core/requests.
+const (
+	kindChanged = "changed"
+	kindEnd     = string(requests.EventEnd)
+)
+
+// waitingLook is how often a page of what waits is rendered anew: its place in the queue
+// changes by what others do.
+const waitingLook = 20 * time.Second
+
+// The data of events.
+type (
+	stateData  struct{ State core.RequestState `json:"state"` }
+	outputData struct {
+		Stream string `json:"stream"`
+		Text   string `json:"text"`
+	}
+	gapData struct {
+		Stream string `json:"stream"`
+		Bytes  int64  `json:"bytes"` // 0 is not known
+	}
+	noData struct{}
+)
+
+// request tells programs of a request.
+func (s *Streams) request(id string) source {
+	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+		return func(yield func(message, error) bool) {
+			for e, err := range s.Requests.Follow(ctx, a, id, last) {
+				if !yield(messageOf(e), err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// messageOf is an event as programs have it.
+func messageOf(e requests.Event) message {
+	m := message{id: e.ID, kind: string(e.Kind), data: noData{}}
+	switch e.Kind {
+	case requests.EventState, requests.EventEnd:
+		m.data = stateData{e.State}
+	case requests.EventOutput:
+		m.data = outputData{e.Stream, string(e.Data)}
+	case requests.EventGap:
+		m.data = gapData{e.Stream, e.Bytes}
+	case requests.EventReset:
+	case requests.EventIdle, requests.EventAway:
+		m.kind = ""
+	}
+	return m
+}
+
+// requestPage tells a page of a request.
+func (s *Streams) requestPage(id string) source {
+	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+		return func(yield func(message, error) bool) {
+			waits, changed := false, time.Now()
+			for e, err := range s.Requests.Follow(ctx, a, id, last) {
+				m := messageOf(e)
+				switch {
+				case e.Kind == requests.EventState:
+					waits = e.State == core.RequestQueued || e.State == core.RequestParked
+					m.kind = kindChanged
+				case m.kind == "" && err == nil && waits && time.Since(changed) >= waitingLook:
+					m.kind = kindChanged
+				}
+				if m.kind == kindChanged {
+					m.data, changed = noData{}, time.Now()
+				}
+				if !yield(m, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// submissionPage tells a page of the tests of a submission. One that is not tested has none.
+func (s *Streams) submissionPage(id string) source {
+	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+		return func(yield func(message, error) bool) {
+			submission, _, err := s.Registrar.WatchSubmission(ctx, a, id)
+			if err != nil {
+				yield(message{}, err)
+				return
+			}
+			if submission.Request != "" {
+				s.requestPage(submission.Request)(ctx, a, last)(yield)
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"time"
+
+	"drover/core"
+	"drover/web/caller"
+)
+
+// How long readers wait before they come back, which they should not do all at once.
+const (
+	retryLeast  = 2 * time.Second
+	retrySpread = 3 * time.Second
+)
+
+// maxUnknown is for how many signs of life it may be unknown who reads, because nobody can
+// be looked up.
+const maxUnknown = 20
+
+// Stream is one reader's.
+type Stream struct {
+	streams *Streams
+	r       *http.Request
+	who     *caller.Caller
+	cancel  context.CancelFunc
+
+	messages chan message
+	failed   error // why messages was closed; nil for the end
+	first    message
+	more     bool // first is one
+
+	unknown int // signs of life since it was known who reads
+}
+
+// pull passes on what the source tells, each as the reader has taken the one before.
+func (st *Stream) pull(ctx context.Context, all iter.Seq2[message, error]) {
+	defer close(st.messages)
+	for m, err := range all {
+		if err != nil {
+			st.failed = err
+			return
+		}
+		select {
+		case st.messages <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends the stream.
+func (st *Stream) close() {
+	st.cancel()
+	for range st.messages { //nolint:revive // its source ends when it sees that
+	}
+	st.streams.leave(st.who.Actor.Handle)
+}
+
+// Serve sends what there is until the reader or the stream ends.
+func (st *Stream) Serve(w http.ResponseWriter) {
+	defer st.close()
+	if !st.more {
+		w.WriteHeader(http.StatusNoContent) // who comes back after the end
+		return
+	}
+	out := &sender{w: w, control: http.NewResponseController(w), patience: cmp.Or(st.streams.Patience, defaultPatience)}
+	if err := out.begin(); err != nil {
+		return
+	}
+	beat := time.NewTicker(cmp.Or(st.streams.Beat, defaultBeat))
+	defer beat.Stop()
+	for err := out.send(st.first); err == nil; {
+		select {
+		case m, more := <-st.messages:
+			if !more {
+				st.note()
+				return
+			}
+			err = out.send(m)
+		case <-beat.C:
+			if !st.known() {
+				return
+			}
+			err = out.alive()
+		}
+	}
+}
+
+// note logs why a stream ended that had not come to its end. That a right was lost, that
+// the reader went, or that the store is away for a while is nothing to log.
+func (st *Stream) note() {
+	err := st.failed
+	if err == nil || st.streams.Log == nil || st.r.Context().Err() != nil {
+		return
+	}
+	switch core.CodeOf(err) {
+	case core.CodeNotFound, core.CodeForbidden, core.CodeUnavailable:
+		return
+	}
+	st.streams.Log.WithError(err).WithField("path", st.r.URL.Path).Error("a stream of events failed")
+}
+
+// known reports whether the reader is still who it was, with the same rights. One who
+// has others now comes back, and is looked at anew.
+func (st *Stream) known() bool {
+	now, err := st.streams.Keeper.Again(st.r)
+	if core.Is(err, core.CodeUnavailable) {
+		st.unknown++
+		return st.unknown <= maxUnknown
+	}
+	st.unknown = 0
+	return err == nil && reflect.DeepEqual(now, st.who)
+}
+
+// sender writes events, and gives up a reader who does not take them.
+type sender struct {
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	patience time.Duration
+	text     bytes.Buffer
+}
+
+// begin sends the head. From here on the server's own time limits do not count.
+func (s *sender) begin() error {
+	if err := supported(s.control.SetReadDeadline(time.Time{})); err != nil {
+		return err
+	}
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies hold back nothing
+	fmt.Fprintf(&s.text, "retry: %d\n\n", (retryLeast + rand.N(retrySpread)).Milliseconds()) //nolint:gosec // no secret
+	return s.write()
+}
+
+// send sends an event.
+func (s *sender) send(m message) error {
+	if m.kind == "" {
+		return nil
+	}
+	data, err := json.Marshal(m.data)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, m.id, "an event cannot be written")
+	}
+	fmt.Fprintf(&s.text, "id: %s\nevent: %s\ndata: %s\n\n", m.id, m.kind, data)
+	return s.write()
+}
+
+// alive sends a sign of life.
+func (s *sender) alive() error {
+	s.text.WriteString(":\n\n")
+	return s.write()
+}
+
+func (s *sender) write() error {
+	defer s.text.Reset()
+	if err := supported(s.control.SetWriteDeadline(time.Now().Add(s.patience))); err != nil {
+		return err
+	}
+	if _, err := s.w.Write(s.text.Bytes()); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, "", "the reader takes no more")
+	}
+	return supported(s.control.Flush())
+}
+
+// supported leaves out that a connection has no time limits.
+func supported(err error) error {
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return core.Wrap(err, core.CodeUnavailable, "", "the reader takes no more")
+}

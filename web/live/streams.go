@@ -1,0 +1,131 @@
+package live
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/requests"
+	"drover/web/caller"
+)
+
+// Bounds of streams.
+const (
+	maxStreams = 2000
+	maxOfUser  = 32
+	maxID      = 200 // bytes of an event's id
+
+	defaultBeat     = 15 * time.Second
+	defaultPatience = 10 * time.Second
+)
+
+// Streams are the open streams of a site. The fields are set once; all methods are safe
+// for concurrent use.
+type Streams struct {
+	Requests  *requests.Desk
+	Registrar *coursework.Registrar
+	Keeper    Keeper
+	Log       logrus.FieldLogger
+
+	Beat     time.Duration // between two signs of life, and looks at who reads; 0 is 15 s
+	Patience time.Duration // for a reader to take an event; 0 is 10 s
+
+	mu   sync.Mutex
+	open int
+	of   map[string]int // by user
+}
+
+// Keeper knows who asks, as session.Keeper does.
+type Keeper interface {
+	// Again returns whose session or token a request came with, as things are now. Returns
+	// FORBIDDEN or NOTFOUND once that is over.
+	Again(r *http.Request) (*caller.Caller, error)
+}
+
+// message is an event as it is sent. One without a kind only says that there are no more
+// at this moment.
+type message struct {
+	id, kind string
+	data     any
+}
+
+// source tells what follows the event with the id last, to one who may know.
+type source func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error]
+
+// Request opens a stream of a request's events for the one who asks. Returns NOTFOUND, FULL,
+// UNAVAILABLE. What is opened must be served.
+func (s *Streams) Request(r *http.Request, id string) (*Stream, error) {
+	return s.begin(r, s.request(id))
+}
+
+// begin opens a stream, and waits until it is known whether its reader may have it.
+func (s *Streams) begin(r *http.Request, from source) (*Stream, error) {
+	who := caller.From(r.Context())
+	if who == nil {
+		return nil, core.Errorf(core.CodeForbidden, "", "nobody is signed in")
+	}
+	if err := s.enter(who.Actor.Handle); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	st := &Stream{streams: s, r: r, who: who, cancel: cancel, messages: make(chan message)}
+	go st.pull(ctx, from(ctx, who.Actor, lastID(r)))
+	if st.first, st.more = <-st.messages; !st.more && st.failed != nil {
+		st.close()
+		return nil, st.failed
+	}
+	return st, nil
+}
+
+// lastID is the event after which a reader goes on. A page that opens a stream anew cannot
+// set the header.
+func lastID(r *http.Request) string {
+	id := r.Header.Get("Last-Event-ID")
+	if id == "" {
+		id = r.URL.Query().Get("after")
+	}
+	if len(id) > maxID {
+		return ""
+	}
+	return id
+}
+
+// enter counts a user's stream. Returns FULL.
+func (s *Streams) enter(handle string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= maxStreams {
+		return core.Errorf(core.CodeFull, "", "this site has %d streams of events open, which is as many as it can: try again later", s.open)
+	}
+	if s.of[handle] >= maxOfUser {
+		return core.Errorf(core.CodeFull, handle, "%s has %d streams of events open, which is as many as one may: close one first", handle, maxOfUser)
+	}
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	s.open++
+	s.of[handle]++
+	return nil
+}
+
+func (s *Streams) leave(handle string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.of[handle]--; s.of[handle] == 0 {
+		delete(s.of, handle)
+	}
+}
+
+// Open returns how many streams are open.
+func (s *Streams) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
