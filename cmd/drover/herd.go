@@ -30,9 +30,10 @@ type herd struct {
 
 	storeID string // of store
 
-	watching sync.Once
-	watch    requests.Watch // of all who follow a request in this program
-	unwatch  func()         // ends it; nil: it did not begin
+	watching  sync.Once
+	watch     requests.Watch // of all who follow a request in this program
+	unwatch   func()         // ends it
+	unwatched chan struct{}  // closed then; nil: it did not begin
 
 	learning sync.Mutex
 	blobsID  string // of blobs; "" until they answered
@@ -102,13 +103,12 @@ func (h *herd) desk() *requests.Desk {
 func (h *herd) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
 		h.watch.Feed, h.watch.Last = h.redis, h.redis.LastEvents
-		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-		ended := make(chan struct{})
+		ctx, h.unwatch = context.WithCancel(context.WithoutCancel(ctx))
+		h.unwatched = make(chan struct{})
 		go func() {
-			defer close(ended)
+			defer close(h.unwatched)
 			_ = h.watch.Run(ctx) // it ends with ctx only
 		}()
-		h.unwatch = func() { stop(); <-ended }
 	})
 	return h.desk().Follow(ctx, a, id, last)
 }
@@ -138,12 +138,15 @@ or name a running one with --data DIR, or --redis URL, --store URL and --blobs U
 to run a single command without a herd: drover run --embedded -- CMD`
 
 func (h *herd) close() error {
-	if h.unwatch != nil {
+	var errs []error
+	if h.unwatched != nil {
 		h.unwatch()
 	}
-	var errs []error
 	if h.redis != nil {
 		errs = append(errs, h.redis.Close())
+	}
+	if h.unwatched != nil {
+		<-h.unwatched // a read under way ends with its connection
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())
