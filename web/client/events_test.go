@@ -136,7 +136,9 @@ func TestEventsComeOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 8
-		event := func(i int) string { return fmt.Sprintf("id: %d\nevent: output\ndata: {\"text\":\"line %d\"}\n\n", i, i) }
+		event := func(i int) string {
+			return fmt.Sprintf("id: %d\nevent: output\ndata: {\"text\":\"line %d\"}\n\n", i, i)
+		}
 		s := &site{}
 		for range rapid.IntRange(1, 6).Draw(t, "connections") {
 			at := rapid.IntRange(0, 500).Draw(t, "breaks at")
