@@ -65,10 +65,7 @@ func (s *server) listUserTokens(ctx context.Context, a core.Actor, in *OneUser) 
 // tokens answers with all: nobody has more than core.MaxTokens.
 func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answer[Page[core.Token]], error) {
 	sheet, err := s.Accounts.View(ctx, a, handle)
-	if err != nil {
-		return nil, err
-	}
-	return all(sheet.Tokens), nil
+	return all(sheet.Tokens, err)
 }
 
 // revokeToken lets a token that is only to look with end itself, and no other one.

@@ -143,9 +143,5 @@ func (s *server) deleteAssignment(ctx context.Context, a core.Actor, in *InAssig
 }
 
 func (s *server) findAssignment(ctx context.Context, a core.Actor, in *query) (*answer[core.Assignment], error) {
-	as, err := s.Registrar.FindAssignment(ctx, a, in.Query)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[core.Assignment]{as}, nil
+	return answered(s.Registrar.FindAssignment(ctx, a, in.Query))
 }

@@ -96,11 +96,7 @@ type query struct {
 }
 
 func (s *server) findClass(ctx context.Context, a core.Actor, in *query) (*answer[core.SchoolClass], error) {
-	c, err := s.Registrar.FindClass(ctx, a, in.Query)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[core.SchoolClass]{c}, nil
+	return answered(s.Registrar.FindClass(ctx, a, in.Query))
 }
 
 // started is the answer with a task that does the work.

@@ -46,11 +46,7 @@ func (s *server) listExperiments(ctx context.Context, a core.Actor, in *struct {
 	Limit int `query:"limit" minimum:"1" maximum:"500" default:"50"`
 },
 ) (*answer[Page[core.Experiment]], error) {
-	found, err := s.Registrar.Experiments(ctx, a, in.Class, in.Assignment, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return all(found), nil
+	return all(s.Registrar.Experiments(ctx, a, in.Class, in.Assignment, in.Limit))
 }
 
 // ExperimentStatus is an experiment with how far it is.
@@ -100,17 +96,9 @@ func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) applyExperiment(ctx context.Context, a core.Actor, in *One) (*answer[coursework.Applied], error) {
-	applied, err := s.Registrar.ApplyExperiment(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[coursework.Applied]{applied}, nil
+	return answered(s.Registrar.ApplyExperiment(ctx, a, in.ID))
 }
 
 func (s *server) abortExperiment(ctx context.Context, a core.Actor, in *One) (*answer[core.Experiment], error) {
-	e, err := s.Registrar.AbortExperiment(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[core.Experiment]{e}, nil
+	return answered(s.Registrar.AbortExperiment(ctx, a, in.ID))
 }

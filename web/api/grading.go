@@ -39,11 +39,7 @@ func changedTo(as core.Assignment, err error) (*tagged[core.Assignment], error) 
 }
 
 func (s *server) viewProgress(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Progress], error) {
-	p, err := s.Registrar.Progress(ctx, a, in.Class, in.Assignment)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[coursework.Progress]{p}, nil
+	return answered(s.Registrar.Progress(ctx, a, in.Class, in.Assignment))
 }
 
 // NewGrade is a person's grade.
@@ -76,11 +72,7 @@ func (s *server) changeUserGrade(ctx context.Context, a core.Actor, in *struct {
 
 func (s *server) grade(ctx context.Context, a core.Actor, c coursework.GradeChange, g NewGrade) (*answer[core.Standing], error) {
 	c.Score, c.MaxScore, c.Reason = g.Score, g.MaxScore, g.Reason
-	standing, err := s.Registrar.ChangeGrade(ctx, a, c)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[core.Standing]{standing}, nil
+	return answered(s.Registrar.ChangeGrade(ctx, a, c))
 }
 
 func (s *server) startArchive(ctx context.Context, a core.Actor, in *struct {

@@ -54,6 +54,14 @@ func paged[T any](ctx context.Context, c Cursor, found []T, name func(*T) string
 	return out
 }
 
+// all is the answer with a list that is short enough for one page.
+func all[T any](found []T, err error) (*answer[Page[T]], error) {
+	if found == nil {
+		found = []T{}
+	}
+	return answered(Page[T]{Items: found}, err)
+}
+
 // nextLink is the URL of this page with another cursor.
 func nextLink(ctx context.Context, cursor string, limit int) string {
 	r := exchanged(ctx).r

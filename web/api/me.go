@@ -25,6 +25,14 @@ type nothing struct{}
 
 type answer[T any] struct{ Body T }
 
+// answered is the answer with a thing, if there is one.
+func answered[T any](thing T, err error) (*answer[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &answer[T]{thing}, nil
+}
+
 func (s *server) me(ctx context.Context, a core.Actor, _ *nothing) (*answer[Me], error) {
 	profile, err := s.Registrar.ViewUser(ctx, a, a.Handle)
 	if err != nil {

@@ -93,35 +93,20 @@ func (s *server) listRequests(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) viewRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.View], error) {
-	v, err := s.Requests.View(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[requests.View]{v}, nil
+	return answered(s.Requests.View(ctx, a, in.ID))
 }
 
 func (s *server) cancelRequest(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {
 	state, err := s.Requests.Cancel(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[Stopped]{Stopped{state}}, nil
+	return answered(Stopped{state}, err)
 }
 
 func (s *server) rerunRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.View], error) {
-	v, err := s.Requests.Rerun(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[requests.View]{v}, nil
+	return answered(s.Requests.Rerun(ctx, a, in.ID))
 }
 
 func (s *server) listAttempts(ctx context.Context, a core.Actor, in *One) (*answer[Page[core.Attempt]], error) {
-	found, err := s.Requests.Attempts(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return all(found), nil
+	return all(s.Requests.Attempts(ctx, a, in.ID))
 }
 
 func (s *server) requestFile(ctx context.Context, a core.Actor, in *struct {

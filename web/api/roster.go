@@ -58,11 +58,7 @@ func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
 	Dry bool `query:"dry_run" doc:"only tell what would be done"`
 },
 ) (*answer[coursework.Imported], error) {
-	imported, err := s.Registrar.ImportRoster(ctx, a, in.Class, s.body(ctx, coursework.MaxImportBytes+1), in.Dry)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[coursework.Imported]{imported}, nil
+	return answered(s.Registrar.ImportRoster(ctx, a, in.Class, s.body(ctx, coursework.MaxImportBytes+1), in.Dry))
 }
 
 // DeadlinePage is a list of deadlines, which are few enough for one page.
@@ -74,19 +70,7 @@ func (s *server) listDeadlines(ctx context.Context, a core.Actor, in *struct {
 	User       string `query:"user" maxLength:"64" doc:"only this user's"`
 },
 ) (*answer[DeadlinePage], error) {
-	found, err := s.Registrar.Deadlines(ctx, a, in.Class, in.Assignment, in.User)
-	if err != nil {
-		return nil, err
-	}
-	return all(found), nil
-}
-
-// all is the answer with a list that is short enough for one page.
-func all[T any](found []T) *answer[Page[T]] {
-	if found == nil {
-		found = []T{}
-	}
-	return &answer[Page[T]]{Page[T]{Items: found}}
+	return all(s.Registrar.Deadlines(ctx, a, in.Class, in.Assignment, in.User))
 }
 
 // OwnDeadline is what a user gets.

@@ -22,11 +22,7 @@ type Named struct {
 }
 
 func (s *server) listSchedules(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Schedule]], error) {
-	found, err := s.Registrar.Schedules(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return all(found), nil
+	return all(s.Registrar.Schedules(ctx, a))
 }
 
 func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {

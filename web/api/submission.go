@@ -84,11 +84,7 @@ type One struct {
 }
 
 func (s *server) viewSubmission(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
-	v, err := s.Registrar.ViewSubmission(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[coursework.SubmissionView]{v}, nil
+	return answered(s.Registrar.ViewSubmission(ctx, a, in.ID))
 }
 
 func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
@@ -125,8 +121,5 @@ type Stopped struct {
 
 func (s *server) cancelSubmission(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {
 	state, err := s.Registrar.CancelSubmission(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[Stopped]{Stopped{state}}, nil
+	return answered(Stopped{state}, err)
 }

@@ -41,11 +41,7 @@ func (s *server) listTasks(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) viewTask(ctx context.Context, a core.Actor, in *One) (*answer[coursework.TaskView], error) {
-	t, err := s.Registrar.TrackTask(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[coursework.TaskView]{t}, nil
+	return answered(s.Registrar.TrackTask(ctx, a, in.ID))
 }
 
 // StoppedTask says how a task that was cancelled stands now.
@@ -55,10 +51,7 @@ type StoppedTask struct {
 
 func (s *server) cancelTask(ctx context.Context, a core.Actor, in *One) (*answer[StoppedTask], error) {
 	state, err := s.Registrar.CancelTask(ctx, a, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[StoppedTask]{StoppedTask{state}}, nil
+	return answered(StoppedTask{state}, err)
 }
 
 func (s *server) retryTask(ctx context.Context, a core.Actor, in *One) (*started, error) {

@@ -122,10 +122,7 @@ func (s *server) rotateWebhook(ctx context.Context, a core.Actor, in *struct {
 },
 ) (*answer[NewSecret], error) {
 	secret, err := s.Registrar.RotateWebhook(ctx, a, in.ID, in.Distrust)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[NewSecret]{NewSecret{secret}}, nil
+	return answered(NewSecret{secret}, err)
 }
 
 func (s *server) testWebhook(ctx context.Context, a core.Actor, in *One) (*started, error) {

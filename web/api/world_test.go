@@ -24,6 +24,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/intake"
+	"drover/core/operate"
 	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/api"
@@ -84,7 +85,8 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	}
 	p := parts.Parts{
 		Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
-		Live: &live.Streams{Requests: desk, Registrar: w.reg},
+		Live:     &live.Streams{Requests: desk, Registrar: w.reg},
+		Operator: &operate.Operator{Registrar: w.reg, Herd: redis, Store: store, Intake: w.in, Now: w.clock},
 	}
 	for _, c := range change {
 		c(&p)

@@ -83,6 +83,26 @@ func (tab *Tab) Text(selector string) string {
 	return get(tab, chromedp.Text(chromedp.CSS(selector)))
 }
 
+// Links are the paths of this site that the page's links lead to.
+func (tab *Tab) Links() []string {
+	tab.t.Helper()
+	return get(tab, chromedp.Evaluate[[]string](
+		`[...new Set([...document.links].filter(a => a.origin === location.origin && !a.download).map(a => a.pathname + a.search))]`))
+}
+
+// Status is with what status the page was answered.
+func (tab *Tab) Status() int {
+	tab.t.Helper()
+	return int(tab.Number(`performance.getEntriesByType("navigation")[0].responseStatus`))
+}
+
+// Bytes are how much was sent for the page, with its styles and scripts, headers aside.
+func (tab *Tab) Bytes() int {
+	tab.t.Helper()
+	return int(tab.Number(
+		`[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((n, e) => n + e.encodedBodySize, 0)`))
+}
+
 // Number runs an expression in the page, as its console would, that gives a number.
 func (tab *Tab) Number(expression string) float64 {
 	tab.t.Helper()

@@ -15,6 +15,7 @@ import (
 	"drover/web"
 	"drover/web/api"
 	"drover/web/judge0"
+	"drover/web/live"
 	"drover/web/operator"
 	"drover/web/page"
 	"drover/web/parts"
@@ -61,6 +62,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	keeper := &session.Keeper{
 		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
 	}
+	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
 		Sections(p.Parts, keeper, cfg.URL, nil)...)
 	if err != nil {
@@ -80,7 +82,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 			Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Shelf: p.Redis, Images: cfg.Tango.Images,
 			Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
 		}),
-		Events: keeper.Browsers(http.NotFoundHandler()),
+		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
 		Checks: p.Checks,
 	})

@@ -102,7 +102,9 @@ func TestIdentitiesAreUntied(t *testing.T) {
 	b := w.browser()
 	b.goes(b.post("/sign-in/link", "token", secret), "/")
 	require.NotContains(t, b.shows(b.get("/account"), "https://id.example", "You have none."), "<i>7")
-	untie := func() answer { return b.post("/account/identities/untie", "issuer", "https://id.example", "subject", "<i>7</i>") }
+	untie := func() answer {
+		return b.post("/account/identities/untie", "issuer", "https://id.example", "subject", "<i>7</i>")
+	}
 	b.refuses(untie(), "it is all that you can sign in with")
 	b.goes(b.post("/account/password", "password", good, "again", good), "/account")
 	b.goes(untie(), "/account")

@@ -48,6 +48,11 @@ func Section(p parts.Parts, k *session.Keeper, site *url.URL, provider *Provider
 		{Pattern: "POST /account/identities/untie", Serve: s.untie},
 		{Pattern: "POST /account/sign-out", Serve: s.signOutEverywhere},
 	}}
+	if provider != nil {
+		all.Routes = append(all.Routes,
+			page.Route{Pattern: "GET /sign-in/oidc", Public: true, Serve: s.leave},
+			page.Route{Pattern: "GET /sign-in/oidc/callback", Public: true, Serve: s.comeBack})
+	}
 	return all
 }
 

@@ -1,0 +1,152 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+	"drover/core/operate"
+)
+
+func herdTable() []entry {
+	return []entry{
+		is(Operation{"viewHerd", get, "/herd", core.ActHerdView, core.ScopeRead, 0, "Look at hosts, pools, owners and what waits"}, (*server).viewHerd),
+		is(Operation{"viewHost", get, "/herd/hosts/{host}", core.ActHerdView, core.ScopeRead, 0, "Look at a host"}, (*server).viewHost),
+		is(Operation{"drainHost", post, "/herd/hosts/{host}/drain", core.ActHerdOperate, core.ScopeHerd, 0, "Let a host take no new work"}, (*server).drainHost),
+		is(Operation{"undrainHost", post, "/herd/hosts/{host}/undrain", core.ActHerdOperate, core.ScopeHerd, 0, "Let a host take work again"}, (*server).undrainHost),
+		is(Operation{"trustHost", post, "/herd/hosts/{host}/trust", core.ActHerdOperate, core.ScopeHerd, 0, "End a host's probation"}, (*server).trustHost),
+		is(Operation{"reportHost", post, "/herd/hosts/{host}/report", core.ActHerdOperate, core.ScopeHerd, 202, "Say that a host failed or has recovered"}, (*server).reportHost),
+		is(Operation{"forgetHost", remove, "/herd/hosts/{host}", core.ActHerdOperate, core.ScopeHerd, 0, "Remove a host that is down for good"}, (*server).forgetHost),
+		is(Operation{"listPools", get, "/herd/pools", core.ActHerdView, core.ScopeRead, 0, "List pools, in order of name"}, (*server).listPools),
+		is(Operation{"viewPool", get, "/herd/pools/{pool}", core.ActHerdView, core.ScopeRead, 0, "Look at a pool's settings"}, (*server).viewPool),
+		is(Operation{"setPool", patch, "/herd/pools/{pool}", core.ActHerdOperate, core.ScopeHerd, 0, "Make a pool, or change those settings of it that are named"}, (*server).setPool),
+		is(Operation{"listQueues", get, "/herd/queues", core.ActHerdView, core.ScopeRead, 0, "Look at what waits, and whose turn is next"}, (*server).listQueues),
+		is(Operation{"listDead", get, "/herd/dead", core.ActHerdView, core.ScopeRead, 0, "List the last requests that died of faults of the platform"}, (*server).listDead),
+		is(Operation{"retryDead", post, "/herd/dead/{id}/retry", core.ActHerdOperate, core.ScopeHerd, 202, "Run a dead request again"}, (*server).retryDead),
+		is(Operation{"dropDead", remove, "/herd/dead/{id}", core.ActHerdOperate, core.ScopeHerd, 0, "Take a dead request off the list; its result stays"}, (*server).dropDead),
+		is(Operation{"listMoves", get, "/herd/moves", core.ActHerdView, core.ScopeRead, 0, "List requests that move or moved off a host, those under way first"}, (*server).listMoves),
+		is(Operation{"viewTimeline", get, "/herd/requests/{id}", core.ActHerdView, core.ScopeRead, 0, "Look at what happened to a request"}, (*server).viewTimeline),
+		is(Operation{"audit", get, "/herd/audit", core.ActHerdView, core.ScopeRead, 0, "Say what is not where it should be"}, (*server).audit),
+		is(Operation{"listHistory", get, "/herd/history", core.ActHerdView, core.ScopeRead, 0, "List what happened lately, oldest first"}, (*server).listHistory),
+	}
+}
+
+// InHost names a host.
+type InHost struct {
+	Host string `path:"host"`
+}
+
+// InPool names a pool.
+type InPool struct {
+	Pool string `path:"pool"`
+}
+
+func (s *server) viewHerd(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Overview], error) {
+	return answered(s.Operator.Overview(ctx, a))
+}
+
+func (s *server) viewHost(ctx context.Context, a core.Actor, in *InHost) (*answer[operate.HostView], error) {
+	return answered(s.Operator.Host(ctx, a, in.Host))
+}
+
+func (s *server) drainHost(ctx context.Context, a core.Actor, in *struct {
+	InHost
+	Body *struct {
+		Deadline time.Duration `json:"deadline_ns,omitempty" doc:"what the host still has in hand after this goes to other hosts; 0: it finishes all"`
+	}
+},
+) (*done, error) {
+	var deadline time.Duration
+	if in.Body != nil {
+		deadline = in.Body.Deadline
+	}
+	return &done{}, s.Operator.Drain(ctx, a, in.Host, deadline)
+}
+
+func (s *server) undrainHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
+	return &done{}, s.Operator.Undrain(ctx, a, in.Host)
+}
+
+func (s *server) trustHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
+	return &done{}, s.Operator.Trust(ctx, a, in.Host)
+}
+
+func (s *server) reportHost(ctx context.Context, a core.Actor, in *struct {
+	InHost
+	Body struct {
+		Event  core.HostEvent `json:"event" enum:"failed,recovered"`
+		Reason string         `json:"reason,omitempty" maxLength:"300"`
+	}
+},
+) (*done, error) {
+	return &done{}, s.Operator.Report(ctx, a, core.HostReport{Host: in.Host, Event: in.Body.Event, Reason: in.Body.Reason})
+}
+
+func (s *server) forgetHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
+	return &done{}, s.Operator.Forget(ctx, a, in.Host)
+}
+
+func (s *server) listPools(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Pool]], error) {
+	return all(s.Operator.Pools(ctx, a))
+}
+
+func (s *server) viewPool(ctx context.Context, a core.Actor, in *InPool) (*answer[core.Pool], error) {
+	return answered(s.Operator.Pool(ctx, a, in.Pool))
+}
+
+func (s *server) setPool(ctx context.Context, a core.Actor, in *struct {
+	InPool
+	Body Change[core.Pool]
+},
+) (*answer[core.Pool], error) {
+	p, err := s.Operator.Pool(ctx, a, in.Pool)
+	if core.Is(err, core.CodeNotFound) {
+		p, err = core.DefaultPool(in.Pool), nil
+	}
+	if err == nil {
+		err = in.Body.onto(&p)
+	}
+	if err == nil && p.Name != in.Pool {
+		err = core.Errorf(core.CodeInvalid, in.Pool, "a pool's name cannot be changed: make another one")
+	}
+	if err == nil {
+		err = s.Operator.SetPool(ctx, a, p)
+	}
+	return answered(p, err)
+}
+
+func (s *server) listQueues(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Queues], error) {
+	return answered(s.Operator.Queues(ctx, a))
+}
+
+func (s *server) listDead(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[operate.Dead]], error) {
+	return all(s.Operator.Dead(ctx, a))
+}
+
+func (s *server) retryDead(ctx context.Context, a core.Actor, in *One) (*done, error) {
+	_, err := s.Operator.Retry(ctx, a, in.ID)
+	return &done{}, err
+}
+
+func (s *server) dropDead(ctx context.Context, a core.Actor, in *One) (*done, error) {
+	return &done{}, s.Operator.Drop(ctx, a, in.ID)
+}
+
+func (s *server) listMoves(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Evacuation]], error) {
+	return all(s.Operator.Moves(ctx, a))
+}
+
+func (s *server) viewTimeline(ctx context.Context, a core.Actor, in *One) (*answer[operate.Timeline], error) {
+	return answered(s.Operator.Timeline(ctx, a, in.ID))
+}
+
+func (s *server) audit(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Findings], error) {
+	return answered(s.Operator.Findings(ctx, a))
+}
+
+func (s *server) listHistory(ctx context.Context, a core.Actor, in *struct {
+	After string `query:"after" maxLength:"40" doc:"id of the event before; none: what is left"`
+},
+) (*answer[Page[core.Event]], error) {
+	return all(s.Operator.Events(ctx, a, in.After))
+}

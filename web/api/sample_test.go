@@ -1,0 +1,263 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/harness"
+)
+
+// sample is a call that stands for an operation. It is made by everybody in turn, so
+// prepare makes what one such call uses up.
+type sample struct {
+	prepare func(w *world, n int) string           // its answer is the id
+	path    string                                 // "" is the operation's, with names filled in; {id} is the id
+	body    func(id string) any                    // JSON
+	raw     func(t *testing.T) (kind, body string) // anything else
+	made    bool                                   // of what is not there yet, or of no class: who may not is told so, whoever it is
+	rule    func(a core.Actor) error               // instead of the row of the action
+	blind   string                                 // who may not even know of the thing
+}
+
+func once(prepare func(w *world, n int) string) func(w *world, n int) string {
+	id := ""
+	return func(w *world, n int) string {
+		if n == 0 {
+			id = prepare(w, n)
+		}
+		return id
+	}
+}
+
+func homework(w *world, n int) string { return w.assignment(fmt.Sprintf("hw%d", n)).Handle }
+
+func reopened(w *world, n int) string {
+	c, err := w.reg.Store.GetClass(w.t.Context(), "cs101")
+	require.NoError(w.t, err)
+	if c.Deleting {
+		c.Deleting = false
+		_, err = w.reg.Store.PutClass(w.t.Context(), c)
+		require.NoError(w.t, err)
+	}
+	return fmt.Sprintf("hw%d", n)
+}
+
+func harnessTar(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o644))
+	p, err := harness.Pack(dir)
+	require.NoError(t, err)
+	return string(p.Tar)
+}
+
+func tar(t *testing.T) (kind, body string) { return "application/x-tar", harnessTar(t) }
+
+func aForm(*testing.T) (kind, body string) {
+	kind, raw := form("main.py", "print()")
+	return kind, raw.String()
+}
+
+func (w *world) graded(handle string) string {
+	w.t.Helper()
+	w.assignment(handle)
+	_, err := w.reg.SetHarness(w.t.Context(), w.as("tess").Actor, "cs101", handle, strings.NewReader(harnessTar(w.t)))
+	require.NoError(w.t, err)
+	return handle
+}
+
+// submitted hands something in for ann, and withdraws what waited before.
+func submitted(w *world, n int) string {
+	if n == 0 {
+		w.graded("hw1")
+	}
+	var s core.Submission
+	w.upload("ann", hw1+"/submissions", "main.py", "print()").is(http.StatusCreated).into(&s)
+	return s.ID
+}
+
+// stopped is a submission whose tests were stopped.
+func stopped(w *world, n int) string {
+	id := submitted(w, n)
+	w.call("ann", "POST", "/submissions/"+id+"/cancel", nil).is(http.StatusAccepted)
+	return id
+}
+
+func aRequest(*testing.T) (kind, body string) {
+	kind, raw := requestForm(`{"pool": "p1", "command": ["true"]}`, "file", "main.py", "print()")
+	return kind, raw.String()
+}
+
+// requested is a request of ann's.
+func requested(w *world, _ int) string {
+	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
+	require.NoError(w.t, err)
+	return row.Spec.ID
+}
+
+// ended is a request of ann's that left main.py.
+func ended(w *world, n int) string {
+	digest, size, err := w.reg.Blobs.Put(w.t.Context(), strings.NewReader("print()"), 100)
+	require.NoError(w.t, err)
+	return w.recorded(requested(w, n), core.Result{State: core.RequestCompleted, Files: []core.File{{Path: "main.py", Digest: digest, Size: size}}})
+}
+
+// dead is a request of ann's that the platform failed.
+func dead(w *world, n int) string {
+	return w.recorded(requested(w, n), core.Result{State: core.RequestDead, Blame: core.BlamePlatform, Reason: "its host was lost"})
+}
+
+// recorded gives a request its result.
+func (w *world) recorded(id string, r core.Result) string {
+	w.t.Helper()
+	r.ID, r.Generation, r.Pool = id, 1, pool
+	_, err := w.in.Store.Record(w.t.Context(), r)
+	require.NoError(w.t, err)
+	return id
+}
+
+// gone is a host that is down and runs nothing of drover.
+func gone(w *world, n int) string {
+	h, ctx := coretest.NewHerd(w.t, w.herd.Store, fmt.Sprintf("gone-%d", n), pool), w.t.Context()
+	require.NoError(w.t, h.Store.Report(ctx, core.HostReport{Host: h.Host, Event: core.HostFailed, By: "me"}))
+	for owner, epoch := range map[string]int64{h.Runner: h.Epoch, h.Factory: h.Made} {
+		next, err := h.Store.Bury(ctx, owner, epoch)
+		require.NoError(w.t, err)
+		require.NoError(w.t, h.Store.Forget(ctx, owner, next))
+	}
+	return h.Host
+}
+
+func anotherUser(w *world, n int) string {
+	handle := fmt.Sprintf("new-%d", n)
+	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
+	require.NoError(w.t, err)
+	return handle
+}
+
+const secret = "three blind mice"
+
+// password gives a user its first password.
+func (w *world) password(handle string) {
+	w.t.Helper()
+	_, err := w.accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", secret, "")
+	require.NoError(w.t, err)
+}
+
+func withPassword(w *world, n int) string {
+	handle := anotherUser(w, n)
+	w.password(handle)
+	return handle
+}
+
+func (w *world) token(handle string, scopes ...core.Scope) (secret, id string) {
+	w.t.Helper()
+	secret, token, err := w.accounts.IssueToken(w.t.Context(), core.Actor{Handle: handle}, "laptop", scopes, 0)
+	require.NoError(w.t, err)
+	return secret, token.ID
+}
+
+func ofAnn(w *world, _ int) string {
+	_, id := w.token("ann", core.ScopeRead)
+	return id
+}
+
+// theToken is the one that everybody calls with: the n-th user's.
+func theToken(w *world, n int) string {
+	who, _ := rights(w.t)
+	t := core.Token{
+		ID: "t1", Kind: core.TokenAPI, User: w.as(who[n]).Actor.Handle, Name: "laptop", Hash: strings.Repeat("ab", 32),
+		Scopes: []core.Scope{core.ScopeRead}, Created: start, Expires: start + day,
+	}
+	require.NoError(w.t, w.accounts.Store.AddToken(w.t.Context(), t))
+	return t.ID
+}
+
+func member(w *world, n int) string {
+	handle := anotherUser(w, n)
+	require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
+	return handle
+}
+
+func task(state core.TaskState) func(w *world, n int) string {
+	return func(w *world, n int) string {
+		ctx := w.t.Context()
+		t := core.Task{
+			ID: fmt.Sprintf("task-%d", n), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
+			Class: core.ClassNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
+		}
+		_, err := w.in.Store.CreateTask(ctx, t)
+		require.NoError(w.t, err)
+		if state == core.TaskQueued {
+			return t.ID
+		}
+		end := core.TaskEnd{ID: t.ID, Generation: 1, State: state}
+		if state == core.TaskDone {
+			digest, size, err := w.reg.Blobs.Put(ctx, strings.NewReader("a zip"), 100)
+			require.NoError(w.t, err)
+			end.Download = &core.Download{Name: "a.zip", Type: "application/zip", Digest: digest, Size: size, Expires: start + hour}
+		}
+		_, err = w.in.Store.EndTask(ctx, end)
+		require.NoError(w.t, err)
+		return t.ID
+	}
+}
+
+func scheduled(w *world, n int) string {
+	name := fmt.Sprintf("s%d", n)
+	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
+	require.NoError(w.t, err)
+	return name
+}
+
+const hookURL = "https://hooks.example.org/drover"
+
+func hook(w *world, n int) string {
+	id := fmt.Sprintf("hook-%d", n)
+	_, err := w.reg.Store.PutWebhook(w.t.Context(), core.Webhook{
+		ID: id, Class: "cs101", By: "tess", URL: hookURL, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", Events: []string{core.EventTaskEnded}, Created: start,
+	})
+	require.NoError(w.t, err)
+	return id
+}
+
+func delivered(w *world, n int) string {
+	t := core.Task{
+		ID: fmt.Sprintf("delivery-%d", n), Generation: 1, Kind: core.KindWebhook, Class: core.ClassHigh, Lane: hook(w, n), Requester: "drover", About: "cs101",
+		Args: []byte(fmt.Sprintf(`{"webhook":"hook-%d","event":"webhook.test","key":"k"}`, n)), Created: start, State: core.TaskQueued,
+	}
+	_, err := w.in.Store.CreateTask(w.t.Context(), t)
+	require.NoError(w.t, err)
+	_, err = w.in.Store.EndTask(w.t.Context(), core.TaskEnd{ID: t.ID, Generation: 1, State: core.TaskDone})
+	require.NoError(w.t, err)
+	return t.ID
+}
+
+func experiment(w *world, n int) string {
+	e := core.Experiment{
+		ID: fmt.Sprintf("experiment-%d", n), Class: "cs101", Assignment: homework(w, n), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
+	}
+	_, err := w.reg.Store.PutExperiment(w.t.Context(), e)
+	require.NoError(w.t, err)
+	return e.ID
+}
+
+type object = map[string]any
+
+func says(v any) func(string) any { return func(string) any { return v } }
+
+var webhookBody = says(object{"url": hookURL, "events": []string{core.EventTaskEnded}})
+
+// ofHerd is the rule of what belongs to no class.
+func ofHerd(act core.Action) func(a core.Actor) error {
+	return func(a core.Actor) error { return core.Allow(a, act, core.Object{}) }
+}

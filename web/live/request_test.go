@@ -1,0 +1,65 @@
+package live_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+)
+
+func TestAPageFollowsARequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	spec := w.submit("rosa")
+	path := "/events/requests/" + spec.ID
+	s := w.open("rosa", path, "")
+	require.Equal(t, "changed", s.next())
+	c := w.claim()
+	s.until("changed")
+	w.print(c, "one\n", "caf\xc3", "\xa9")
+	require.Equal(t, []string{`output {"stream":"stdout","text":"one\n"}`, `output {"stream":"stdout","text":"caf"}`}, s.until(`output {"stream":"stdout","text":"caf"}`))
+	at := s.last
+	require.Equal(t, `output {"stream":"stdout","text":"é"}`, s.next())
+	w.end(c)
+	require.Equal(t, "end {\"state\":\"completed\"}", s.next())
+	require.Empty(t, s.next(), "it is over")
+	require.Equal(t, http.StatusNoContent, w.status("rosa", path, s.last))
+
+	again := w.open("rosa", path, at)
+	require.Equal(t, []string{`output {"stream":"stdout","text":"é"}`, `end {"state":"completed"}`}, again.until(`end {"state":"completed"}`))
+	again = w.open("rosa", path+"?after="+at, "")
+	require.Equal(t, `output {"stream":"stdout","text":"é"}`, again.next(), "a page that begins anew cannot set the header")
+}
+
+func TestAProgramFollowsARequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	spec := w.submit("rosa")
+	c := w.claim()
+	w.print(c, "one\n", "two\n")
+	var got []string
+	last := ""
+	for e, err := range w.client("rosa").RequestEvents(t.Context(), spec.ID, "") {
+		require.NoError(t, err)
+		got, last = append(got, fmt.Sprintf("%s %s", e.Type, e.Data)), e.ID
+		if len(got) == 3 {
+			w.end(c)
+		}
+		if e.Type == "end" {
+			break
+		}
+	}
+	require.Equal(t, []string{
+		`state {"state":"claimed"}`, `output {"stream":"stdout","text":"one\n"}`, `output {"stream":"stdout","text":"two\n"}`, `end {"state":"completed"}`,
+	}, got)
+	for range w.client("rosa").RequestEvents(t.Context(), spec.ID, last) {
+		require.Fail(t, "the end is told once")
+	}
+	for _, err := range w.client("ann").RequestEvents(t.Context(), spec.ID, "") {
+		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+	}
+}

@@ -1,0 +1,333 @@
+package live_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/intake"
+	"drover/core/requests"
+	"drover/core/resultstore/sqlite"
+	"drover/web"
+	"drover/web/api"
+	"drover/web/client"
+	"drover/web/live"
+	"drover/web/parts"
+	"drover/web/session"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup")) // of the store that scs.New makes
+}
+
+const pool = "p1"
+
+// world is a site with a herd of one host, whose runner a test plays. In cs101 tess
+// teaches, ann and cleo learn; olga is an operator and rosa may run things.
+type world struct {
+	t       *testing.T
+	b       *coretest.Backend
+	herd    *coretest.Herd
+	store   *sqlite.Store
+	in      *intake.Intake
+	reg     *coursework.Registrar
+	account *account.Desk
+	streams *live.Streams
+	url     string
+	stop    func() // the site
+	seq     int64
+
+	printed map[string]string // by token
+
+	mu     sync.Mutex
+	people map[string]*http.Client // signed in
+}
+
+func newWorld(t *testing.T, b *coretest.Backend, change ...func(s *live.Streams)) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
+	require.NoError(t, err)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+
+	w := &world{t: t, b: b, store: store, printed: map[string]string{}, people: map[string]*http.Client{}}
+	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
+	redis := w.herd.Store
+	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
+	w.account = &account.Desk{Store: store, Limits: redis, Hasher: hasher}
+	desk := &requests.Desk{
+		Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg,
+		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
+	}
+	w.background(desk.Watch.Run)
+	keeper := &session.Keeper{Sessions: session.New(redis, false, log), Desk: w.account, Actors: w.reg, Log: log}
+	w.streams = &live.Streams{Requests: desk, Registrar: w.reg, Keeper: keeper, Log: log}
+	for _, c := range change {
+		c(w.streams)
+	}
+	w.enrol()
+	w.site(log, keeper, parts.Parts{Registrar: w.reg, Accounts: w.account, Requests: desk, Live: w.streams, Log: log})
+	return w
+}
+
+// background runs a loop until the test ends, or stop is called.
+func (w *world) background(run func(ctx context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(w.t, <-done)
+	})
+	w.t.Cleanup(stop)
+	return stop
+}
+
+func (w *world) enrol() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: "cs101", Title: "Class"})
+	require.NoError(w.t, err)
+	for handle, roles := range map[string][]core.UserRole{"olga": {core.RoleOperator}, "rosa": {core.RoleRunner}, "tess": nil, "ann": nil, "cleo": nil} {
+		_, err := w.store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@school.example", Roles: roles})
+		require.NoError(w.t, err)
+	}
+	for handle, role := range map[string]core.UserRole{"tess": core.RoleTeacher, "ann": core.RoleStudent, "cleo": core.RoleStudent} {
+		require.NoError(w.t, w.store.Enrol(ctx, core.Enrolment{Class: "cs101", User: handle, Role: role}))
+	}
+}
+
+// site serves API and events, and lets users in by their name alone.
+func (w *world) site(log logrus.FieldLogger, keeper *session.Keeper, p parts.Parts) {
+	w.t.Helper()
+	s, err := web.Listen("127.0.0.1:0", nil)
+	require.NoError(w.t, err)
+	w.url = "http://" + s.Addr()
+	at, err := url.Parse(w.url)
+	require.NoError(w.t, err)
+	door := http.NewServeMux()
+	door.HandleFunc("POST /in/{user}", func(_ http.ResponseWriter, r *http.Request) {
+		user := r.PathValue("user")
+		in, err := w.account.SignInOIDC(r.Context(), account.Claim{Issuer: "https://id.example", Subject: user, Email: user + "@school.example", Verified: true})
+		if err == nil {
+			err = keeper.Begin(r.Context(), in)
+		}
+		if err != nil {
+			panic(err)
+		}
+	})
+	door.HandleFunc("POST /out", func(_ http.ResponseWriter, r *http.Request) { _ = keeper.End(r.Context()) })
+	h, err := web.Handler(web.Config{URL: at, Log: log}, web.Doors{
+		API: keeper.Programs(api.New(p)), Events: keeper.Browsers(w.streams.Pages()), Pages: keeper.Browsers(door),
+		Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(),
+	})
+	require.NoError(w.t, err)
+	w.stop = w.background(s.Service(h).Run)
+}
+
+// as returns a user's browser.
+func (w *world) as(user string) *http.Client {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := w.people[user]; c != nil {
+		return c
+	}
+	jar, err := cookiejar.New(nil)
+	require.NoError(w.t, err)
+	transport := &http.Transport{}
+	w.t.Cleanup(transport.CloseIdleConnections)
+	c := &http.Client{Jar: jar, Transport: transport}
+	w.people[user] = c
+	w.post(c, "/in/"+user)
+	return c
+}
+
+func (w *world) post(c *http.Client, path string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+path, http.NoBody)
+	require.NoError(w.t, err)
+	a, err := c.Do(r)
+	require.NoError(w.t, err)
+	require.NoError(w.t, a.Body.Close())
+	require.Equal(w.t, http.StatusOK, a.StatusCode)
+}
+
+// client returns a program of a user's.
+func (w *world) client(user string) *client.Client {
+	w.t.Helper()
+	secret, _, err := w.account.IssueToken(w.t.Context(), core.Actor{Handle: user}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	require.NoError(w.t, err)
+	c, err := client.New(client.Options{Server: w.url, Token: secret, Patience: -1})
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })
+	return c
+}
+
+// stream is an open stream of events.
+type stream struct {
+	t      *testing.T
+	answer *http.Response
+	lines  *bufio.Reader
+	last   string // id
+}
+
+// open opens a stream after the event with the id last.
+func (w *world) open(user, path, last string) *stream {
+	w.t.Helper()
+	a := w.ask(user, path, last)
+	require.Equal(w.t, http.StatusOK, a.StatusCode, "%s %s", user, path)
+	require.Equal(w.t, "text/event-stream", a.Header.Get("Content-Type"))
+	return &stream{t: w.t, answer: a, lines: bufio.NewReader(a.Body)}
+}
+
+func (w *world) ask(user, path, last string) *http.Response {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.url+path, http.NoBody)
+	require.NoError(w.t, err)
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	r.Header.Set("Accept-Encoding", "gzip")
+	a, err := w.as(user).Do(r)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = a.Body.Close() })
+	return a
+}
+
+// status is how a stream is refused.
+func (w *world) status(user, path, last string) int {
+	w.t.Helper()
+	a := w.ask(user, path, last)
+	require.NoError(w.t, a.Body.Close())
+	return a.StatusCode
+}
+
+// next returns an event in short; "" is the end of the stream.
+func (s *stream) next() string {
+	s.t.Helper()
+	kind, data := "", ""
+	for {
+		line, err := s.lines.ReadString('\n')
+		if err != nil {
+			return ""
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "id":
+			s.last = value
+		case "event":
+			kind = value
+		case "data":
+			data = value
+		case "":
+			if kind != "" {
+				return strings.TrimSpace(kind + " " + strings.TrimSuffix(data, "{}"))
+			}
+		}
+	}
+}
+
+// until reads events up to the one that is wanted, which is the last.
+func (s *stream) until(want string) (all []string) {
+	s.t.Helper()
+	for {
+		e := s.next()
+		require.NotEmpty(s.t, e, "it ended before %s: %q", want, all)
+		if all = append(all, e); e == want {
+			return all
+		}
+	}
+}
+
+func (s *stream) close() { require.NoError(s.t, s.answer.Body.Close()) }
+
+// submit requests something, changed as one likes, without asking who may.
+func (w *world) submit(submitter string, change ...func(*core.Spec)) core.Spec {
+	w.t.Helper()
+	s := core.Spec{ID: newID(), Pool: pool, Submitter: submitter, Command: []string{"true"}}
+	for _, c := range change {
+		c(&s)
+	}
+	row, _, err := w.in.Submit(w.t.Context(), s)
+	require.NoError(w.t, err)
+	return row.Spec
+}
+
+func newID() string { return strings.ToLower(ulid.Make().String()) }
+
+// claim has the runner take what is next.
+func (w *world) claim() core.Claim {
+	w.t.Helper()
+	w.herd.AddVMs(w.t, 1)
+	w.seq++
+	got := w.herd.Exchange(w.t, w.seq, 1).Claims
+	require.Len(w.t, got, 1)
+	return got[0]
+}
+
+func (w *world) print(c core.Claim, words ...string) {
+	w.t.Helper()
+	for _, word := range words {
+		chunk := core.OutputChunk{Stream: "stdout", Offset: int64(len(w.printed[c.Token])), Data: []byte(word)}
+		require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
+		w.printed[c.Token] += word
+	}
+}
+
+// end records the end of a claim.
+func (w *world) end(c core.Claim) {
+	w.t.Helper()
+	s := c.ReadSpec()
+	_, err := w.store.Record(w.t.Context(), core.Result{
+		ID: s.ID, Generation: s.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM, Host: "h1", Pool: s.Pool,
+		Stdout: w.printed[c.Token], Times: core.Times{Submitted: s.Submitted, Claimed: 10, Started: 20, Finished: 1010},
+	})
+	require.NoError(w.t, err)
+	w.seq++
+	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+}
+
+// graded makes a submission of ann's, to an assignment that shows students what the harness
+// prints, or not.
+func (w *world) graded(show bool) core.Submission {
+	w.t.Helper()
+	ctx, handle := w.t.Context(), fmt.Sprintf("hw-%t", show)
+	_, err := w.store.PutAssignment(ctx, core.Assignment{
+		Class: "cs101", Handle: handle, Title: handle, Pool: pool, Weight: core.ClassNormal, ShowOutput: show,
+	})
+	require.NoError(w.t, err)
+	id := newID()
+	sub := core.Submission{ID: id, Class: "cs101", Assignment: handle, User: "ann", Kind: "public", Files: []core.File{}, At: 1, Request: id}
+	w.submit("ann", func(s *core.Spec) { s.ID, s.Submission, s.Assignment = id, id, "cs101/"+handle })
+	_, _, err = w.store.CreateSubmission(ctx, sub)
+	require.NoError(w.t, err)
+	return sub
+}
