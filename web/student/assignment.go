@@ -23,7 +23,7 @@ type assignment struct {
 	Cutoff   string
 	Own      *core.Deadline // the reader's own, if there is one
 	Open     bool           // it takes submissions
-	Most     int            // files
+	Limits   string         // on its files, in words
 	Form     form
 	Attempts []attempt
 	Plot     *plot // nil for too few scores
@@ -57,7 +57,11 @@ func (d *desk) readAssignment(r *page.Request, typed form) (assignment, error) {
 	if err != nil {
 		return assignment{}, err
 	}
-	a := assignment{Is: is, Form: typed, Progress: progresses[is.Progress].said(r), Most: cmp.Or(is.MaxFiles, core.MaxFiles)}
+	a := assignment{Is: is, Form: typed, Progress: progresses[is.Progress].said(r)}
+	a.Limits = r.N(cmp.Or(is.MaxFiles, core.MaxFiles), "At most %d file.", "At most %d files.")
+	if is.MaxBytes > 0 {
+		a.Limits += " " + r.T("At most %s together.", r.Size(is.MaxBytes))
+	}
 	a.Form.Key = rand.Text()
 	a.Due, a.Cutoff = absolute(r, is.Due), absolute(r, is.Cutoff)
 	if a.Class, err = reg.ViewClass(ctx, actor, is.Class); err != nil {

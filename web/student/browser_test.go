@@ -19,13 +19,13 @@ import (
 	"drover/web/caller"
 )
 
-// serve serves the pages to ann, as the whole site does.
-func (w *world) serve() string {
+// serve serves the pages to a user, as the whole site does.
+func (w *world) serve(who string) string {
 	w.t.Helper()
-	ann, err := w.reg.Actor(w.t.Context(), "ann")
+	actor, err := w.reg.Actor(w.t.Context(), who)
 	require.NoError(w.t, err)
 	as := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: ann, Name: "Ann", Language: r.URL.Query().Get("lang")})))
+		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: actor, Name: who, Language: r.URL.Query().Get("lang")})))
 	})
 	none := http.NotFoundHandler()
 	log := logrus.New()
@@ -90,7 +90,7 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	paths := w.sample()
-	site := w.serve()
+	site := w.serve("ann")
 	tab := browser.Start(t).Tab(t)
 	for _, path := range paths {
 		for name, screen := range map[string]struct {
@@ -113,7 +113,7 @@ func TestHandingInByABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.graded("hw1")
-	site := w.serve()
+	site := w.serve("ann")
 	file := filepath.Join(t.TempDir(), "main.py")
 	require.NoError(t, os.WriteFile(file, []byte("print()\n"), 0o600))
 	b := browser.Start(t)

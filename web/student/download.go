@@ -3,10 +3,28 @@ package student
 import (
 	"io"
 	"net/http"
+	"net/url"
 
+	"drover/core"
 	"drover/web/page"
 	"drover/web/transfer"
 )
+
+// fileRow is a file that can be had.
+type fileRow struct {
+	Path, URL string
+	Size      int64
+}
+
+// fileRows are files with where they can be had. Names may have what URLs have not.
+func fileRows(below string, files []core.File) []fileRow {
+	var rows []fileRow
+	for _, f := range files {
+		at := url.URL{Path: below + "/" + f.Path}
+		rows = append(rows, fileRow{f.Path, at.EscapedPath(), f.Size})
+	}
+	return rows
+}
 
 // deliver answers with a file of known size.
 func (d *desk) deliver(r *page.Request, name string, size int64, content io.Reader) error {

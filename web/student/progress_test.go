@@ -51,7 +51,9 @@ func TestWhyASubmissionWaits(t *testing.T) {
 	w.graded("hw1")
 	for range 5 {
 		w.handIn("ann", "hw1")
-		w.grade(func(r *core.Result) { r.Pool, r.Times = pool, core.Times{Submitted: start, Claimed: 0, Finished: 20_000} })
+		w.grade(func(r *core.Result) {
+			r.Pool, r.Times = pool, core.Times{Submitted: start, Claimed: 0, Finished: 20_000}
+		})
 	}
 	at := w.handIn("ann", "hw1")
 	assert.Contains(t, w.get("ann", at), "Expected wait: up to 20 s")

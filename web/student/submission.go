@@ -1,8 +1,6 @@
 package student
 
 import (
-	"net/url"
-
 	"drover/core"
 	"drover/core/coursework"
 	"drover/web/page"
@@ -26,11 +24,6 @@ type submission struct {
 	Tries      []try
 }
 
-type fileRow struct {
-	Path, URL string
-	Size      int64
-}
-
 func (d *desk) submission(r *page.Request) error {
 	v, err := d.parts.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
@@ -44,10 +37,7 @@ func (d *desk) submission(r *page.Request) error {
 	s := submission{Is: v, Assignment: as, Badge: statuses[v.Status].said(r), End: ending(r, v), Others: sub.User != r.Actor().Handle}
 	s.Score, s.Max = v.Score, v.MaxScore
 	s.Result = readResult(r, v.Result)
-	for _, f := range sub.Files {
-		at := url.URL{Path: path("submissions", sub.ID, "files", f.Path)} // names may have what URLs have not
-		s.Files = append(s.Files, fileRow{f.Path, at.EscapedPath(), f.Size})
-	}
+	s.Files = fileRows(path("submissions", sub.ID, "files"), sub.Files)
 	if err := d.follow(r, &s); err != nil {
 		return err
 	}

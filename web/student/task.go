@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/coursework"
 	"drover/web/page"
 )
 
@@ -17,12 +18,13 @@ type tasks struct {
 }
 
 type task struct {
-	*core.Task
-	Name    string // of its kind
-	Badge   badge
-	Open    bool // it has not ended
-	Control bool // the reader may cancel it, or retry it once it has ended badly
-	Ready   bool // its file can be had, by the reader
+	coursework.TaskView
+	Name  string // of its kind
+	Badge badge
+	Open  bool // it has not ended
+	Stop  bool // the reader may stop it
+	Retry bool // the reader may have it tried once more
+	Ready bool // its file can be had, by the reader
 }
 
 // taskKinds are what tasks do.
@@ -38,16 +40,19 @@ var taskKinds = map[string]string{
 	core.KindWebhook:          page.Sentence("Tell another program"),
 }
 
-// taskStates are how tasks stand, as far as the store knows.
+// taskStates are how tasks stand.
 var taskStates = map[core.TaskState]badge{
-	core.TaskQueued:    {"calm", page.Sentence("under way")},
-	core.TaskDone:      {"good", page.Sentence("done")},
-	core.TaskDead:      {"bad", page.Sentence("failed")},
-	core.TaskCancelled: {"", page.Sentence("cancelled")},
+	core.TaskQueued:     {"calm", page.Sentence("waiting")},
+	core.TaskDelayed:    {"calm", page.Sentence("waiting for its time")},
+	core.TaskRunning:    {"calm", page.Sentence("under way")},
+	core.TaskCancelling: {"warn", page.Sentence("is being stopped")},
+	core.TaskDone:       {"good", page.Sentence("done")},
+	core.TaskDead:       {"bad", page.Sentence("failed")},
+	core.TaskCancelled:  {"", page.Sentence("cancelled")},
 }
 
 func (d *desk) tasks(r *page.Request) error {
-	all, err := d.parts.Registrar.ListTasks(r.Context(), r.Actor(), core.TaskFilter{
+	all, err := d.parts.Registrar.TrackTasks(r.Context(), r.Actor(), core.TaskFilter{
 		Requester: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: tasksShown,
 	})
 	if err != nil {
@@ -55,7 +60,7 @@ func (d *desk) tasks(r *page.Request) error {
 	}
 	var t tasks
 	for i := range all {
-		t.Rows = append(t.Rows, readTask(r, &all[i]))
+		t.Rows = append(t.Rows, readTask(r, all[i]))
 	}
 	if len(all) == tasksShown {
 		t.Next = more(r.Request, "before", all[len(all)-1].ID)
@@ -63,23 +68,24 @@ func (d *desk) tasks(r *page.Request) error {
 	return r.Render("student/tasks", t)
 }
 
-func readTask(r *page.Request, is *core.Task) task {
+func readTask(r *page.Request, is coursework.TaskView) task {
 	class, _, _ := strings.Cut(is.About, "/")
 	o := core.Object{Class: class, Owner: is.Requester}
-	d := is.Download
+	d, control := is.Download, core.Allow(r.Actor(), core.ActTaskControl, o) == nil
 	return task{
-		Task: is, Name: r.T(taskKinds[is.Kind]), Badge: taskStates[is.State].said(r), Open: !is.State.Terminal(),
-		Control: core.Allow(r.Actor(), core.ActTaskControl, o) == nil,
-		Ready:   d != nil && r.Now().UnixMilli() < d.Expires && core.Allow(r.Actor(), core.ActTaskDownload, o) == nil,
+		TaskView: is, Name: r.T(taskKinds[is.Kind]), Badge: taskStates[is.State].said(r), Open: !is.State.Terminal(),
+		Stop:  control && !is.State.Terminal() && is.State != core.TaskCancelling,
+		Retry: control && (is.State == core.TaskDead || is.State == core.TaskCancelled),
+		Ready: d != nil && r.Now().UnixMilli() < d.Expires && core.Allow(r.Actor(), core.ActTaskDownload, o) == nil,
 	}
 }
 
 func (d *desk) task(r *page.Request) error {
-	t, err := d.parts.Registrar.ViewTask(r.Context(), r.Actor(), r.PathValue("id"))
+	t, err := d.parts.Registrar.TrackTask(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return r.Render("student/task", readTask(r, &t))
+	return r.Render("student/task", readTask(r, t))
 }
 
 func (d *desk) cancelTask(r *page.Request) error {

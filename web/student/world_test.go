@@ -88,7 +88,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
-	for handle, roles := range map[string][]core.UserRole{"root": {core.RoleAdmin}, "tess": nil, "ann": nil, "cleo": nil, "eve": nil, "nick": nil} {
+	for handle, roles := range map[string][]core.UserRole{"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "rosa": {core.RoleRunner}, "remo": {core.RoleRunner}, "tess": nil, "ann": nil, "cleo": nil, "eve": nil, "nick": nil} {
 		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
 		require.NoError(w.t, err)
 	}

@@ -67,38 +67,68 @@ function ask(question, yes) {
 }
 
 // Live pages: an element with data-events names a stream of events. Each "changed" has the
-// page's parts with data-live rendered anew by the server; "output" is appended to its pre, and
-// "reset" empties that. At the "end" what has data-until-end goes.
+// page's parts with data-live rendered anew by the server; "output" is appended to its pre.
 for (const root of $$("[data-events]")) follow(root.dataset.events);
 
+// How often a stream that was refused is asked for again, as while the site starts anew.
+const tries = 10;
+
 function follow(url) {
-  const events = new EventSource(url);
+  let events = null;
+  let last = ""; // id, to go on after
+  let refused = 0;
   let pending = false;
-  events.addEventListener("changed", async () => {
-    if (pending) return;
-    pending = true;
-    await new Promise((done) => setTimeout(done, 150)); // several at once are one
-    pending = false;
-    await refresh();
-  });
-  events.addEventListener("output", (event) => {
-    const { stream, text } = JSON.parse(event.data);
-    const pre = document.querySelector("pre[data-output]");
-    if (!pre) return;
-    const atEnd = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 8;
-    const part = document.createElement("span");
-    if (stream === "stderr") part.className = "err";
-    part.textContent = text;
-    pre.append(part);
-    while (pre.childNodes.length > 2000) pre.firstChild.remove();
-    if (atEnd) pre.scrollTop = pre.scrollHeight;
-  });
-  events.addEventListener("reset", () => document.querySelector("pre[data-output]")?.replaceChildren());
-  events.addEventListener("end", async () => {
-    events.close();
-    await refresh();
-    for (const part of $$("[data-until-end]")) part.remove();
-  });
+  const told = {
+    async changed() {
+      if (pending) return;
+      pending = true;
+      await new Promise((done) => setTimeout(done, 150)); // several at once are one
+      pending = false;
+      await refresh();
+    },
+    output: ({ stream, text }) => print(text, stream === "stderr" && "err"),
+    gap: () => print(`\n${document.querySelector("pre[data-output]")?.dataset.gap ?? "…"}\n`, "gap"),
+    reset: () => document.querySelector("pre[data-output]")?.replaceChildren(),
+    async end() {
+      events.close();
+      document.removeEventListener("visibilitychange", look);
+      await refresh();
+      for (const part of $$("[data-until-end]")) part.remove();
+    },
+  };
+  const open = () => {
+    events = new EventSource(last ? `${url}?after=${encodeURIComponent(last)}` : url);
+    for (const [kind, tell] of Object.entries(told)) {
+      events.addEventListener(kind, (event) => {
+        last = event.lastEventId;
+        tell(JSON.parse(event.data));
+      });
+    }
+    events.addEventListener("open", () => { refused = 0; });
+    events.addEventListener("error", () => { // what breaks off goes on by itself
+      if (events.readyState === EventSource.CLOSED && ++refused < tries) setTimeout(look, 2000 * refused);
+    });
+  };
+  // A page that nobody sees needs no connection: browsers have few for one site.
+  const look = () => {
+    if (document.hidden) events?.close();
+    else if (!events || events.readyState === EventSource.CLOSED) open();
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+}
+
+// print appends to the live output.
+function print(text, kind) {
+  const pre = document.querySelector("pre[data-output]");
+  if (!pre) return;
+  const atEnd = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 8;
+  const part = document.createElement("span");
+  if (kind) part.className = kind;
+  part.textContent = text;
+  pre.append(part);
+  while (pre.childNodes.length > 2000) pre.firstChild.remove();
+  if (atEnd) pre.scrollTop = pre.scrollHeight;
 }
 
 async function refresh() {

@@ -1,0 +1,148 @@
+package student
+
+import (
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/requests"
+	"drover/web/page"
+)
+
+// requestsShown is how many requests a page lists.
+const requestsShown = 50
+
+// requestList are requests that the reader may see.
+type requestList struct {
+	Rows   []request
+	Next   string
+	States []stateChoice
+	Whose  string // only this submitter's, as it was asked for
+	Others bool   // the reader sees others' too
+	Create bool   // the reader may request runs
+}
+
+type stateChoice struct {
+	State  core.RequestState
+	Text   string
+	Chosen bool
+}
+
+// request is something that was asked to be run.
+type request struct {
+	requests.View
+	Badge    badge
+	Ran      string // what is run, in a line
+	Open     bool   // it has not ended
+	Progress progress
+	Blame    string  // whose fault a bad end is; "" where the reason says all
+	Outcome  *result // nil until it has ended
+	Found    []fileRow
+	Control  bool // the reader may stop it or run it again
+	Tries    []try
+}
+
+// blames say whose fault the end of a plain request is.
+var blames = map[core.Blame]string{
+	core.BlamePlatform: page.Sentence("This is not your fault: the site could not run it. Run it again."),
+	core.BlameHarness:  page.Sentence("The program that tests did not do its work."),
+}
+
+func (d *desk) requests(r *page.Request) error {
+	q := r.URL.Query()
+	actor := r.Actor()
+	list := requestList{
+		Whose: q.Get("of"), Others: core.Allow(actor, core.ActRequestView, core.Object{}) == nil,
+		Create: core.Allow(actor, core.ActRequestCreate, core.Object{}) == nil,
+	}
+	f := requests.Filter{Submitter: list.Whose, Before: q.Get("before"), Limit: requestsShown}
+	if s := q.Get("state"); s != "" {
+		f.States = []core.RequestState{core.RequestState(s)}
+	}
+	some, err := d.parts.Requests.List(r.Context(), actor, f)
+	if err != nil {
+		return err
+	}
+	for s, b := range states {
+		list.States = append(list.States, stateChoice{s, r.T(b.Text), slices.Contains(f.States, s)})
+	}
+	slices.SortFunc(list.States, func(a, b stateChoice) int { return strings.Compare(a.Text, b.Text) })
+	for i := range some.Items {
+		list.Rows = append(list.Rows, readRequest(r, some.Items[i]))
+	}
+	if some.Next != "" {
+		list.Next = more(r.Request, "before", some.Next)
+	}
+	return r.Render("student/requests", list)
+}
+
+func readRequest(r *page.Request, v requests.View) request {
+	q := request{View: v, Badge: states[v.State].said(r), Ran: line(v.Command), Open: !v.State.Terminal()}
+	o := core.Object{Owner: v.Submitter}
+	if v.Submission != "" {
+		o = core.Object{}
+	}
+	q.Control = core.Allow(r.Actor(), core.ActRequestControl, o) == nil
+	return q
+}
+
+// line is a command as it is typed: the page's own form has the shell read it.
+func line(command []string) string {
+	if len(command) == 3 && command[0] == shell && command[1] == shellReads {
+		return command[2]
+	}
+	return strings.Join(command, " ")
+}
+
+func (d *desk) request(r *page.Request) error {
+	id := r.PathValue("id")
+	v, err := d.parts.Requests.View(r.Context(), r.Actor(), id)
+	if err != nil {
+		return err
+	}
+	all, err := d.parts.Requests.Attempts(r.Context(), r.Actor(), id)
+	if err != nil {
+		return err
+	}
+	q := readRequest(r, v)
+	q.Tries = readTries(r, all)
+	if q.Open {
+		since := int64(0)
+		if v.Place != nil {
+			since = v.Place.Since
+		}
+		q.Progress = readProgress(r, v.Waiting, v.Attempt, since)
+		return r.Render("student/request", q)
+	}
+	if text := blames[v.Blame]; text != "" {
+		q.Blame = r.T(text)
+	}
+	q.Outcome = readResult(r, &q.Result)
+	q.Found = fileRows(path("requests", id, "files"), v.Files)
+	return r.Render("student/request", q)
+}
+
+func (d *desk) cancelRequest(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := d.parts.Requests.Cancel(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(path("requests", id), r.T("It is stopped."))
+}
+
+func (d *desk) rerunRequest(r *page.Request) error {
+	id := r.PathValue("id")
+	if _, err := d.parts.Requests.Rerun(r.Context(), r.Actor(), id); err != nil {
+		return err
+	}
+	return r.Redirect(path("requests", id), r.T("It runs again."))
+}
+
+func (d *desk) requestFile(r *page.Request) error {
+	f, content, err := d.parts.Requests.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
+	if err != nil {
+		return err
+	}
+	defer content.Close() //nolint:errcheck // only read from
+	return d.deliver(r, f.Path, f.Size, content)
+}
