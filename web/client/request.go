@@ -140,7 +140,7 @@ func (c *Client) told(e *requests.Event, data []byte) error {
 	if err := json.Unmarshal(data, &said); err != nil {
 		return core.Wrap(err, core.CodeVersion, c.Server, "an event of %s cannot be read: has it another version than this program?", c.Server)
 	}
-	e.State, e.Stream, e.Data = said.State, said.Stream, said.Data
+	e.State, e.Stream, e.Data, e.Bytes = said.State, said.Stream, said.Data, said.Bytes
 	if e.Data == nil {
 		e.Data = []byte(said.Text)
 	}
