@@ -11,11 +11,11 @@ const (
 	MaxShelfText = 4096
 )
 
-// Shelf keeps short texts by name and field until a while after the last of a name was
-// put. A loss of Redis loses them.
+// Shelf keeps short texts by name and field until a while after they were put. A loss of
+// Redis loses them.
 type Shelf interface {
-	// Put sets a field. Returns LIMIT if the name would have more than most fields, but for
-	// a few that are put at the same moment.
+	// Put sets a field. Where a name has more than most, but for a few, those that were put
+	// first are forgotten. Returns LIMIT for what is too long.
 	Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error
 	// Fields returns all of a name; none of what is not there.
 	Fields(ctx context.Context, name string) (map[string]string, error)

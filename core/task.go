@@ -36,12 +36,13 @@ const (
 	KindDeleteClass      = "delete_class"      // with all that hangs on it
 	KindDeleteAssignment = "delete_assignment" // with all that hangs on it
 	KindWebhook          = "webhook"           // one delivery
+	KindCallback         = "callback"          // tells the maker of a request of its end
 )
 
 // TaskKinds lists the kinds of task.
 func TaskKinds() []string {
 	return []string{
-		KindPurge, KindArchive, KindAssignmentCSV, KindGradebook, KindExperiment, KindRerun, KindDeleteClass, KindDeleteAssignment, KindWebhook,
+		KindPurge, KindArchive, KindAssignmentCSV, KindGradebook, KindExperiment, KindRerun, KindDeleteClass, KindDeleteAssignment, KindWebhook, KindCallback,
 	}
 }
 
@@ -94,6 +95,11 @@ type WebhookArgs struct {
 	Webhook string `json:"webhook"`
 	Event   string `json:"event"`
 	Key     string `json:"key"` // of the request or task that the event is about
+}
+
+// CallbackArgs are the arguments of a callback.
+type CallbackArgs struct {
+	Key string `json:"key"` // of the request that has ended
 }
 
 // Task is background work that needs no VM.

@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"net/http"
+)
 
 // The events that webhooks tell of.
 const (
@@ -23,6 +26,13 @@ type Webhook struct {
 	Revision int64    `json:"revision"`
 }
 
+// Message is what tells the webhook something.
+func (w *Webhook) Message(body []byte) Message {
+	return Message{
+		Method: http.MethodPost, URL: w.URL, Header: map[string]string{"Content-Type": "application/json"}, Body: body, Secret: w.Secret,
+	}
+}
+
 // Notice is an end that somebody is to be told of: of one generation of a request or task.
 type Notice struct {
 	Event string // EventRequestEnded or EventTaskEnded
@@ -43,7 +53,7 @@ type Webhooks interface {
 	// given one, in order of id and without their secrets.
 	ListWebhooks(ctx context.Context, class, after string, limit int) ([]Webhook, error)
 
-	// Outbox lists the oldest ends whose request or task names webhooks (Notify) and
+	// Outbox lists the oldest ends whose request or task names webhooks or a callback and
 	// that were not marked as sent. An end gets there in the very step that records it.
 	Outbox(ctx context.Context, limit int) ([]Notice, error)
 	// Sent takes notices out of the outbox. Those that are not there are none.

@@ -12,9 +12,11 @@ func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
 	scores := Scores{Store: parts.Store, downloads: made}
 	deletion := Deletion{Store: parts.Store, Work: parts.Work, Clock: c}
 	experiments := Experiments{Store: parts.Store, Work: parts.Work, Tasks: parts.Intake, Clock: c}
-	told := newDeliveries(parts.Store, cfg, c)
+	send := newSender(cfg, c)
+	told := &deliveries{store: parts.Store, sender: send}
+	called := &callbacks{store: parts.Store, forms: parts.Callbacks, sender: send}
 	return []Kind{
-		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(),
+		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(), called.kind(),
 		experiments.Whole(), experiments.Part(),
 	}
 }

@@ -10,9 +10,11 @@ import (
 
 // news is an end of which webhooks are told.
 type news struct {
-	notify  []string // webhooks
-	at      time.Time
-	payload func(delivery string) ([]byte, error)
+	notify   []string // webhooks
+	callback string   // the door that tells the request's maker; "" is none
+	maker    string
+	at       time.Time
+	payload  func(delivery string) ([]byte, error)
 }
 
 // findNews reads an end. Whatever became of the request or task since, what is read is
@@ -32,19 +34,27 @@ func findNews(ctx context.Context, store core.ResultStore, event, key string) (n
 }
 
 func requestNews(ctx context.Context, store core.ResultStore, id string, generation int) (news, error) {
-	row, err := store.Get(ctx, id)
+	row, err := endedRow(ctx, store, id, generation)
 	if err != nil {
 		return news{}, err
 	}
-	result := row.Result
-	if row.Spec.Generation != generation || result == nil {
-		if result, err = formerResult(ctx, store, id, generation); err != nil {
-			return news{}, err
-		}
-	}
-	return news{row.Spec.Notify, webhook.EndOf(result), func(delivery string) ([]byte, error) {
-		return webhook.RequestEnded(delivery, &row.Spec, result)
+	s := &row.Spec
+	return news{s.Notify, s.Callback, s.Submitter, webhook.EndOf(row.Result), func(delivery string) ([]byte, error) {
+		return webhook.RequestEnded(delivery, s, row.Result)
 	}}, nil
+}
+
+// endedRow is a request as it was when one of its generations had ended.
+func endedRow(ctx context.Context, store core.ResultStore, id string, generation int) (core.Row, error) {
+	row, err := store.Get(ctx, id)
+	if err != nil || row.Spec.Generation == generation && row.Result != nil {
+		return row, err
+	}
+	if row.Result, err = formerResult(ctx, store, id, generation); err != nil {
+		return core.Row{}, err
+	}
+	row.Spec.Generation, row.State, row.Finished = generation, row.Result.State, webhook.EndOf(row.Result).UnixMilli()
+	return row, nil
 }
 
 // formerResult is the result of a generation that was run again since.
@@ -69,7 +79,7 @@ func taskNews(ctx context.Context, store core.ResultStore, id string, generation
 	if t.Generation != generation || !t.State.Terminal() {
 		return news{}, core.Errorf(core.CodeNotFound, id, "task %s was tried anew: webhooks are told how that ends", id)
 	}
-	return news{t.Notify, time.UnixMilli(t.Ended), func(delivery string) ([]byte, error) {
+	return news{notify: t.Notify, at: time.UnixMilli(t.Ended), payload: func(delivery string) ([]byte, error) {
 		return webhook.TaskEnded(delivery, &t)
 	}}, nil
 }

@@ -17,8 +17,8 @@ import (
 // outboxPage is how many ends are handed on at a time.
 const outboxPage = 200
 
-// outbox makes a delivery, a task of core.KindWebhook, of each end that somebody is to
-// be told of and each webhook that is. Any number of them may do so at once, in any
+// outbox makes a delivery, a task of core.KindWebhook or core.KindCallback, of each end
+// that somebody is to be told of and each who is. Any number of them may do so at once, in any
 // number of taskrunners, and be killed anywhere:
 //
 //	killed after           leaves                      healed by
@@ -28,7 +28,7 @@ const outboxPage = 200
 //	Sent                   nothing                     -
 //
 // An end gets into the outbox in the step that records it, and a delivery's id is made
-// of the end and the webhook; so nothing is left out and nothing made twice.
+// of the end and who is told; so nothing is left out and nothing made twice.
 type outbox struct {
 	store  core.ResultStore
 	submit TaskSubmitter
@@ -119,16 +119,31 @@ func (o *outbox) handOn(ctx context.Context, n core.Notice, known map[string]*co
 			continue
 		}
 		t, err := delivery(n, e, w)
+		if err == nil {
+			err = o.make(ctx, n, t)
+		}
 		if err != nil {
 			return err
 		}
-		_, _, err = o.submit.SubmitTask(ctx, t)
-		if core.Is(err, core.CodeUnavailable) || ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
-			o.log.WithError(err).WithFields(logrus.Fields{"key": n.Key, "webhook": id}).Error("a webhook is not told of an end: its delivery is refused")
-		}
+	}
+	if e.callback == "" {
+		return nil
+	}
+	t, err := callbackTask(n, e)
+	if err == nil {
+		err = o.make(ctx, n, t)
+	}
+	return err
+}
+
+// make makes a delivery.
+func (o *outbox) make(ctx context.Context, n core.Notice, t core.Task) error {
+	_, _, err := o.submit.SubmitTask(ctx, t)
+	if core.Is(err, core.CodeUnavailable) || ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		o.log.WithError(err).WithFields(logrus.Fields{"key": n.Key, "kind": t.Kind, "lane": t.Lane}).Error("somebody is not told of an end: the delivery is refused")
 	}
 	return nil
 }

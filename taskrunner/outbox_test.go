@@ -78,6 +78,8 @@ func TestAnOutboxThatIsKilledAnywhere(t *testing.T) {
 			one, two := r.hook(at), r.hook(at)
 			r.request(one, two)
 			r.request(one)
+			r.calledBack(at.url, at.secret)
+			r.asked("door")
 			whole, dead, left := r.store, false, kill
 			r.store = dying{whole, &left, &dead}
 			r.in.Store = r.store
@@ -100,6 +102,8 @@ func TestAnOutboxThatIsKilledAnywhere(t *testing.T) {
 					require.Equal(t, core.TaskDone, d.State, "killed at %d", kill)
 				}
 			}
+			require.Len(t, r.told(), 1, "killed at %d", kill)
+			require.Equal(t, core.TaskDone, r.told()[0].State, "killed at %d", kill)
 			waiting, err := r.store.Outbox(t.Context(), 10)
 			require.NoError(t, err)
 			require.Empty(t, waiting)

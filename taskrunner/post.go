@@ -34,7 +34,7 @@ type postTimes struct {
 }
 
 func defaultPostTimes() postTimes {
-	return postTimes{connect: 5 * time.Second, answer: 12 * time.Second, whole: 15 * time.Second}
+	return postTimes{connect: 5 * time.Second, answer: 12 * time.Second, whole: core.CallbackTimeout}
 }
 
 // poster sends deliveries, and to nowhere but the addresses it may. It follows no
@@ -71,21 +71,23 @@ type answer struct {
 
 // post sends one try of a delivery. An answer of any kind is no error. Returns
 // UNAVAILABLE if there was none, INVALID for a URL that is none.
-func (p *poster) post(ctx context.Context, w core.Webhook, delivery string, now time.Time, body []byte) (answer, error) {
+func (p *poster) post(ctx context.Context, m core.Message, delivery string, now time.Time) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.whole)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, m.Method, m.URL, bytes.NewReader(m.Body))
 	if err != nil || p.clients[req.URL.Scheme] == nil {
-		return answer{}, core.Errorf(core.CodeInvalid, w.ID, "the URL of webhook %s is none", w.ID)
+		return answer{}, core.Errorf(core.CodeInvalid, delivery, "the URL that is to be told is none")
 	}
-	req.Header.Set("Content-Type", "application/json")
+	for name, value := range m.Header {
+		req.Header.Set(name, value)
+	}
 	req.Header.Set("User-Agent", p.agent)
-	if err := webhook.Sign(req.Header, w.Secret, delivery, now, body); err != nil {
+	if err := webhook.Sign(req.Header, m.Secret, delivery, now, m.Body); err != nil {
 		return answer{}, err
 	}
 	resp, err := p.clients[req.URL.Scheme].Do(req)
 	if err != nil {
-		return answer{}, noAnswer(ctx, w.ID, p.whole, err)
+		return answer{}, noAnswer(ctx, delivery, p.whole, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	a := answer{status: resp.StatusCode, text: strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))}

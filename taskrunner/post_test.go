@@ -55,7 +55,7 @@ func hook(url string) core.Webhook {
 
 func send(t *testing.T, p *poster, w core.Webhook) (answer, error) {
 	t.Helper()
-	return p.post(t.Context(), w, "delivery1", time.Now(), []byte(`{"a":1}`))
+	return p.post(t.Context(), w.Message([]byte(`{"a":1}`)), "delivery1", time.Now())
 }
 
 func TestADeliveryIsSigned(t *testing.T) {

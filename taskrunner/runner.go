@@ -25,6 +25,8 @@ type Parts struct {
 	Clock  clock.Clock   // nil: the machine's
 	Log    logrus.FieldLogger
 	Kinds  []Kind // beside the built-in ones, or in their place
+
+	Callbacks map[string]core.Callback // by the door that requests came in by
 }
 
 // Runner does tasks.

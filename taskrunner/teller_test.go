@@ -83,6 +83,8 @@ type teller struct {
 	store core.ResultStore
 	in    *intake.Intake
 	proc  *process
+
+	callbacks map[string]core.Callback
 }
 
 // queueing is the herd's queue as an intake sees it.
@@ -128,7 +130,7 @@ func (r *teller) slowly() time.Duration {
 
 func (r *teller) begin() {
 	r.t.Helper()
-	r.proc = r.startWith(taskrunner.Parts{Owners: r.herd, Tasks: r.herd, Store: r.store, Intake: r.in})
+	r.proc = r.startWith(taskrunner.Parts{Owners: r.herd, Tasks: r.herd, Store: r.store, Intake: r.in, Callbacks: r.callbacks})
 }
 
 func (r *teller) end() {

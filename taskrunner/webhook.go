@@ -11,7 +11,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/webhook"
 )
 
@@ -23,15 +22,9 @@ const patienceWithReceivers = 4 * 24 * time.Hour
 // id however often it is tried. One that was received by a 2xx is never sent again, but
 // for a taskrunner that dies before it has recorded that.
 type deliveries struct {
-	store  core.ResultStore
-	poster *poster
-	gate   *gate
-	clock  clock.Clock
-}
+	*sender
 
-func newDeliveries(store core.ResultStore, cfg Config, c clock.Clock) *deliveries {
-	post := newPoster(cfg.Webhooks, cfg.Registration.Version, defaultPostTimes(), nil, nil)
-	return &deliveries{store: store, poster: post, gate: newGate(c, cfg.Slots), clock: c}
+	store core.ResultStore
 }
 
 func (d *deliveries) kind() Kind {
@@ -62,7 +55,7 @@ func (d *deliveries) handle(ctx context.Context, job *Job) (End, error) {
 	if wait, why := d.gate.enter(w.ID); wait > 0 {
 		return d.later(ctx, job, w, wait, why)
 	}
-	a, err := d.try(ctx, job, w, body)
+	a, err := d.try(ctx, job, w.ID, w.Message(body))
 	switch {
 	case err == nil:
 		return End{Note: "delivered: " + a.text}, nil
@@ -88,28 +81,13 @@ func (d *deliveries) payload(ctx context.Context, job *Job, args core.WebhookArg
 	return n.payload(job.Task.ID)
 }
 
-// try sends the delivery. Returns an error for every answer but a 2xx.
-func (d *deliveries) try(ctx context.Context, job *Job, w core.Webhook, body []byte) (a answer, err error) {
-	begun := d.clock.Now()
-	defer func() { d.gate.leave(w.ID, d.clock.Now().Sub(begun), err, ctx.Err() == nil) }()
-	a, err = d.poster.post(ctx, w, job.Task.ID, begun, body)
-	if err != nil || a.delivered() {
-		return a, err
-	}
-	err = core.Errorf(core.CodeUnavailable, w.ID, "the receiver answers %s", a.text)
-	if a.wait > 0 {
-		err = &retryIn{err, a.wait}
-	}
-	return a, err
-}
-
 // later puts off a delivery that the gate has sent away.
 func (d *deliveries) later(ctx context.Context, job *Job, w core.Webhook, wait time.Duration, why string) (End, error) {
 	age := d.clock.Now().Sub(time.UnixMilli(job.Task.Created))
 	if why != "" && age > patienceWithReceivers {
 		return End{}, d.givenUp(ctx, job, w, core.Errorf(core.CodeLimit, w.ID, "the receiver has been failing for days: %s", why))
 	}
-	return End{Later: wait + time.Duration(rand.Int64N(int64(wait)/4+1))}, nil //nolint:gosec // it spreads load
+	return putOff(wait), nil
 }
 
 // givenUp disables a webhook to which a delivery could not be made at all, if nothing

@@ -47,11 +47,26 @@ func sameSite(origins []string, next http.Handler) (http.Handler, error) {
 
 // compress compresses what is worth it; streams of events are not held back by it.
 func compress(next http.Handler) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.ExceptContentTypes([]string{"text/event-stream", "application/zip", "application/octet-stream"}))
+	wrap, err := gzhttp.NewWrapper(
+		gzhttp.ExceptContentTypes([]string{"text/event-stream", "application/zip", "application/octet-stream"}), gzhttp.SuffixETag("-gzip"),
+	)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, "", "compression cannot be set up")
 	}
-	return wrap(next), nil
+	return wrap(plainTags(next)), nil
+}
+
+// plainTags lets handlers see their own tags: those of compressed answers are others.
+func plainTags(next http.Handler) http.Handler {
+	plain := strings.NewReplacer(`-gzip"`, `"`, `-zstd"`, `"`)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"If-Match", "If-None-Match"} {
+			for i, tag := range r.Header[name] {
+				r.Header[name][i] = plain.Replace(tag)
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // recorder notes what was answered.

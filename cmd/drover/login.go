@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ import (
 // tokenPrefix begins every token of a site, see core.Token.
 const tokenPrefix = "dro_"
 
-// maxTokenBytes bounds what is read as a token.
-const maxTokenBytes = 1 << 10
+// noTerminal is what to use where nobody can be asked.
+const noTerminal = "--token-file PATH or --token-stdin, with a token from your account's page"
 
 func loginCommand() *cli.Command {
 	return &cli.Command{
@@ -92,7 +91,7 @@ func signIn(c *cli.Context) error {
 
 // newToken gets a token by handle and password.
 func newToken(c *cli.Context, cfg *config.Config, l login) (string, error) {
-	t, err := terminalOf(c)
+	t, err := terminalOf(c, noTerminal)
 	if err != nil {
 		return "", err
 	}
@@ -137,35 +136,20 @@ func scopesWord(scopes []core.Scope) string {
 
 // readToken reads a token from where it is seen by nobody: never from an argument.
 func readToken(c *cli.Context, server string) (string, error) {
-	var raw []byte
+	var text string
 	var err error
-	path := c.String("token-file")
-	switch {
+	switch path := c.String("token-file"); {
 	case path != "" && c.Bool("token-stdin"):
 		return "", core.Errorf(core.CodeInvalid, "", "--token-file and --token-stdin do not go together: the token is in one place")
 	case path != "":
-		var file *os.File
-		if file, err = os.Open(path); err == nil {
-			raw, err = io.ReadAll(io.LimitReader(file, maxTokenBytes))
-			_ = file.Close() // only read from
-		}
-	case c.Bool("token-stdin"):
-		raw, err = io.ReadAll(io.LimitReader(c.App.Reader, maxTokenBytes))
+		text, err = readSecretFile(path)
 	default:
-		t, err := terminalOf(c)
-		if err != nil {
-			return "", err
-		}
-		text, err := t.askHidden("Token of " + server)
-		if err != nil {
-			return "", err
-		}
-		raw = []byte(text)
+		text, err = readSecret(c, "Token of "+server, "token-stdin", noTerminal)
 	}
 	if err != nil {
-		return "", core.Wrap(err, core.CodeInvalid, path, "the token cannot be read")
+		return "", err
 	}
-	token := strings.TrimSpace(string(raw))
+	token := strings.TrimSpace(text)
 	if !strings.HasPrefix(token, tokenPrefix) || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", core.Errorf(core.CodeInvalid, "", "that is no token: one begins with %s, and is shown when it is made on your account's page", tokenPrefix)
 	}

@@ -24,11 +24,12 @@ type prompt struct {
 	say io.Writer
 }
 
-// terminalOf returns the terminal that a command is typed on. Returns INVALID if there is none.
-func terminalOf(c *cli.Context) (*prompt, error) {
+// terminalOf returns the terminal that a command is typed on. Returns INVALID if there is
+// none, and says what to use instead.
+func terminalOf(c *cli.Context, instead string) (*prompt, error) {
 	in, isFile := c.App.Reader.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
-		return nil, core.Errorf(core.CodeInvalid, "", "there is no terminal to ask on: use --token-file PATH or --token-stdin, with a token from your account's page")
+		return nil, core.Errorf(core.CodeInvalid, "", "there is no terminal to ask at: use %s", instead)
 	}
 	return &prompt{in, c.App.ErrWriter}, nil
 }

@@ -18,7 +18,7 @@ func userCommands() *cli.Command {
 	}
 	return &cli.Command{
 		Name: "user", Usage: "look at users and set them", OnUsageError: usageError,
-		Subcommands: []*cli.Command{
+		Subcommands: slices.Concat([]*cli.Command{
 			userCommand("list", "list users, by handle", "", "drover user list --limit 1000", pageFlags("after", "user `HANDLE`"), listUsers),
 			userCommand("show", "show a user and the classes it is in", "USER", "drover user show ann@example.org", nil, showUser),
 			userCommand("add", "make a user; the handle is its name for ever", "HANDLE", `drover user add --name "Ann Lee" --email ann@example.org ann`, own, addUser),
@@ -26,7 +26,7 @@ func userCommands() *cli.Command {
 			userCommand("disable", "let a user do nothing any more; what it handed in stays", "USER", "drover user disable ann", nil, disableUser(true)),
 			userCommand("enable", "let a disabled user act again", "USER", "drover user enable ann", nil, disableUser(false)),
 			userCommand("remove", "remove a user that is in no class and has handed in nothing", "HANDLE", "drover user remove ann", nil, removeUser),
-		},
+		}, accountCommands()),
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"drover/web/frontend"
 	"drover/web/judge0"
 	"drover/web/parts"
+	"drover/web/sign"
 )
 
 // siteAddress is where the site listens, unless it is told.
@@ -88,7 +89,7 @@ func newWebsite(h *herd, log logrus.FieldLogger) (*website, error) {
 	if err != nil {
 		return nil, err
 	}
-	hasher, err := account.NewHasher(account.DefaultCost)
+	accounts, err := h.accounts()
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func newWebsite(h *herd, log logrus.FieldLogger) (*website, error) {
 		address = siteAddress
 	}
 	f := &website{
-		accounts: &account.Desk{Store: h.store, Limits: h.redis, Hasher: hasher},
+		accounts: accounts,
 		watch:    &requests.Watch{Feed: h.redis, Last: h.redis.LastEvents},
 	}
 	if f.server, err = web.Listen(address, certificate); err != nil {
@@ -162,6 +163,20 @@ func (f *website) warn(log logrus.FieldLogger) {
 	}
 }
 
+// oidcProvider returns by whom users sign in too; nil for nobody.
+func oidcProvider(cfg *config.Config) (*sign.Provider, error) {
+	if cfg.OIDCIssuer == "" {
+		return nil, nil
+	}
+	p := &sign.Provider{Name: cfg.OIDCName, Issuer: cfg.OIDCIssuer, Client: cfg.OIDCClient}
+	if cfg.OIDCSecretFile == "" {
+		return p, nil
+	}
+	var err error
+	p.Secret, err = readSecretFile(cfg.OIDCSecretFile)
+	return p, err
+}
+
 // poolNews is how long all who wait are told the same of a pool.
 const poolNews = 2 * time.Second
 
@@ -179,16 +194,20 @@ func (f *website) open(h *herd, log logrus.FieldLogger) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	provider, err := oidcProvider(h.cfg)
+	if err != nil {
+		return nil, err
+	}
 	desk := h.desk()
 	desk.Watch, desk.Keep = f.watch, poolNews
 	return frontend.New(frontend.Config{
-		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Version: version, Log: log,
-		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images},
+		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Provider: provider, Version: version, Log: log,
+		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.webhooks,
 	}, frontend.Parts{
 		Parts: parts.Parts{
 			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Log: log,
 		},
-		Redis: h.redis, Blobs: h.blobs, Checks: h.checks(),
+		Redis: h.redis, Checks: h.checks(),
 	})
 }
 
@@ -212,15 +231,8 @@ func (f *website) announce(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	if secret != "" {
-		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), f.link(secret))
+		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), linkTo(f.url, secret))
 	}
 	_, err = io.WriteString(w, text)
 	return err
-}
-
-// link is where a secret lets somebody in.
-func (f *website) link(secret string) string {
-	u := f.url.JoinPath("sign-in", "link")
-	u.RawQuery = url.Values{"token": {secret}}.Encode()
-	return u.String()
 }

@@ -17,6 +17,9 @@ func (r *Registrar) CreateAssignment(ctx context.Context, a core.Actor, as core.
 	}
 	as.Harness, as.Created, as.Deleting, as.Revision = nil, r.now().UnixMilli(), false, 0
 	as.Weight = cmp.Or(as.Weight, core.ClassNormal)
+	if err := unreserved(as.Handle); err != nil {
+		return core.Assignment{}, err
+	}
 	if err := r.checkAssignment(ctx, as); err != nil {
 		return core.Assignment{}, err
 	}

@@ -172,6 +172,9 @@ func classCalls() []call {
 		{action: core.ActRosterView, method: "Roster", do: func(w *world, a core.Actor, _ string) error {
 			return done(w.reg.Roster(w.t.Context(), a, "cs101", "", 10))
 		}},
+		{action: core.ActRosterView, method: "ViewMember", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.ViewMember(w.t.Context(), a, "cs101", "ann"))
+		}},
 		{action: core.ActEnrolStudent, method: "ImportRoster", do: func(w *world, a core.Actor, _ string) error {
 			return done(w.reg.ImportRoster(w.t.Context(), a, "cs101", strings.NewReader("handle\nnick\n"), true))
 		}},
@@ -250,6 +253,12 @@ func assignmentCalls() []call {
 		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.Progress(w.t.Context(), a, "cs101", id))
 		}},
+		{action: core.ActGradeView, method: "Report", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.Report(w.t.Context(), a, "cs101", id))
+		}},
+		{action: core.ActGradeView, method: "GradeHistory", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.GradeHistory(w.t.Context(), a, "cs101", id, "ann"))
+		}},
 		{action: core.ActExport, method: "StartArchive", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.StartArchive(w.t.Context(), a, core.ArchiveArgs{Class: "cs101", Assignment: id}))
 		}},
@@ -276,6 +285,9 @@ func submissionCalls() []call {
 		})},
 		{action: core.ActSubmissionView, method: "ViewSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.ViewSubmission(w.t.Context(), a, id))
+		}},
+		{action: core.ActSubmissionView, method: "PreviewSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.PreviewSubmission(w.t.Context(), a, id))
 		}},
 		{action: core.ActSubmissionView, method: "WatchSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
 			_, _, err := w.reg.WatchSubmission(w.t.Context(), a, id)

@@ -9,6 +9,16 @@ import (
 	"drover/core/resultstore/bounds"
 )
 
+// unmade stands in paths for what is still to be made, so nothing can have it as its handle.
+const unmade = "new"
+
+func unreserved(handle string) error {
+	if handle == unmade {
+		return core.Errorf(core.CodeInvalid, handle, "%s stands for what is still to be made: use another handle", unmade)
+	}
+	return nil
+}
+
 // ClassEntry is a class as an actor sees it.
 type ClassEntry struct {
 	core.SchoolClass
@@ -63,6 +73,9 @@ func (r *Registrar) CreateClass(ctx context.Context, a core.Actor, c core.School
 	c.Created, c.Deleting, c.Revision = r.now().UnixMilli(), false, 0
 	if c.Handle == Mine {
 		return core.SchoolClass{}, core.Errorf(core.CodeInvalid, c.Handle, "%s stands for one's own classes: use another handle", Mine)
+	}
+	if err := unreserved(c.Handle); err != nil {
+		return core.SchoolClass{}, err
 	}
 	if err := bounds.SchoolClass(c); err != nil {
 		return core.SchoolClass{}, err

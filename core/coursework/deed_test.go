@@ -16,7 +16,8 @@ import (
 
 // reading are the methods that change nothing; all others leave an entry in the trail.
 var reading = []string{
-	"ListUsers", "ViewUser", "Watch", "ViewClass", "FindClass", "Roster", "Deeds", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
+	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
+	"Watch", "ViewClass", "FindClass", "Roster", "Deeds", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
 	"Deadlines", "Progress", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest

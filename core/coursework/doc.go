@@ -17,6 +17,7 @@
 //	CreateClass DeleteClass                    class.manage
 //	EditClass                                  class.edit                               CONFLICT: it is being deleted
 //	Roster                                     roster.view
+//	ViewMember                                 roster.view
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted
 //	ViewAssignment ListAssignments             assignment.view; .peek while hidden
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
@@ -30,9 +31,10 @@
 //	ViewSubmission ListSubmissions             submission.view
 //	WatchSubmission                            submission.view
 //	OpenFile OpenZip                           submission.view
+//	PreviewSubmission                          submission.view                          NOTFOUND: its owner does not see it
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
-//	Progress                                   grade.view
+//	Progress Report GradeHistory               grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartArchive                               export; one's own: submission.view       CONFLICT: class or assignment is being deleted
 //	StartAssignmentCSV StartGradebook          export                                   the same

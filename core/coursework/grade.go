@@ -3,6 +3,7 @@ package coursework
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"drover/core"
@@ -73,6 +74,23 @@ func (r *Registrar) graded(ctx context.Context, as core.Assignment, c GradeChang
 	}
 	standing, _, err := r.standing(ctx, s)
 	return standing, err
+}
+
+// changesShown bounds the entries that a grade's history is looked for in.
+const changesShown = 200
+
+// GradeHistory lists what people have made of a user's grades for an assignment, newest
+// first, of the newest entries of the trail about the two. Returns NOTFOUND, FORBIDDEN.
+func (r *Registrar) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.Deed, error) {
+	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
+	if err != nil {
+		return nil, err
+	}
+	if !core.ValidName(user) {
+		return nil, noMember(class, user)
+	}
+	all, err := r.Store.ListDeeds(ctx, core.TrailFilter{Class: class, Subject: aboutUser("", as, user, "").Subject, Limit: changesShown})
+	return slices.DeleteFunc(all, func(d core.Deed) bool { return d.Action != core.ActGradeChange }), err
 }
 
 // points is a score as people read it.

@@ -38,6 +38,7 @@ type Store interface {
 
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	Pools(ctx context.Context) ([]core.Pool, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
 	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)

@@ -114,16 +114,11 @@ func enrolling(role core.UserRole) core.Action {
 
 // roleIn returns a user's role in a class; "" for none.
 func (r *Registrar) roleIn(ctx context.Context, class, user string) (core.UserRole, error) {
-	in, err := r.Store.Memberships(ctx, user)
-	if err != nil && !core.Is(err, core.CodeNotFound) {
-		return "", err
+	e, err := r.enrolled(ctx, class, user)
+	if core.Is(err, core.CodeNotFound) {
+		err = nil
 	}
-	for _, e := range in {
-		if e.Class == class {
-			return e.Role, nil
-		}
-	}
-	return "", nil
+	return e.Role, err
 }
 
 func noMember(class, user string) error {

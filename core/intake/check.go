@@ -25,7 +25,7 @@ var (
 )
 
 // Check returns the spec that Submit would make durable, or why it would not:
-// INVALID or LIMIT, NOTFOUND for a pool, webhook or file, UNAVAILABLE.
+// INVALID or LIMIT, NOTFOUND for a pool, webhook or file, FULL for a callback, UNAVAILABLE.
 func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) {
 	spec.ID = cmp.Or(spec.ID, in.newID())
 	spec.Generation = cmp.Or(spec.Generation, 1)
@@ -47,6 +47,9 @@ func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) 
 		return core.Spec{}, err
 	}
 	if err := in.checkNotify(ctx, spec.ID, spec.Assignment, spec.Notify); err != nil {
+		return core.Spec{}, err
+	}
+	if err := in.checkCallback(ctx, &spec); err != nil {
 		return core.Spec{}, err
 	}
 	return spec, in.checkBlobs(ctx, &spec)

@@ -171,6 +171,35 @@ func TestCheckLooksForFiles(t *testing.T) {
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 }
 
+// A door that is to tell of an end says whom in the attachment, and is refused while too
+// much of what its user is to be told is not taken.
+func TestCheckLooksAtCallbacks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	s := spec()
+	s.Callback = "door"
+	_, err := w.in.Check(t.Context(), s)
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+	require.ErrorContains(t, err, "attachment")
+	s.Attachment = &core.File{Digest: someDigest}
+	for i := range 1000 {
+		_, err := w.store.CreateTask(t.Context(), core.Task{
+			ID: fmt.Sprint("c", i), Generation: 1, Kind: core.KindCallback, Class: core.ClassNormal, Lane: "ann", Created: 1, State: core.TaskQueued,
+		})
+		require.NoError(t, err)
+	}
+	_, err = w.in.Check(t.Context(), s)
+	require.Equal(t, core.CodeFull, core.CodeOf(err))
+	other := s
+	other.Submitter = "bob"
+	_, err = w.in.Check(t.Context(), other)
+	require.NoError(t, err)
+	_, err = w.store.EndTask(t.Context(), core.TaskEnd{ID: "c0", Generation: 1, State: core.TaskDead})
+	require.NoError(t, err)
+	_, err = w.in.Check(t.Context(), s)
+	require.NoError(t, err)
+}
+
 func TestSubmitTaskChecks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))

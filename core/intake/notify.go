@@ -8,6 +8,28 @@ import (
 	"drover/core"
 )
 
+// checkCallback checks who is to be told of a request's end by the door that it came in
+// by. Returns INVALID, and FULL where too much of what the submitter is to be told has not
+// been taken.
+func (in *Intake) checkCallback(ctx context.Context, s *core.Spec) error {
+	if s.Callback == "" {
+		return nil
+	}
+	if err := core.CheckName("callback", s.Callback); err != nil {
+		return err
+	}
+	if s.Attachment == nil {
+		return invalid(s, "callback %s has no attachment, which says whom to tell", s.Callback)
+	}
+	open, err := in.Store.ListTasks(ctx, core.TaskFilter{
+		Kind: core.KindCallback, Lane: s.Submitter, States: []core.TaskState{core.TaskQueued}, Limit: maxOpenTasks,
+	})
+	if err == nil && len(open) >= maxOpenTasks {
+		err = core.Errorf(core.CodeFull, s.Submitter, "%d callbacks for %s have not been taken: see to it that what they are sent to answers", len(open), s.Submitter)
+	}
+	return err
+}
+
 // checkNotify checks the webhooks that are to be told of the end of something about a
 // class: that they are there, and of that class or of the herd. Returns INVALID, LIMIT,
 // NOTFOUND.

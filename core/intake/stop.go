@@ -110,6 +110,8 @@ func (in *Intake) Rerun(ctx context.Context, id string) (core.Row, error) {
 	if err != nil {
 		return core.Row{}, err
 	}
+	// One that had died is nothing to look after any more; who lists those skips what stays there.
+	_, _ = in.Queue.ForgetDead(ctx, core.Key(id, spec.Generation-1))
 	_ = in.admit(ctx, spec) // it is accepted: whatever it is, Sweep comes back to it
 	return core.Row{Spec: spec, State: core.RequestQueued}, nil
 }

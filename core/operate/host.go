@@ -42,7 +42,6 @@ func (o *Operator) atHost(ctx context.Context, a core.Actor, host, text string, 
 	}
 	err := o.Registrar.Operate(ctx, a, host, text, func() error { return aboutHost(do(), host) })
 	o.overview.stale()
-	o.moves.stale()
 	return err
 }
 

@@ -84,11 +84,9 @@ func TestRights(t *testing.T) {
 		"report": {true, func(ctx context.Context, a core.Actor) error {
 			return w.op.Report(ctx, a, core.HostReport{Host: "h1", Event: core.HostRecovered})
 		}},
-		"set":    {true, func(ctx context.Context, a core.Actor) error { return w.op.SetPool(ctx, a, core.DefaultPool("p1")) }},
-		"pause":  {true, func(ctx context.Context, a core.Actor) error { return w.op.Pause(ctx, a, "p1", false) }},
-		"retry":  {true, func(ctx context.Context, a core.Actor) error { _, err := w.op.Retry(ctx, a, r1); return err }},
-		"drop":   {true, func(ctx context.Context, a core.Actor) error { return w.op.Drop(ctx, a, r1) }},
-		"cancel": {true, func(ctx context.Context, a core.Actor) error { _, err := w.op.Cancel(ctx, a, r9); return err }},
+		"set":   {true, func(ctx context.Context, a core.Actor) error { return w.op.SetPool(ctx, a, core.DefaultPool("p1")) }},
+		"pause": {true, func(ctx context.Context, a core.Actor) error { return w.op.Pause(ctx, a, "p1", false) }},
+		"drop":  {true, func(ctx context.Context, a core.Actor) error { return w.op.Drop(ctx, a, r1) }},
 
 		"overview": {false, func(ctx context.Context, a core.Actor) error { _, err := w.op.Overview(ctx, a); return err }},
 		"host":     {false, func(ctx context.Context, a core.Actor) error { _, err := w.op.Host(ctx, a, "h1"); return err }},
@@ -207,7 +205,7 @@ func TestQueuesShowTurns(t *testing.T) {
 	})
 }
 
-func TestDeadAreRetriedAndDropped(t *testing.T) {
+func TestDeadAreDropped(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
@@ -221,27 +219,21 @@ func TestDeadAreRetriedAndDropped(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, dead, 2)
 		require.Equal(t, "its host was lost", dead[0].Reason)
-		_, err = w.op.Retry(ctx, olga, r3)
-		requireCode(t, core.CodeConflict, err)
 		requireCode(t, core.CodeConflict, w.op.Drop(ctx, olga, r3))
 		requireCode(t, core.CodeNotFound, w.op.Drop(ctx, olga, r9))
 		require.NoError(t, w.op.Drop(ctx, olga, r1))
-		row, err := w.op.Retry(ctx, olga, r2)
+		require.Equal(t, "olga drops dead request "+r1, w.deeds(t)[0])
+		dead, err = w.op.Dead(ctx, otto)
 		require.NoError(t, err)
-		require.Equal(t, 2, row.Spec.Generation)
+		require.Len(t, dead, 1, "what was read a moment ago is filtered")
+		_, err = w.in.Rerun(ctx, r2)
+		require.NoError(t, err)
 		dead, err = w.op.Dead(ctx, otto)
 		require.NoError(t, err)
 		require.Empty(t, dead)
 		left, err := w.Store.ListDead(ctx, 10)
 		require.NoError(t, err)
 		require.Empty(t, left)
-		place, err := w.Store.Locate(ctx, r2+"-2")
-		require.NoError(t, err)
-		require.Equal(t, core.RequestQueued, place.State)
-		state, err := w.op.Cancel(ctx, olga, r2)
-		require.NoError(t, err)
-		require.Equal(t, core.RequestCancelled, state)
-		require.Equal(t, "olga cancels request "+r2, w.deeds(t)[0])
 		coretest.RequireSound(t, w.Store)
 	})
 }

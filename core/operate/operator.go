@@ -21,8 +21,7 @@ type Operator struct {
 	queues   cached[Queues]
 	findings cached[Findings]
 	events   cached[[]core.Event]
-	dead     cached[[]Dead]
-	moves    cached[[]core.Evacuation]
+	dead     cached[map[string]Dead] // by key
 }
 
 // Herd is what an Operator needs of Redis.
@@ -57,11 +56,9 @@ type Store interface {
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 }
 
-// Intake is where pools are set and requests are stopped and run again, as in core/intake.
+// Intake is where pools are set, as in core/intake.
 type Intake interface {
 	SetPool(ctx context.Context, p core.Pool) error
-	Rerun(ctx context.Context, id string) (core.Row, error)
-	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
 }
 
 func (o *Operator) now() time.Time {

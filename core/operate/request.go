@@ -23,107 +23,71 @@ type Dead struct {
 }
 
 // Dead lists the last requests that died and were neither retried nor dropped, newest
-// first. Returns FORBIDDEN, UNAVAILABLE.
+// first. One that died within the last second may be missing. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Operator) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
 	if err := o.Registrar.Watch(a); err != nil {
 		return nil, err
 	}
-	return o.dead.get(ctx, o.now, freshFor, func(ctx context.Context) ([]Dead, error) {
-		keys, err := o.Herd.ListDead(ctx, mostDead)
+	keys, err := o.Herd.ListDead(ctx, mostDead)
+	if err != nil {
+		return nil, err
+	}
+	known, err := o.dead.get(ctx, o.now, freshFor, func(ctx context.Context) (map[string]Dead, error) { return o.readDead(ctx, keys) })
+	out := []Dead{}
+	for _, key := range keys {
+		if one, ok := known[key]; ok {
+			out = append(out, one)
+		}
+	}
+	return out, err
+}
+
+// readDead reads the requests of these keys that are dead still.
+func (o *Operator) readDead(ctx context.Context, keys []string) (map[string]Dead, error) {
+	found := make(map[string]Dead, len(keys))
+	for _, key := range keys {
+		id, _, err := core.ParseKey(key)
+		if err != nil {
+			continue // the audit names it
+		}
+		row, err := o.Store.Get(ctx, id)
+		if core.Is(err, core.CodeNotFound) {
+			continue // deleted since
+		}
 		if err != nil {
 			return nil, err
 		}
-		out := []Dead{}
-		for _, key := range keys {
-			id, _, err := core.ParseKey(key)
-			if err != nil {
-				continue // the audit names it
-			}
-			row, err := o.Store.Get(ctx, id)
-			if core.Is(err, core.CodeNotFound) {
-				continue // deleted since
-			}
-			if err != nil {
-				return nil, err
-			}
-			if row.Spec.Key() != key || row.State != core.RequestDead || row.Result == nil {
-				continue // it runs again, or did
-			}
-			out = append(out, Dead{
-				Key: key, ID: id, Pool: row.Spec.Pool, Submitter: row.Spec.Submitter, Assignment: row.Spec.Assignment,
-				Host: row.Result.Host, Attempts: row.Result.Attempt, Ended: row.Finished, Reason: row.Result.Reason,
-			})
+		if row.Spec.Key() != key || row.State != core.RequestDead || row.Result == nil {
+			continue // it runs again, or did
 		}
-		return out, nil
-	})
-}
-
-// Retry runs a dead request again. Returns FORBIDDEN, INVALID, NOTFOUND, CONFLICT if it
-// is not dead, LIMIT if it was run too often.
-func (o *Operator) Retry(ctx context.Context, a core.Actor, id string) (core.Row, error) {
-	row, err := o.deadRow(ctx, a, id)
-	if err != nil {
-		return row, err
+		found[key] = Dead{
+			Key: key, ID: id, Pool: row.Spec.Pool, Submitter: row.Spec.Submitter, Assignment: row.Spec.Assignment,
+			Host: row.Result.Host, Attempts: row.Result.Attempt, Ended: row.Finished, Reason: row.Result.Reason,
+		}
 	}
-	key := row.Spec.Key()
-	err = o.Registrar.Operate(ctx, a, id, "runs dead request "+id+" again", func() (err error) {
-		if row, err = o.Intake.Rerun(ctx, id); err != nil {
-			return err
-		}
-		_, err = o.Herd.ForgetDead(ctx, key)
-		return err
-	})
-	o.dead.stale()
-	return row, err
+	return found, nil
 }
 
 // Drop takes a dead request off the list of those to look after; its result stays.
 // Returns FORBIDDEN, INVALID, NOTFOUND, CONFLICT if it is not dead.
 func (o *Operator) Drop(ctx context.Context, a core.Actor, id string) error {
-	row, err := o.deadRow(ctx, a, id)
+	if err := may(a); err != nil {
+		return err
+	}
+	if err := core.CheckName("request id", id); err != nil {
+		return err
+	}
+	row, err := o.Store.Get(ctx, id)
 	if err != nil {
 		return err
 	}
-	err = o.Registrar.Operate(ctx, a, id, "drops dead request "+id, func() error {
+	if row.State != core.RequestDead {
+		return core.Errorf(core.CodeConflict, id, "request %s is not dead: it is %s", id, row.State)
+	}
+	return o.Registrar.Operate(ctx, a, id, "drops dead request "+id, func() error {
 		_, err := o.Herd.ForgetDead(ctx, row.Spec.Key())
 		return err
 	})
-	o.dead.stale()
-	return err
-}
-
-func (o *Operator) deadRow(ctx context.Context, a core.Actor, id string) (core.Row, error) {
-	row, err := o.row(ctx, a, id)
-	if err == nil && row.State != core.RequestDead {
-		err = core.Errorf(core.CodeConflict, id, "request %s is not dead: it is %s", id, row.State)
-	}
-	return row, err
-}
-
-// row finds a request for an actor who may operate the herd.
-func (o *Operator) row(ctx context.Context, a core.Actor, id string) (core.Row, error) {
-	if err := may(a); err != nil {
-		return core.Row{}, err
-	}
-	if err := core.CheckName("request id", id); err != nil {
-		return core.Row{}, err
-	}
-	return o.Store.Get(ctx, id)
-}
-
-// Cancel stops a request wherever it is and returns its state, as core/intake has it.
-// Returns FORBIDDEN, INVALID, NOTFOUND, ENDED.
-func (o *Operator) Cancel(ctx context.Context, a core.Actor, id string) (core.RequestState, error) {
-	if _, err := o.row(ctx, a, id); err != nil {
-		return "", err
-	}
-	var state core.RequestState
-	err := o.Registrar.Operate(ctx, a, id, "cancels request "+id, func() (err error) {
-		state, err = o.Intake.Cancel(ctx, id, a.Handle)
-		return err
-	})
-	o.moves.stale()
-	return state, err
 }
 
 // Moves lists requests that move or moved off a host, those under way first.
@@ -132,7 +96,7 @@ func (o *Operator) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, 
 	if err := o.Registrar.Watch(a); err != nil {
 		return nil, err
 	}
-	return o.moves.get(ctx, o.now, freshFor, o.Herd.Evacuations)
+	return o.Herd.Evacuations(ctx)
 }
 
 // Parked lists the requests that nothing living could run when they had to leave their

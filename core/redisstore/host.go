@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -13,64 +12,83 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ListHosts implements core.Hosts.
+// hostsAtOnce bounds the hosts that are read in one go.
+const hostsAtOnce = 256
+
+// ListHosts implements core.Hosts. It goes to Redis once for the names, and once more for
+// every hostsAtOnce hosts.
 func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
-	due, err := s.db.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1).Result()
+	var due *redis.ZSliceCmd
+	var owners *redis.StringSliceCmd
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		due, owners = p.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1), p.ZRange(ctx, s.space.Key("owners"), 0, -1)
+		return nil
+	})
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
-	owners, err := s.ListOwners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]core.HostInfo, len(due))
-	for i, z := range due {
-		h := &out[i]
-		h.Name, h.Deadline = str(z.Member), int64(z.Score)
-		f, err := s.db.HGetAll(ctx, s.space.Key("host", h.Name)).Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, fault(ctx, err, h.Name)
-		}
-		h.State, h.Drain, h.Epoch = core.HostState(f["state"]), f["drain"] == "1", num(f["epoch"])
-		h.CPU, h.Memory, h.Disk = int(num(f["cpu"])), num(f["memory"]), num(f["disk"])
-		h.DrainUntil, h.Probations = num(f["drain_until"]), int(num(f["probations"]))
-		h.Failed, h.Probation = toFailed(h.Name, f["failed"]), toProbation(f)
-		h.Ready = f["incarnation"] == s.incarnation()
-		if text := f["broken"]; text != "" && h.State != core.HostDown { // down, nobody tries any more
-			if err := json.Unmarshal([]byte(text), &h.Broken); err != nil {
-				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the broken pools of host %s is not readable", h.Name)
+	of := ownersByHost(owners.Val())
+	out := make([]core.HostInfo, 0, len(due.Val()))
+	for some := range slices.Chunk(due.Val(), hostsAtOnce) {
+		facts, held := make([]*redis.MapStringStringCmd, len(some)), make([]vmPlaces, len(some))
+		_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, z := range some {
+				host := str(z.Member)
+				facts[i] = p.HGetAll(ctx, s.space.Key("host", host))
+				held[i] = s.placesOf(ctx, p, host, of[host])
 			}
-		}
-		if text := f["fetching"]; text != "" && h.State != core.HostDown {
-			if err := json.Unmarshal([]byte(text), &h.Fetching); err != nil {
-				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of what host %s fetches is not readable", h.Name)
-			}
-		}
-		if text := f["providers"]; text != "" {
-			if err := json.Unmarshal([]byte(text), &h.Providers); err != nil {
-				return nil, core.Wrap(err, core.CodeInternal, h.Name, "what Redis has of the providers of host %s is not readable", h.Name)
-			}
-		}
-		for _, o := range owners {
-			if o.Host == h.Name {
-				h.Owners = append(h.Owners, o.Name)
-			}
-		}
-		vms, err := s.ListVMs(ctx, h.Name)
+			return nil
+		})
 		if err != nil {
-			return nil, err
+			return nil, fault(ctx, err, "")
 		}
-		h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
-		for _, vm := range vms {
-			h.VMs[string(vm.State)]++
-			if h.VMsOf[vm.Pool] == nil {
-				h.VMsOf[vm.Pool] = make(map[core.VMState]int)
+		for i, z := range some {
+			h, err := s.toHost(str(z.Member), facts[i].Val())
+			if err != nil {
+				return nil, err
 			}
-			h.VMsOf[vm.Pool][vm.State]++
+			h.Deadline, h.Owners = int64(z.Score), of[h.Name]
+			count(&h, held[i].vms(h.Name))
+			out = append(out, h)
 		}
 	}
 	slices.SortFunc(out, func(a, b core.HostInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// toHost reads what Redis has of a host itself.
+func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) {
+	h := core.HostInfo{
+		Name: name, State: core.HostState(f["state"]), Drain: f["drain"] == "1", Epoch: num(f["epoch"]),
+		CPU: int(num(f["cpu"])), Memory: num(f["memory"]), Disk: num(f["disk"]),
+		DrainUntil: num(f["drain_until"]), Probations: int(num(f["probations"])),
+		Failed: toFailed(name, f["failed"]), Probation: toProbation(f), Ready: f["incarnation"] == s.incarnation(),
+	}
+	if h.State == core.HostDown { // down, nobody tries any more
+		f["broken"], f["fetching"] = "", ""
+	}
+	for what, into := range map[string]any{"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers} {
+		if f[what] == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(f[what]), into); err != nil {
+			return h, core.Wrap(err, core.CodeInternal, name, "what Redis has of host %s under %s is not readable", name, what)
+		}
+	}
+	return h, nil
+}
+
+// count says of a host how many VMs it has.
+func count(h *core.HostInfo, vms []core.VMInfo) {
+	h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
+	for i := range vms {
+		vm := &vms[i]
+		h.VMs[string(vm.State)]++
+		if h.VMsOf[vm.Pool] == nil {
+			h.VMsOf[vm.Pool] = make(map[core.VMState]int)
+		}
+		h.VMsOf[vm.Pool][vm.State]++
+	}
 }
 
 // toFailed reads who reported a host as failed; nil of nothing.

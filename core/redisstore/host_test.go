@@ -1,13 +1,17 @@
 package redisstore_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"drover/core"
 	"drover/core/coretest"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -261,5 +265,70 @@ func TestListHosts(t *testing.T) {
 		require.False(t, got[1].Ready)
 		require.Equal(t, 4, got[1].CPU)
 		require.Equal(t, int64(1<<33), got[1].Memory)
+	})
+}
+
+// trips counts how often a client goes to Redis.
+type trips struct{ n atomic.Int64 }
+
+func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if name := cmd.Name(); name != "hello" && name != "info" { // those begin a connection
+			c.n.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// Many hosts and pools are read in as few trips to Redis as one.
+func TestManyHostsAreReadInTwoTrips(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		ctx, store := t.Context(), b.Open(t)
+		key := store.Namespace().Key
+		const many = 200
+		pipe := b.Admin.Pipeline()
+		for i := range many {
+			name := fmt.Sprintf("host-%03d", i)
+			pipe.ZAdd(ctx, key("hosts"), redis.Z{Member: name, Score: float64(i)})
+			pipe.HSet(ctx, key("host", name), "state", "up", "cpu", i)
+			pipe.HSet(ctx, key("vms", name), "vm", "p1|1", "vm-2", "p2|1")
+			pipe.ZAdd(ctx, key("owners"), redis.Z{Member: core.OwnerName(core.RoleTestrunner, name, 1), Score: 1})
+			pipe.HSet(ctx, key("slots", core.OwnerName(core.RoleTestrunner, name, 1)), "r-1", "vm|t|1|running")
+		}
+		_, err := pipe.Exec(ctx)
+		require.NoError(t, err)
+		for i := range 20 {
+			require.NoError(t, store.SetPool(ctx, core.DefaultPool(fmt.Sprintf("pool-%d", i))))
+		}
+		count := &trips{}
+		store.Client().AddHook(count)
+		hosts, err := store.ListHosts(ctx)
+		require.NoError(t, err)
+		require.Equal(t, int64(2), count.n.Load())
+		require.Len(t, hosts, many)
+		for i, h := range hosts {
+			require.Equal(t, i, h.CPU)
+			require.Equal(t, int64(i), h.Deadline)
+			require.Equal(t, []string{core.OwnerName(core.RoleTestrunner, h.Name, 1)}, h.Owners)
+			require.Equal(t, map[string]map[core.VMState]int{"p1": {core.VMClaimed: 1}, "p2": {core.VMClean: 1}}, h.VMsOf)
+		}
+		vms, err := store.ListVMs(ctx, "")
+		require.NoError(t, err)
+		require.Len(t, vms, 2*many)
+		require.Equal(t, int64(5), count.n.Load(), "hosts, owners, VMs")
+		pools, err := store.ListPools(ctx)
+		require.NoError(t, err)
+		require.Len(t, pools, 20)
+		require.Equal(t, int64(7), count.n.Load())
 	})
 }

@@ -29,7 +29,12 @@ func (s *Store) GetPool(ctx context.Context, name string) (core.Pool, error) {
 	if err := core.CheckName("pool", name); err != nil {
 		return core.Pool{}, err
 	}
-	text, err := s.db.HGet(ctx, s.space.Key("pool", name), "settings").Bytes()
+	return toPool(ctx, name, s.db.HGet(ctx, s.space.Key("pool", name), "settings"))
+}
+
+// toPool reads a pool's settings.
+func toPool(ctx context.Context, name string, settings *redis.StringCmd) (core.Pool, error) {
+	text, err := settings.Bytes()
 	if errors.Is(err, redis.Nil) {
 		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s: make it with drover pool set %s", name, name)
 	}
@@ -48,13 +53,21 @@ func (s *Store) ListPools(ctx context.Context) ([]core.Pool, error) {
 		return nil, fault(ctx, err, "")
 	}
 	slices.Sort(names)
-	out := make([]core.Pool, 0, len(names))
-	for _, n := range names {
-		p, err := s.GetPool(ctx, n)
-		if err != nil {
+	settings := make([]*redis.StringCmd, len(names))
+	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, n := range names {
+			settings[i] = p.HGet(ctx, s.space.Key("pool", n), "settings")
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, fault(ctx, err, "")
+	}
+	out := make([]core.Pool, len(names))
+	for i, n := range names {
+		if out[i], err = toPool(ctx, n, settings[i]); err != nil {
 			return nil, err
 		}
-		out = append(out, p)
 	}
 	return out, nil
 }

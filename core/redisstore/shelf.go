@@ -1,9 +1,15 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,29 +31,62 @@ func (s *Store) Put(ctx context.Context, name, field, text string, most int, kee
 	if max(len(name), len(field)) > core.MaxShelfName || len(text) > core.MaxShelfText {
 		return core.Errorf(core.CodeLimit, "", "a name or text has too many bytes to be kept: at most %d and %d are", core.MaxShelfName, core.MaxShelfText)
 	}
-	key := s.shelf("fields", name)
-	var there *redis.BoolCmd
+	key, now := s.shelf("fields", name), time.Now()
 	var have *redis.IntCmd
-	if _, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-		there, have = p.HExists(ctx, key, field), p.HLen(ctx, key)
-		return nil
-	}); err != nil {
-		return fault(ctx, err, name)
-	}
-	if !there.Val() && have.Val() >= int64(most) {
-		return core.Errorf(core.CodeLimit, name, "there are %d of these already, at most %d are kept: wait until some are forgotten", have.Val(), most)
-	}
 	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, key, field, text)
+		p.HSet(ctx, key, field, fmt.Sprintf("%d %s", now.Add(keep).UnixNano(), text))
 		p.PExpire(ctx, key, keep)
+		have = p.HLen(ctx, key)
 		return nil
 	})
-	return fault(ctx, err, name)
+	if err != nil || have.Val() <= int64(most) {
+		return fault(ctx, err, name)
+	}
+	return s.forget(ctx, key, most, now)
+}
+
+// forget leaves nine tenths of the most fields, so that this is seldom done.
+func (s *Store) forget(ctx context.Context, key string, most int, now time.Time) error {
+	all, err := s.db.HGetAll(ctx, key).Result()
+	if err != nil {
+		return fault(ctx, err, key)
+	}
+	fields := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		untilA, _ := shelved(all[a])
+		untilB, _ := shelved(all[b])
+		return cmp.Compare(untilB, untilA)
+	})
+	stay := max(1, most-most/10)
+	for stay > 0 && (stay > len(fields) || !current(all[fields[stay-1]], now)) {
+		stay--
+	}
+	if stay >= len(fields) {
+		return nil
+	}
+	return fault(ctx, s.db.HDel(ctx, key, fields[stay:]...).Err(), key)
+}
+
+// shelved is until when a field is kept, ns since 1970, and its text.
+func shelved(value string) (until int64, text string) {
+	number, text, _ := strings.Cut(value, " ")
+	until, _ = strconv.ParseInt(number, 10, 64) // of what nobody put, 0: it is over
+	return until, text
+}
+
+func current(value string, now time.Time) bool {
+	until, _ := shelved(value)
+	return until > now.UnixNano()
 }
 
 // Fields implements core.Shelf.
 func (s *Store) Fields(ctx context.Context, name string) (map[string]string, error) {
 	all, err := s.db.HGetAll(ctx, s.shelf("fields", name)).Result()
+	now := time.Now()
+	for field, value := range all {
+		if _, all[field] = shelved(value); !current(value, now) {
+			delete(all, field)
+		}
+	}
 	return all, fault(ctx, err, name)
 }
 

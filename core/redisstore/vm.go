@@ -186,44 +186,67 @@ func (s *Store) ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
+	of := ownersByHost(owners)
 	var out []core.VMInfo
-	for _, h := range hosts {
-		vms, err := s.hostVMs(ctx, h, owners)
+	for some := range slices.Chunk(hosts, hostsAtOnce) {
+		held := make([]vmPlaces, len(some))
+		_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, h := range some {
+				held[i] = s.placesOf(ctx, p, h, of[h])
+			}
+			return nil
+		})
 		if err != nil {
-			return nil, err
+			return nil, fault(ctx, err, host)
 		}
-		out = append(out, vms...)
+		for i, h := range some {
+			out = append(out, held[i].vms(h)...)
+		}
 	}
 	return out, nil
 }
 
-// hostVMs reads all places of one host's VMs in one go, but not in a transaction, which a
-// full Redis refuses.
-func (s *Store) hostVMs(ctx context.Context, host string, owners []string) ([]core.VMInfo, error) {
-	var all, aside *redis.MapStringStringCmd
-	var dirty *redis.StringSliceCmd
-	slots := make(map[string]*redis.MapStringStringCmd)
-	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-		all, aside = p.HGetAll(ctx, s.space.Key("vms", host)), p.HGetAll(ctx, s.space.Key("aside", host))
-		dirty = p.LRange(ctx, s.space.Key("dirty", host), 0, -1)
-		for _, o := range owners {
-			if _, at, err := core.ParseOwner(o); err == nil && at == host {
-				slots[o] = p.HGetAll(ctx, s.space.Key("slots", o))
-			}
+// ownersByHost sorts owners by their hosts, in order of name.
+func ownersByHost(owners []string) map[string][]string {
+	of := make(map[string][]string)
+	for _, o := range slices.Sorted(slices.Values(owners)) {
+		if _, host, err := core.ParseOwner(o); err == nil {
+			of[host] = append(of[host], o)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fault(ctx, err, host)
 	}
+	return of
+}
+
+// vmPlaces are all places of one host's VMs.
+type vmPlaces struct {
+	all, aside *redis.MapStringStringCmd
+	dirty      *redis.StringSliceCmd
+	slots      map[string]*redis.MapStringStringCmd // by owner
+}
+
+// placesOf asks for the places of a host's VMs in one go with what else the pipeline has,
+// which is no transaction: a full Redis refuses those.
+func (s *Store) placesOf(ctx context.Context, p redis.Pipeliner, host string, owners []string) vmPlaces {
+	at := vmPlaces{
+		all: p.HGetAll(ctx, s.space.Key("vms", host)), aside: p.HGetAll(ctx, s.space.Key("aside", host)),
+		dirty: p.LRange(ctx, s.space.Key("dirty", host), 0, -1), slots: make(map[string]*redis.MapStringStringCmd),
+	}
+	for _, o := range owners {
+		at.slots[o] = p.HGetAll(ctx, s.space.Key("slots", o))
+	}
+	return at
+}
+
+// vms lists the VMs of the host whose places these are.
+func (at vmPlaces) vms(host string) []core.VMInfo {
 	state, owner := make(map[string]core.VMState), make(map[string]string)
-	for _, vm := range dirty.Val() {
+	for _, vm := range at.dirty.Val() {
 		state[vm] = core.VMDirty
 	}
-	for vm := range aside.Val() {
+	for vm := range at.aside.Val() {
 		state[vm] = core.VMAside
 	}
-	for o, cmd := range slots {
+	for o, cmd := range at.slots {
 		for key, slot := range cmd.Val() {
 			what, phase := key, ""
 			if parts := strings.SplitN(slot, "|", 5); len(parts) > 3 {
@@ -236,15 +259,15 @@ func (s *Store) hostVMs(ctx context.Context, host string, owners []string) ([]co
 			state[what], owner[what] = core.VMState(phase), o
 		}
 	}
-	out := make([]core.VMInfo, 0, len(all.Val()))
-	for vm, fact := range all.Val() {
+	out := make([]core.VMInfo, 0, len(at.all.Val()))
+	for vm, fact := range at.all.Val() {
 		pool, since, _ := strings.Cut(fact, "|")
-		info := core.VMInfo{ID: vm, Host: host, Pool: pool, State: state[vm], Since: num(since), Owner: owner[vm], Note: aside.Val()[vm]}
+		info := core.VMInfo{ID: vm, Host: host, Pool: pool, State: state[vm], Since: num(since), Owner: owner[vm], Note: at.aside.Val()[vm]}
 		if info.State == "" {
 			info.State = core.VMClean
 		}
 		out = append(out, info)
 	}
 	slices.SortFunc(out, func(a, b core.VMInfo) int { return strings.Compare(a.ID, b.ID) })
-	return out, nil
+	return out
 }

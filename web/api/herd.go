@@ -21,8 +21,7 @@ func herdTable() []entry {
 		is(Operation{"viewPool", get, "/herd/pools/{pool}", core.ActHerdView, core.ScopeRead, 0, "Look at a pool's settings"}, (*server).viewPool),
 		is(Operation{"setPool", patch, "/herd/pools/{pool}", core.ActHerdOperate, core.ScopeHerd, 0, "Make a pool, or change those settings of it that are named"}, (*server).setPool),
 		is(Operation{"listQueues", get, "/herd/queues", core.ActHerdView, core.ScopeRead, 0, "Look at what waits, and whose turn is next"}, (*server).listQueues),
-		is(Operation{"listDead", get, "/herd/dead", core.ActHerdView, core.ScopeRead, 0, "List the last requests that died of faults of the platform"}, (*server).listDead),
-		is(Operation{"retryDead", post, "/herd/dead/{id}/retry", core.ActHerdOperate, core.ScopeHerd, 202, "Run a dead request again"}, (*server).retryDead),
+		is(Operation{"listDead", get, "/herd/dead", core.ActHerdView, core.ScopeRead, 0, "List the last requests that died of faults of the platform; a rerun of one takes it off"}, (*server).listDead),
 		is(Operation{"dropDead", remove, "/herd/dead/{id}", core.ActHerdOperate, core.ScopeHerd, 0, "Take a dead request off the list; its result stays"}, (*server).dropDead),
 		is(Operation{"listMoves", get, "/herd/moves", core.ActHerdView, core.ScopeRead, 0, "List requests that move or moved off a host, those under way first"}, (*server).listMoves),
 		is(Operation{"viewTimeline", get, "/herd/requests/{id}", core.ActHerdView, core.ScopeRead, 0, "Look at what happened to a request"}, (*server).viewTimeline),
@@ -121,11 +120,6 @@ func (s *server) listQueues(ctx context.Context, a core.Actor, _ *nothing) (*ans
 
 func (s *server) listDead(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[operate.Dead]], error) {
 	return all(s.Operator.Dead(ctx, a))
-}
-
-func (s *server) retryDead(ctx context.Context, a core.Actor, in *One) (*done, error) {
-	_, err := s.Operator.Retry(ctx, a, in.ID)
-	return &done{}, err
 }
 
 func (s *server) dropDead(ctx context.Context, a core.Actor, in *One) (*done, error) {

@@ -93,7 +93,7 @@ func samples() map[string]sample {
 		"viewHerd": {}, "viewHost": {}, "drainHost": {}, "undrainHost": {}, "trustHost": {}, "reportHost": {body: says(object{"event": "recovered"})},
 		"forgetHost": {prepare: gone, path: "/herd/hosts/{id}"},
 		"listPools":  {}, "viewPool": {}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
-		"listDead": {}, "retryDead": {prepare: dead}, "dropDead": {prepare: dead},
+		"listDead": {}, "dropDead": {prepare: dead},
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "audit": {}, "listHistory": {},
 	}
 }

@@ -2,13 +2,13 @@ package api
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
 
 	"drover/core"
 	"drover/web/caller"
+	"drover/web/parts"
 )
 
 // policy is a rate with the name that headers give it.
@@ -20,8 +20,8 @@ type policy struct {
 // The rates of calls: of a user, however many tokens it has, and of an address from
 // which somebody unknown calls.
 var (
-	perUser    = policy{"user", core.Rate{Every: 50 * time.Millisecond, Burst: 200}}
-	perAddress = policy{"address", core.Rate{Every: time.Second, Burst: 60}}
+	perUser    = policy{"user", parts.PerUser}
+	perAddress = policy{"address", parts.PerAddress}
 )
 
 // Retry-After and the headers RateLimit and RateLimit-Policy, the latter two as
@@ -38,13 +38,11 @@ func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller)
 	if s.Limits == nil {
 		return nil
 	}
-	p, whose := perUser, ""
+	p, whose := perAddress, parts.OfAddress(r)
 	if c != nil {
-		whose = c.Actor.Handle
-	} else {
-		p, whose = perAddress, address(r)
+		p, whose = perUser, parts.OfUser(c.Actor.Handle)
 	}
-	left, err := s.Limits.Take(r.Context(), "api/"+p.name+"/"+whose, p.rate, 1)
+	left, err := s.Limits.Take(r.Context(), whose, p.rate, 1)
 	if err != nil {
 		if s.Log != nil {
 			s.Log.WithError(err).Warn("calls of the API are not counted")
@@ -58,28 +56,9 @@ func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller)
 		return nil
 	}
 	wait := max(seconds(left.Retry), 1)
-	refused := newProblem(http.StatusTooManyRequests, core.Errorf(core.CodeFull, whose, "that was too much at once for this %s: call again in %d s", p.name, wait))
+	refused := newProblem(http.StatusTooManyRequests, core.Errorf(core.CodeFull, "", "that was too much at once for this %s: call again in %d s", p.name, wait))
 	refused.headers = http.Header{headerRetry: {strconv.Itoa(wait)}}
 	return refused
-}
-
-// address is where a request comes from. Networks give away whole prefixes of IPv6, so
-// one of 64 bits counts as one.
-func address(r *http.Request) string {
-	host := host(r)
-	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
-		return ip.Mask(net.CIDRMask(64, 128)).String()
-	}
-	return host
-}
-
-// host is the address as it is; "" for all where it is not known.
-func host(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
 }
 
 // seconds rounds up.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -21,7 +22,9 @@ func (tab *Tab) Goto(url string) {
 // Fill types into what a selector names, instead of what is there.
 func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
-	tab.do(chromedp.SetValue(chromedp.CSS(selector), ""), chromedp.SendKeys(chromedp.CSS(selector), text))
+	get(tab, chromedp.WaitVisible(chromedp.CSS(selector)))
+	get(tab, chromedp.Evaluate[string](`document.querySelector(`+quote(selector)+`).value = ""`))
+	get(tab, chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // Click clicks on what a selector names, once it can be seen.
@@ -41,6 +44,23 @@ func (tab *Tab) Press(text string) {
 func (tab *Tab) Choose(selector string, files ...string) {
 	tab.t.Helper()
 	tab.do(chromedp.SetUploadFiles(chromedp.CSS(selector), files))
+}
+
+// Drop drags files and folders from outside over the middle of what a selector names,
+// and lets go.
+func (tab *Tab) Drop(selector string, paths ...string) {
+	tab.t.Helper()
+	box := `document.querySelector(` + quote(selector) + `).getBoundingClientRect()`
+	tab.do(chromedp.ScrollIntoView(chromedp.CSS(selector)))
+	x, y := tab.Number(box+`.x`)+tab.Number(box+`.width`)/2, tab.Number(box+`.y`)+tab.Number(box+`.height`)/2
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		tab.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, input.DispatchDragEvent, input.DispatchDragEventParams{
+				Type: kind, X: x, Y: y, Data: &input.DragData{Items: []*input.DragDataItem{}, Files: paths, DragOperationsMask: 1},
+			})
+			return err
+		}))
+	}
 }
 
 // Await waits until the page shows the text.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"drover/core"
 	"drover/core/redisstore"
 	"drover/core/service"
+	"drover/core/webhook"
 	"drover/web"
 	"drover/web/api"
 	"drover/web/judge0"
@@ -31,10 +31,12 @@ type Config struct {
 	URL          *url.URL       // by which browsers reach it
 	Proxies      []netip.Prefix // whose word on where a request came from is believed
 	Announcement string         // that every page shows; "" for none
+	Provider     *sign.Provider // by whom users sign in too; nil for nobody
 	Version      string
 	Log          logrus.FieldLogger
 	Judge0       Judge0
 	Tango        Tango
+	Callbacks    webhook.Addresses // where the doors may tell of ends
 }
 
 // Judge0 is how the door for programs that know Judge0 is set.
@@ -53,7 +55,6 @@ type Parts struct {
 	parts.Parts
 
 	Redis  *redisstore.Store // sessions, files that wait for their job, rates
-	Blobs  core.Blobs
 	Checks map[string]service.Check
 }
 
@@ -64,13 +65,12 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	}
 	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts, keeper, cfg.URL, nil)...)
+		Sections(p.Parts, keeper, cfg.URL, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}
-	formerly, err := judge0.New(judge0.Config{
-		Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Pool: cfg.Judge0.Pool, Languages: cfg.Judge0.Languages,
-		Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
+	formerly, err := judge0.New(p.Parts, judge0.Settings{
+		Keys: keeper, Pool: cfg.Judge0.Pool, Languages: cfg.Judge0.Languages, Callbacks: cfg.Callbacks, Version: cfg.Version,
 	})
 	if err != nil {
 		return nil, err
@@ -78,10 +78,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Doors{
 		API:    keeper.Programs(api.New(p.Parts)),
 		Judge0: formerly,
-		Tango: tango.New(tango.Config{
-			Requests: p.Requests, Keys: keeper, Blobs: p.Blobs, Shelf: p.Redis, Images: cfg.Tango.Images,
-			Limiter: p.Limits, Version: cfg.Version, Log: cfg.Log,
-		}),
+		Tango:  tango.New(p.Parts, tango.Settings{Keys: keeper, Shelf: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
 		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
 		Checks: p.Checks,

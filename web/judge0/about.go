@@ -32,7 +32,7 @@ func (d *Door) statuses(w http.ResponseWriter, _ *http.Request, _ *call) error {
 // list lists the languages by name.
 func (d *Door) list(archived bool) []named {
 	all := []named{}
-	for _, l := range d.cfg.Languages {
+	for _, l := range d.own.Languages {
 		switch {
 		case archived:
 			all = append(all, named{l.ID, l.Name, &l.Archived})
@@ -70,7 +70,7 @@ func (d *Door) authenticate(w http.ResponseWriter, _ *http.Request, _ *call) err
 }
 
 func (d *Door) about(w http.ResponseWriter, _ *http.Request, _ *call) error {
-	d.answer(w, http.StatusOK, map[string]string{"version": apiVersion, "homepage": "/", "source_code": "", "maintainer": "drover " + d.cfg.Version})
+	d.answer(w, http.StatusOK, map[string]string{"version": apiVersion, "homepage": "/", "source_code": "", "maintainer": "drover " + d.own.Version})
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (d *Door) systemInfo(w http.ResponseWriter, r *http.Request, _ *call) error
 		return err
 	}
 	d.answer(w, http.StatusOK, map[string]any{
-		"drover": d.cfg.Version, "pool": p.Name, "provider": p.Provider, "image": p.Image, "memory_kb": p.Limits.Memory / 1024,
+		"drover": d.own.Version, "pool": p.Name, "provider": p.Provider, "image": p.Image, "memory_kb": p.Limits.Memory / 1024,
 		"thousandths_of_a_processor": p.Limits.CPU,
 	})
 	return nil
@@ -101,17 +101,17 @@ func (d *Door) configInfo(w http.ResponseWriter, r *http.Request, _ *call) error
 	if err != nil {
 		return err
 	}
-	l := d.cfg.Limits.in(p)
+	l := d.own.Limits.in(p)
 	d.answer(w, http.StatusOK, map[string]any{
 		"maintenance_mode": p.Paused, "enable_wait_result": true, "enable_compiler_options": true, "allowed_languages_for_compile_options": []string{},
-		"enable_command_line_arguments": true, "enable_submission_delete": false, "enable_callbacks": false, "enable_additional_files": true,
+		"enable_command_line_arguments": true, "enable_submission_delete": false, "enable_callbacks": true, "callbacks_max_tries": core.CallbackTries, "callbacks_timeout": core.CallbackTimeout.Seconds(), "enable_additional_files": true,
 		"max_queue_size": p.MaxWaiting, "cpu_time_limit": l.CPU, "max_cpu_time_limit": l.MaxCPU, "cpu_extra_time": l.Extra, "max_cpu_extra_time": l.MaxExtra,
 		"wall_time_limit": l.Wall, "max_wall_time_limit": l.MaxWall, "memory_limit": l.Memory, "max_memory_limit": l.MaxMemory,
 		"stack_limit": l.Stack, "max_stack_limit": l.MaxStack, "max_processes_and_or_threads": l.Processes, "max_max_processes_and_or_threads": l.MaxProcesses,
 		"enable_per_process_and_thread_time_limit": false, "allow_enable_per_process_and_thread_time_limit": false,
 		"enable_per_process_and_thread_memory_limit": false, "allow_enable_per_process_and_thread_memory_limit": false,
 		"max_file_size": l.FileSize, "max_max_file_size": l.MaxFileSize, "number_of_runs": l.Runs, "max_number_of_runs": l.MaxRuns,
-		"redirect_stderr_to_stdout": false, "max_extract_size": l.MaxExtract, "enable_batched_submissions": true, "max_submission_batch_size": d.cfg.MaxBatch,
+		"redirect_stderr_to_stdout": false, "max_extract_size": l.MaxExtract, "enable_batched_submissions": true, "max_submission_batch_size": d.own.MaxBatch,
 		"allow_enable_network": false, "enable_network": false,
 	})
 	return nil

@@ -53,7 +53,7 @@ func (d *Door) unpackOne(ctx context.Context, f *zip.File, most int64) (core.Fil
 	}
 	defer content.Close() //nolint:errcheck // only read from
 	from := &faulty{from: content}
-	digest, size, err := d.cfg.Blobs.Put(ctx, from, max(most, 1))
+	digest, size, err := d.requests.Blobs.Put(ctx, from, max(most, 1))
 	switch {
 	case from.err != nil:
 		return core.File{}, core.Wrap(from.err, core.CodeInvalid, "", "holds %.80q, which cannot be read", f.Name)

@@ -17,16 +17,14 @@ const (
 	maxBatchBody = 32 << 20 // bytes of a batch
 )
 
-// read reads a body of JSON, only so many at once.
-func (d *Door) read(w http.ResponseWriter, r *http.Request, most int64, into any) error {
-	select {
-	case d.reads <- struct{}{}:
-		defer func() { <-d.reads }()
-	case <-r.Context().Done():
-		return r.Context().Err()
+// read reads a body of JSON.
+func (d *Door) read(w http.ResponseWriter, r *http.Request, c *call, most int64, into any) error {
+	body, release, err := d.gate.Body(w, r, c.who, most)
+	if err != nil {
+		return err
 	}
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
-	if err := in.Decode(into); err != nil {
+	defer release()
+	if err := json.NewDecoder(body).Decode(into); err != nil {
 		var syntax *json.SyntaxError
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -40,7 +38,7 @@ func (d *Door) read(w http.ResponseWriter, r *http.Request, most int64, into any
 // create makes one submission.
 func (d *Door) create(w http.ResponseWriter, r *http.Request, c *call) error {
 	var values map[string]json.RawMessage
-	if err := d.read(w, r, maxBody, &values); err != nil {
+	if err := d.read(w, r, c, maxBody, &values); err != nil {
 		return err
 	}
 	ctx := r.Context()
@@ -73,12 +71,12 @@ func (d *Door) create(w http.ResponseWriter, r *http.Request, c *call) error {
 
 // await waits for the end and shows the submission; as it is, if that takes too long.
 func (d *Door) await(w http.ResponseWriter, r *http.Request, c *call, token string) (map[string]any, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), d.cfg.MaxWait)
-	defer cancel()
-	// The server's own limit on answers is for those that need no waiting. Without one this does nothing.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.cfg.MaxWait + answerTime))
-	if err := d.wait(ctx, c.who.Actor, token); err != nil {
-		return nil, err
+	if d.waits.TryAcquire(1) { // where too many wait, nobody else does
+		err := d.wait(w, r, c, token)
+		d.waits.Release(1)
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -86,11 +84,15 @@ func (d *Door) await(w http.ResponseWriter, r *http.Request, c *call, token stri
 	return d.shown(r.Context(), c, token)
 }
 
-// wait returns once a submission has ended, or ctx has.
-func (d *Door) wait(ctx context.Context, a core.Actor, token string) error {
+// wait returns once a submission has ended, or it takes too long.
+func (d *Door) wait(w http.ResponseWriter, r *http.Request, c *call, token string) error {
+	ctx, cancel := context.WithTimeout(r.Context(), d.own.MaxWait)
+	defer cancel()
+	// The server's own limit on answers is for those that need no waiting. Without one this does nothing.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.own.MaxWait + answerTime))
 	const first, most = 50 * time.Millisecond, time.Second
 	for pause := first; ; pause = min(2*pause, most) {
-		row, err := d.cfg.Requests.Row(ctx, a, token)
+		row, err := d.requests.Row(ctx, c.who.Actor, token)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -113,13 +115,16 @@ func (d *Door) createBatch(w http.ResponseWriter, r *http.Request, c *call) erro
 	var body struct {
 		Submissions []map[string]json.RawMessage `json:"submissions"`
 	}
-	if err := d.read(w, r, maxBatchBody, &body); err != nil {
+	if err := d.read(w, r, c, maxBatchBody, &body); err != nil {
 		return err
 	}
 	if err := d.batchSize(len(body.Submissions)); err != nil {
 		return err
 	}
 	ctx := r.Context()
+	if err := d.gate.Calls(ctx, c.who, len(body.Submissions)-1); err != nil {
+		return err
+	}
 	pool, err := d.pool(ctx)
 	if err != nil {
 		return err
@@ -154,28 +159,26 @@ func sentence(err error) string {
 }
 
 func (d *Door) pool(ctx context.Context) (core.Pool, error) {
-	p, err := d.cfg.Requests.Pool(ctx, d.cfg.Pool)
-	return p, core.Wrap(err, core.CodeUnavailable, d.cfg.Pool, "the pool of the Judge0 door cannot be used")
+	p, err := d.requests.Pool(ctx, d.own.Pool)
+	return p, core.Wrap(err, core.CodeUnavailable, d.own.Pool, "the pool of the Judge0 door cannot be used")
 }
 
 // submit makes a request of a submission, or says what is wrong with it.
 func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool, key string) (core.Row, problems, error) {
-	most := d.cfg.Limits.in(p)
+	most := d.own.Limits.in(p)
 	f := form{values: values, base64: c.base64, wrong: problems{}}
 	s := f.submission(most)
 	l := d.known[s.Language]
 	s.check(l, most, f.wrong)
-	if s.Callback != "" {
-		f.wrong.add("callback_url", "setting callback is not allowed")
-	}
+	d.checkCallback(&s, c, f.wrong)
 	if len(f.wrong) > 0 {
 		return core.Row{}, f.wrong, nil
 	}
-	if err := d.limit(ctx, "judge0:"+c.who.Actor.Handle, d.cfg.Rate, 1); err != nil {
-		return core.Row{}, nil, err
-	}
 	spec := core.Spec{
-		Pool: d.cfg.Pool, Submitter: c.who.Actor.Handle, Command: s.command(*l, most), Collect: s.collected(), Limits: s.within(*l, most, p),
+		Pool: d.own.Pool, Submitter: c.who.Actor.Handle, Command: s.command(*l, most), Collect: s.collected(), Limits: s.within(*l, most, p),
+	}
+	if s.Callback != "" {
+		spec.Callback = Name
 	}
 	if key != "" {
 		spec.Idempotency = "judge0/" + key
@@ -191,7 +194,7 @@ func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMe
 	}
 	if err == nil {
 		var row core.Row
-		if row, err = d.cfg.Requests.SubmitStored(ctx, c.who.Actor, spec); err == nil {
+		if row, err = d.requests.SubmitStored(ctx, c.who.Actor, spec); err == nil {
 			return row, nil, nil
 		}
 	}
@@ -229,6 +232,6 @@ func (d *Door) store(ctx context.Context, s *submission, l Language, spec *core.
 }
 
 func (d *Door) put(ctx context.Context, content []byte) (core.File, error) {
-	digest, size, err := d.cfg.Blobs.Put(ctx, bytes.NewReader(content), max(int64(len(content)), 1))
+	digest, size, err := d.requests.Blobs.Put(ctx, bytes.NewReader(content), max(int64(len(content)), 1))
 	return core.File{Digest: digest, Size: size}, err
 }

@@ -8,73 +8,68 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/semaphore"
 
 	"drover/core"
+	"drover/core/requests"
+	"drover/core/webhook"
 	"drover/web/caller"
+	"drover/web/door"
+	"drover/web/parts"
 )
 
-// Requests is what the door needs of core/requests.
-type Requests interface {
-	SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error)
-	Row(ctx context.Context, a core.Actor, id string) (core.Row, error)
-	Cancel(ctx context.Context, a core.Actor, id string) (core.RequestState, error)
-	Pool(ctx context.Context, name string) (core.Pool, error)
-}
-
-// Keys finds whose a token is. Returns NOTFOUND or FORBIDDEN for one that is no good.
-type Keys interface {
-	ByToken(ctx context.Context, secret string) (*caller.Caller, error)
-}
-
-// Config is what the door is made from.
-type Config struct {
-	Requests  Requests
-	Keys      Keys
-	Blobs     core.Blobs
-	Pool      string     // in whose VMs submissions run
-	Languages []Language // nil: DefaultLanguages
-	Limits    Limits     // the zero value: DefaultLimits
-	MaxBatch  int        // submissions of one call; 0: 20
-	MaxWait   time.Duration
-	Limiter   core.Limiter // nil: none
-	Rate      core.Rate    // of submissions by one user, and of calls
-	Calls     core.Rate    // of one user
+// Settings are what is the door's own.
+type Settings struct {
+	Keys      door.Keys         // whose tokens let in: a session.Keeper's
+	Pool      string            // in whose VMs submissions run
+	Languages []Language        // nil: DefaultLanguages
+	Limits    Limits            // the zero value: DefaultLimits
+	MaxBatch  int               // submissions of one call; 0: 20
+	MaxWait   time.Duration     // of a call that waits for the end; 0: 50 s
+	Bytes     int64             // that a user may bring in half a day; 0: door.DefaultBytes
+	Callbacks webhook.Addresses // where callbacks may go
 	Version   string
-	Log       logrus.FieldLogger
 }
 
 // Door answers as Judge0 does.
 type Door struct {
-	cfg   Config
-	known map[int]*Language
-	mux   *http.ServeMux
-	reads chan struct{} // bodies that are read at once
+	own      Settings
+	requests *requests.Desk
+	gate     *door.Gate
+	known    map[int]*Language
+	mux      *http.ServeMux
+	waits    *semaphore.Weighted // calls that wait for the end
+	log      logrus.FieldLogger
 }
 
 const (
 	defaultBatch = 20
 	defaultWait  = 50 * time.Second
-	maxReads     = 16
+	maxWaits     = 200
 )
 
 // New makes the door. Returns INVALID for languages that cannot be.
-func New(cfg Config) (*Door, error) {
-	if cfg.Languages == nil {
-		cfg.Languages = DefaultLanguages()
+func New(p parts.Parts, own Settings) (*Door, error) {
+	if own.Languages == nil {
+		own.Languages = DefaultLanguages()
 	}
-	if err := checkLanguages(cfg.Languages); err != nil {
+	if err := checkLanguages(own.Languages); err != nil {
 		return nil, err
 	}
-	if cfg.Limits == (Limits{}) {
-		cfg.Limits = DefaultLimits()
+	if own.Limits == (Limits{}) {
+		own.Limits = DefaultLimits()
 	}
-	cfg.MaxBatch, cfg.MaxWait = cmp.Or(cfg.MaxBatch, defaultBatch), cmp.Or(cfg.MaxWait, defaultWait)
-	d := &Door{cfg: cfg, known: map[int]*Language{}, mux: http.NewServeMux(), reads: make(chan struct{}, maxReads)}
-	for i := range cfg.Languages {
-		d.known[cfg.Languages[i].ID] = &cfg.Languages[i]
+	own.MaxBatch, own.MaxWait = cmp.Or(own.MaxBatch, defaultBatch), cmp.Or(own.MaxWait, defaultWait)
+	d := &Door{
+		own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), known: map[int]*Language{},
+		mux: http.NewServeMux(), waits: semaphore.NewWeighted(maxWaits), log: p.Log,
+	}
+	for i := range own.Languages {
+		d.known[own.Languages[i].ID] = &own.Languages[i]
 	}
 	for _, r := range Routes() {
 		d.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) { d.serve(r, w, req) })
@@ -91,6 +86,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHT
 // call is one call of somebody known.
 type call struct {
 	who    *caller.Caller
+	key    string
 	base64 bool
 	fields []string
 }
@@ -104,12 +100,11 @@ type fault struct {
 type refusal struct {
 	status int
 	body   any
-	retry  time.Duration
 }
 
 func (r *refusal) Error() string { return http.StatusText(r.status) }
 
-func refuse(status int, text string) error { return &refusal{status: status, body: fault{text}} }
+func refuse(status int, text string) error { return &refusal{status, fault{text}} }
 
 func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
 	c, err := d.enter(route, r)
@@ -123,63 +118,41 @@ func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
 
 // enter finds out who calls and what may be answered.
 func (d *Door) enter(route Route, r *http.Request) (*call, error) {
-	who := caller.From(r.Context())
-	if secret := r.Header.Get("X-Auth-Token"); secret != "" || who == nil {
-		var err error
-		if who, err = d.key(r.Context(), secret); err != nil {
-			return nil, err
-		}
-	}
-	if !who.Allows(route.Scope) {
-		return nil, refuse(http.StatusForbidden, "this token is not for that: it needs the scope "+string(route.Scope))
-	}
-	if route.Action == core.ActRequestCreate {
-		if err := core.Allow(who.Actor, route.Action, core.Object{}); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.limit(r.Context(), "api:"+who.Actor.Handle, d.cfg.Calls, 1); err != nil {
+	c := &call{key: keyOf(r), base64: r.URL.Query().Get("base64_encoded") == "true"}
+	var err error
+	if c.who, err = d.gate.Enter(r, c.key, route.Scope, route.Action); err != nil {
 		return nil, err
 	}
-	c := &call{who: who, base64: r.URL.Query().Get("base64_encoded") == "true"}
-	var err error
 	c.fields, err = requested(r.URL.Query().Get("fields"))
 	return c, err
 }
 
-func (d *Door) key(ctx context.Context, secret string) (*caller.Caller, error) {
-	unknown := refuse(http.StatusUnauthorized, "say who you are: put a token of drover into the header X-Auth-Token")
-	if secret == "" {
-		return nil, unknown
+func keyOf(r *http.Request) string {
+	if key := r.Header.Get("X-Auth-Token"); key != "" {
+		return key
 	}
-	who, err := d.cfg.Keys.ByToken(ctx, secret)
-	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeForbidden) {
-		return nil, unknown
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	return who, err
-}
-
-func (d *Door) limit(ctx context.Context, name string, rate core.Rate, n int) error {
-	if d.cfg.Limiter == nil || rate == (core.Rate{}) {
-		return nil
-	}
-	a, err := d.cfg.Limiter.Take(ctx, name, rate, n)
-	if err != nil || a.Allowed {
-		return err
-	}
-	return &refusal{http.StatusTooManyRequests, fault{"too much is asked at once: wait a little"}, a.Retry}
+	return strings.TrimSpace(key)
 }
 
 // fail answers an error.
 func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var own *refusal
 	var large *http.MaxBytesError
+	var much *door.TooMuch
 	switch {
 	case errors.As(err, &own):
-		if own.retry > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(own.retry/time.Second)+1))
-		}
 		d.answer(w, own.status, own.body)
+		return
+	case errors.Is(err, door.ErrKey):
+		d.answer(w, http.StatusUnauthorized, fault{"say who you are: put a token of drover into the header X-Auth-Token"})
+		return
+	case errors.As(err, &much):
+		w.Header().Set("Retry-After", strconv.Itoa(int(much.Retry/time.Second)+1))
+		d.answer(w, http.StatusTooManyRequests, fault{much.Error()})
 		return
 	case errors.As(err, &large):
 		d.answer(w, http.StatusRequestEntityTooLarge, fault{"the body is larger than " + strconv.FormatInt(large.Limit, 10) + " bytes"})
@@ -202,7 +175,7 @@ func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, text = http.StatusServiceUnavailable, "drover cannot do that now: try again later"
 	}
 	if status >= http.StatusInternalServerError && !timedOut(err) {
-		d.cfg.Log.WithError(err).WithField("path", r.URL.Path).Warn("the Judge0 door failed")
+		d.log.WithError(err).WithField("path", r.URL.Path).Warn("the Judge0 door failed")
 	}
 	d.answer(w, status, fault{text})
 }

@@ -59,8 +59,8 @@ func (d *Door) batchSize(n int) error {
 	switch {
 	case n == 0:
 		return refuse(http.StatusBadRequest, "there should be at least one submission in a batch")
-	case n > d.cfg.MaxBatch:
-		return refuse(http.StatusBadRequest, "number of submissions in a batch should be less than or equal to "+short(float64(d.cfg.MaxBatch)))
+	case n > d.own.MaxBatch:
+		return refuse(http.StatusBadRequest, "number of submissions in a batch should be less than or equal to "+short(float64(d.own.MaxBatch)))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (d *Door) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 	if row.State.Terminal() {
 		return refuse(http.StatusBadRequest, "delete not allowed")
 	}
-	if _, err := d.cfg.Requests.Cancel(r.Context(), c.who.Actor, row.Spec.ID); err != nil {
+	if _, err := d.requests.Cancel(r.Context(), c.who.Actor, row.Spec.ID); err != nil {
 		return err
 	}
 	c.base64 = true
@@ -87,7 +87,7 @@ func (d *Door) find(ctx context.Context, c *call, token string) (core.Row, error
 	if !core.ValidName(token) {
 		return core.Row{}, none
 	}
-	row, err := d.cfg.Requests.Row(ctx, c.who.Actor, token)
+	row, err := d.requests.Row(ctx, c.who.Actor, token)
 	if core.Is(err, core.CodeForbidden) || core.Is(err, core.CodeNotFound) || err == nil && !ours(&row.Spec) {
 		return core.Row{}, none
 	}
@@ -100,37 +100,49 @@ func (d *Door) shown(ctx context.Context, c *call, token string) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	v := view{row: &row}
-	if row.State.Terminal() || slices.ContainsFunc(c.fields, ofAttachment) {
+	v, err := reader{d.requests.Blobs}.view(ctx, &row, slices.ContainsFunc(c.fields, ofAttachment))
+	if err != nil {
+		return nil, err
+	}
+	if l := d.known[v.language()]; l != nil {
+		v.name = l.Name
+	}
+	return v.fields(c.fields, c.base64)
+}
+
+// reader reads what is kept of submissions.
+type reader struct{ blobs core.Blobs }
+
+// view is how a submission stands; whole is with what it was made of.
+func (d reader) view(ctx context.Context, row *core.Row, whole bool) (view, error) {
+	v := view{row: row}
+	var err error
+	if row.State.Terminal() || whole {
 		if v.sub, err = d.attachment(ctx, &row.Spec); err != nil {
-			return nil, err
+			return v, err
 		}
 	}
 	switch {
 	case row.State.Terminal() && row.Result == nil:
-		return nil, core.Errorf(core.CodeInternal, row.Spec.ID, "request %s has no result", row.Spec.ID)
+		return v, core.Errorf(core.CodeInternal, row.Spec.ID, "request %s has no result", row.Spec.ID)
 	case row.State.Terminal() && row.Result.Expired > 0:
-		return nil, core.Errorf(core.CodeNotFound, row.Spec.ID, "what became of submission %s has been deleted by its age", row.Spec.ID)
+		return v, core.Errorf(core.CodeNotFound, row.Spec.ID, "what became of submission %s has been deleted by its age", row.Spec.ID)
 	case row.State.Terminal():
 		files, err := d.collected(ctx, row.Result)
 		if err != nil {
-			return nil, err
+			return v, err
 		}
-		if v.outcome, err = v.sub.ended(row.Result, files); err != nil {
-			return nil, err
-		}
+		v.outcome, err = v.sub.ended(row.Result, files)
+		return v, err
 	case row.State == core.RequestQueued || row.State == core.RequestParked:
 		v.outcome.status = inQueue
 	default:
 		v.outcome.status = processing
 	}
-	if l := d.known[v.language()]; l != nil {
-		v.name = l.Name
-	}
-	return v.fields(c)
+	return v, nil
 }
 
-func (d *Door) attachment(ctx context.Context, spec *core.Spec) (*submission, error) {
+func (d reader) attachment(ctx context.Context, spec *core.Spec) (*submission, error) {
 	text, err := d.open(ctx, spec.Attachment.Digest, maxAttachment)
 	if err != nil {
 		return nil, err
@@ -140,7 +152,7 @@ func (d *Door) attachment(ctx context.Context, spec *core.Spec) (*submission, er
 }
 
 // collected reads what the script left.
-func (d *Door) collected(ctx context.Context, r *core.Result) (collectedFiles, error) {
+func (d reader) collected(ctx context.Context, r *core.Result) (collectedFiles, error) {
 	files := collectedFiles{}
 	for _, f := range r.Files {
 		if path.Dir(f.Path) != folder {
@@ -156,8 +168,8 @@ func (d *Door) collected(ctx context.Context, r *core.Result) (collectedFiles, e
 }
 
 // open reads the beginning of a blob.
-func (d *Door) open(ctx context.Context, digest string, most int64) ([]byte, error) {
-	in, err := d.cfg.Blobs.Open(ctx, digest)
+func (d reader) open(ctx context.Context, digest string, most int64) ([]byte, error) {
+	in, err := d.blobs.Open(ctx, digest)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, digest, "a file of the submission cannot be read")
 	}
@@ -229,10 +241,10 @@ func requested(text string) ([]string, error) {
 var errNoText = errors.New("not UTF-8")
 
 // fields makes the answer.
-func (v *view) fields(c *call) (map[string]any, error) {
-	shown := make(map[string]any, len(c.fields))
-	for _, field := range c.fields {
-		value, err := v.field(field, c.base64)
+func (v *view) fields(names []string, encoded bool) (map[string]any, error) {
+	shown := make(map[string]any, len(names))
+	for _, field := range names {
+		value, err := v.field(field, encoded)
 		if errors.Is(err, errNoText) {
 			return nil, refuse(http.StatusBadRequest,
 				"some attributes for this submission cannot be converted to UTF-8, use base64_encoded=true query parameter")

@@ -33,6 +33,8 @@ type submission struct {
 	MemoryEach   bool    `json:"enable_per_process_and_thread_memory_limit"`
 	WithNetwork  bool    `json:"enable_network"`
 	languageSaid bool
+
+	Secret string `json:"secret,omitempty"` // that signs the callback
 }
 
 // problems are what is wrong with a submission, by its attributes.

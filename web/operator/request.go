@@ -64,7 +64,7 @@ func endClass(step operate.Step) string {
 
 func (s *pages) retryRequest(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := s.Operator.Retry(r.Context(), r.Actor(), id); err != nil {
+	if _, err := s.Requests.Rerun(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(r.Next("/herd/requests/"+id), r.T("Request %s runs again.", id))
@@ -80,7 +80,7 @@ func (s *pages) dropRequest(r *page.Request) error {
 
 func (s *pages) cancelRequest(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := s.Operator.Cancel(r.Context(), r.Actor(), id); err != nil {
+	if _, err := s.Requests.Cancel(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(r.Next("/herd/requests/"+id), r.T("Request %s is stopped.", id))

@@ -22,6 +22,7 @@ import (
 	"drover/core/coursework"
 	"drover/core/intake"
 	"drover/core/operate"
+	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
 	"drover/web/caller"
 	"drover/web/operator"
@@ -71,7 +72,8 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w.parts = parts.Parts{Registrar: reg, Operator: &operate.Operator{Registrar: reg, Herd: w.Store, Store: store, Intake: w.in}, Log: log}
+	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Herd: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
+	w.parts = parts.Parts{Registrar: reg, Requests: desk, Operator: &operate.Operator{Registrar: reg, Herd: w.Store, Store: store, Intake: w.in}, Log: log}
 	sessions := scs.New()
 	w.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log}, operator.Section(w.parts))
 	require.NoError(t, err)
@@ -89,7 +91,7 @@ func (w *world) submit(t *testing.T, id, submitter string) {
 // kill has a request die of faults of the platform.
 func (w *world) kill(t *testing.T, id, reason string) {
 	t.Helper()
-	w.submit(t, id, "ann")
+	w.submit(t, id, "sam")
 	w.AddVMs(t, 1)
 	w.seq++
 	got := w.Exchange(t, w.seq, 1)

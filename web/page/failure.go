@@ -62,7 +62,7 @@ func (r *Request) fail(err error) {
 		f.Title = r.T("A fault of this site")
 		f.Text = r.T("This is not your fault. It has been noted; try again, and tell your staff if it stays.")
 	}
-	if f.Status >= http.StatusInternalServerError && r.site.cfg.Log != nil {
+	if f.Status >= http.StatusInternalServerError && r.site.cfg.Log != nil && r.Context().Err() == nil { // not who went away
 		r.site.cfg.Log.WithError(err).WithField("route", r.route.Pattern).Error("a page failed")
 	}
 	if err := r.render(f.Status, "failure", f); err != nil {

@@ -47,6 +47,16 @@ func Section(p parts.Parts, k *session.Keeper, site *url.URL, provider *Provider
 		{Pattern: "POST /account/tokens/{id}/revoke", Serve: s.revokeToken},
 		{Pattern: "POST /account/identities/untie", Serve: s.untie},
 		{Pattern: "POST /account/sign-out", Serve: s.signOutEverywhere},
+		manage("GET /users", s.users),
+		manage("POST /users", s.createUser),
+		manage("GET /users/{user}", s.user),
+		manage("POST /users/{user}", s.editUser),
+		manage("POST /users/{user}/disable", s.disableUser),
+		manage("POST /users/{user}/delete", s.deleteUser),
+		manage("POST /users/{user}/link", s.makeLink),
+		manage("POST /users/{user}/sign-out", s.signUserOut),
+		manage("POST /users/{user}/tokens/{id}/revoke", s.revokeUserToken),
+		manage("POST /users/{user}/identities/untie", s.untieUser),
 	}}
 	if provider != nil {
 		all.Routes = append(all.Routes,
@@ -54,6 +64,10 @@ func Section(p parts.Parts, k *session.Keeper, site *url.URL, provider *Provider
 			page.Route{Pattern: "GET /sign-in/oidc/callback", Public: true, Serve: s.comeBack})
 	}
 	return all
+}
+
+func manage(pattern string, serve func(*page.Request) error) page.Route {
+	return page.Route{Pattern: pattern, Action: core.ActUserManage, Serve: serve}
 }
 
 // address is where a request came from.

@@ -165,7 +165,7 @@ func (b *browser) shows(a answer, texts ...string) string {
 	require.Equal(b.t, http.StatusOK, a.Code, a.Text)
 	require.Equal(b.t, "no-store", a.Get("Cache-Control"))
 	for _, text := range texts {
-		require.Contains(b.t, a.Text, text)
+		require.True(b.t, strings.Contains(a.Text, text), "the page does not show %s", text)
 	}
 	return a.Text
 }

@@ -27,9 +27,6 @@ type assignmentPage struct {
 	Zone            string
 }
 
-// reserved is the handle that the page of a new assignment takes.
-const reserved = "new"
-
 func (s *staff) assignmentPage(r *page.Request) (*assignmentPage, error) {
 	as := core.Assignment{Class: r.PathValue("class"), Weight: core.ClassNormal}
 	var err error
@@ -81,9 +78,6 @@ func (s *staff) createAssignment(r *page.Request) error {
 		return err
 	}
 	as.Handle = f.line("handle")
-	if as.Handle == reserved {
-		f.wrong(r.T("%s is the page of new assignments: use another handle.", reserved))
-	}
 	if f.line("do") == "preview" {
 		p.Preview = true
 		return r.Render("staff/assignment", p)

@@ -51,13 +51,16 @@ func TestRosterChangesThoseWhoAreTicked(t *testing.T) {
 	again(t, w.post("tess", change, "do", "drop"), "Tick whom you mean")
 }
 
+// zed is one of many.
+func zed(i int) string { return fmt.Sprintf("zed-%03d", i) }
+
 func TestRosterIsPaged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var lines strings.Builder
 	lines.WriteString("handle\n")
 	for i := range 150 {
-		fmt.Fprintf(&lines, "zed-%03d\n", i)
+		lines.WriteString(zed(i) + "\n")
 	}
 	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(lines.String()), false)
 	require.NoError(t, err)

@@ -30,7 +30,11 @@ func Section(p parts.Parts) page.Section {
 		panic(err) // the name is a constant
 	}
 	s := &staff{Parts: p, room: make(chan struct{}, uploads)}
-	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(s.classRoutes(), s.rosterRoutes(), s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes())}
+	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(
+		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.trailRoutes(), s.webhookRoutes(),
+		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
+		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(),
+	)}
 }
 
 // classPath is where a class's pages are.

@@ -43,6 +43,7 @@ type world struct {
 	in   *intake.Intake
 	herd *coretest.Herd
 	site http.Handler
+	seq  int64 // of exchanges with the herd
 }
 
 func newWorld(t *testing.T) *world {

@@ -84,21 +84,58 @@ func (w *world) sample() []string {
 	return []string{"/", "/classes/cs101?all=1", "/classes/cs101/assignments/hw1", at[2], at[5], waits, "/tasks", archive, "/submissions/none"}
 }
 
+// sampleRequests makes requests of rosa: one that has ended, one that runs and one that
+// waits, and returns the paths of what there is to see.
+func (w *world) sampleRequests() []string {
+	w.t.Helper()
+	ended := w.request("rosa", "python3 simulate.py --steps 1000 --seed 7 > out.txt", sent{"files", "simulate.py", "x"}, sent{"collect", "", "out.txt"})
+	digest, size, err := w.reg.Blobs.Put(w.t.Context(), strings.NewReader("found"), 100)
+	require.NoError(w.t, err)
+	for c := range w.claims() {
+		if "/requests/"+c.ReadSpec().ID != ended {
+			continue
+		}
+		w.end(c, func(r *core.Result) {
+			r.Score, r.MaxScore, r.Stdout, r.Stderr, r.Attempt = nil, nil, strings.Repeat("step 7: 0.125\n", 20), "a warning\n", 1
+			r.Files, r.LeftOut = []core.File{{Path: "out.txt", Digest: digest, Size: size}}, []core.LeftOut{{Path: "socket", Why: "it is no file"}}
+			r.Times = core.Times{Submitted: start, Claimed: 1200, Started: 1500, Finished: 3900}
+		})
+	}
+	stopped := w.request("rosa", "sleep 1000")
+	w.post("rosa", stopped+"/cancel", nil)
+	w.post("rosa", stopped+"/rerun", nil)
+	w.post("rosa", stopped+"/cancel", nil)
+	runs := w.request("rosa", "make")
+	for c := range w.claims() {
+		w.run(c)
+	}
+	waits := w.request("rosa", "make test")
+	return []string{"/requests", "/requests/new", ended, stopped, runs, waits}
+}
+
 // The pages in a real browser: bright, dark, on a telephone, with the keyboard and by
 // ear. DROVER_LOOK names a folder for pictures of them.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	paths := w.sample()
-	site := w.serve("ann")
+	ann, rosa := w.serve("ann"), w.serve("rosa")
+	var pages []string
+	for _, path := range w.sample() {
+		pages = append(pages, ann+path)
+	}
+	for _, path := range w.sampleRequests() {
+		pages = append(pages, rosa+path)
+	}
+	pages = append(pages, ann+w.handIn("ann", "hw2"))
 	tab := browser.Start(t).Tab(t)
-	for _, path := range paths {
+	for _, page := range pages {
+		path := "/" + strings.SplitN(page, "/", 4)[3]
 		for name, screen := range map[string]struct {
 			width int64
 			dark  bool
 		}{"light": {1280, false}, "dark": {1280, true}, "phone": {360, false}} {
 			tab.Screen(screen.width, 800, screen.dark)
-			tab.Goto(site + path)
+			tab.Goto(page)
 			if dir := os.Getenv("DROVER_LOOK"); dir != "" {
 				tab.Screenshot(filepath.Join(dir, name+strings.NewReplacer("/", "-", "?", "-").Replace(path)+".png"))
 			}
@@ -138,4 +175,36 @@ func TestHandingInByABrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
+}
+
+// Files and folders that are dropped are listed with what is in them, can be left out
+// again, and are sent with their paths.
+func TestDroppingFilesInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	dir := filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "deep"), 0o700))
+	for _, name := range []string{"main.py", "deep/part.py", "notes.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
+	}
+	alone := filepath.Join(t.TempDir(), "alone.py")
+	require.NoError(t, os.WriteFile(alone, []byte("x"), 0o600))
+	tab := browser.Start(t).Tab(t)
+	tab.Goto(w.serve("ann") + "/classes/cs101/assignments/hw1")
+	tab.Drop("[data-drop]", dir, alone)
+	tab.Await("work/deep/part.py")
+	tab.Await("alone.py")
+	tab.Click(`button[aria-label="Leave out work/notes.txt"]`)
+	require.NotContains(t, tab.Text("[data-chosen]"), "notes.txt")
+	tab.Press("Hand in")
+	tab.Await("What was handed in")
+	all, err := w.store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	var paths []string
+	for _, f := range all[0].Submission.Files {
+		paths = append(paths, f.Path)
+	}
+	require.ElementsMatch(t, []string{"main.py", "deep/part.py", "alone.py"}, paths)
 }

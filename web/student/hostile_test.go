@@ -1,16 +1,13 @@
 package student_test
 
 import (
-	"context"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
 )
 
 // evil is what a page must never have in it as it is.
@@ -54,62 +51,4 @@ func TestNothingOfOthersRuns(t *testing.T) {
 		}
 	}
 	require.Contains(t, refused, "&lt;script&gt;")
-}
-
-// counted counts how often a store is asked.
-type counted struct {
-	coursework.Store
-	n atomic.Int64
-}
-
-func (c *counted) Get(ctx context.Context, id string) (core.Row, error) {
-	c.n.Add(1)
-	return c.Store.Get(ctx, id)
-}
-
-func (c *counted) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
-	c.n.Add(1)
-	return c.Store.ListSubmissions(ctx, f)
-}
-
-func (c *counted) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
-	c.n.Add(1)
-	return c.Store.GetSubmission(ctx, id)
-}
-
-func (c *counted) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
-	c.n.Add(1)
-	return c.Store.ListAssignments(ctx, class, after, limit)
-}
-
-// A page asks the store as often for many submissions as for one.
-func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.assignment("hw1")
-	store := &counted{Store: w.reg.Store}
-	w.reg.Store = store
-	at := w.handIn("ann", "hw1")
-	paths := []string{"/", "/classes/cs101", "/classes/cs101/assignments/hw1", at}
-	count := func() map[string]int64 {
-		asked := map[string]int64{}
-		for _, path := range paths {
-			before := store.n.Load()
-			w.get("ann", path)
-			asked[path] = store.n.Load() - before
-		}
-		return asked
-	}
-	one := count()
-	require.NotZero(t, one["/"])
-	for _, who := range []string{"ann", "cleo"} {
-		for range 100 {
-			w.handIn(who, "hw1")
-		}
-	}
-	require.Equal(t, one, count())
-	body := w.get("ann", "/classes/cs101/assignments/hw1")
-	require.Equal(t, 50, strings.Count(body, "/zip"), "a page of them")
-	next := between(t, body, `rel="next" href="`, `"`)
-	require.Equal(t, 50, strings.Count(w.get("ann", next), "/zip"))
 }

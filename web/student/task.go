@@ -38,6 +38,7 @@ var taskKinds = map[string]string{
 	core.KindDeleteClass:      page.Sentence("Delete a class"),
 	core.KindDeleteAssignment: page.Sentence("Delete an assignment"),
 	core.KindWebhook:          page.Sentence("Tell another program"),
+	core.KindCallback:         page.Sentence("Tell another program"),
 }
 
 // taskStates are how tasks stand.

@@ -3,6 +3,7 @@ package student_test
 import (
 	"bytes"
 	"html"
+	"iter"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -44,13 +45,14 @@ var start = time.Now().UnixMilli()
 // world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
 // learn; in cs202 eve does; nick is in no class.
 type world struct {
-	t    *testing.T
-	herd *coretest.Herd
-	in   *intake.Intake
-	reg  *coursework.Registrar
-	desk *requests.Desk
-	site http.Handler
-	seq  int64
+	t     *testing.T
+	herd  *coretest.Herd
+	in    *intake.Intake
+	reg   *coursework.Registrar
+	desk  *requests.Desk
+	store *sqlite.Store
+	site  http.Handler
+	seq   int64
 
 	mu       sync.Mutex
 	now      time.Time
@@ -66,7 +68,7 @@ func newWorld(t *testing.T) *world {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, now: time.UnixMilli(start)}
+	w := &world{t: t, store: store, now: time.UnixMilli(start)}
 	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
@@ -149,14 +151,28 @@ func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
 	require.NoError(w.t, err)
 }
 
-// claim takes what waits next, as a testrunner does.
+// claims takes all that waits, as a testrunner does.
+func (w *world) claims() iter.Seq[core.Claim] {
+	return func(yield func(core.Claim) bool) {
+		for {
+			w.herd.AddVMs(w.t, 1)
+			w.seq++
+			got := w.herd.Exchange(w.t, w.seq, 1).Claims
+			if len(got) == 0 || !yield(got[0]) {
+				return
+			}
+		}
+	}
+}
+
+// claim takes what waits next.
 func (w *world) claim() core.Claim {
 	w.t.Helper()
-	w.herd.AddVMs(w.t, 1)
-	w.seq++
-	got := w.herd.Exchange(w.t, w.seq, 1).Claims
-	require.Len(w.t, got, 1)
-	return got[0]
+	for c := range w.claims() {
+		return c
+	}
+	require.Fail(w.t, "nothing waits")
+	return core.Claim{}
 }
 
 // run has the command of a claim run and print.

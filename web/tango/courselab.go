@@ -14,12 +14,13 @@ import (
 	"drover/core"
 )
 
-// Bounds of what a user may have noted.
+// Bounds of what a user may have noted: what was noted first is forgotten.
 const (
-	maxLabs  = 200
-	maxFiles = 1000 // of one courselab
-	maxJobs  = 2000 // of one courselab whose output can be asked for
-	maxName  = 255  // bytes
+	maxLabs    = 200
+	maxFiles   = 1000 // of one courselab
+	maxOutputs = 2000 // of one courselab
+	maxListed  = 200  // of a user's jobs
+	maxName    = 255  // bytes
 )
 
 // shelved is a file of a courselab.
@@ -31,20 +32,21 @@ type shelved struct {
 }
 
 // The names on the shelf: a user's courselabs, the files of one, the jobs of one by their
-// outputs, and all jobs of a user.
+// outputs, and the jobs of a user by their numbers.
 func labsOf(user string) string         { return "tango labs " + user }
 func filesOf(user, lab string) string   { return "tango files " + user + " " + lab }
 func outputsOf(user, lab string) string { return "tango outputs " + user + " " + lab }
+func jobsOf(user string) string         { return "tango jobs " + user }
 
 // opened returns whether there is a courselab.
 func (d *Door) opened(ctx context.Context, c *call) (bool, error) {
-	labs, err := d.cfg.Shelf.Fields(ctx, labsOf(c.who.Actor.Handle))
+	labs, err := d.own.Shelf.Fields(ctx, labsOf(c.who.Actor.Handle))
 	return labs[c.lab] != "", err
 }
 
 // files returns what a courselab holds, by name.
 func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
-	noted, err := d.cfg.Shelf.Fields(ctx, filesOf(c.who.Actor.Handle, c.lab))
+	noted, err := d.own.Shelf.Fields(ctx, filesOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
 		if err := json.Unmarshal([]byte(text), &f); err != nil {
 			return nil, core.Wrap(err, core.CodeInternal, name, "a note of courselab %.80q cannot be read", c.lab)
 		}
-		if f.Until > d.cfg.Now().UnixMilli() {
+		if f.Until > d.now().UnixMilli() {
 			files[name] = f
 		}
 	}
@@ -68,7 +70,7 @@ func (d *Door) open(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := d.cfg.Shelf.Put(ctx, labsOf(c.who.Actor.Handle), c.lab, d.cfg.Now().UTC().Format(time.RFC3339), maxLabs, d.cfg.Keep); err != nil {
+	if err := d.own.Shelf.Put(ctx, labsOf(c.who.Actor.Handle), c.lab, d.now().UTC().Format(time.RFC3339), maxLabs, d.own.Keep); err != nil {
 		return err
 	}
 	if !there {
@@ -102,22 +104,22 @@ func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 		return refuse("Courselab not found")
 	}
 	sum := md5.New() //nolint:gosec // as above
-	began := d.cfg.Now()
-	content := &patient{from: http.MaxBytesReader(w, r.Body, d.cfg.MaxFile), on: http.NewResponseController(w), now: d.cfg.Now}
-	digest, size, err := d.cfg.Blobs.Put(ctx, io.TeeReader(content, sum), d.cfg.MaxFile)
+	began := d.now()
+	content, release, err := d.gate.Body(w, r, c.who, d.own.MaxFile)
+	if err != nil {
+		return err
+	}
+	defer release()
+	digest, size, err := d.requests.Blobs.Put(ctx, io.TeeReader(content, sum), d.own.MaxFile)
 	if err != nil {
 		return core.Wrap(err, core.CodeOf(err), name, "file %.80q cannot be stored", name)
 	}
-	f := shelved{Digest: digest, Size: size, MD5: hex.EncodeToString(sum.Sum(nil)), Until: began.Add(d.cfg.Keep).UnixMilli()}
+	f := shelved{Digest: digest, Size: size, MD5: hex.EncodeToString(sum.Sum(nil)), Until: began.Add(d.own.Keep).UnixMilli()}
 	files, err := d.files(ctx, c)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(f)
-	if err != nil {
-		return core.Wrap(err, core.CodeInternal, name, "file %.80q cannot be noted", name)
-	}
-	if err := d.cfg.Shelf.Put(ctx, filesOf(c.who.Actor.Handle, c.lab), name, string(text), maxFiles, d.cfg.Keep); err != nil {
+	if err := d.note(ctx, c, name, f); err != nil {
 		return err
 	}
 	if files[name].Digest == digest {
@@ -128,20 +130,11 @@ func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 	return nil
 }
 
-// patience is how long an upload may be silent.
-const patience = 30 * time.Second
-
-// patient lets an upload take its time as long as something comes.
-type patient struct {
-	from io.Reader
-	on   *http.ResponseController
-	now  func() time.Time
-}
-
-// Read reads.
-func (p *patient) Read(b []byte) (int, error) {
-	// Without a server that has deadlines these do nothing.
-	_ = p.on.SetReadDeadline(p.now().Add(patience))
-	_ = p.on.SetWriteDeadline(p.now().Add(2 * patience))
-	return p.from.Read(b)
+// note notes a file of a courselab.
+func (d *Door) note(ctx context.Context, c *call, name string, f shelved) error {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, name, "file %.80q cannot be noted", name)
+	}
+	return d.own.Shelf.Put(ctx, filesOf(c.who.Actor.Handle, c.lab), name, string(text), maxFiles, d.own.Keep)
 }

@@ -2,7 +2,6 @@ package tango
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -12,42 +11,34 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/requests"
+	"drover/core/webhook"
 	"drover/web/caller"
+	"drover/web/door"
+	"drover/web/parts"
 )
 
-// Requests is what the door needs of core/requests.
-type Requests interface {
-	SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error)
-	Row(ctx context.Context, a core.Actor, id string) (core.Row, error)
-	Pool(ctx context.Context, name string) (core.Pool, error)
-}
-
-// Keys finds whose a token is. Returns NOTFOUND or FORBIDDEN for one that is no good.
-type Keys interface {
-	ByToken(ctx context.Context, secret string) (*caller.Caller, error)
-}
-
-// Config is what the door is made from.
-type Config struct {
-	Requests Requests
-	Keys     Keys
-	Blobs    core.Blobs
-	Shelf    core.Shelf
-	Images   map[string]string // image → pool; another image is the pool of its own name
-	Keep     time.Duration     // of what folders hold; below the age at which files that nobody names are deleted. 0: 12 h
-	MaxFile  int64             // bytes of an upload; 0: 100 MiB
-	Limiter  core.Limiter      // nil: none
-	Calls    core.Rate         // of one user
-	Now      func() time.Time  // nil: time.Now
-	Version  string
-	Log      logrus.FieldLogger
+// Settings are what is the door's own.
+type Settings struct {
+	Keys      door.Keys // whose tokens let in: a session.Keeper's
+	Shelf     core.Shelf
+	Images    map[string]string // image → pool; another image is the pool of its own name
+	Keep      time.Duration     // of what folders hold; below the age at which files that nobody names are deleted. 0: 12 h
+	MaxFile   int64             // bytes of an upload; 0: 100 MiB
+	Bytes     int64             // that a user may bring in half a day; 0: door.DefaultBytes
+	Callbacks webhook.Addresses // where callbacks may go
+	Version   string
 }
 
 // Door answers as Tango does.
 type Door struct {
-	cfg   Config
-	mux   *http.ServeMux
-	began time.Time
+	own      Settings
+	requests *requests.Desk
+	gate     *door.Gate
+	mux      *http.ServeMux
+	now      func() time.Time
+	began    time.Time
+	log      logrus.FieldLogger
 }
 
 const (
@@ -56,12 +47,13 @@ const (
 )
 
 // New makes the door.
-func New(cfg Config) *Door {
-	cfg.Keep, cfg.MaxFile = cmp.Or(cfg.Keep, defaultKeep), cmp.Or(cfg.MaxFile, defaultFile)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
+func New(p parts.Parts, own Settings) *Door {
+	own.Keep, own.MaxFile = cmp.Or(own.Keep, defaultKeep), cmp.Or(own.MaxFile, defaultFile)
+	d := &Door{own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), mux: http.NewServeMux(), now: p.Now, log: p.Log}
+	if d.now == nil {
+		d.now = time.Now
 	}
-	d := &Door{cfg: cfg, mux: http.NewServeMux(), began: cfg.Now()}
+	d.began = d.now()
 	for _, r := range Routes() {
 		d.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) { d.serve(r, w, req) })
 	}
@@ -79,6 +71,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHT
 // call is one call of somebody known.
 type call struct {
 	who *caller.Caller
+	key string
 	lab string // courselab; "" where the path has none
 }
 
@@ -86,15 +79,11 @@ type call struct {
 const bad = -1
 
 // refusal is an error in the door's own words.
-type refusal struct {
-	text  string
-	http  int // 0: 200
-	retry time.Duration
-}
+type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
-func refuse(text string) error { return &refusal{text: text} }
+func refuse(text string) error { return &refusal{text} }
 
 func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
@@ -111,57 +100,38 @@ const maxLab = 200 // bytes of a courselab's name
 
 // enter finds out who calls.
 func (d *Door) enter(route Route, r *http.Request) (*call, error) {
-	ctx := r.Context()
-	who, err := d.cfg.Keys.ByToken(ctx, r.PathValue("key"))
-	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeForbidden) {
-		return nil, refuse("Key not recognized")
-	}
+	key := r.PathValue("key")
+	who, err := d.gate.Enter(r, key, route.Scope, route.Action)
 	if err != nil {
 		return nil, err
-	}
-	if !who.Allows(route.Scope) {
-		return nil, refuse("this key is not for that: it needs the scope " + string(route.Scope))
-	}
-	if route.Action == core.ActRequestCreate {
-		if err := core.Allow(who.Actor, route.Action, core.Object{}); err != nil {
-			return nil, err
-		}
-	}
-	if d.cfg.Limiter != nil && d.cfg.Calls != (core.Rate{}) {
-		a, err := d.cfg.Limiter.Take(ctx, "api:"+who.Actor.Handle, d.cfg.Calls, 1)
-		if err != nil {
-			return nil, err
-		}
-		if !a.Allowed {
-			return nil, &refusal{"too much is asked at once: wait a little", http.StatusTooManyRequests, a.Retry}
-		}
 	}
 	lab := r.PathValue("courselab")
 	if len(lab) > maxLab {
 		return nil, refuse("the name of the courselab is too long")
 	}
-	return &call{who, lab}, nil
+	return &call{who, key, lab}, nil
 }
 
 // fail answers an error.
 func (d *Door) fail(w http.ResponseWriter, r *http.Request, route Route, err error) {
 	var own *refusal
 	var large *http.MaxBytesError
+	var much *door.TooMuch
 	text := err.Error()
 	switch {
 	case errors.As(err, &own):
-		if own.retry > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(own.retry/time.Second)+1))
-		}
-		if own.http != 0 {
-			w.WriteHeader(own.http)
-		}
+	case errors.Is(err, door.ErrKey):
+		text = "Key not recognized"
+	case errors.As(err, &much):
+		w.Header().Set("Retry-After", strconv.Itoa(int(much.Retry/time.Second)+1))
+		w.WriteHeader(http.StatusTooManyRequests)
+		text = much.Error()
 	case errors.As(err, &large):
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		text = "the body is larger than " + strconv.FormatInt(large.Limit, 10) + " bytes"
 	case core.Is(err, core.CodeInternal), core.Is(err, core.CodeUnavailable), core.Is(err, core.CodeBusy):
 		if r.Context().Err() == nil {
-			d.cfg.Log.WithError(err).WithField("route", route.Path).Warn("the Tango door failed")
+			d.log.WithError(err).WithField("route", route.Path).Warn("the Tango door failed")
 		}
 		text = "drover cannot do that now: try again later"
 	}
@@ -183,7 +153,7 @@ func (d *Door) answer(w http.ResponseWriter, id int, text string, more map[strin
 
 func (d *Door) info(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	d.answer(w, 0, "Found info successfully", map[string]any{"info": map[string]any{
-		"elapsed_secs": int(d.cfg.Now().Sub(d.began).Seconds()), "version": d.cfg.Version,
+		"elapsed_secs": int(d.now().Sub(d.began).Seconds()), "version": d.own.Version,
 	}})
 	return nil
 }

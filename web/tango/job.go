@@ -8,9 +8,12 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"drover/core"
+	"drover/web/door"
 )
 
 // job is what is asked for. It is kept as the request's attachment too.
@@ -23,6 +26,8 @@ type job struct {
 	Name    string     `json:"jobName"`
 	Lab     string     `json:"courselab"`
 	ID      int64      `json:"jobId"`
+	Call    string     `json:"callback_url,omitempty"`
+	Secret  string     `json:"secret,omitempty"` // that signs the callback
 	Bad     jobRefused `json:"-"`
 }
 
@@ -33,8 +38,6 @@ type jobFile struct {
 
 // jobRefused is what a job may ask for and does not get.
 type jobRefused struct {
-	Callback    string `json:"callback_url"`
-	Notify      string `json:"notifyURL"`
 	AccessKey   string `json:"accessKey"`
 	AccessKeyID string `json:"accessKeyId"`
 	NoNetwork   bool   `json:"disable_network"`
@@ -52,7 +55,7 @@ const run = `mkdir -p ` + folder + `; make >` + feedback + ` 2>&1; status=$?; he
 // addJob makes a request of a job.
 func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
-	j, err := readJob(w, r)
+	j, err := d.readJob(w, r, c)
 	if err != nil {
 		return err
 	}
@@ -64,11 +67,14 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 		Pool: pool.Name, Submitter: c.who.Actor.Handle, Command: []string{"sh", "-c", run, "tango"}, Collect: []string{feedback},
 		Limits: core.Limits{Timeout: time.Duration(j.Timeout * float64(time.Second))},
 	}
+	if j.Call != "" {
+		spec.Callback = Name
+	}
 	if spec.Files, err = d.jobFiles(ctx, c, j); err != nil {
 		return err
 	}
 	user := c.who.Actor.Handle
-	if j.ID, err = d.cfg.Shelf.Count(ctx, "tango job "+user, d.cfg.Keep); err != nil {
+	if j.ID, err = d.own.Shelf.Count(ctx, "tango job "+user, d.own.Keep); err != nil {
 		return err
 	}
 	j.Lab = c.lab
@@ -76,28 +82,35 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, j.Name, "the job cannot be kept")
 	}
-	digest, size, err := d.cfg.Blobs.Put(ctx, bytes.NewReader(text), int64(len(text)))
+	digest, size, err := d.requests.Blobs.Put(ctx, bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		return err
 	}
 	spec.Attachment = &core.File{Digest: digest, Size: size}
-	row, err := d.cfg.Requests.SubmitStored(ctx, c.who.Actor, spec)
+	row, err := d.requests.SubmitStored(ctx, c.who.Actor, spec)
 	if err != nil {
 		return err
 	}
 	// If this fails the job runs all the same, but nobody can poll for it: so it is told as failed.
-	if err := d.cfg.Shelf.Put(ctx, outputsOf(user, c.lab), j.Output, row.Spec.ID, maxJobs, d.cfg.Keep); err != nil {
-		return err
+	for name, field := range map[string]string{outputsOf(user, c.lab): j.Output, jobsOf(user): strconv.FormatInt(j.ID, 10)} {
+		if err := d.own.Shelf.Put(ctx, name, field, row.Spec.ID, maxOutputs, d.own.Keep); err != nil {
+			return err
+		}
 	}
 	d.answer(w, 0, "Job added", map[string]any{"jobId": j.ID})
 	return nil
 }
 
 // readJob reads a job and refuses what cannot be done.
-func readJob(w http.ResponseWriter, r *http.Request) (job, error) {
+func (d *Door) readJob(w http.ResponseWriter, r *http.Request, c *call) (job, error) {
 	var j job
+	body, release, err := d.gate.Body(w, r, c.who, maxJob)
+	if err != nil {
+		return j, err
+	}
+	defer release()
 	var raw json.RawMessage
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxJob)).Decode(&raw); err != nil {
+	if err := json.NewDecoder(body).Decode(&raw); err != nil {
 		return j, core.Wrap(err, core.CodeInvalid, "", "the job cannot be read")
 	}
 	for _, into := range []any{&j, &j.Bad} {
@@ -105,11 +118,16 @@ func readJob(w http.ResponseWriter, r *http.Request) (job, error) {
 			return j, core.Wrap(err, core.CodeInvalid, "", "the job cannot be read")
 		}
 	}
+	j.Secret = ""
+	if j.Call != "" {
+		if err := d.own.Callbacks.CheckURL(j.Call); err != nil {
+			return j, refuse("callback_url: " + err.Error())
+		}
+		j.Secret = door.CallbackSecret(c.key)
+	}
 	switch {
-	case !fs.ValidPath(j.Output) || j.Output == "." || len(j.Output) > maxName:
+	case !fs.ValidPath(j.Output) || j.Output == "." || len(j.Output) > maxName || strings.ContainsFunc(j.Output, unicode.IsControl):
 		return j, refuse("output_file must name the file that the output is asked for by")
-	case j.Bad.Callback != "" || j.Bad.Notify != "":
-		return j, refuse("callback_url: this door tells nobody of ends yet; poll for the output")
 	case j.Bad.AccessKey != "" || j.Bad.AccessKeyID != "":
 		return j, refuse("accessKey: drover makes no machines in clouds")
 	case !(j.Timeout >= 0 && j.Timeout <= core.MaxTimeout.Seconds()):
@@ -122,14 +140,14 @@ func readJob(w http.ResponseWriter, r *http.Request) (job, error) {
 
 // pool finds the pool of an image.
 func (d *Door) pool(ctx context.Context, j job) (core.Pool, error) {
-	name := d.cfg.Images[j.Image]
+	name := d.own.Images[j.Image]
 	if name == "" {
 		name = j.Image
 	}
 	if !core.ValidName(name) {
 		return core.Pool{}, refuse("Invalid image name")
 	}
-	p, err := d.cfg.Requests.Pool(ctx, name)
+	p, err := d.requests.Pool(ctx, name)
 	if core.Is(err, core.CodeNotFound) {
 		return p, refuse("Invalid image name")
 	}
@@ -159,6 +177,11 @@ func (d *Door) jobFiles(ctx context.Context, c *call, j job) ([]core.File, error
 			return nil, refuse("file " + strconv.Quote(f.Local) + " is not in the courselab: upload it, then add the job")
 		}
 		files = append(files, core.File{Path: f.Dest, Digest: s.Digest, Size: s.Size, Mode: 0o755})
+		if len(have) > maxFiles/2 { // what is used is not forgotten for what is not
+			if err := d.note(ctx, c, f.Local, s); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return files, nil
 }

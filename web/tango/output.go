@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ const (
 // poll answers with the output of a job that has ended.
 func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
-	noted, err := d.cfg.Shelf.Fields(ctx, outputsOf(c.who.Actor.Handle, c.lab))
+	noted, err := d.own.Shelf.Fields(ctx, outputsOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return err
 	}
@@ -32,14 +33,14 @@ func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	if id == "" {
 		return none
 	}
-	row, err := d.cfg.Requests.Row(ctx, c.who.Actor, id)
+	row, err := d.requests.Row(ctx, c.who.Actor, id)
 	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeForbidden) || err == nil && row.Result == nil {
 		return none
 	}
 	if err != nil {
 		return err
 	}
-	text, err := d.output(ctx, &row)
+	text, _, err := reader{d.requests.Blobs}.output(ctx, &row)
 	if err != nil {
 		return err
 	}
@@ -50,11 +51,14 @@ func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	return nil
 }
 
+// reader reads what is kept of jobs.
+type reader struct{ blobs core.Blobs }
+
 // output is what Tango writes into the output file: what became of the job, and what make printed.
-func (d *Door) output(ctx context.Context, row *core.Row) ([]byte, error) {
+func (d reader) output(ctx context.Context, row *core.Row) ([]byte, job, error) {
 	j, err := d.jobOf(ctx, &row.Spec)
 	if err != nil {
-		return nil, err
+		return nil, j, err
 	}
 	res := row.Result
 	var out bytes.Buffer
@@ -64,7 +68,7 @@ func (d *Door) output(ctx context.Context, row *core.Row) ([]byte, error) {
 	say(row.Spec.Submitted, "Received job %s:%d", j.Name, j.ID)
 	if res.Expired > 0 {
 		say(res.Expired, "The output has been deleted by its age")
-		return out.Bytes(), nil
+		return out.Bytes(), j, nil
 	}
 	end := "Success: Autodriver returned normally"
 	if res.Blame == core.BlamePlatform || res.State == core.RequestDead {
@@ -81,11 +85,11 @@ func (d *Door) output(ctx context.Context, row *core.Row) ([]byte, error) {
 		fmt.Fprintf(&out, "Autodriver: Job exited with status %d\n", res.ExitCode)
 	}
 	err = d.feedback(ctx, &out, res, j)
-	return out.Bytes(), err
+	return out.Bytes(), j, err
 }
 
 // feedback adds what make printed: if that is too much, its two ends.
-func (d *Door) feedback(ctx context.Context, out *bytes.Buffer, res *core.Result, j job) error {
+func (d reader) feedback(ctx context.Context, out *bytes.Buffer, res *core.Result, j job) error {
 	most := int64(maxOutput)
 	if j.MaxKB > 0 {
 		most = min(most, int64(j.MaxKB*1024))
@@ -95,7 +99,7 @@ func (d *Door) feedback(ctx context.Context, out *bytes.Buffer, res *core.Result
 		return nil
 	}
 	f := res.Files[at]
-	in, err := d.cfg.Blobs.Open(ctx, f.Digest)
+	in, err := d.blobs.Open(ctx, f.Digest)
 	if err == nil {
 		defer in.Close() //nolint:errcheck // only read from
 		err = ends(out, in, f.Size, most)
@@ -122,12 +126,12 @@ func ends(to io.Writer, from io.Reader, size, most int64) error {
 	return err
 }
 
-func (d *Door) jobOf(ctx context.Context, spec *core.Spec) (job, error) {
+func (d reader) jobOf(ctx context.Context, spec *core.Spec) (job, error) {
 	var j job
 	if spec.Attachment == nil {
 		return j, core.Errorf(core.CodeNotFound, spec.ID, "request %s is no job", spec.ID)
 	}
-	in, err := d.cfg.Blobs.Open(ctx, spec.Attachment.Digest)
+	in, err := d.blobs.Open(ctx, spec.Attachment.Digest)
 	if err != nil {
 		return j, core.Wrap(err, core.CodeUnavailable, spec.ID, "what job %s was made of cannot be read", spec.ID)
 	}
@@ -143,10 +147,11 @@ func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 		return refuse("ask for /jobs/KEY/0/, which go on, or /jobs/KEY/1/, which have ended")
 	}
 	ctx := r.Context()
-	labs, err := d.cfg.Shelf.Fields(ctx, labsOf(c.who.Actor.Handle))
+	noted, err := d.own.Shelf.Fields(ctx, jobsOf(c.who.Actor.Handle))
 	if err != nil {
 		return err
 	}
+	ids := slices.SortedFunc(maps.Values(noted), func(a, b string) int { return cmp.Compare(b, a) }) // which begin with their times
 	type listed struct {
 		ID      int64    `json:"id"`
 		Name    string   `json:"name"`
@@ -156,36 +161,28 @@ func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 		Trace   []string `json:"trace"`
 	}
 	all := []listed{}
-	for lab := range labs {
-		noted, err := d.cfg.Shelf.Fields(ctx, outputsOf(c.who.Actor.Handle, lab))
+	for _, id := range ids[:min(len(ids), maxListed)] {
+		row, err := d.requests.Row(ctx, c.who.Actor, id)
+		if core.Is(err, core.CodeNotFound) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		for _, id := range noted {
-			row, err := d.cfg.Requests.Row(ctx, c.who.Actor, id)
-			if core.Is(err, core.CodeNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if row.State.Terminal() != (dead == 1) || len(all) == maxListed {
-				continue
-			}
-			j, err := d.jobOf(ctx, &row.Spec)
-			if err != nil {
-				return err
-			}
-			one := listed{ID: j.ID, Name: j.Name, Output: j.Output, Timeout: j.Timeout, State: string(row.State), Trace: []string{}}
-			if row.Result != nil && row.Result.Reason != "" {
-				one.Trace = append(one.Trace, row.Result.Reason)
-			}
-			all = append(all, one)
+		if row.State.Terminal() != (dead == 1) {
+			continue
 		}
+		j, err := reader{d.requests.Blobs}.jobOf(ctx, &row.Spec)
+		if err != nil {
+			return err
+		}
+		one := listed{ID: j.ID, Name: j.Name, Output: j.Output, Timeout: j.Timeout, State: string(row.State), Trace: []string{}}
+		if row.Result != nil && row.Result.Reason != "" {
+			one.Trace = append(one.Trace, row.Result.Reason)
+		}
+		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b listed) int { return cmp.Compare(a.ID, b.ID) })
 	d.answer(w, 0, "Found list of jobs", map[string]any{"jobs": all})
 	return nil
 }
-
-const maxListed = 1000

@@ -274,25 +274,39 @@ type controlled struct {
 func (c *controlled) SetReadDeadline(at time.Time) error { c.read = at; return nil }
 func (c *controlled) SetWriteDeadline(time.Time) error   { return nil }
 
-// Each read gives a body more time, but not for ever.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+// Each read gives a body more time, as long as enough comes, but not for ever.
 func TestPatience(t *testing.T) {
 	t.Parallel()
-	now := time.UnixMilli(1_000_000)
-	w := &controlled{ResponseWriter: httptest.NewRecorder()}
-	body := transfer.Patient(w, strings.NewReader("abc"), func() time.Time { return now })
-	one := make([]byte, 1)
-	_, err := body.Read(one)
-	require.NoError(t, err)
-	first := w.read
-	require.True(t, first.After(now))
-	now = now.Add(10 * time.Second)
-	_, err = body.Read(one)
-	require.NoError(t, err)
-	require.Equal(t, first.Add(10*time.Second), w.read)
-	now = now.Add(24 * time.Hour)
-	_, err = body.Read(one)
-	require.NoError(t, err)
-	require.True(t, w.read.Before(now), "it has had its time")
+	for name, test := range map[string]struct {
+		bytes int // each time
+		pause time.Duration
+		lasts time.Duration // till the pause that is one too many
+	}{
+		"stands still":           {1000, 31 * time.Second, 0},
+		"a byte now and then":    {1, 29 * time.Second, 58 * time.Second},
+		"half as fast":           {512, time.Second, 119 * time.Second},
+		"slow, and as it should": {4096, 2 * time.Second, 30 * time.Minute},
+		"fast for ever":          {1 << 20, time.Second, 30 * time.Minute},
+	} {
+		began := time.UnixMilli(1_000_000)
+		now := began
+		w := &controlled{ResponseWriter: httptest.NewRecorder()}
+		body := transfer.Patient(w, zeros{}, func() time.Time { return now })
+		piece := make([]byte, test.bytes)
+		for {
+			_, err := body.Read(piece)
+			require.NoError(t, err)
+			if now.Add(test.pause).After(w.read) {
+				break
+			}
+			now = now.Add(test.pause)
+		}
+		require.Equal(t, test.lasts, now.Sub(began), name)
+	}
 }
 
 func TestAttachmentsAreNeverShown(t *testing.T) {

@@ -35,7 +35,7 @@ type recording struct {
 	doc    string // JSON without the output
 	origin string
 	output output
-	notify bool // the request names webhooks
+	notify bool // somebody is to be told of the request
 }
 
 // origin names what a result came from, in few bytes.

@@ -66,6 +66,12 @@ func outbox(t *testing.T, s core.ResultStore) {
 	mustEnd(t, s, core.TaskEnd{ID: "loud", Generation: 2, State: core.TaskCancelled}, true)
 	holds(t, s, ofRequest(spec.Key()), ofTask("loud-1"), ofRequest(again.Key()), ofTask("loud-2"))
 
+	called := Spec("ann")
+	called.Callback = "door"
+	mustRecord(t, s, Result(mustCreate(t, s, called), "9.1"), true)
+	holds(t, s, ofRequest(spec.Key()), ofTask("loud-1"), ofRequest(again.Key()), ofTask("loud-2"), ofRequest(called.Key()))
+	require.NoError(t, s.Sent(t.Context(), []core.Notice{ofRequest(called.Key())}))
+
 	for range 2 { // the same once more does nothing
 		require.NoError(t, s.Sent(t.Context(), []core.Notice{ofRequest(spec.Key()), ofTask("loud-2")}))
 		holds(t, s, ofTask("loud-1"), ofRequest(again.Key()))

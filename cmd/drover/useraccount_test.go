@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/config"
+)
+
+// types runs a command of this program on the herd, with what is typed.
+func (h *testHerd) types(stdin string, args ...string) (stdout, stderr string, code int) {
+	h.t.Helper()
+	var out, errs bytes.Buffer
+	all := append([]string{"drover"}, args...)
+	all = append(all, "--data", h.cfg.Data, "--redis", h.cfg.Redis.Reveal())
+	code = run(context.WithoutCancel(h.t.Context()), all, strings.NewReader(stdin), &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
+	t.Parallel()
+	h := newTestHerd(t)
+	ctx := t.Context()
+	done := func(stdin string, args ...string) string {
+		t.Helper()
+		out, errs, code := h.types(stdin, args...)
+		require.Zero(t, code, "%v: %s", args, errs)
+		return out
+	}
+	refused := func(code int, want, stdin string, args ...string) {
+		t.Helper()
+		out, errs, got := h.types(stdin, args...)
+		require.Equal(t, code, got, "%v: %s%s", args, out, errs)
+		require.Contains(t, errs, want)
+	}
+	for _, handle := range []string{"ann", "bob"} {
+		_, err := h.herd.registrar().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
+		require.NoError(t, err)
+	}
+	desk, err := h.herd.accounts()
+	require.NoError(t, err)
+
+	const password = "three blind mice"
+	refused(exitUsage, "there is no terminal", password, "user", "password", "ann")
+	refused(exitUsage, "too short", "short\n", "user", "password", "--stdin", "ann")
+	refused(exitNotFound, "eve", password, "user", "password", "--stdin", "eve")
+	refused(exitRefused, "may not", password, "user", "password", "--stdin", "--as", "bob", "ann")
+	out := done(password+"\r\n", "user", "password", "--stdin", "ann@example.org")
+	require.Contains(t, out, "user ann has that password")
+	require.NotContains(t, out, password)
+	in, err := desk.SignIn(ctx, "ann", password, "192.0.2.1")
+	require.NoError(t, err)
+	require.True(t, in.Account.MustChange)
+
+	link := strings.TrimSpace(done("", "user", "link", "ann"))
+	require.Regexp(t, `^http://127\.0\.0\.1:8080/sign-in/link\?token=drl_[0-9A-Za-z]{49}$`, link)
+	require.NoError(t, desk.LookAtLink(ctx, strings.SplitAfter(link, "token=")[1]))
+	refused(exitRefused, "may not", "", "user", "link", "--as", "bob", "ann")
+
+	require.Contains(t, done("", "user", "tokens", "bob"), "no tokens")
+	require.Equal(t, "[]\n", done("", "user", "tokens", "--json", "bob"))
+	secret, token, err := desk.IssueToken(ctx, core.Actor{Handle: "bob"}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	require.NoError(t, err)
+	for _, as := range [][]string{nil, {"--as", "bob"}} {
+		out = done("", append([]string{"user", "tokens", "bob"}, as...)...)
+		require.Regexp(t, regexp.QuoteMeta(token.ID)+`.*laptop.*read`, out)
+		require.NotContains(t, out, secret)
+	}
+	refused(exitRefused, "may not", "", "user", "tokens", "--as", "ann", "bob")
+	refused(exitRefused, "may not", "", "user", "tokens", "--as", "ann", "--revoke", token.ID, "bob")
+	refused(exitNotFound, "no token", "", "user", "tokens", "--revoke", "none", "bob")
+	done("", "user", "tokens", "--revoke", token.ID, "bob")
+	_, _, err = desk.ByToken(ctx, secret)
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+}
+
+func TestProviderOfSettings(t *testing.T) {
+	t.Parallel()
+	p, err := oidcProvider(&config.Config{})
+	require.NoError(t, err)
+	require.Nil(t, p)
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("shared\n"), 0o600))
+	cfg := &config.Config{OIDCIssuer: "https://id.example", OIDCName: "School", OIDCClient: "drover", OIDCSecretFile: file}
+	p, err = oidcProvider(cfg)
+	require.NoError(t, err)
+	require.Equal(t, "shared", p.Secret)
+	require.Equal(t, "https://id.example", p.Issuer)
+	cfg.OIDCSecretFile += "x"
+	_, err = oidcProvider(cfg)
+	require.ErrorContains(t, err, "cannot be read")
+}

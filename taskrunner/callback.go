@@ -1,0 +1,91 @@
+package taskrunner
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"drover/core"
+	"drover/core/webhook"
+)
+
+// patienceWithMakers is how old a callback may become that is not even tried.
+const patienceWithMakers = 24 * time.Hour
+
+// callbacks tell who made a request through a door how it ended, at the address that came
+// with it: at least once, each under the same id however often it is tried.
+type callbacks struct {
+	*sender
+
+	store core.ResultStore
+	forms map[string]core.Callback
+}
+
+func (c *callbacks) kind() Kind {
+	return Kind{
+		Name: core.KindCallback, Handle: c.handle, MaxAttempts: core.CallbackTries, Timeout: 2 * c.poster.whole,
+		Retry: func(failures int) time.Duration { return webhook.Pause(failures, rand.Float64()) }, //nolint:gosec // it spreads load
+	}
+}
+
+func (c *callbacks) handle(ctx context.Context, job *Job) (End, error) {
+	var args core.CallbackArgs
+	if err := job.Args(&args); err != nil {
+		return End{}, err
+	}
+	// Its maker's addresses are one receiver: else one with many could take all slots.
+	maker := "callbacks of " + job.Task.Lane
+	if wait, why := c.gate.enter(maker); wait > 0 {
+		if age := c.clock.Now().Sub(time.UnixMilli(job.Task.Created)); why != "" && age > patienceWithMakers {
+			return End{}, core.Errorf(core.CodeLimit, job.Task.ID, "the receiver has been failing for a day: %s", why)
+		}
+		return putOff(wait), nil
+	}
+	m, err := c.message(ctx, args.Key)
+	if err != nil {
+		c.gate.leave(maker, 0, err, false)
+		if core.Is(err, core.CodeNotFound) {
+			return End{Note: clip("not told: " + err.Error())}, nil
+		}
+		return End{}, err
+	}
+	a, err := c.try(ctx, job, maker, m)
+	switch {
+	case err == nil:
+		return End{Note: "told: " + a.text}, nil
+	case a.status == http.StatusGone:
+		return End{}, core.Errorf(core.CodeInvalid, job.Task.ID, "the receiver wants no more (%s)", a.text)
+	}
+	return End{}, err
+}
+
+// message is what is told, made anew at every try: it may be large.
+func (c *callbacks) message(ctx context.Context, key string) (core.Message, error) {
+	id, generation, err := core.ParseKey(key)
+	if err != nil {
+		return core.Message{}, err
+	}
+	row, err := endedRow(ctx, c.store, id, generation)
+	if err != nil {
+		return core.Message{}, err
+	}
+	form := c.forms[row.Spec.Callback]
+	if form == nil { // another taskrunner of the herd may
+		return core.Message{}, core.Errorf(core.CodeUnavailable, key, "this taskrunner does not know how the door %q tells of ends", row.Spec.Callback)
+	}
+	return form(ctx, row)
+}
+
+// callbackTask makes the task that tells the maker of a request of its end. It has no
+// requester: nobody's tasks can be so many that it is refused.
+func callbackTask(n core.Notice, e news) (core.Task, error) {
+	args, err := json.Marshal(core.CallbackArgs{Key: n.Key})
+	if err != nil {
+		return core.Task{}, err
+	}
+	return core.Task{
+		ID: webhook.DeliveryID(e.at, n.Event, n.Key, ""), Kind: core.KindCallback, Args: args, Class: core.ClassNormal, Lane: e.maker,
+	}, nil
+}

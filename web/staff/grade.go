@@ -1,0 +1,106 @@
+package staff
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/web/page"
+)
+
+func (s *staff) gradeRoutes() []page.Route {
+	return []page.Route{
+		{Pattern: "GET /submissions/{id}/grade", Action: core.ActGradeChange, Serve: s.grade},
+		{Pattern: "POST /submissions/{id}/grade", Action: core.ActGradeChange, Serve: s.changeGrade},
+	}
+}
+
+func gradePath(id string) string { return "/submissions/" + url.PathEscape(id) + "/grade" }
+
+// gradePage is the form of a submission's grade, with what people made of it so far.
+type gradePage struct {
+	coursework.SubmissionView
+	Class, Assignment, User string
+	History                 []core.Deed // of the user's submissions to the assignment
+	Typed                   url.Values
+}
+
+func (s *staff) gradePage(r *page.Request) (gradePage, error) {
+	v, err := s.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return gradePage{}, err
+	}
+	sub := v.Submission
+	p := gradePage{SubmissionView: v, Class: sub.Class, Assignment: sub.Assignment, User: sub.User, Typed: url.Values{}}
+	if err := may(r, core.ActGradeChange, sub.Class); err != nil {
+		return p, err
+	}
+	if v.Score != nil {
+		p.Typed.Set("score", pointsText(*v.Score))
+	}
+	if g := sub.Grade; g != nil && g.MaxScore != nil {
+		p.Typed.Set("max_score", pointsText(*g.MaxScore))
+	}
+	p.History, err = s.Registrar.GradeHistory(r.Context(), r.Actor(), sub.Class, sub.Assignment, sub.User)
+	return p, err
+}
+
+func (s *staff) grade(r *page.Request) error {
+	p, err := s.gradePage(r)
+	if err != nil {
+		return err
+	}
+	return r.Render("staff/grade", p)
+}
+
+// changeGrade gives the submission a person's grade, or takes that back.
+func (s *staff) changeGrade(r *page.Request) error {
+	p, err := s.gradePage(r)
+	if err != nil {
+		return err
+	}
+	f, err := typed(r)
+	if err != nil {
+		return err
+	}
+	p.Typed = f.Typed
+	change := coursework.GradeChange{Class: p.Class, Assignment: p.Assignment, User: p.User, Submission: p.Submission.ID, Reason: f.line("reason")}
+	back := f.line("do") == "back"
+	if !back {
+		change.Score = f.points(r, "score", page.Sentence("Score"))
+		change.MaxScore = f.points(r, "max_score", page.Sentence("Of at most"))
+		if change.Score == nil {
+			f.wrong(r.T("Say how many points there are."))
+		}
+	}
+	if err = f.err; err == nil {
+		_, err = s.Registrar.ChangeGrade(r.Context(), r.Actor(), change)
+	}
+	if err != nil {
+		return r.Again(err, "staff/grade", p)
+	}
+	if back {
+		return r.Redirect(gradePath(p.Submission.ID), r.T("The grade is taken back: the result counts again."))
+	}
+	return r.Redirect(gradePath(p.Submission.ID), r.T("The grade is changed."))
+}
+
+// points is a number of points; nothing is nil.
+func (f *form) points(r *page.Request, name, label string) *float64 {
+	text := strings.ReplaceAll(f.line(name), ",", ".")
+	if text == "" {
+		return nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		f.wrong(r.T("%s: %.40q is no number.", r.T(label), text))
+		return nil
+	}
+	return &x
+}
+
+// pointsText is a number of points in a form.
+func pointsText(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -1,0 +1,95 @@
+package staff
+
+import (
+	"net/url"
+	"slices"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/web/page"
+)
+
+func (s *staff) studentRoutes() []page.Route {
+	const student = "/classes/{class}/students/{user}"
+	return []page.Route{
+		{Pattern: "GET " + student, Action: core.ActRosterView, Serve: s.student},
+		{Pattern: "GET " + student + "/assignments/{assignment}", Action: core.ActRosterView, Serve: s.studentAssignment},
+		{Pattern: "GET /submissions/{id}/preview", Action: core.ActSubmissionView, Serve: s.preview},
+	}
+}
+
+// studentPath is where the page of a user of a class is.
+func studentPath(class, user string) string {
+	return classPath(class) + "/students/" + url.PathEscape(user)
+}
+
+// studentPage is one of a class, with what that one sees and has handed in there.
+type studentPage struct {
+	Class, User string
+	Is          *coursework.MemberView // nil for who is in the class no more
+	Found       []coursework.SubmissionEntry
+	Next        string
+
+	Assignment *coursework.AssignmentEntry // as the user sees it; of the page of one
+}
+
+func (s *staff) student(r *page.Request) error {
+	p, err := s.studentPage(r, "")
+	if err != nil {
+		return err
+	}
+	return r.Render("staff/student", p)
+}
+
+// studentPage reads a user's page: of one assignment unless "". Who was taken out of the
+// class has one as long as there is something that was handed in.
+func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, error) {
+	p := &studentPage{Class: r.PathValue("class"), User: r.PathValue("user")}
+	v, err := s.Registrar.ViewMember(r.Context(), r.Actor(), p.Class, p.User)
+	gone := core.Is(err, core.CodeNotFound) && assignment == ""
+	if err != nil && !gone {
+		return p, err
+	}
+	if !gone {
+		p.Is = &v
+	}
+	if assignment != "" {
+		i := slices.IndexFunc(v.Assignments, func(e coursework.AssignmentEntry) bool { return e.Handle == assignment })
+		if i < 0 {
+			return p, core.Errorf(core.CodeNotFound, assignment, "%s sees no assignment %.80q in class %s", p.User, assignment, p.Class)
+		}
+		p.Assignment = &v.Assignments[i]
+	}
+	all, unlisted := s.find(r, core.SubmissionFilter{Class: p.Class, Assignment: assignment, User: p.User, Before: r.URL.Query().Get("before")}, "")
+	if gone && len(all.Found) == 0 {
+		return p, err
+	}
+	if p.Found = all.Found; all.Before != "" {
+		p.Next = "?" + url.Values{"before": {all.Before}}.Encode()
+	}
+	return p, unlisted
+}
+
+// studentAssignment is an assignment as one user sees it.
+func (s *staff) studentAssignment(r *page.Request) error {
+	p, err := s.studentPage(r, r.PathValue("assignment"))
+	if err != nil {
+		return err
+	}
+	return r.Render("staff/studentassignment", p)
+}
+
+// previewPage is a submission as its owner sees it.
+type previewPage struct {
+	coursework.SubmissionView
+	Class, Assignment, User string
+}
+
+func (s *staff) preview(r *page.Request) error {
+	v, err := s.Registrar.PreviewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	sub := v.Submission
+	return r.Render("staff/preview", previewPage{v, sub.Class, sub.Assignment, sub.User})
+}

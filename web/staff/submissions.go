@@ -1,0 +1,111 @@
+package staff
+
+import (
+	"net/url"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/web/page"
+)
+
+func (s *staff) submissionRoutes() []page.Route {
+	return []page.Route{
+		{Pattern: "GET /classes/{class}/assignments/{assignment}/submissions", Action: core.ActGradeView, Serve: s.submissions},
+	}
+}
+
+const (
+	submissionRows = 50   // on a page
+	lookedThrough  = 1000 // submissions, for those in one state
+)
+
+// statuses are what submissions can be filtered by: what stands in the URL, and its words.
+var statuses = []struct {
+	Name   string
+	Status coursework.Status
+	Text   string
+}{
+	{"waiting", coursework.StatusWaiting, page.Sentence("waiting for its tests")},
+	{"tested", coursework.StatusCompleted, page.Sentence("tested")},
+	{"failed", coursework.StatusFailed, page.Sentence("tests failed")},
+	{"timed-out", coursework.StatusTimedOut, page.Sentence("took too long")},
+	{"cancelled", coursework.StatusCancelled, page.Sentence("cancelled")},
+	{"submitted", coursework.StatusSubmitted, page.Sentence("submitted")},
+}
+
+// submissionsPage lists what was handed in for an assignment.
+type submissionsPage struct {
+	*coursework.AssignmentEntry
+	Found  []coursework.SubmissionEntry
+	Next   string
+	Broken bool // there may be more than were looked through
+	Most   int  // that are looked through
+	States any
+	Typed  url.Values
+}
+
+func (s *staff) submissions(r *page.Request) error {
+	p, err := s.submissionsPage(r)
+	if err != nil {
+		return err
+	}
+	f := core.SubmissionFilter{Class: p.Class, Assignment: p.Handle, User: p.Typed.Get("user"), Before: p.Typed.Get("before")}
+	found, err := s.find(r, f, p.Typed.Get("state"))
+	if err != nil {
+		return r.Again(mendable(err), "staff/submissions", p)
+	}
+	p.Found, p.Broken = found.Found, found.Broken
+	if found.Before != "" {
+		p.Typed.Set("before", found.Before)
+		p.Next = "?" + p.Typed.Encode()
+	}
+	return r.Render("staff/submissions", p)
+}
+
+// submissionsPage is the page without what is listed on it.
+func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
+	class := r.PathValue("class")
+	as, err := s.Registrar.ViewAssignment(r.Context(), r.Actor(), class, r.PathValue("assignment"))
+	if err == nil {
+		err = may(r, core.ActGradeView, class)
+	}
+	return &submissionsPage{AssignmentEntry: &as, States: statuses, Most: lookedThrough, Typed: r.URL.Query()}, err
+}
+
+// found are submissions, newest first.
+type found struct {
+	Found  []coursework.SubmissionEntry
+	Before string // where the next ones begin; "" for the last ones
+	Broken bool   // there may be more than were looked through
+}
+
+// find lists submissions that are in a state. The store cannot select by it, so only so
+// many are looked through at once.
+func (s *staff) find(r *page.Request, f core.SubmissionFilter, state string) (found, error) {
+	var status coursework.Status
+	f.Limit = submissionRows
+	for _, one := range statuses {
+		if one.Name == state {
+			status, f.Limit = one.Status, lookedThrough
+		}
+	}
+	if state != "" && status == "" {
+		return found{}, core.Errorf(core.CodeInvalid, "", "%s", r.T("There is no state %.40q.", state))
+	}
+	var got found
+	all, err := s.Registrar.ListSubmissions(r.Context(), r.Actor(), f)
+	for i, e := range all {
+		if status != "" && e.Status != status {
+			continue
+		}
+		got.Found = append(got.Found, e)
+		if len(got.Found) == submissionRows && (i+1 < len(all) || len(all) == f.Limit) {
+			got.Before = e.Submission.ID
+			return got, err
+		}
+	}
+	if len(all) == f.Limit {
+		got.Before, got.Broken = all[len(all)-1].Submission.ID, true
+	}
+	return got, err
+}

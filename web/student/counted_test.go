@@ -1,0 +1,182 @@
+package student_test
+
+import (
+	"context"
+	"reflect"
+	"regexp"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/requests"
+	"drover/core/resultstore/sqlite"
+)
+
+// counted counts how often a store is read.
+type counted struct {
+	*sqlite.Store
+	n atomic.Int64
+}
+
+func (s *counted) CountChildren(ctx context.Context, a string) (core.TaskTally, error) {
+	s.n.Add(1)
+	return s.Store.CountChildren(ctx, a)
+}
+
+func (s *counted) Deadlines(ctx context.Context, a, b, c string) ([]core.Deadline, error) {
+	s.n.Add(1)
+	return s.Store.Deadlines(ctx, a, b, c)
+}
+
+func (s *counted) Get(ctx context.Context, a string) (core.Row, error) {
+	s.n.Add(1)
+	return s.Store.Get(ctx, a)
+}
+
+func (s *counted) GetAssignment(ctx context.Context, a, b string) (core.Assignment, error) {
+	s.n.Add(1)
+	return s.Store.GetAssignment(ctx, a, b)
+}
+
+func (s *counted) GetClass(ctx context.Context, a string) (core.SchoolClass, error) {
+	s.n.Add(1)
+	return s.Store.GetClass(ctx, a)
+}
+
+func (s *counted) GetExperiment(ctx context.Context, a string) (core.Experiment, error) {
+	s.n.Add(1)
+	return s.Store.GetExperiment(ctx, a)
+}
+
+func (s *counted) GetSubmission(ctx context.Context, a string) (core.Submission, error) {
+	s.n.Add(1)
+	return s.Store.GetSubmission(ctx, a)
+}
+
+func (s *counted) GetTask(ctx context.Context, a string) (core.Task, error) {
+	s.n.Add(1)
+	return s.Store.GetTask(ctx, a)
+}
+
+func (s *counted) GetUser(ctx context.Context, a string) (core.User, error) {
+	s.n.Add(1)
+	return s.Store.GetUser(ctx, a)
+}
+
+func (s *counted) GetWebhook(ctx context.Context, a string) (core.Webhook, error) {
+	s.n.Add(1)
+	return s.Store.GetWebhook(ctx, a)
+}
+
+func (s *counted) List(ctx context.Context, a core.Filter) ([]core.Row, error) {
+	s.n.Add(1)
+	return s.Store.List(ctx, a)
+}
+
+func (s *counted) ListAssignments(ctx context.Context, a, b string, c int) ([]core.Assignment, error) {
+	s.n.Add(1)
+	return s.Store.ListAssignments(ctx, a, b, c)
+}
+
+func (s *counted) ListClasses(ctx context.Context, a string, b int) ([]core.SchoolClass, error) {
+	s.n.Add(1)
+	return s.Store.ListClasses(ctx, a, b)
+}
+
+func (s *counted) ListDeeds(ctx context.Context, a core.TrailFilter) ([]core.Deed, error) {
+	s.n.Add(1)
+	return s.Store.ListDeeds(ctx, a)
+}
+
+func (s *counted) ListExperiments(ctx context.Context, a, b string, c int) ([]core.Experiment, error) {
+	s.n.Add(1)
+	return s.Store.ListExperiments(ctx, a, b, c)
+}
+
+func (s *counted) ListSchedules(ctx context.Context) ([]core.Schedule, error) {
+	s.n.Add(1)
+	return s.Store.ListSchedules(ctx)
+}
+
+func (s *counted) ListSubmissions(ctx context.Context, a core.SubmissionFilter) ([]core.Standing, error) {
+	s.n.Add(1)
+	return s.Store.ListSubmissions(ctx, a)
+}
+
+func (s *counted) ListTasks(ctx context.Context, a core.TaskFilter) ([]core.Task, error) {
+	s.n.Add(1)
+	return s.Store.ListTasks(ctx, a)
+}
+
+func (s *counted) ListUsers(ctx context.Context, a string, b int) ([]core.User, error) {
+	s.n.Add(1)
+	return s.Store.ListUsers(ctx, a, b)
+}
+
+func (s *counted) ListWebhooks(ctx context.Context, a, b string, c int) ([]core.Webhook, error) {
+	s.n.Add(1)
+	return s.Store.ListWebhooks(ctx, a, b, c)
+}
+
+func (s *counted) Members(ctx context.Context, a, b string, c int) ([]core.Enrolment, error) {
+	s.n.Add(1)
+	return s.Store.Members(ctx, a, b, c)
+}
+
+func (s *counted) Memberships(ctx context.Context, a string) ([]core.Enrolment, error) {
+	s.n.Add(1)
+	return s.Store.Memberships(ctx, a)
+}
+
+func (s *counted) Outbox(ctx context.Context, a int) ([]core.Notice, error) {
+	s.n.Add(1)
+	return s.Store.Outbox(ctx, a)
+}
+
+func (s *counted) Pools(ctx context.Context) ([]core.Pool, error) {
+	s.n.Add(1)
+	return s.Store.Pools(ctx)
+}
+
+func (s *counted) Standings(ctx context.Context, a, b, c string, d int) ([]core.Standing, error) {
+	s.n.Add(1)
+	return s.Store.Standings(ctx, a, b, c, d)
+}
+
+func (s *counted) Attempts(ctx context.Context, a string) ([]core.Attempt, error) {
+	s.n.Add(1)
+	return s.Store.Attempts(ctx, a)
+}
+
+// writes are what no page that is only looked at does.
+var writes = regexp.MustCompile(`^(Add|Bind|Create|Delete|Drop|Enrol|Put|Sent|Set)`)
+
+// Every method that reads is counted.
+func TestCountedCountsAll(t *testing.T) {
+	t.Parallel()
+	for _, of := range []reflect.Type{reflect.TypeFor[coursework.Store](), reflect.TypeFor[requests.Store]()} {
+		for i := range of.NumMethod() {
+			if name := of.Method(i).Name; !writes.MatchString(name) {
+				require.Equal(t, int64(1), calls(name), name)
+			}
+		}
+	}
+}
+
+// calls calls a method of a store that is none, and returns how often that was counted.
+func calls(name string) int64 {
+	c := &counted{}
+	method := reflect.ValueOf(c).MethodByName(name)
+	in := make([]reflect.Value, method.Type().NumIn())
+	for i := range in {
+		in[i] = reflect.Zero(method.Type().In(i))
+	}
+	func() {
+		defer func() { _ = recover() }() // there is nothing that could answer
+		method.Call(in)
+	}()
+	return c.n.Load()
+}
