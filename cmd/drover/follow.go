@@ -14,12 +14,6 @@ import (
 	"drover/core/requests"
 )
 
-// How often one who waits looks again: soon at first, then gently.
-const (
-	followFirst = 2 * time.Millisecond
-	followMost  = 200 * time.Millisecond
-)
-
 // followWonder is how long something waits before a person wonders why.
 const followWonder = 3 * time.Second
 
@@ -96,12 +90,20 @@ func (f *follower) take(e requests.Event) error {
 	case requests.EventOutput:
 		return f.print(e.Stream, e.Data)
 	case requests.EventGap:
-		f.say("some of its output is missing here: drover request output " + f.id + " prints what is kept, once it has ended")
+		f.say(fmt.Sprintf("%s of %s are missing here: live output is short-lived; drover request output %s has all once it has ended", someBytes(e.Bytes), e.Stream, f.id))
 	case requests.EventAway:
 		f.say("Redis is away; waiting for the result")
 	case requests.EventEnd, requests.EventIdle:
 	}
 	return nil
+}
+
+// someBytes counts bytes; 0 is not known.
+func someBytes(n int64) string {
+	if n == 0 {
+		return "some bytes"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // begins ends the wondering.

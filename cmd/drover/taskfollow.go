@@ -11,6 +11,12 @@ import (
 	"drover/core/coursework"
 )
 
+// How often one looks how far a task is: soon at first, then gently.
+const (
+	followFirst = 2 * time.Millisecond
+	followMost  = 200 * time.Millisecond
+)
+
 // waitFlags are those of commands that start a task.
 func waitFlags() []cli.Flag {
 	return []cli.Flag{&cli.BoolFlag{Name: "no-wait", Usage: "print the task's id and do not wait for its end", DisableDefaultText: true}}

@@ -37,6 +37,7 @@ type Event struct {
 const (
 	followLook  = 5 * time.Second       // without news: a hint can be lost
 	followPause = 50 * time.Millisecond // between two looks: news in between are one
+	followFirst = 2 * time.Millisecond  // between the first two, then longer: much is over soon
 )
 
 // Follow tells what happens to a request until it has ended: to one who may view it, or
@@ -78,6 +79,7 @@ type following struct {
 	yield    func(Event, error) bool
 	stopped  bool // the reader wants no more
 	away     bool // Redis did not answer the last time
+	rested   time.Duration
 }
 
 // send tells an event whose id is where the reader is then.
@@ -186,7 +188,8 @@ func (f *following) finish(ctx context.Context, row core.Row, output bool) error
 
 // wait returns when it is time to look again.
 func (f *following) wait(ctx context.Context) error {
-	rest, look := time.NewTimer(followPause), time.NewTimer(followLook)
+	f.rested = min(max(2*f.rested, followFirst), followPause)
+	rest, look := time.NewTimer(f.rested), time.NewTimer(followLook)
 	defer rest.Stop()
 	defer look.Stop()
 	select {
