@@ -36,6 +36,7 @@ func Handler(cfg Config, d Doors) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", d.API)
 	mux.Handle("/api/docs", d.Pages)
+	mux.Handle("/api/docs/", d.Pages)
 	mux.Handle("/judge0/", http.StripPrefix("/judge0", d.Judge0))
 	mux.Handle("/tango/", http.StripPrefix("/tango", d.Tango))
 	mux.Handle("/events/", d.Events)

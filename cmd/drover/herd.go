@@ -88,7 +88,9 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 
 // registrar makes the way by which users do things.
 func (h *herd) registrar() *coursework.Registrar {
-	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks}
+	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: coursework.Quota{
+		Limits: h.redis, Rate: h.cfg.Submits(), Bytes: int64(h.cfg.SubmitBytes),
+	}}
 }
 
 // desk makes the way by which users do things with requests.

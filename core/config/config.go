@@ -56,6 +56,9 @@ type Config struct {
 	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole herd, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
 
+	SubmitRate  string `koanf:"submit_rate" default:"60/1h:burst=20" usage:"how often one student may hand in or have something tested again, in all classes together: N/TIME:burst=N; none for any number"`
+	SubmitBytes Size   `koanf:"submit_bytes" default:"2GiB" usage:"most bytes of files that one student may hand in within an hour; 0 for any number"`
+
 	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`
 
 	SiteURL        string   `koanf:"site_url" shown:"http:// and the address that it listens on" for:"web" usage:"address by which browsers reach the site, such as https://drover.example.org"`
@@ -113,7 +116,7 @@ const (
 	MonitorNone      = "none" // stands alone: there is no monitor
 )
 
-// RatesNone stands alone in TaskRates: tasks are not bounded.
+// RatesNone stands alone in TaskRates or SubmitRate: what they bound is not bounded.
 const RatesNone = "none"
 
 // Source says where a value came from: "default", "file PATH",

@@ -32,6 +32,34 @@ func (c *Config) checkRates() error {
 	return errors.Join(problems...)
 }
 
+// Submits returns how often a student may hand in; zero for any number.
+func (c *Config) Submits() core.Rate {
+	rate, _ := parseSubmits(c.SubmitRate)
+	return rate
+}
+
+func (c *Config) checkSubmits() error {
+	if _, err := parseSubmits(c.SubmitRate); err != nil {
+		return c.problem("submit_rate", "%w", err)
+	}
+	return nil
+}
+
+// parseSubmits reads N/TIME:burst=N.
+func parseSubmits(text string) (core.Rate, error) {
+	if text == RatesNone {
+		return core.Rate{}, nil
+	}
+	r, err := parseRate(text)
+	if err == nil && (r.Every == 0 || r.Most != 0) {
+		err = fmt.Errorf("%q is not of the form N/TIME:burst=N, such as 60/1h:burst=20", text)
+	}
+	if err != nil {
+		return core.Rate{}, err
+	}
+	return core.Rate{Every: r.Every, Burst: max(r.Burst, 1)}, nil
+}
+
 // parseRates reads words of the form KIND=N/TIME:burst=N:most=N.
 func parseRates(words []string) (map[string]core.TaskRate, []error) {
 	rates := map[string]core.TaskRate{}

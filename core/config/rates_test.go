@@ -51,3 +51,18 @@ func TestRatesThatCannotBe(t *testing.T) {
 		require.ErrorContains(t, c.checkRates(), "task_rates", word)
 	}
 }
+
+func TestHowOftenAStudentMayHandIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]core.Rate{
+		"60/1h:burst=20": {Every: time.Minute, Burst: 20}, "1/30s": {Every: 30 * time.Second, Burst: 1}, RatesNone: {},
+	} {
+		c := Config{SubmitRate: text}
+		require.NoError(t, c.checkSubmits(), text)
+		require.Equal(t, want, c.Submits(), text)
+	}
+	for _, text := range []string{"", "60", "most=2", "60/1h:most=2", "burst=2", "0/1h"} {
+		c := Config{SubmitRate: text}
+		require.ErrorContains(t, c.checkSubmits(), "submit_rate", text)
+	}
+}

@@ -27,7 +27,7 @@ const maxSocketPath = 107
 
 // Validate returns nil, or an INVALID error for every setting that cannot be.
 func (c *Config) Validate() error {
-	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates(), c.checkSite())
+	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates(), c.checkSubmits(), c.checkSite())
 }
 
 func (c *Config) checkURLs() error {
@@ -147,6 +147,7 @@ func (c *Config) checkNumbers() error {
 	}{
 		{"max_waiting", int64(c.MaxWaiting), 1, 1e9},
 		{"max_waiting_bytes", int64(c.MaxWaitingBytes), core.MaxSpecBytes, 1 << 50},
+		{"submit_bytes", int64(c.SubmitBytes), 0, 64 << 30},
 		{"max_attempts", int64(c.MaxAttempts), 1, 100},
 		{"max_deaths", int64(c.MaxDeaths), 0, 100},
 		{"slots", int64(c.Slots), 1, maxSlots},

@@ -24,6 +24,7 @@ type Registrar struct {
 	Intake   Intake
 	Blobs    core.Blobs
 	Webhooks webhook.Addresses
+	Quota    Quota
 	Now      func() time.Time // nil: time.Now
 	NewID    func() string    // nil: lower-case ULIDs
 }

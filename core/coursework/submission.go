@@ -157,6 +157,9 @@ func (r *Registrar) Resubmit(ctx context.Context, a core.Actor, id string) error
 	if err := r.mayResubmit(ctx, a, as, standing); err != nil {
 		return err
 	}
+	if err := r.submits(ctx, a, as.Class); err != nil {
+		return err
+	}
 	text := fmt.Sprintf("has submission %s of %s to %s tested again", s.ID, s.User, as.Name())
 	return r.change(ctx, a, aboutUser(core.ActSubmissionRerun, as, s.User, text), func() error {
 		_, err := r.Intake.Rerun(ctx, s.Request)

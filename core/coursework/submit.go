@@ -40,12 +40,15 @@ type Upload struct {
 // idempotency key goes on from there.
 //
 // Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor teaches there), CONFLICT while it is deleted,
-// INVALID, LIMIT, FULL where too much work is waiting, CONFLICT where the idempotency key
+// INVALID, LIMIT, FULL where too much work is waiting, or a student hands in too much, CONFLICT where the idempotency key
 // was used for something else.
 func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Submission, error) {
 	h.User, h.Kind = cmp.Or(h.User, a.Handle), cmp.Or(h.Kind, harness.TestPublic)
 	as, err := r.handinTo(ctx, a, h)
 	if err != nil {
+		return core.Submission{}, err
+	}
+	if err := r.submits(ctx, a, as.Class); err != nil {
 		return core.Submission{}, err
 	}
 	s := core.Submission{ID: r.newID(), Class: as.Class, Assignment: as.Handle, User: h.User, Kind: h.Kind, Idempotency: h.Idempotency}
@@ -55,6 +58,9 @@ func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Su
 	text := fmt.Sprintf("hands in for %s to %s (%s)", h.User, as.Name(), h.Kind)
 	err = r.change(ctx, a, aboutUser(core.ActSubmit, as, h.User, text), func() error {
 		if s.Files, err = r.take(ctx, as, h.Files); err != nil {
+			return err
+		}
+		if err := r.keeps(ctx, a, as.Class, s.Files); err != nil {
 			return err
 		}
 		if err := r.inTime(a, as); err != nil { // files can be slow

@@ -11,10 +11,10 @@ func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 	tar := func(required bool) *huma.RequestBody {
 		return &huma.RequestBody{Required: required, Content: map[string]*huma.MediaType{"application/x-tar": {}}}
 	}
-	file := &huma.Schema{Type: huma.TypeString, Description: "its filename is its path there, with slashes; a header File-Mode of the part gives its permissions, in octal"}
+	file := &huma.Schema{Type: huma.TypeString, Description: "a filename is its path there, with slashes; a header File-Mode of the part gives its permissions, in octal"}
 	files := &huma.Schema{
 		Type:       huma.TypeObject,
-		Properties: map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: file}},
+		Properties: map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: file, Description: file.Description}},
 	}
 	draft := &huma.Schema{
 		Type: huma.TypeObject,

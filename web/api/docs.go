@@ -2,6 +2,7 @@ package api
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -17,7 +18,8 @@ import (
 //go:embed pages/*.html
 var pages embed.FS
 
-// Section is the documentation, a page that is made from the description.
+// Section is the documentation: pages that are made from the description, one for each
+// group of operations.
 func Section() page.Section {
 	files, err := fs.Sub(pages, "pages")
 	if err != nil {
@@ -26,20 +28,29 @@ func Section() page.Section {
 	shown := documented(Description())
 	return page.Section{Name: "api", Pages: files, Routes: []page.Route{
 		{Pattern: "GET /api/docs", Public: true, Serve: func(r *page.Request) error { return r.Render("api/docs", shown) }},
+		{Pattern: "GET /api/docs/{group}", Public: true, Serve: func(r *page.Request) error {
+			name := r.PathValue("group")
+			i := slices.IndexFunc(shown.Groups, func(g group) bool { return g.Name == name })
+			if i < 0 {
+				return core.Errorf(core.CodeNotFound, name, "the API has nothing at %.80q", Prefix+"/"+name)
+			}
+			return r.Render("api/group", shown.Groups[i])
+		}},
 	}}
 }
 
-// document is what the page shows.
+// document is what the first page shows.
 type document struct {
 	Prefix   string
 	Groups   []group
 	Problems []problemDoc
-	Structs  []structDoc
 }
 
+// group is what a page shows of operations whose paths begin alike.
 type group struct {
 	Name       string
 	Operations []operationDoc
+	Structs    []structDoc // that they name, themselves or by another one
 }
 
 type operationDoc struct {
@@ -79,11 +90,39 @@ func documented(o *huma.OpenAPI) document {
 		last.Operations = append(last.Operations, operationDoc{op, takes(described), gives(described)})
 	}
 	d.Groups = gathered(d.Groups)
-	structs := o.Components.Schemas.Map()
-	for _, name := range slices.Sorted(maps.Keys(structs)) {
-		d.Structs = append(d.Structs, structDoc{name, fields(structs[name], "")})
+	for i := range d.Groups {
+		d.Groups[i].Structs = named(o.Components.Schemas, d.Groups[i].Operations)
 	}
 	return d
+}
+
+// named returns the structs that operations name, with all that those name.
+func named(schemas huma.Registry, by []operationDoc) []structDoc {
+	found := map[string]structDoc{}
+	var look func(name string)
+	look = func(name string) {
+		if _, seen := found[name]; seen || name == "" {
+			return
+		}
+		one := structDoc{name, fields(schemas.Map()[name], "")}
+		found[name] = one
+		for _, f := range one.Fields {
+			look(f.Struct)
+		}
+	}
+	for _, op := range by {
+		for _, f := range op.Takes {
+			look(f.Struct)
+		}
+		for _, g := range op.Gives {
+			look(g.Struct)
+		}
+	}
+	var all []structDoc
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, found[name])
+	}
+	return all
 }
 
 // gathered puts groups of the same name together.
@@ -115,8 +154,12 @@ func takes(op *huma.Operation) []fieldDoc {
 		return all
 	}
 	for _, media := range slices.Sorted(maps.Keys(op.RequestBody.Content)) {
-		kind, link := typeOf(op.RequestBody.Content[media].Schema)
-		all = append(all, fieldDoc{Name: media, Where: "body", Type: strings.TrimSpace(kind + " " + link), Required: op.RequestBody.Required})
+		body := op.RequestBody.Content[media].Schema
+		kind, link := typeOf(body)
+		all = append(all, fieldDoc{Name: media, Where: "body", Type: kind, Struct: link, Required: op.RequestBody.Required})
+		if body != nil {
+			all = append(all, fields(body, "part")...)
+		}
 	}
 	return all
 }
@@ -156,6 +199,8 @@ func typeOf(s *huma.Schema) (kind, link string) {
 	case s.Items != nil:
 		kind, link = typeOf(s.Items)
 		return strings.TrimSpace("list " + kind), link
+	case len(s.Enum) > 0:
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Enum), " ", " | "), "[]"), ""
 	default:
 		return s.Type, ""
 	}

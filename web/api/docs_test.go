@@ -1,11 +1,13 @@
 package api_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,7 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"drover/core"
 	"drover/web/api"
+	"drover/web/browser"
 	"drover/web/page"
 )
 
@@ -78,20 +82,76 @@ func TestDescriptionIsWhole(t *testing.T) {
 	require.True(t, json.Valid(a.Body.Bytes()))
 }
 
-func TestDocumentationShowsEveryOperation(t *testing.T) {
-	t.Parallel()
+// documentation is a site that has nothing but the documentation.
+func documentation(t *testing.T) http.Handler {
+	t.Helper()
 	site, err := page.New(page.Config{Name: "Test school"}, api.Section())
 	require.NoError(t, err)
-	rec := httptest.NewRecorder()
-	site.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs", http.NoBody))
-	require.Equal(t, http.StatusOK, rec.Code)
-	text := rec.Body.String()
+	return site
+}
+
+// groups are the pages of operations, as the first page links to them.
+func groups(first string) []string {
+	var all []string
+	for _, link := range regexp.MustCompile(`<h2[^>]*><a href="(/api/docs/[^"]+)"`).FindAllStringSubmatch(first, -1) {
+		all = append(all, link[1])
+	}
+	return all
+}
+
+func TestDocumentationShowsEveryOperation(t *testing.T) {
+	t.Parallel()
+	site, pages := documentation(t), map[string]string{}
+	open := func(path string) string {
+		rec := httptest.NewRecorder()
+		site.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		require.Equal(t, http.StatusOK, rec.Code, path)
+		pages[path] = rec.Body.String()
+		return pages[path]
+	}
+	first, all := open("/api/docs"), ""
+	for _, path := range groups(first) {
+		all += open(path)
+	}
 	for _, op := range api.Operations() {
-		assert.Contains(t, text, `id="`+op.ID+`"`)
+		assert.Contains(t, all, `id="`+op.ID+`"`)
+		assert.Contains(t, first, "#"+op.ID+`"`)
 	}
-	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(text, -1) {
-		assert.Contains(t, text, `id="`+link[1]+`"`, "a link leads nowhere")
+	for path, text := range pages {
+		assert.Less(t, len(text), 80_000, path) // with the site's style and script below 100 kB
+		assert.NotContains(t, text, "style=")
+		assert.Less(t, strings.Count(text, "<script"), 2, "the site's own")
+		for _, link := range regexp.MustCompile(`href="(/api/docs[^"#]*)?#([^"]+)"`).FindAllStringSubmatch(text, -1) {
+			assert.Contains(t, pages[cmp.Or(link[1], path)], `id="`+link[2]+`"`, "a link of %s leads nowhere", path)
+		}
 	}
-	assert.NotContains(t, text, "style=")
-	assert.Less(t, strings.Count(text, "<script"), 2, "the site's own")
+	for _, code := range []core.Code{core.CodeInvalid, core.CodeStale, core.CodeInternal} {
+		assert.Contains(t, first, `id="problem-`+string(code)+`"`)
+	}
+	rec := httptest.NewRecorder()
+	site.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs/nothing", http.NoBody))
+	require.Equal(t, http.StatusNotFound, rec.Code)
+}
+
+// The pages fit a telephone, in the light and in the dark, and can be used by all.
+func TestDocumentationInABrowser(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(documentation(t))
+	t.Cleanup(site.Close)
+	tab := browser.Start(t).Tab(t)
+	for _, path := range []string{"/api/docs", "/api/docs/requests"} {
+		for _, screen := range []struct {
+			name  string
+			width int64
+			dark  bool
+		}{{"light", 1200, false}, {"dark", 1200, true}, {"phone", 360, false}} {
+			tab.Screen(screen.width, 800, screen.dark)
+			tab.Goto(site.URL + path)
+			if dir := os.Getenv("DROVER_PICTURES"); dir != "" {
+				tab.Screenshot(filepath.Join(dir, strings.ReplaceAll(path[1:], "/", "-")+"-"+screen.name+".png"))
+			}
+			require.LessOrEqual(t, tab.Overflow(), 0, "%s %s", path, screen.name)
+			require.Empty(t, tab.Axe(), "%s %s", path, screen.name)
+		}
+	}
 }

@@ -14,7 +14,7 @@ func gradingTable() []entry {
 		is(Operation{"removeHarness", remove, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Remove the harness: what is handed in is kept and not graded"}, (*server).removeHarness),
 		is(Operation{"viewProgress", get, "/classes/{class}/assignments/{assignment}/progress", core.ActGradeView, core.ScopeRead, 0, "How far the class is, and how its scores are spread"}, (*server).viewProgress),
 		is(Operation{"changeGrade", put, "/submissions/{id}/grade", core.ActGradeChange, core.ScopeTeach, 0, "Give a submission a person's grade, or take it back"}, (*server).changeGrade),
-		is(Operation{"changeUserGrade", put, "/classes/{class}/assignments/{assignment}/grades/{user}", core.ActGradeChange, core.ScopeTeach, 0, "The same for a user's newest submission"}, (*server).changeUserGrade),
+		is(Operation{"changeUserGrade", put, "/classes/{class}/assignments/{assignment}/grades/{user}", core.ActGradeChange, core.ScopeTeach, 0, "Give a user's newest submission a person's grade, or take it back"}, (*server).changeUserGrade),
 		is(Operation{"startArchive", post, "/classes/{class}/assignments/{assignment}/archive", core.ActExport, core.ScopeTeach, 202, "Have an archive of submissions made, by a task; one's own needs no more than to see them"}, (*server).startArchive),
 		is(Operation{"startAssignmentCSV", post, "/classes/{class}/assignments/{assignment}/csv", core.ActExport, core.ScopeTeach, 202, "Have a CSV file of the scores made, by a task"}, (*server).startCSV),
 		is(Operation{"startGradebook", post, "/classes/{class}/gradebook", core.ActExport, core.ScopeTeach, 202, "Have a CSV file of all scores of a class made, by a task"}, (*server).startGradebook),

@@ -1,6 +1,7 @@
 package student_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/requests"
 )
 
 // A submission's page tells how far its tests are, from the queue to their end.
@@ -104,4 +106,24 @@ func TestOutputIsShownByAssignment(t *testing.T) {
 		assert.NotContains(t, body, "data-output")
 		assert.NotContains(t, body, "h1</dd>", "where it ran is for staff")
 	}
+}
+
+// away is a queue that does not answer.
+type away struct{ requests.Queue }
+
+func (away) Locate(context.Context, string) (core.Place, error) {
+	return core.Place{}, core.Errorf(core.CodeUnavailable, "", "Redis does not answer")
+}
+
+// What was handed in is shown while Redis is away.
+func TestASubmissionIsShownWithoutRedis(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	at := w.handIn("ann", "hw1")
+	w.desk.Queue = away{w.desk.Queue}
+	body := w.get("ann", at)
+	assert.Contains(t, body, ">waiting for its tests</span>")
+	assert.Contains(t, body, "main.py")
+	assert.Contains(t, body, "data-events=")
 }

@@ -118,6 +118,7 @@ func (d *desk) request(r *page.Request) error {
 		q.Blame = r.T(text)
 	}
 	q.Outcome = readResult(r, &q.Result)
+	q.Outcome.Exit = q.Outcome.Exit || len(v.Command) > 0 && q.Outcome.Ran >= 0
 	q.Found = fileRows(path("requests", id, "files"), v.Files)
 	return r.Render("student/request", q)
 }

@@ -46,7 +46,8 @@ func TestTheWayOfARequest(t *testing.T) {
 	digest, size, err := w.reg.Blobs.Put(t.Context(), strings.NewReader("<b>found</b>"), 100)
 	require.NoError(t, err)
 	w.end(c, func(r *core.Result) {
-		r.Score, r.MaxScore, r.Stdout = nil, nil, "printed <b>"
+		r.Score, r.MaxScore, r.Stdout, r.ExitCode = nil, nil, "printed <b>", 3
+		r.Times = core.Times{Submitted: start, Started: 10, Finished: 20}
 		r.Files = []core.File{{Path: "more/a b#.html", Digest: digest, Size: size}}
 		r.LeftOut = []core.LeftOut{{Path: "<i>link", Why: "it is a <b>link"}}
 	})
@@ -54,6 +55,7 @@ func TestTheWayOfARequest(t *testing.T) {
 	require.Contains(t, done, ">completed</span>")
 	require.Contains(t, done, "printed &lt;b&gt;")
 	require.Contains(t, done, "&lt;i&gt;link")
+	require.Contains(t, done, "<dt>Exit code</dt><dd>3</dd>")
 	rec := w.ask("rosa", newGet(t, at+"/files/"+between(t, done, `href="`+at+`/files/`, `"`)))
 	require.Equal(t, "<b>found</b>", rec.Body.String())
 	require.Contains(t, rec.Header().Get("Content-Disposition"), "attachment")

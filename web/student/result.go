@@ -14,6 +14,7 @@ type result struct {
 	Wait   int64 // ms from when it was handed in until it was run; -1 if it never was
 	Ran    int64 // ms that it ran; -1 if it did not
 	Timed  bool  // there is something to say of its times
+	Exit   bool  // how it exited says something
 }
 
 type test struct {
@@ -35,6 +36,7 @@ func readResult(r *page.Request, is *core.Result) *result {
 		}
 	}
 	res.Timed = res.Wait >= 0 || is.Usage != core.Usage{} || is.Attempt > 0
+	res.Exit = is.Host != "" || is.Signal != ""
 	for _, t := range is.Tests {
 		one := test{Test: t, Badge: judged(r, t), Difference: difference(t.Message)}
 		one.Open = one.Badge.Kind != "good"

@@ -2,6 +2,8 @@ package student_test
 
 import (
 	"fmt"
+	"html"
+	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +16,8 @@ import (
 // Every end of a submission says whose fault it is, in both languages.
 func TestEveryEnd(t *testing.T) {
 	t.Parallel()
+	guide, err := os.ReadFile("../../docs/students.md")
+	require.NoError(t, err)
 	for _, test := range []struct {
 		state       core.RequestState
 		blame       core.Blame
@@ -53,6 +57,9 @@ func TestEveryEnd(t *testing.T) {
 			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, "/resubmit"))
 			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, "the &lt;b&gt;reason&lt;/b&gt;"))
 			assert.NotContains(t, body, "data-events=")
+			if test.says != "" {
+				assert.Contains(t, string(guide), html.UnescapeString(between(t, body, `class="note warn">`, "</p>")), "students can read of it")
+			}
 			w.language = "de"
 			german := w.get("ann", at)
 			assert.Contains(t, german, `<html lang="de">`)
