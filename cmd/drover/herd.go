@@ -105,11 +105,11 @@ func (h *herd) desk() *requests.Desk {
 func (h *herd) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
 		h.watch.Feed, h.watch.Last = h.redis, h.redis.LastEvents
-		ctx, h.unwatch = context.WithCancel(context.WithoutCancel(ctx))
-		h.unwatched = make(chan struct{})
+		watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+		h.unwatch, h.unwatched = stop, make(chan struct{})
 		go func() {
 			defer close(h.unwatched)
-			_ = h.watch.Run(ctx) // it ends with ctx only
+			_ = h.watch.Run(watching) // it ends with its context only
 		}()
 	})
 	return h.desk().Follow(ctx, a, id, last)
