@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -88,8 +89,13 @@ func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Fl
 // Unwrap lets http.ResponseController reach what streams need.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// shown is a path without the key that paths of the Tango door hold.
+// token is a token of drover, wherever in a path it stands.
+var token = regexp.MustCompile(`dro_\w+`)
+
+// shown is a path without keys, which the paths of the Tango door hold: neither those that
+// are tokens nor what else stands where they do.
 func shown(path string) string {
+	path = token.ReplaceAllString(path, "KEY")
 	if !strings.HasPrefix(path, "/tango/") {
 		return path
 	}
@@ -106,7 +112,7 @@ func logged(log logrus.FieldLogger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &recorder{ResponseWriter: w}
-		entry := log.WithField("method", r.Method).WithField("path", shown(r.URL.EscapedPath()))
+		entry := log.WithField("method", r.Method).WithField("path", shown(r.URL.Path))
 		defer func() {
 			if fault := recover(); fault != nil {
 				if fault == http.ErrAbortHandler { //nolint:errorlint,err113 // net/http compares so too

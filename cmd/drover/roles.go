@@ -25,8 +25,7 @@ import (
 	"drover/testrunner"
 	"drover/vmfactory"
 	"drover/vmfactory/selftest"
-	"drover/web/judge0"
-	"drover/web/tango"
+	"drover/web/frontend"
 )
 
 // role is one component, ready to run.
@@ -208,7 +207,7 @@ func newTaskrunner(s surroundings) (role, error) {
 		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.herd.webhooks,
 	}, taskrunner.Parts{
 		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Work: s.herd.intake, Intake: s.herd.intake, Log: s.log,
-		Callbacks: map[string]core.Callback{judge0.Name: judge0.Callback(s.herd.blobs), tango.Name: tango.Callback(s.herd.blobs)},
+		Callbacks: frontend.Callbacks(s.herd.blobs),
 	})
 	if err == nil {
 		err = s.metrics.Register(t.Collector())

@@ -21,6 +21,7 @@ type Operator struct {
 	queues   cached[Queues]
 	findings cached[Findings]
 	events   cached[[]core.Event]
+	images   cached[[]Image]
 	dead     cached[map[string]Dead] // by key
 }
 
@@ -54,6 +55,7 @@ type Herd interface {
 type Store interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	ListImages(ctx context.Context) ([]core.Image, error)
 }
 
 // Intake is where pools are set, as in core/intake.

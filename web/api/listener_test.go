@@ -172,9 +172,10 @@ func TestHeadHasNoBody(t *testing.T) {
 	l.assignment("hw1")
 	var s core.Submission
 	l.upload("ann", submissions, "main.py", "print()").is(http.StatusCreated).into(&s)
-	c := l.dial()
+	c, request := l.dial(), requested(l.world, 0)
 	for path, status := range map[string]int{
 		"/me": http.StatusOK, hw1: http.StatusOK, "/nothing": http.StatusNotFound,
+		"/requests/" + request + "/events": http.StatusOK, "/requests/" + s.ID + "/events": http.StatusNotFound,
 		"/submissions/" + s.ID + "/files/main.py": http.StatusOK, "/submissions/" + s.ID + "/zip": http.StatusOK,
 	} {
 		c.send("ann", "HEAD", path, 0)

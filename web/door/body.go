@@ -2,8 +2,10 @@ package door
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -21,6 +23,9 @@ const (
 	slowest = 64 << 10         // bytes in each second, on the whole, after the first silence
 	answer  = time.Minute      // to answer after the last byte
 )
+
+// ErrSlow says that a body came too slowly.
+var ErrSlow = errors.New("the body came too slowly")
 
 // turns lets so many bodies be read at once, and few of one user.
 type turns struct {
@@ -77,7 +82,7 @@ func (t *turns) take(ctx context.Context, name string) (release func(), err erro
 // Body returns the body of a request, which may have so many bytes, counts what comes
 // against what its user may bring, and ends one that is too slow: it may take as long as
 // something comes, but not for ever. Release it. Reading returns http.MaxBytesError,
-// TooMuch. Returns TooMuch if too many are read at this moment.
+// ErrSlow, TooMuch. Returns TooMuch if too many are read at this moment.
 func (g *Gate) Body(w http.ResponseWriter, r *http.Request, who *caller.Caller, most int64) (body io.Reader, release func(), err error) {
 	release, err = g.turns.take(r.Context(), who.Actor.Handle)
 	if err != nil {
@@ -119,6 +124,9 @@ func (c *counted) Read(b []byte) (int, error) {
 	_ = c.on.SetReadDeadline(until)
 	_ = c.on.SetWriteDeadline(until.Add(answer))
 	n, err := c.from.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ErrSlow
+	}
 	for c.paid < int64(n) {
 		c.next = min(max(2*c.next, 1), mostUnits, c.gate.bytes.Burst)
 		if c.err = c.gate.Take(c.ctx, c.name, c.gate.bytes, c.next); c.err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"drover/core"
 	"drover/core/redisstore"
 	"drover/core/service"
 	"drover/core/webhook"
@@ -88,4 +89,9 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 // Sections are all pages.
 func Sections(p parts.Parts, k *session.Keeper, site *url.URL, provider *sign.Provider) []page.Section {
 	return []page.Section{sign.Section(p, k, site, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+}
+
+// Callbacks are how the doors tell who came in by them of the ends of requests.
+func Callbacks(blobs core.Blobs) map[string]core.Callback {
+	return map[string]core.Callback{judge0.Name: judge0.Callback(blobs), tango.Name: tango.Callback(blobs)}
 }

@@ -2,10 +2,8 @@ package judge0
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -150,6 +148,9 @@ func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, door.ErrKey):
 		d.answer(w, http.StatusUnauthorized, fault{"say who you are: put a token of drover into the header X-Auth-Token"})
 		return
+	case errors.Is(err, door.ErrSlow):
+		d.answer(w, http.StatusRequestTimeout, fault{door.ErrSlow.Error()})
+		return
 	case errors.As(err, &much):
 		w.Header().Set("Retry-After", strconv.Itoa(int(much.Retry/time.Second)+1))
 		d.answer(w, http.StatusTooManyRequests, fault{much.Error()})
@@ -174,15 +175,10 @@ func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case core.CodeUnavailable, core.CodeBusy:
 		status, text = http.StatusServiceUnavailable, "drover cannot do that now: try again later"
 	}
-	if status >= http.StatusInternalServerError && !timedOut(err) {
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		d.log.WithError(err).WithField("path", r.URL.Path).Warn("the Judge0 door failed")
 	}
 	d.answer(w, status, fault{text})
-}
-
-func timedOut(err error) bool {
-	var slow net.Error
-	return errors.Is(err, context.Canceled) || errors.As(err, &slow) && slow.Timeout()
 }
 
 // answer writes JSON.

@@ -22,8 +22,8 @@ const (
 
 // changes are those of one thing.
 type changes struct {
-	news string                                        // id of what to listen for, see requests.Watch
-	rest time.Duration                                 // between two looks
+	news string                                       // id of what to listen for, see requests.Watch
+	rest time.Duration                                // between two looks
 	look func(ctx context.Context) (any, bool, error) // what it is like now, and whether that stays so
 }
 

@@ -22,7 +22,9 @@ const waitingLook = 20 * time.Second
 
 // The data of events.
 type (
-	stateData  struct{ State core.RequestState `json:"state"` }
+	stateData struct {
+		State core.RequestState `json:"state"`
+	}
 	outputData struct {
 		Stream string `json:"stream"`
 		Text   string `json:"text"`

@@ -74,7 +74,7 @@ func (st *Stream) Serve(w http.ResponseWriter) {
 		return
 	}
 	out := &sender{w: w, control: http.NewResponseController(w), patience: cmp.Or(st.streams.Patience, defaultPatience)}
-	if err := out.begin(); err != nil {
+	if err := out.begin(); err != nil || st.r.Method == http.MethodHead {
 		return
 	}
 	beat := time.NewTicker(cmp.Or(st.streams.Beat, defaultBeat))
@@ -138,7 +138,7 @@ func (s *sender) begin() error {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies hold back nothing
+	h.Set("X-Accel-Buffering", "no")                                                         // proxies hold back nothing
 	fmt.Fprintf(&s.text, "retry: %d\n\n", (retryLeast + rand.N(retrySpread)).Milliseconds()) //nolint:gosec // no secret
 	return s.write()
 }

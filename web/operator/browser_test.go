@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,7 @@ func (w *world) sample(t *testing.T) {
 	require.NoError(t, w.Store.Drain(ctx, "node-1", true, 0))
 	require.NoError(t, w.Store.Report(ctx, core.HostReport{Host: "node-2", Event: core.HostFailed, By: "watchdog", Reason: "smoke"}))
 	require.NoError(t, w.Store.Probation(ctx, "node-3", "five requests in a row had a fault of the platform", 0, 5))
+	require.NoError(t, w.store.PutImage(ctx, core.Image{Name: "python", Digest: fmt.Sprintf("sha256:%064x", 7), Size: 40 << 20, Files: 900, Bytes: 90 << 20, Source: "docker.io/library/python:3.14", Created: time.Now().UnixMilli()}))
 	_, err := w.parts.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "purge", Cron: "0 4 * * *", Kind: core.KindPurge})
 	require.NoError(t, err)
 	_, err = w.parts.Registrar.RunSchedule(ctx, users["root"], "purge")
@@ -78,7 +80,7 @@ func TestPagesInABrowser(t *testing.T) {
 	site := w.served(t, "root")
 	tab := browser.Start(t).Tab(t)
 	for _, at := range []string{
-		"/herd", "/herd/hosts/h1", "/herd/hosts/node-2", "/herd/hosts/node-3", "/herd/pools", "/herd/pools/python", "/herd/queues", "/herd/requests/" + dead,
+		"/herd", "/herd/hosts/h1", "/herd/hosts/node-2", "/herd/hosts/node-3", "/herd/pools", "/herd/pools/python", "/herd/images", "/herd/queues", "/herd/requests/" + dead,
 		"/herd/dead", "/herd/parked", "/herd/leases", "/herd/tasks", "/herd/schedules", "/herd/audit", "/herd/trail", "/herd/events",
 	} {
 		for _, screen := range []struct {

@@ -95,11 +95,18 @@ type part struct {
 	X, W  float64
 }
 
+// scale is how many VMs a whole bar stands for: as many as there may be, but where that is
+// far more than there are or are to be, twice those, so that they are seen.
+func scale(l *operate.Load) float64 {
+	most := max(l.VMs(), l.Target, 1)
+	return float64(max(most, min(l.Max, 2*most)))
+}
+
 func bars(loads []operate.Load) []bar {
 	out := make([]bar, len(loads))
 	for i, l := range loads {
 		b := bar{Load: l}
-		whole := float64(max(l.Max, l.VMs(), 1))
+		whole := scale(&l)
 		x := 0.0
 		for _, p := range []struct {
 			class string

@@ -86,7 +86,9 @@ func (s *pages) audit(r *page.Request) error {
 const trailPage = 50
 
 func (s *pages) trail(r *page.Request) error {
-	f := core.TrailFilter{Actor: r.FormValue("actor"), Subject: r.FormValue("subject"), Before: r.FormValue("before"), Limit: trailPage}
+	f := core.TrailFilter{
+		Class: r.FormValue("class"), Actor: r.FormValue("actor"), Subject: r.FormValue("subject"), Before: r.FormValue("before"), Limit: trailPage,
+	}
 	deeds, err := s.Registrar.Deeds(r.Context(), r.Actor(), f)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func (s *pages) trail(r *page.Request) error {
 	if len(deeds) == trailPage {
 		next = more(r, "before", deeds[len(deeds)-1].ID)
 	}
-	return r.Render("operator/trail", map[string]any{"Deeds": deeds, "Actor": f.Actor, "Subject": f.Subject, "Next": next})
+	return r.Render("operator/trail", map[string]any{"Deeds": deeds, "Class": f.Class, "Actor": f.Actor, "Subject": f.Subject, "Next": next})
 }
 
 func (s *pages) events(r *page.Request) error {

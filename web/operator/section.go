@@ -45,6 +45,7 @@ func Section(p parts.Parts) page.Section {
 		view("/herd/pools/{pool}", s.pool),
 		do("/herd/pools/{pool}", s.setPool),
 		do("/herd/pools/{pool}/pause", s.pausePool),
+		view("/herd/images", s.images),
 		view("/herd/queues", s.queues),
 		view("/herd/requests/{id}", s.request),
 		{Pattern: "POST /herd/requests/{id}/retry", Action: core.ActRequestControl, Serve: s.retryRequest},

@@ -4,18 +4,22 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/coursework"
 	"drover/web/page"
 )
 
 // tasksPage is how many tasks one page shows.
 const tasksPage = 50
 
-// taskStates are what the store knows of tasks.
-var taskStates = []core.TaskState{core.TaskQueued, core.TaskDone, core.TaskDead, core.TaskCancelled}
+// taskStates are where tasks can be, and how that looks.
+var taskStates = map[core.TaskState]string{
+	core.TaskQueued: "calm", core.TaskDelayed: "", core.TaskRunning: "calm", core.TaskCancelling: "warn",
+	core.TaskDone: "good", core.TaskDead: "bad", core.TaskCancelled: "",
+}
 
 // tasksData is what the page of tasks shows.
 type tasksData struct {
-	Tasks       []core.Task
+	Tasks       []taskRow
 	Queues      []core.TaskQueueInfo
 	Kinds       []string
 	States      []core.TaskState
@@ -23,24 +27,45 @@ type tasksData struct {
 	Next        string
 }
 
+type taskRow struct {
+	coursework.TaskView
+
+	Badge string
+	Stop  bool // it can be stopped
+	Retry bool // it can be run again
+}
+
 func (s *pages) tasks(r *page.Request) error {
 	queues, err := s.Operator.Queues(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
-	d := tasksData{Queues: queues.Tasks, Kinds: core.TaskKinds(), States: taskStates, Kind: r.FormValue("kind"), State: r.FormValue("state")}
+	d := tasksData{
+		Queues: queues.Tasks, Kinds: core.TaskKinds(), Kind: r.FormValue("kind"), State: r.FormValue("state"),
+		States: []core.TaskState{
+			core.TaskQueued, core.TaskDelayed, core.TaskRunning, core.TaskCancelling, core.TaskDone, core.TaskDead, core.TaskCancelled,
+		},
+	}
 	f := core.TaskFilter{Before: r.FormValue("before"), Limit: tasksPage}
 	if slices.Contains(d.Kinds, d.Kind) {
 		f.Kind = d.Kind
 	}
-	if state := core.TaskState(d.State); slices.Contains(taskStates, state) {
+	if state := core.TaskState(d.State); slices.Contains(d.States, state) {
 		f.States = []core.TaskState{state}
 	}
-	if d.Tasks, err = s.Registrar.ListTasks(r.Context(), r.Actor(), f); err != nil {
+	found, err := s.Registrar.TrackTasks(r.Context(), r.Actor(), f)
+	if err != nil {
 		return err
 	}
-	if len(d.Tasks) == tasksPage {
-		d.Next = more(r, "before", d.Tasks[len(d.Tasks)-1].ID)
+	may := core.Allow(r.Actor(), core.ActTaskControl, core.Object{}) == nil
+	for i := range found {
+		t := taskRow{TaskView: found[i], Badge: taskStates[found[i].State]}
+		t.Stop = may && !t.State.Terminal() && t.State != core.TaskCancelling
+		t.Retry = may && (t.State == core.TaskDead || t.State == core.TaskCancelled)
+		d.Tasks = append(d.Tasks, t)
+	}
+	if len(found) == tasksPage {
+		d.Next = more(r, "before", found[len(found)-1].ID)
 	}
 	return r.Render("operator/tasks", d)
 }

@@ -73,12 +73,21 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Herd: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
-	w.parts = parts.Parts{Registrar: reg, Requests: desk, Operator: &operate.Operator{Registrar: reg, Herd: w.Store, Store: store, Intake: w.in}, Log: log}
+	w.parts = parts.Parts{Registrar: reg, Requests: desk, Log: log}
+	return w.anew(t)
+}
+
+// anew is the site as another process has it, which has read nothing yet.
+func (w *world) anew(t *testing.T) *world {
+	t.Helper()
+	next := *w
+	next.parts.Operator = &operate.Operator{Registrar: w.parts.Registrar, Herd: w.Store, Store: w.store, Intake: w.in}
 	sessions := scs.New()
-	w.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log}, operator.Section(w.parts))
+	var err error
+	next.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.parts.Log}, operator.Section(next.parts))
 	require.NoError(t, err)
-	w.Handler = sessions.LoadAndSave(w.site)
-	return w
+	next.Handler = sessions.LoadAndSave(next.site)
+	return &next
 }
 
 // submit accepts a request.

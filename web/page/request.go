@@ -38,6 +38,18 @@ func (r *Request) Actor() core.Actor { return r.Caller.Actor }
 // Languages are those in which pages can be read.
 func (r *Request) Languages() []language.Tag { return r.site.words.all }
 
+// Here is where a browser can come back to: the page itself, or that with the form which is answered.
+func (r *Request) Here() string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r.URL.RequestURI()
+	}
+	from, err := url.Parse(r.Referer())
+	if err != nil || from.Path == "" {
+		return "/"
+	}
+	return SafePath(from.RequestURI(), "/")
+}
+
 // Now is the site's clock.
 func (r *Request) Now() time.Time { return r.site.cfg.Now() }
 

@@ -3,6 +3,8 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -36,7 +38,9 @@ func New(store *redisstore.Store, secure bool, log logrus.FieldLogger) *scs.Sess
 
 // away answers where it cannot be known who asks.
 func away(w http.ResponseWriter, log logrus.FieldLogger, err error) {
-	log.WithError(err).Warn("it is not known who asks")
+	if !errors.Is(err, context.Canceled) { // else nobody waits for the answer any more
+		log.WithError(err).Warn("it is not known who asks")
+	}
 	w.Header().Set("Retry-After", "5")
 	http.Error(w, "this site cannot look up who you are at this moment: try again soon", http.StatusServiceUnavailable)
 }

@@ -144,6 +144,11 @@ func TestLanguage(t *testing.T) {
 	other.goes(other.post("/language", "language", "", "next", "/account"), "/account")
 	other.shows(other.get("/account"), `<html lang="de">`)
 	b.shows(b.get("/account"), `<html lang="en">`)
+	b.header["Referer"] = plain + "/account/password?x=1"
+	wrong := b.post("/account/password", "was", good, "password", "x", "again", "x")
+	b.refuses(wrong, `name="next" value="/account/password?x=1"`)
+	b.header["Referer"] = "https://evil.example//evil.example"
+	b.refuses(b.post("/account/password", "was", good, "password", "x", "again", "x"), `name="next" value="/"`)
 	for _, none := range []string{"fr", "<b>", "../de", strings.Repeat("x", 300)} {
 		require.Equal(t, http.StatusUnprocessableEntity, b.post("/language", "language", none).Code)
 	}

@@ -1,7 +1,6 @@
 package staff_test
 
 import (
-	"net/http"
 	"strconv"
 	"testing"
 
@@ -45,50 +44,4 @@ func TestAWrongClassComesBack(t *testing.T) {
 	require.Contains(t, text, `value="my term"`)
 	require.NotContains(t, text, "<script>alert")
 	again(t, w.post("root", "/classes", "handle", "cs101", "title", "Taken"), "cs101")
-}
-
-// Each page and form, for each kind of user: what one may not know of is not there.
-func TestWhoMayDoWhat(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.assignment("hw1")
-	const ok, no, gone = http.StatusOK, http.StatusForbidden, http.StatusNotFound
-	people := []string{"root", "tess", "tina", "ann", "theo", "eve", "nick", "olga"}
-	for path, want := range map[string][]int{
-		"GET /classes/new":                           {ok, no, no, no, no, no, no, no},
-		"POST /classes":                              {ok, no, no, no, no, no, no, no},
-		"GET /classes/cs101/edit":                    {ok, ok, no, no, gone, gone, gone, gone},
-		"POST /classes/cs101/edit":                   {ok, ok, no, no, gone, gone, gone, gone},
-		"POST /classes/cs101/delete":                 {ok, no, no, no, gone, gone, gone, gone},
-		"GET /classes/cs101/roster":                  {ok, ok, ok, no, gone, gone, gone, gone},
-		"POST /classes/cs101/roster":                 {ok, ok, ok, no, gone, gone, gone, gone},
-		"POST /classes/cs101/roster/change":          {ok, ok, ok, no, gone, gone, gone, gone},
-		"GET /classes/cs101/roster/import":           {ok, ok, ok, no, gone, gone, gone, gone},
-		"POST /classes/cs101/roster/import":          {ok, ok, ok, no, gone, gone, gone, gone},
-		"GET /classes/cs101/assignments/new":         {ok, ok, ok, no, gone, gone, gone, gone},
-		"POST /classes/cs101/assignments/new":        {ok, ok, ok, no, gone, gone, gone, gone},
-		"GET /classes/cs101/assignments/hw1/edit":    {ok, ok, ok, no, gone, gone, gone, gone},
-		"POST /classes/cs101/assignments/hw1/edit":   {ok, ok, ok, no, gone, gone, gone, gone},
-		"POST /classes/cs101/assignments/hw1/delete": {ok, ok, ok, no, gone, gone, gone, gone},
-		"GET /classes/cs101/assignments/none/edit":   {gone, gone, gone, gone, gone, gone, gone, gone},
-		"GET /classes/none/roster":                   {gone, gone, gone, gone, gone, gone, gone, gone},
-	} {
-		method, at := path[:3], path[4:]
-		if method == "POS" {
-			at = path[5:]
-		}
-		for i, who := range people {
-			var code int
-			if method == "GET" {
-				code = w.get(who, at).Code
-			} else { // an empty form is a wrong one
-				code = w.post(who, at).Code
-				if code == http.StatusUnprocessableEntity {
-					code = ok
-				}
-			}
-			require.Equal(t, want[i], code, "%s as %s", path, who)
-		}
-	}
-	require.Equal(t, http.StatusSeeOther, w.get("", "/classes/cs101/roster").Code, "who has not signed in is asked to")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coursework"
 )
 
 // httptestPost is a form whose body must not be read.
@@ -62,4 +63,55 @@ func TestExperimentIsBegunAndAborted(t *testing.T) {
 		require.Equal(t, want, w.get(who, at).Code, who)
 		require.Equal(t, want, w.post(who, at+"/abort", "sure", "yes").Code, who)
 	}
+}
+
+// What an experiment says of real outcomes: the matrix, the differences, the flaky ones.
+func TestAnExperimentsOutcomes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	full, none := 10.0, 0.0
+	scored := func(score *float64) func(r *core.Result) { return func(r *core.Result) { r.Score = score } }
+	ann := w.submit("ann", "hw1")
+	w.grade(nil)
+	cleo := w.submit("cleo", "hw1")
+	w.grade(scored(&full))
+	tina := w.submit("tina", "hw1")
+	w.grade(scored(&full))
+	e := w.experiment("hw1", 2)
+	at := "/experiments/" + e.ID
+	for run := range 2 {
+		w.ran(e, ann, run, scored(&full))
+		w.ran(e, tina, run, scored(&full))
+	}
+	w.ran(e, cleo, 0, scored(&full))
+	w.ran(e, cleo, 1, scored(&none))
+
+	text := w.shows("tess", at)
+	require.Regexp(t, `(?s)<th scope="row">partial</th><td class="num"><strong>1</strong></td>`, text, "ann's partial became passed")
+	require.Regexp(t, `(?s)<th scope="row">passed</th><td class="num">2</td>`, text)
+	_, flaky, ok := strings.Cut(text, "<h2>Flaky</h2>")
+	require.True(t, ok)
+	flaky, differing, _ := strings.Cut(flaky, "</ul>")
+	require.Contains(t, flaky, ">cleo</a>")
+	require.NotContains(t, flaky, ">ann</a>")
+	require.Contains(t, differing, ">ann</a>")
+	require.Contains(t, differing, `class="num">3</td>`, "ann has 3 points more")
+	require.NotContains(t, differing, ">tina</a>", "hers stays")
+	require.Contains(t, w.shows("tess", at+"?all=yes"), ">tina</a>")
+
+	again(t, w.post("tess", at+"/apply"), "Tick that you are sure")
+	_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: "tina", Score: &none, Reason: "x"})
+	require.NoError(t, err)
+	w.submit("cleo", "hw1")
+	rec := w.post("tess", at+"/apply", "sure", "yes")
+	if rec.Code == http.StatusOK {
+		require.Contains(t, rec.Body.String(), "What was left as it is")
+	} else {
+		require.Equal(t, at, leads(t, rec))
+	}
+	v, err := w.reg.ViewSubmission(t.Context(), w.as("tess"), ann.ID)
+	require.NoError(t, err)
+	require.Equal(t, full, *v.Score)
+	require.Contains(t, w.shows("tess", at), "applied")
 }

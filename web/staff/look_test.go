@@ -55,19 +55,53 @@ func (w *world) sample() []string {
 	}
 	_, err := w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader(list.String()), false)
 	require.NoError(w.t, err)
-	w.assignment("hw1", func(as *core.Assignment) { as.Text = "# Sort\n\nWrite **quicksort**." })
-	leads(w.t, w.send("tess", hw1+"/harness", newUpload().field(w.t, "use", "now").file(w.t, "archive", "h.zip", zipped(w.t, "main", program, "harness.json", settings))))
+	w.graded("hw1", func(as *core.Assignment) { as.Text = "# Sort\n\nWrite **quicksort**." })
 	most := 10.0
 	for i := range 20 {
 		user, score := fmt.Sprintf("student-%02d", i), float64(i*7%11)
 		w.submit(user, "hw1")
-		_, err := w.reg.ChangeGrade(ctx, w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "x"})
+		w.grade(nil)
+		_, err := w.reg.ChangeGrade(ctx, w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "the tests were wrong about the empty list"})
 		require.NoError(w.t, err)
 	}
-	trial := leads(w.t, w.post("tess", hw1+"/experiments", "users", "student-01", "repeat", "2"))
-	w.ready(strings.TrimPrefix(trial, "/experiments/"))
-	return []string{
+	return append([]string{
 		"/classes/new", "/classes/cs101/edit", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new",
-		hw1 + "/edit", hw1 + "/harness", hw1 + "/progress", hw1 + "/experiments", trial,
+		hw1 + "/edit", hw1 + "/harness", hw1 + "/progress", hw1 + "/experiments",
+	}, w.sampleOfOne()...)
+}
+
+// sampleOfOne are pages about one student, whose submission has results, and about the class.
+func (w *world) sampleOfOne() []string {
+	ctx, tess := w.t.Context(), w.as("tess")
+	w.graded("hw2", func(as *core.Assignment) { as.Text, as.ShowOutput = "# Heap\n\nWrite a **heap**.", true })
+	tested := func(score float64) func(r *core.Result) {
+		return func(r *core.Result) {
+			r.Score, r.Stdout = &score, "compiling\nrunning\n"
+			r.Tests = []core.Test{
+				{Name: "empty heap", Score: 1, MaxScore: 1, Verdict: "accepted", Usage: &core.Usage{WallMs: 12}},
+				{Name: "a million pushes and pops in random order", Group: "large inputs", Score: score, MaxScore: 10, Verdict: "wrong answer", Message: "expected `3`, got `4`", Usage: &core.Usage{WallMs: 2340}},
+			}
+		}
+	}
+	s := w.submit("student-01", "hw2")
+	w.grade(tested(7))
+	e := w.experiment("hw2", 2)
+	w.ran(e, s, 0, tested(10))
+	w.ran(e, s, 1, tested(4))
+	require.NoError(w.t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw2", User: "student-01", Cutoff: start + 9*day, Reason: "was ill for a week"}))
+	hook, err := w.reg.AddWebhook(ctx, tess, core.Webhook{Class: "cs101", URL: "https://chat.a-school-with-a-long-name.example.org/hooks/cs101/a-long-path", Events: []string{core.EventTaskEnded}})
+	require.NoError(w.t, err)
+	delivery, err := w.reg.TestWebhook(ctx, tess, hook.ID)
+	require.NoError(w.t, err)
+	ledger := w.reg.Store.(core.ResultStore)
+	require.NoError(w.t, ledger.FailTask(ctx, delivery.ID, core.TaskFailure{Generation: 1, Attempt: 1, At: start, Text: "the receiver answered 503 Service Unavailable"}))
+	_, err = ledger.EndTask(ctx, core.TaskEnd{ID: delivery.ID, Generation: 1, State: core.TaskDead, Note: "it was tried for three days"})
+	require.NoError(w.t, err)
+	leads(w.t, w.post("root", "/classes/cs101/gradebook", "fill", "0"))
+	const hw2 = "/classes/cs101/assignments/hw2"
+	return []string{
+		"/experiments/" + e.ID, hw1 + "/submissions", hw2 + "/deadlines", hw2 + "/report", "/classes/cs101/students/student-01",
+		"/classes/cs101/students/student-01/assignments/hw2", "/submissions/" + s.ID + "/preview", "/submissions/" + s.ID + "/grade",
+		"/classes/cs101/gradebook", "/classes/cs101/trail", "/classes/cs101/webhooks", "/webhooks/" + hook.ID,
 	}
 }

@@ -1,18 +1,15 @@
 package staff_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/coursework"
 )
 
 // grade ends the tests of what waits, one after the other, as change says.
@@ -87,26 +84,12 @@ func (w *world) fill(assignment string, n int, users ...string) {
 	require.NoError(w.t, group.Wait())
 }
 
-// counting is a store that counts its calls.
-type counting struct {
-	coursework.Store
-	calls, most atomic.Int64 // most rows that one call returned
-}
-
-func (c *counting) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
-	c.calls.Add(1)
-	all, err := c.Store.ListSubmissions(ctx, f)
-	c.most.Store(max(c.most.Load(), int64(len(all))))
-	return all, err
-}
-
 func TestSubmissionsArePagedAndFewAreLookedThrough(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.assignment("hw1")
 	w.fill("hw1", 1100, "ann")
-	c := &counting{Store: w.reg.Store}
-	w.reg.Store = c
+	c := w.count()
 	text := w.shows("tess", hw1+"/submissions")
 	require.Equal(t, 50, strings.Count(text, "/grade\""))
 	require.Contains(t, text, fmt.Sprintf("?before=01hf%022d", 1050))
@@ -127,7 +110,9 @@ func TestAStudentsPage(t *testing.T) {
 	w.graded("hw1", func(as *core.Assignment) { as.Text = "**Sort** " + evil })
 	w.assignment("secret", func(as *core.Assignment) { as.HideUntil = start + day })
 	s := w.submit("ann", "hw1")
-	w.grade(func(r *core.Result) { r.Tests = []core.Test{{Name: "one " + evil, Message: "**so**", Score: 1, MaxScore: 2}} })
+	w.grade(func(r *core.Result) {
+		r.Tests = []core.Test{{Name: "one " + evil, Message: "**so**", Score: 1, MaxScore: 2}}
+	})
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: start + 9*day}))
 	at := "/classes/cs101/students/ann"
 	text := w.shows("tina", at)

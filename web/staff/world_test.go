@@ -43,7 +43,9 @@ type world struct {
 	in   *intake.Intake
 	herd *coretest.Herd
 	site http.Handler
-	seq  int64 // of exchanges with the herd
+
+	routes []page.Route
+	seq    int64 // of exchanges with the herd
 }
 
 func newWorld(t *testing.T) *world {
@@ -64,8 +66,9 @@ func newWorld(t *testing.T) *world {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	sessions := scs.New()
-	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock},
-		staff.Section(parts.Parts{Name: "Test school", Registrar: w.reg, Log: log, Now: clock}))
+	section := staff.Section(parts.Parts{Name: "Test school", Registrar: w.reg, Log: log, Now: clock})
+	w.routes = section.Routes
+	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock}, section)
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w

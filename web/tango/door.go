@@ -129,6 +129,9 @@ func (d *Door) fail(w http.ResponseWriter, r *http.Request, route Route, err err
 	case errors.As(err, &large):
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		text = "the body is larger than " + strconv.FormatInt(large.Limit, 10) + " bytes"
+	case errors.Is(err, door.ErrSlow):
+		w.WriteHeader(http.StatusRequestTimeout)
+		text = door.ErrSlow.Error()
 	case core.Is(err, core.CodeInternal), core.Is(err, core.CodeUnavailable), core.Is(err, core.CodeBusy):
 		if r.Context().Err() == nil {
 			d.log.WithError(err).WithField("route", route.Path).Warn("the Tango door failed")

@@ -83,6 +83,8 @@ func TestBounds(t *testing.T) {
 	w.ready()
 	status, _ := w.ask("POST", "/upload/ann/lab/", strings.Repeat("x", 101), "large")
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	status, _ = w.ask("POST", "/addJob/ann/lab/", strings.Replace(addJob, `"j"`, `"`+strings.Repeat("j", 1<<20)+`"`, 1))
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
 	for i := range 200 {
 		w.says("GET", fmt.Sprintf("/open/ann/lab%d/", i), "", "Created")
 	}
@@ -91,4 +93,42 @@ func TestBounds(t *testing.T) {
 	w.says("GET", "/open/ann/lab/", "", "Created") // its files are still there
 	w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
 	w.says("GET", "/open/ann/"+strings.Repeat("x", 201)+"/", "", "too long")
+}
+
+// What a user brings is bounded, whatever it is called and wherever it is put.
+func TestBytesAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ *parts.Parts, own *tango.Settings) { own.Bytes = 1 << 20 })
+	w.ready()
+	refused := 0
+	for i := range 10 {
+		lab := fmt.Sprintf("/ann/lab%d/", i)
+		w.says("GET", "/open"+lab, "", "Created")
+		status, answer := w.ask("POST", "/upload"+lab, strings.Repeat(fmt.Sprint(i), 300<<10), "f")
+		if status == http.StatusTooManyRequests {
+			refused++
+			require.Contains(t, answer, "too much")
+			w.says("GET", "/open"+lab, "", `"files":{}`)
+		}
+	}
+	require.GreaterOrEqual(t, refused, 7)
+	w.says("GET", "/open/bob/lab/", "", "Created")
+	w.says("POST", "/upload/bob/lab/", strings.Repeat("x", 300<<10), "Uploaded", "f")
+}
+
+// Of many files those that were used last stay.
+func TestManyFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(p *parts.Parts, _ *tango.Settings) { p.Limits = nil })
+	w.ready()
+	for i := range 1100 {
+		w.says("POST", "/upload/ann/lab/", "x", "Uploaded", fmt.Sprint("f", i))
+		if i == 900 {
+			w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
+		}
+	}
+	w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
+	w.says("POST", "/addJob/ann/lab/", strings.Replace(addJob, `"localFile": "Makefile"`, `"localFile": "f0"`, 1), "upload it")
+	_, answer := w.ask("GET", "/open/ann/lab/", "")
+	require.LessOrEqual(t, strings.Count(answer, `":"`), 1001)
 }

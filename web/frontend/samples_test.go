@@ -1,0 +1,324 @@
+package frontend_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+)
+
+// says is a form that is always the same.
+func says(pairs ...string) func(*world, string) form {
+	return func(*world, string) form { return pairs }
+}
+
+// about is a path with something new in it.
+func about(begin string, make func(w *world) string, end string) func(*world, string) string {
+	return func(w *world, _ string) string { return begin + make(w) + end }
+}
+
+func homework(w *world) string  { return w.assignment(w.next("hw")) }
+func submitted(w *world) string { return w.submission().ID }
+func task(state core.TaskState) func(*world) string {
+	return func(w *world) string { return w.task(state) }
+}
+
+// samples has one for every route that changes something, and for those whose path or
+// verdict is not that of others.
+func samples() map[string]sample {
+	all := map[string]sample{}
+	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), herdSamples(), userSamples(), courseSamples()} {
+		for pattern, s := range some {
+			all[pattern] = s
+		}
+	}
+	return all
+}
+
+func signSamples() map[string]sample {
+	return map[string]sample{
+		"GET /sign-in": {is: http.StatusSeeOther}, // to where who is in already wants to be
+		"POST /sign-in": {form: func(w *world, _ string) form {
+			handle := w.next("new")
+			w.user(handle)
+			w.password(handle)
+			return form{"user", handle, "password", good}
+		}},
+		"GET /sign-in/link":  {path: func(w *world, _ string) string { return "/sign-in/link?token=" + w.link() }},
+		"POST /sign-in/link": {form: func(w *world, _ string) form { return form{"token", w.link()} }},
+		"POST /sign-out":     {}, "POST /account/sign-out": {}, "POST /language": {form: says("language", "de")},
+		"POST /account/password": {form: says("was", "", "password", good, "again", good)},
+		"POST /account/tokens":   {form: says("name", "laptop", "scope", "read", "days", "3"), is: http.StatusOK},
+		"POST /account/tokens/{id}/revoke": {path: func(w *world, who string) string {
+			if who == "" {
+				return "/account/tokens/none/revoke"
+			}
+			_, token, err := w.parts.Accounts.IssueToken(w.t.Context(), w.as(who), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+			require.NoError(w.t, err)
+			return "/account/tokens/" + token.ID + "/revoke"
+		}},
+		"POST /account/identities/untie": {form: func(w *world, who string) form {
+			for _, subject := range []string{who + "-1", who + "-2"} {
+				id := core.Identity{Issuer: "https://idp.example", Subject: subject, User: who, Created: start}
+				if who != "" {
+					require.NoError(w.t, w.store.AddIdentity(w.t.Context(), id))
+				}
+			}
+			return form{"issuer", "https://idp.example", "subject", who + "-1"}
+		}},
+	}
+}
+
+// password gives a user the good password.
+func (w *world) password(handle string) {
+	w.t.Helper()
+	_, err := w.parts.Accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", good, "192.0.2.1")
+	require.NoError(w.t, err)
+}
+
+// link is the secret of a sign-in link of a new user.
+func (w *world) link() string {
+	w.t.Helper()
+	handle := w.next("new")
+	w.user(handle)
+	secret, err := w.parts.Accounts.MakeLink(w.t.Context(), w.as("root"), handle)
+	require.NoError(w.t, err)
+	return secret
+}
+
+// own is for what a student may do for itself, and staff as well.
+var own = map[string]string{"cleo": "yes"}
+
+// admins is for what belongs to no class, so that there is nothing to hide: all others are told so.
+var admins = map[string]string{
+	"olga": "no", "otto": "no", "rosa": "no", "tess": "no", "tina": "no", "ann": "no", "cleo": "no", "theo": "no", "eve": "no", "nick": "no",
+}
+
+func studentSamples() map[string]sample {
+	return map[string]sample{
+		"POST /classes/{class}/assignments/{assignment}": {
+			path: about("/classes/cs101/assignments/", homework, ""), form: says("@file:main.py", "print()"), files: true, who: own,
+		},
+		"POST /classes/{class}/assignments/{assignment}/own-archive": {path: about("/classes/cs101/assignments/", homework, "/own-archive"), who: own},
+		"POST /submissions/{id}/resubmit": {path: about("/submissions/", func(w *world) string {
+			s := w.submission()
+			_, err := w.parts.Registrar.CancelSubmission(w.t.Context(), w.as("ann"), s.ID)
+			require.NoError(w.t, err)
+			return s.ID
+		}, "/resubmit")},
+		"POST /submissions/{id}/cancel": {path: about("/submissions/", submitted, "/cancel")},
+		"POST /tasks/{id}/cancel":       {path: about("/tasks/", task(core.TaskQueued), "/cancel")},
+		"POST /tasks/{id}/retry":        {path: about("/tasks/", task(core.TaskDead), "/retry")},
+	}
+}
+
+func staffSamples() map[string]sample {
+	const assignments = "/classes/cs101/assignments/"
+	revision := func(get func(w *world) int64, pairs ...string) func(*world, string) form {
+		return func(w *world, _ string) form {
+			return append(form{"revision", strconv.FormatInt(get(w), 10)}, pairs...)
+		}
+	}
+	class := func(w *world) int64 {
+		c, err := w.store.GetClass(w.t.Context(), "cs101")
+		require.NoError(w.t, err)
+		return c.Revision
+	}
+	made := func(w *world) string {
+		handle := w.next("class")
+		_, err := w.store.PutClass(w.t.Context(), core.SchoolClass{Handle: handle, Title: "T", Created: start})
+		require.NoError(w.t, err)
+		return handle
+	}
+	newUser := func(w *world) string {
+		handle := w.next("new")
+		w.user(handle)
+		return handle
+	}
+	member := func(w *world) string {
+		handle := newUser(w)
+		require.NoError(w.t, w.store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
+		return handle
+	}
+	return map[string]sample{
+		"GET /classes/new": {who: admins},
+		"POST /classes":    {form: func(w *world, _ string) form { return form{"handle", w.next("class"), "title", "New"} }, who: admins},
+
+		"POST /classes/{class}/edit":          {form: revision(class, "title", "Other")},
+		"POST /classes/{class}/roster":        {form: func(w *world, _ string) form { return form{"user", newUser(w), "role", "student"} }},
+		"POST /classes/{class}/roster/change": {form: func(w *world, _ string) form { return form{"member", member(w), "do", "drop"} }},
+		"POST /classes/{class}/roster/import": {
+			form: func(w *world, _ string) form {
+				return form{"text", "handle\n" + newUser(w), "sure", "yes"}
+			}, files: true,
+		},
+
+		"POST /classes/{class}/assignments/new": {form: func(w *world, _ string) form {
+			return form{"handle", w.next("hw"), "title", "New", "pool", pool, "weight", "normal"}
+		}},
+		"POST /classes/{class}/assignments/{assignment}/edit": {form: revision(func(w *world) int64 {
+			as, err := w.store.GetAssignment(w.t.Context(), "cs101", "hw1")
+			require.NoError(w.t, err)
+			return as.Revision
+		}, "title", "Other", "pool", pool, "weight", "normal")},
+		"POST /classes/{class}/assignments/{assignment}/harness": {
+			path: about(assignments, homework, "/harness"), files: true,
+			form: func(w *world, _ string) form { return form{"use", "now", "@archive:h.zip", string(harnessZip(w.t))} },
+		},
+		"POST /classes/{class}/assignments/{assignment}/harness/remove": {path: about(assignments, (*world).tested, "/harness/remove"), form: says("sure", "yes")},
+		"POST /classes/{class}/assignments/{assignment}/experiments":    {path: about(assignments, (*world).tested, "/experiments"), form: says("repeat", "1")},
+		"POST /experiments/{id}/apply":                                  {path: about("/experiments/", (*world).experiment, "/apply"), form: says("sure", "yes")},
+		"POST /experiments/{id}/abort":                                  {path: about("/experiments/", (*world).experiment, "/abort"), form: says("sure", "yes")},
+
+		"POST /classes/{class}/assignments/{assignment}/delete": named(assignments, homework, "hw1"),
+		"POST /classes/{class}/delete":                          named("/classes/", made, "cs101"),
+	}
+}
+
+// named is a form in which the name of what is deleted has to be typed: of something new,
+// and by who may not, of what there is.
+func named(begin string, make func(w *world) string, there string) sample {
+	last := there
+	return sample{
+		path: func(w *world, _ string) string { last = make(w); return begin + last + "/delete" },
+		form: func(*world, string) form { typed := last; last = there; return form{"name", typed} },
+	}
+}
+
+func harnessZip(t *testing.T) []byte {
+	t.Helper()
+	var raw bytes.Buffer
+	z := zip.NewWriter(&raw)
+	h := &zip.FileHeader{Name: "main"}
+	h.SetMode(0o755)
+	out, err := z.CreateHeader(h)
+	require.NoError(t, err)
+	_, err = out.Write([]byte("#!/bin/sh\n"))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return raw.Bytes()
+}
+
+func herdSamples() map[string]sample {
+	down := func(w *world) string {
+		host := w.next("h")
+		other := coretest.NewHerd(w.t, w.herd.Store, host, pool)
+		require.NoError(w.t, w.herd.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"}))
+		for owner, epoch := range map[string]int64{other.Runner: other.Epoch, other.Factory: other.Made} {
+			next, err := w.herd.Store.Bury(w.t.Context(), owner, epoch)
+			require.NoError(w.t, err)
+			require.NoError(w.t, w.herd.Store.Forget(w.t.Context(), owner, next))
+		}
+		return host
+	}
+	schedule := func(w *world) string {
+		name := w.next("s")
+		_, err := w.store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
+		require.NoError(w.t, err)
+		return name
+	}
+	ended := func(state core.RequestState) func(*world) string {
+		return func(w *world) string { return w.ended(state) }
+	}
+	const requests = "/herd/requests/"
+	return map[string]sample{
+		"GET /herd/trail": {who: admins},
+
+		"POST /herd/hosts/{host}/drain": {}, "POST /herd/hosts/{host}/undrain": {}, "POST /herd/hosts/{host}/trust": {},
+		"POST /herd/hosts/{host}/evacuate": {form: says("sure", "yes")},
+		"POST /herd/hosts/{host}/report":   {form: says("event", "recovered")},
+		"POST /herd/hosts/{host}/forget":   {path: about("/herd/hosts/", down, "/forget"), form: says("sure", "yes")},
+		"POST /herd/pools":                 {form: func(w *world, _ string) form { return form{"name", w.next("pool")} }},
+		"POST /herd/pools/{pool}": {form: says("provider", "local", "warm", "4", "max", "9", "network", "none", "timeout", "30s", "cpu", "0.5",
+			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
+			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")},
+		"POST /herd/pools/{pool}/pause":      {form: says("paused", "no")},
+		"POST /herd/requests/{id}/cancel":    {path: about(requests, (*world).request, "/cancel")},
+		"POST /herd/requests/{id}/retry":     {path: about(requests, ended(core.RequestDead), "/retry")},
+		"POST /herd/requests/{id}/drop":      {path: about(requests, ended(core.RequestDead), "/drop")},
+		"POST /herd/tasks/{id}/cancel":       {path: about("/herd/tasks/", task(core.TaskQueued), "/cancel")},
+		"POST /herd/tasks/{id}/retry":        {path: about("/herd/tasks/", task(core.TaskDead), "/retry")},
+		"POST /herd/schedules":               {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
+		"POST /herd/schedules/{name}/run":    {path: about("/herd/schedules/", schedule, "/run")},
+		"POST /herd/schedules/{name}/remove": {path: about("/herd/schedules/", schedule, "/remove")},
+	}
+}
+
+// newUser makes a user.
+func (w *world) newUser() string {
+	w.t.Helper()
+	handle := w.next("new")
+	w.user(handle)
+	return handle
+}
+
+func userSamples() map[string]sample {
+	const users = "/users/"
+	anns := map[string]string{"ann": "yes"} // it is her own account
+	return map[string]sample{
+		"GET /api/docs/{group}":       {path: func(*world, string) string { return "/api/docs/classes" }},
+		"POST /users":                 {form: func(w *world, _ string) form { return form{"handle", w.next("new")} }},
+		"POST /users/{user}":          {path: about(users, (*world).newUser, ""), form: says("name", "New", "revision", "1")},
+		"POST /users/{user}/disable":  {path: about(users, (*world).newUser, "/disable"), form: says("disabled", "yes")},
+		"POST /users/{user}/delete":   {path: about(users, (*world).newUser, "/delete")},
+		"POST /users/{user}/link":     {path: about(users, (*world).newUser, "/link"), is: http.StatusOK},
+		"POST /users/{user}/sign-out": {who: anns},
+		"POST /users/{user}/tokens/{id}/revoke": {who: anns, path: func(w *world, _ string) string {
+			_, token, err := w.parts.Accounts.IssueToken(w.t.Context(), w.as("ann"), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+			require.NoError(w.t, err)
+			return "/users/ann/tokens/" + token.ID + "/revoke"
+		}},
+		"POST /users/{user}/identities/untie": {who: anns, form: func(w *world, _ string) form {
+			id := core.Identity{Issuer: "https://other.example", Subject: "ann", User: "ann", Created: start}
+			require.NoError(w.t, w.store.AddIdentity(w.t.Context(), id))
+			return form{"issuer", id.Issuer, "subject", id.Subject}
+		}},
+	}
+}
+
+// hook is a webhook of cs101. Of those that are disabled there may be any number.
+func (w *world) hook(disabled bool) string {
+	w.t.Helper()
+	id := w.next("hook")
+	_, err := w.store.PutWebhook(w.t.Context(), core.Webhook{
+		ID: id, Class: "cs101", By: "tess", URL: "https://hooks.example.org/drover", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+		Events: []string{core.EventTaskEnded}, Created: start, Disabled: disabled,
+	})
+	require.NoError(w.t, err)
+	return id
+}
+
+func courseSamples() map[string]sample {
+	const hooks = "/webhooks/"
+	hook := func(w *world) string { return w.hook(true) }
+	unseen := map[string]string{"cleo": "hidden"} // it is another's
+	return map[string]sample{
+		"POST /requests":                     {form: says("pool", pool, "command", "true"), files: true},
+		"POST /requests/{id}/cancel":         {path: about("/requests/", (*world).request, "/cancel")},
+		"POST /requests/{id}/rerun":          {path: about("/requests/", func(w *world) string { return w.ended(core.RequestDead) }, "/rerun")},
+		"GET /requests/{id}/files/{path...}": {is: http.StatusConflict}, // it has not ended
+
+		"POST /classes/{class}/webhooks": {form: says("url", "https://hooks.example.org/drover", "event", core.EventTaskEnded), is: http.StatusOK},
+		"GET /webhooks/{id}":             {path: about(hooks, hook, "")},
+		"POST /webhooks/{id}":            {path: about(hooks, hook, ""), form: says("url", "https://hooks.example.org/other", "event", core.EventTaskEnded, "disabled", "yes", "revision", "1")},
+		"POST /webhooks/{id}/rotate":     {path: about(hooks, hook, "/rotate"), is: http.StatusOK},
+		"POST /webhooks/{id}/test":       {path: about(hooks, func(w *world) string { return w.hook(false) }, "/test")},
+		"POST /webhooks/{id}/redeliver":  {path: about(hooks, hook, "/redeliver"), form: says("delivery", "none"), is: http.StatusUnprocessableEntity},
+		"POST /webhooks/{id}/delete":     {path: about(hooks, hook, "/delete"), form: says("sure", "yes")},
+
+		"GET /submissions/{id}/grade":  {who: unseen},
+		"POST /submissions/{id}/grade": {form: says("score", "3", "max_score", "5", "reason", "late"), who: unseen},
+
+		"POST /classes/{class}/assignments/{assignment}/deadlines":           {form: says("user", "ann", "due", time.Now().Add(24*time.Hour).Format("2006-01-02T15:04"), "reason", "ill")},
+		"POST /classes/{class}/assignments/{assignment}/deadlines/remove":    {form: says("user", "ann")},
+		"POST /classes/{class}/assignments/{assignment}/submissions/archive": {}, "POST /classes/{class}/assignments/{assignment}/submissions/csv": {},
+		"POST /classes/{class}/gradebook": {},
+	}
+}

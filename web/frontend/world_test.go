@@ -1,0 +1,297 @@
+package frontend_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/core/blobstore"
+	"drover/core/coretest"
+	"drover/core/coursework"
+	"drover/core/harness"
+	"drover/core/intake"
+	"drover/core/operate"
+	"drover/core/requests"
+	"drover/core/resultstore/sqlite"
+	"drover/web/caller"
+	"drover/web/frontend"
+	"drover/web/page"
+	"drover/web/parts"
+	"drover/web/session"
+)
+
+func TestMain(m *testing.M) {
+	// What makes sessions begins with a store in memory, which is swept for ever.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
+}
+
+const (
+	pool = "p1"
+	day  = int64(24 * 3600_000)
+	hw1  = "/classes/cs101/assignments/hw1"
+	good = "three blind mice"
+	at   = "https://drover.example"
+)
+
+// start is when what there is was made, and before all that is made later.
+var start = time.Now().Add(-time.Minute).UnixMilli()
+
+// world is a whole site with the users of core/coursework/testdata/rights.txt, who are as
+// that says: in cs101 tess teaches, tina assists, ann and cleo learn; in cs202 theo
+// teaches and eve learns.
+type world struct {
+	t      *testing.T
+	herd   *coretest.Herd
+	in     *intake.Intake
+	store  *sqlite.Store
+	blobs  core.Blobs
+	parts  frontend.Parts
+	routes []page.Route
+	site   http.Handler
+	n      int // of names
+
+	harness []byte // as the store has one
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	blobs, err := blobstore.Open(ctx, "mem://")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	w := &world{t: t, store: store, blobs: blobs, harness: harnessTar(t), herd: coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)}
+	redis := w.herd.Store
+	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
+	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.people()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
+	require.NoError(t, err)
+	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
+	w.parts = frontend.Parts{
+		Parts: parts.Parts{
+			Name: "Test school", Registrar: reg,
+			Requests: &requests.Desk{Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: reg},
+			Operator: &operate.Operator{Registrar: reg, Herd: redis, Store: store, Intake: w.in},
+			Accounts: &account.Desk{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
+		},
+		Redis: redis,
+	}
+	u, err := url.Parse(at)
+	require.NoError(t, err)
+	for _, section := range frontend.Sections(w.parts.Parts, &session.Keeper{}, u, nil) {
+		w.routes = append(w.routes, section.Routes...)
+	}
+	w.site, err = frontend.New(frontend.Config{URL: u, Log: log, Judge0: frontend.Judge0{Pool: pool}}, w.parts)
+	require.NoError(t, err)
+	return w
+}
+
+func (w *world) people() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	for handle, roles := range map[string][]core.UserRole{
+		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver}, "rosa": {core.RoleRunner},
+		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
+	} {
+		w.user(handle, roles...)
+	}
+	for _, class := range []string{"cs101", "cs202"} {
+		_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
+		require.NoError(w.t, err)
+	}
+	for user, as := range map[string]core.Enrolment{
+		"tess": {Class: "cs101", Role: core.RoleTeacher}, "tina": {Class: "cs101", Role: core.RoleAssistant},
+		"ann": {Class: "cs101", Role: core.RoleStudent}, "cleo": {Class: "cs101", Role: core.RoleStudent},
+		"theo": {Class: "cs202", Role: core.RoleTeacher}, "eve": {Class: "cs202", Role: core.RoleStudent},
+	} {
+		as.User = user
+		require.NoError(w.t, w.store.Enrol(ctx, as))
+	}
+}
+
+func (w *world) user(handle string, roles ...core.UserRole) {
+	w.t.Helper()
+	_, err := w.store.PutUser(w.t.Context(), core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
+	require.NoError(w.t, err)
+}
+
+// next is a name that nothing has yet.
+func (w *world) next(kind string) string {
+	w.n++
+	return fmt.Sprintf("%s-%d", kind, w.n)
+}
+
+func (w *world) as(who string) core.Actor {
+	w.t.Helper()
+	a, err := w.parts.Registrar.Actor(w.t.Context(), who)
+	require.NoError(w.t, err)
+	return a
+}
+
+// assignment makes one of cs101.
+func (w *world) assignment(handle string) string {
+	w.t.Helper()
+	_, err := w.store.PutAssignment(w.t.Context(), core.Assignment{
+		Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool,
+		Weight: core.ClassNormal, Created: start,
+	})
+	require.NoError(w.t, err)
+	return handle
+}
+
+// tested is an assignment that has a harness.
+func (w *world) tested() string {
+	w.t.Helper()
+	handle := w.assignment(w.next("hw"))
+	_, err := w.parts.Registrar.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(w.harness))
+	require.NoError(w.t, err)
+	return handle
+}
+
+// harnessTar is a harness as the store has it.
+func harnessTar(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o600))
+	p, err := harness.Pack(dir)
+	require.NoError(t, err)
+	return p.Tar
+}
+
+// submission is ann's for an assignment of hers alone.
+func (w *world) submission() core.Submission {
+	w.t.Helper()
+	s, err := w.parts.Registrar.Submit(w.t.Context(), w.as("ann"), coursework.Handin{
+		Class: "cs101", Assignment: w.tested(), Files: files("main.py", "print()"),
+	})
+	require.NoError(w.t, err)
+	return s
+}
+
+func files(path, content string) iter.Seq2[coursework.Upload, error] {
+	return func(yield func(coursework.Upload, error) bool) {
+		yield(coursework.Upload{Path: path, Content: strings.NewReader(content)}, nil)
+	}
+}
+
+// request is one of ann's that grades nothing.
+func (w *world) request() string {
+	w.t.Helper()
+	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
+	require.NoError(w.t, err)
+	return row.Spec.ID
+}
+
+// ended is one of ann's requests that has ended.
+func (w *world) ended(state core.RequestState) string {
+	w.t.Helper()
+	id := w.request()
+	_, err := w.store.Record(w.t.Context(), core.Result{
+		ID: id, Generation: 1, State: state, Blame: core.BlamePlatform, Reason: "lost", Attempt: 1, Host: "h1", Pool: pool, VM: "vm", Token: "1",
+		Times: core.Times{Submitted: start, Claimed: 1, Started: 2, Finished: 5},
+	})
+	require.NoError(w.t, err)
+	_, err = w.herd.Store.Withdraw(w.t.Context(), id+"-1")
+	require.NoError(w.t, err)
+	return id
+}
+
+// task is one of ann's for her class.
+func (w *world) task(state core.TaskState) string {
+	w.t.Helper()
+	ctx := w.t.Context()
+	task := core.Task{
+		ID: w.next("task"), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
+		Class: core.ClassNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
+	}
+	_, err := w.store.CreateTask(ctx, task)
+	require.NoError(w.t, err)
+	if state == core.TaskQueued {
+		return task.ID
+	}
+	end := core.TaskEnd{ID: task.ID, Generation: 1, State: state}
+	if state == core.TaskDone {
+		digest, size, err := w.blobs.Put(ctx, strings.NewReader("a zip"), 100)
+		require.NoError(w.t, err)
+		end.Download = &core.Download{Name: "a.zip", Type: "application/zip", Digest: digest, Size: size, Expires: start + day}
+	}
+	_, err = w.store.EndTask(ctx, end)
+	require.NoError(w.t, err)
+	return task.ID
+}
+
+func (w *world) experiment() string {
+	w.t.Helper()
+	e := core.Experiment{
+		ID: w.next("experiment"), Class: "cs101", Assignment: w.assignment(w.next("hw")), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
+	}
+	_, err := w.store.PutExperiment(w.t.Context(), e)
+	require.NoError(w.t, err)
+	return e.ID
+}
+
+// form is what a browser sends: names and values in turn.
+type form []string
+
+// body writes a form: with files, those are @field:name, and the value is the content.
+func (f form) body(t *testing.T, withFiles bool) (kind string, body io.Reader) {
+	t.Helper()
+	if !withFiles {
+		v := url.Values{}
+		for i := 0; i < len(f); i += 2 {
+			v.Add(f[i], f[i+1])
+		}
+		return "application/x-www-form-urlencoded", strings.NewReader(v.Encode())
+	}
+	var raw bytes.Buffer
+	out := multipart.NewWriter(&raw)
+	for i := 0; i < len(f); i += 2 {
+		field, name, file := strings.Cut(strings.TrimPrefix(f[i], "@"), ":")
+		var part io.Writer
+		var err error
+		if file {
+			part, err = out.CreateFormFile(field, name)
+		} else {
+			part, err = out.CreateFormField(field)
+		}
+		require.NoError(t, err)
+		_, err = io.WriteString(part, f[i+1])
+		require.NoError(t, err)
+	}
+	require.NoError(t, out.Close())
+	return out.FormDataContentType(), &raw
+}
+
+// send asks the site as somebody who is signed in; "" is nobody.
+func (w *world) send(who string, r *http.Request) *httptest.ResponseRecorder {
+	w.t.Helper()
+	if who != "" {
+		r = r.WithContext(caller.With(context.WithoutCancel(w.t.Context()), &caller.Caller{Actor: w.as(who), Name: who}))
+	}
+	rec := httptest.NewRecorder()
+	w.site.ServeHTTP(rec, r)
+	return rec
+}

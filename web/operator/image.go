@@ -1,0 +1,47 @@
+package operator
+
+import (
+	"slices"
+	"strconv"
+
+	"drover/core/operate"
+	"drover/web/page"
+)
+
+// imagesPage is how many images one page shows.
+const imagesPage = 50
+
+// imagesData is what the page of images shows.
+type imagesData struct {
+	Images []imageRow
+	All    bool // also older ones of a name that no pool uses
+	Next   string
+}
+
+type imageRow struct {
+	operate.Image
+
+	Short string // as much of the digest as tells images apart for people, as drover image list has it
+}
+
+func (s *pages) images(r *page.Request) error {
+	all, err := s.Operator.Images(r.Context(), r.Actor())
+	if err != nil {
+		return err
+	}
+	d := imagesData{All: r.FormValue("all") == "yes"}
+	if !d.All {
+		all = slices.DeleteFunc(slices.Clone(all), func(i operate.Image) bool { return !i.Newest && len(i.Pools) == 0 })
+	}
+	from, _ := strconv.Atoi(r.FormValue("from")) // whatever is no number is 0
+	from = min(max(from, 0), len(all))
+	to := min(from+imagesPage, len(all))
+	const digits = len("sha256:") + 12
+	for _, i := range all[from:to] {
+		d.Images = append(d.Images, imageRow{Image: i, Short: i.Digest[:min(len(i.Digest), digits)]})
+	}
+	if to < len(all) {
+		d.Next = more(r, "from", strconv.Itoa(to))
+	}
+	return r.Render("operator/images", d)
+}
