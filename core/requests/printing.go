@@ -23,10 +23,11 @@ const restBytes = 32 << 10
 
 // printing tells what one attempt prints, each byte once and no character in pieces.
 type printing struct {
-	read string            // position in the live output
-	held map[string]begun  // by stream
-	left map[string]string // what the result has of each stream; nil while there is none
-	end  int64             // bytes of all streams; -1 until the live output has said so
+	read  string            // position in the live output
+	piece string            // that of the last piece: who comes back reads the end again
+	held  map[string]begun  // by stream
+	left  map[string]string // what the result has of each stream; nil while there is none
+	end   int64             // bytes of all streams; -1 until the live output has said so
 }
 
 // begun is the beginning of a character whose rest has not come yet.
@@ -36,7 +37,7 @@ type begun struct {
 }
 
 func newPrinting(at *cursor) printing {
-	return printing{read: at.after, held: map[string]begun{}, end: -1}
+	return printing{read: at.after, piece: at.after, held: map[string]begun{}, end: -1}
 }
 
 // print tells what there is of the live output.
@@ -66,8 +67,8 @@ func (f *following) print(ctx context.Context, key string) error {
 
 // chunk tells what is new in a chunk.
 func (f *following) chunk(c *core.OutputChunk) bool {
-	before, data := f.read, c.Data
-	f.read = c.ID
+	before, data := f.piece, c.Data
+	f.read, f.piece = c.ID, c.ID
 	switch next := *f.at.told(c.Stream) + int64(len(f.held[c.Stream].bytes)); {
 	case c.Offset > next:
 		if !f.missing(c.Stream, c.Offset) {
@@ -91,7 +92,7 @@ func (f *following) chunk(c *core.OutputChunk) bool {
 
 // tell tells a piece of a stream.
 func (f *following) tell(stream string, data []byte) bool {
-	f.at.after = f.read
+	f.at.after = f.piece
 	for _, held := range f.held {
 		if len(held.bytes) > 0 && earlier(held.before, f.at.after) {
 			f.at.after = held.before
@@ -159,7 +160,7 @@ func (f *following) rest() bool {
 				lost, *told = append(lost, stream), int64(len(whole))
 			}
 		}
-		f.read, f.at.after = inResult, inResult
+		f.read, f.piece, f.at.after = inResult, inResult, inResult
 		for _, stream := range lost {
 			if lacks && !f.send(Event{Kind: EventGap, Stream: stream}) {
 				return false

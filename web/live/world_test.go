@@ -233,7 +233,7 @@ func (w *world) status(user, path, last string) int {
 // next returns an event in short; "" is the end of the stream.
 func (s *stream) next() string {
 	s.t.Helper()
-	kind, data := "", ""
+	id, kind, data := "", "", ""
 	for {
 		line, err := s.lines.ReadString('\n')
 		if err != nil {
@@ -242,13 +242,14 @@ func (s *stream) next() string {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
 		case "id":
-			s.last = value
+			id = value
 		case "event":
 			kind = value
 		case "data":
 			data = value
 		case "":
-			if kind != "" {
+			if kind != "" { // what breaks off before is no event
+				s.last = id
 				return strings.TrimSpace(kind + " " + strings.TrimSuffix(data, "{}"))
 			}
 		}
