@@ -14,8 +14,12 @@ type Quota struct {
 	Bytes  int64     // of files, in an hour; 0 is any
 }
 
-// quotaUnit is what bytes are counted in: each submission is at least one.
-const quotaUnit = 1 << 20
+// Bytes are counted in units, of which each submission is at least one: a limiter counts no
+// further than to a thousand.
+const (
+	quotaUnit  = 1 << 20
+	quotaUnits = 1000
+)
 
 // submits counts a submission of the actor's own. Who teaches in the class is not bounded.
 // Returns FULL.
@@ -32,8 +36,9 @@ func (r *Registrar) keeps(ctx context.Context, a core.Actor, class string, files
 	for i := range files {
 		bytes += files[i].Size
 	}
-	most := max(r.Quota.Bytes/quotaUnit, 1)
-	n := min(max((bytes+quotaUnit-1)/quotaUnit, 1), most) // a bound on one submission is the assignment's
+	unit := max(quotaUnit, (r.Quota.Bytes+quotaUnits-1)/quotaUnits)
+	most := max(r.Quota.Bytes/unit, 1)
+	n := min(max((bytes+unit-1)/unit, 1), most) // a bound on one submission is the assignment's
 	rate := core.Rate{Every: time.Hour / time.Duration(most), Burst: int(most)}
 	return r.spend(ctx, a, class, "submit_bytes", rate, int(n), "you have handed in large files in a short time: try again in %s, or with smaller ones")
 }

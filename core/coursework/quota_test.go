@@ -66,6 +66,16 @@ func TestAStudentHandsInOnlySoManyBytes(t *testing.T) {
 	requireCode(t, core.CodeFull, submit(10))
 }
 
+func TestAnyBoundOnBytesCanBeCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.assignment("hw1")
+	w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Bytes: 2 << 30}
+	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
+	w.reg.Quota.Bytes = 64 << 30
+	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("cleo"), handin("hw1"))))
+}
+
 // Where nobody can count, what is handed in is kept.
 func TestHandingInWhileNobodyCounts(t *testing.T) {
 	t.Parallel()

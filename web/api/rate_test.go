@@ -53,7 +53,7 @@ func TestWhoCallsTooOftenHasToWait(t *testing.T) {
 	require.Equal(t, "2", a.Header().Get("Retry-After"))
 	require.Equal(t, `"user";r=0;t=10`, a.Header().Get("RateLimit"))
 	w.call("cleo", "GET", "/me", nil).is(http.StatusOK)
-	require.Equal(t, map[string]int{"api/user/ann": 3, "api/user/cleo": 1}, m.taken)
+	require.Equal(t, map[string]int{"api-user:ann": 3, "api-user:cleo": 1}, m.taken)
 }
 
 func TestWhoIsUnknownIsCountedByAddress(t *testing.T) {

@@ -69,6 +69,12 @@ func (tab *Tab) Await(text string) {
 	tab.until(`document.body && document.body.innerText.includes(` + quote(text) + `)`)
 }
 
+// Absent waits until the page does not show the text.
+func (tab *Tab) Absent(text string) {
+	tab.t.Helper()
+	tab.until(`document.body && !document.body.innerText.includes(` + quote(text) + `)`)
+}
+
 // AwaitPath waits until the page is at the path.
 func (tab *Tab) AwaitPath(path string) {
 	tab.t.Helper()

@@ -77,7 +77,7 @@ func TestSlowBodies(t *testing.T) {
 					_, err := fmt.Fprintf(here, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", c.size)
 					for i := 0; i < c.size && err == nil; i++ {
 						_, err = here.Write([]byte("x"))
-						time.Sleep(c.pause)
+						<-time.After(c.pause)
 					}
 				})
 				got := <-ended

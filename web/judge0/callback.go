@@ -20,7 +20,7 @@ func (d *Door) checkCallback(s *submission, c *call, wrong problems) {
 	if err := d.own.Callbacks.CheckURL(s.Callback); err != nil {
 		wrong.add("callback_url", "%s", err.Error())
 	}
-	s.Secret = door.CallbackSecret(c.key)
+	s.SignedBy = door.CallbackSecret(c.key)
 }
 
 // Callback makes the message to the callback_url of a submission: as there, a PUT of what
@@ -37,7 +37,7 @@ func Callback(blobs core.Blobs) core.Callback {
 		}
 		body, err := json.Marshal(shown)
 		return core.Message{
-			Method: http.MethodPut, URL: v.sub.Callback, Header: map[string]string{"Content-Type": "application/json"}, Body: body, Secret: v.sub.Secret,
+			Method: http.MethodPut, URL: v.sub.Callback, Header: map[string]string{"Content-Type": "application/json"}, Body: body, Secret: v.sub.SignedBy,
 		}, core.Wrap(err, core.CodeInternal, row.Spec.ID, "submission %s cannot be told", row.Spec.ID)
 	}
 }

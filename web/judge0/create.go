@@ -28,7 +28,7 @@ func (d *Door) read(w http.ResponseWriter, r *http.Request, c *call, most int64,
 		var syntax *json.SyntaxError
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return refuse(http.StatusBadRequest, "the body is not the JSON that is wanted here: "+err.Error())
+			return refuse("the body is not the JSON that is wanted here: " + err.Error())
 		}
 		return core.Wrap(err, core.CodeInvalid, "", "the body cannot be read")
 	}

@@ -102,7 +102,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return http.StatusText(r.status) }
 
-func refuse(status int, text string) error { return &refusal{status, fault{text}} }
+// refuse refuses what makes no sense.
+func refuse(text string) error { return &refusal{http.StatusBadRequest, fault{text}} }
 
 func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
 	c, err := d.enter(route, r)

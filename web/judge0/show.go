@@ -58,9 +58,9 @@ func (d *Door) showBatch(w http.ResponseWriter, r *http.Request, c *call) error 
 func (d *Door) batchSize(n int) error {
 	switch {
 	case n == 0:
-		return refuse(http.StatusBadRequest, "there should be at least one submission in a batch")
+		return refuse("there should be at least one submission in a batch")
 	case n > d.own.MaxBatch:
-		return refuse(http.StatusBadRequest, "number of submissions in a batch should be less than or equal to "+short(float64(d.own.MaxBatch)))
+		return refuse("number of submissions in a batch should be less than or equal to " + short(float64(d.own.MaxBatch)))
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (d *Door) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 		return err
 	}
 	if row.State.Terminal() {
-		return refuse(http.StatusBadRequest, "delete not allowed")
+		return refuse("delete not allowed")
 	}
 	if _, err := d.requests.Cancel(r.Context(), c.who.Actor, row.Spec.ID); err != nil {
 		return err
@@ -233,7 +233,7 @@ func requested(text string) ([]string, error) {
 	}
 	if len(unknown) > 0 {
 		list := strings.Join(unknown, ", ")
-		return nil, refuse(http.StatusBadRequest, "invalid fields: ["+list[:min(len(list), 200)]+"]")
+		return nil, refuse("invalid fields: [" + list[:min(len(list), 200)] + "]")
 	}
 	return fields, nil
 }
@@ -246,7 +246,7 @@ func (v *view) fields(names []string, encoded bool) (map[string]any, error) {
 	for _, field := range names {
 		value, err := v.field(field, encoded)
 		if errors.Is(err, errNoText) {
-			return nil, refuse(http.StatusBadRequest,
+			return nil, refuse(
 				"some attributes for this submission cannot be converted to UTF-8, use base64_encoded=true query parameter")
 		}
 		shown[field] = value

@@ -34,7 +34,7 @@ type submission struct {
 	WithNetwork  bool    `json:"enable_network"`
 	languageSaid bool
 
-	Secret string `json:"secret,omitempty"` // that signs the callback
+	SignedBy string `json:"signed_by,omitempty"` // the secret for the callback
 }
 
 // problems are what is wrong with a submission, by its attributes.

@@ -15,9 +15,11 @@ var (
 	PerAddress = core.Rate{Every: time.Second, Burst: 60}
 )
 
-// OfUser and OfAddress name what is bounded by them.
-func OfUser(handle string) string      { return "api/user/" + handle }
-func OfAddress(r *http.Request) string { return "api/address/" + Address(r) }
+// OfUser names what PerUser bounds.
+func OfUser(handle string) string { return "api-user:" + handle }
+
+// OfAddress names what PerAddress bounds.
+func OfAddress(r *http.Request) string { return "api-address:" + Address(r) }
 
 // Address is where a request comes from. Networks give away whole prefixes of IPv6, so
 // one of 64 bits counts as one.

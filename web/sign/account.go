@@ -124,10 +124,7 @@ func (s *pages) signOutEverywhere(r *page.Request) error {
 	if err := s.Accounts.SignOut(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
 		return err
 	}
-	if err := s.keeper.End(r.Context()); err != nil {
-		return err
-	}
-	return r.Redirect("/sign-in", r.T("You are signed out everywhere."))
+	return s.end(r, r.T("You are signed out everywhere."))
 }
 
 // defaultDays is how long a token lasts if nobody says.

@@ -149,6 +149,11 @@ func TestLanguage(t *testing.T) {
 	b.refuses(wrong, `name="next" value="/account/password?x=1"`)
 	b.header["Referer"] = "https://evil.example//evil.example"
 	b.refuses(b.post("/account/password", "was", good, "password", "x", "again", "x"), `name="next" value="/"`)
+	c := w.browser()
+	c.in("ann", good)
+	c.goes(c.post("/language", "language", "de"), "/")
+	c.goes(c.post("/sign-out"), "/sign-in")
+	c.shows(c.get("/sign-in"), "Sie sind abgemeldet.", `<html lang="de">`)
 	for _, none := range []string{"fr", "<b>", "../de", strings.Repeat("x", 300)} {
 		require.Equal(t, http.StatusUnprocessableEntity, b.post("/language", "language", none).Code)
 	}

@@ -46,13 +46,21 @@ func (s *pages) enter(r *page.Request) error {
 }
 
 func (s *pages) signOut(r *page.Request) error {
-	if err := s.keeper.End(r.Context()); err != nil {
-		return err
-	}
 	if r.Caller == nil {
 		return r.Redirect("/sign-in", "")
 	}
-	return r.Redirect("/sign-in", r.T("You are signed out."))
+	return s.end(r, r.T("You are signed out."))
+}
+
+// end ends the caller's session. The language stays.
+func (s *pages) end(r *page.Request, sentence string) error {
+	if err := s.keeper.End(r.Context()); err != nil {
+		return err
+	}
+	if r.Caller.Language != "" {
+		s.keeper.Sessions.Put(r.Context(), page.LanguageKey, r.Caller.Language)
+	}
+	return r.Redirect("/sign-in", sentence)
 }
 
 // link shows a button: who only fetches the link, as scanners of mail do, does not use it up.

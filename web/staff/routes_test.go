@@ -192,6 +192,34 @@ func TestAllPagesInAllLanguages(t *testing.T) {
 	}
 }
 
+// What is typed into any field of any form comes back as text.
+func TestEvilInEveryField(t *testing.T) {
+	t.Parallel()
+	s := newSchool(t, "x")
+	var typed []string
+	for _, field := range []string{
+		"handle", "title", "term", "name", "revision", "user", "users", "role", "member", "after", "repeat", "delivery", "url", "event", "fill", "actor",
+		"text", "due", "cutoff", "hide_until", "final", "show_output", "pool", "weight", "max_files", "max_bytes", "timeout", "memory", "disk", "file_size",
+		"pids", "open_files", "output", "score", "max_score", "reason", "latest", "header", "use", "archives",
+	} {
+		typed = append(typed, field, evil)
+	}
+	refused := 0
+	for _, route := range s.routes {
+		method, path := s.path(route)
+		if method != http.MethodPost {
+			continue
+		}
+		rec := s.post("root", path, typed...)
+		require.Less(t, rec.Code, http.StatusInternalServerError, "%s: %s", path, rec.Body)
+		require.NotContains(t, rec.Body.String(), "<script>alert", path)
+		if rec.Code == http.StatusUnprocessableEntity {
+			refused++
+		}
+	}
+	require.Greater(t, refused, 12, "most forms say what is wrong")
+}
+
 // A page asks the store as often with ten thousand submissions as with a few, and is small.
 func TestPagesDoNotGrowWithSubmissions(t *testing.T) {
 	t.Parallel()

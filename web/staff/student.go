@@ -18,11 +18,6 @@ func (s *staff) studentRoutes() []page.Route {
 	}
 }
 
-// studentPath is where the page of a user of a class is.
-func studentPath(class, user string) string {
-	return classPath(class) + "/students/" + url.PathEscape(user)
-}
-
 // studentPage is one of a class, with what that one sees and has handed in there.
 type studentPage struct {
 	Class, User string

@@ -1,6 +1,7 @@
 package student_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -8,15 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/requests"
 	"drover/web"
 	"drover/web/browser"
 	"drover/web/caller"
+	"drover/web/live"
 )
 
 // serve serves the pages to a user, as the whole site does.
@@ -27,17 +30,43 @@ func (w *world) serve(who string) string {
 	as := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: actor, Name: who, Language: r.URL.Query().Get("lang")})))
 	})
+	if w.desk.Watch == nil {
+		w.desk.Watch = &requests.Watch{Feed: w.herd.Store, Last: w.herd.Store.LastEvents}
+		w.background(w.desk.Watch.Run)
+	}
+	c := &caller.Caller{Actor: actor, Name: who}
+	streams := (&live.Streams{Requests: w.desk, Registrar: w.reg, Keeper: keeper{c}, Log: w.log}).Pages()
+	events := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		streams.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), c)))
+	})
 	none := http.NotFoundHandler()
-	log := logrus.New()
-	log.SetOutput(w.t.Output())
 	server := httptest.NewUnstartedServer(nil)
 	at, err := url.Parse("http://" + server.Listener.Addr().String())
 	require.NoError(w.t, err)
-	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: log}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: as})
+	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.log}, web.Doors{API: none, Judge0: none, Tango: none, Events: events, Pages: as})
 	require.NoError(w.t, err)
 	server.Start()
-	w.t.Cleanup(server.Close)
+	w.t.Cleanup(func() {
+		server.CloseClientConnections() // pages that are still followed
+		server.Close()
+	})
 	return at.String()
+}
+
+// keeper lets one user in for ever.
+type keeper struct{ is *caller.Caller }
+
+func (k keeper) Again(*http.Request) (*caller.Caller, error) { return k.is, nil }
+
+// background runs a loop until the test ends.
+func (w *world) background(run func(ctx context.Context) error) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	w.t.Cleanup(func() {
+		stop()
+		require.NoError(w.t, <-done)
+	})
 }
 
 // sample fills a school as a term does, and returns the paths of what there is to see.
@@ -175,6 +204,68 @@ func TestHandingInByABrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
+}
+
+// A page that stays open shows by itself how the tests go on, what they print, and their result.
+func TestASubmissionIsFollowedInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = true })
+	at := w.handIn("ann", "hw1")
+	tab := browser.Start(t).Tab(t)
+	tab.Goto(w.serve("ann") + at)
+	tab.Await("waiting for its tests")
+	c := w.claim()
+	tab.Await("is being prepared")
+	w.run(c, "first <b>words</b>\n", "second words\n")
+	tab.Await("Output so far")
+	tab.Await("first <b>words</b>")
+	tab.Await("second words")
+	w.end(c, func(r *core.Result) { r.Stdout = "the whole output" })
+	tab.Await("7 of 10")
+	tab.Await("the whole output")
+	tab.Absent("Output so far")
+}
+
+// A request whose machine fails begins again, and so does what it prints.
+func TestARequestIsFollowedInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := w.request("rosa", "make")
+	tab := browser.Start(t).Tab(t)
+	tab.Goto(w.serve("rosa") + at)
+	c := w.claim()
+	w.run(c, "lost words")
+	tab.Await("lost words")
+	w.finish(c, core.OutcomeRetry)
+	w.backend.Hasten(t, w.herd.Store)
+	c = w.claim()
+	w.run(c, "new words")
+	tab.Await("new words")
+	tab.Absent("lost words")
+	tab.Await("Try 2")
+	w.end(c, nil)
+	tab.Await("completed")
+}
+
+// A task's page shows its progress as it goes on.
+func TestATaskIsFollowedInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	w.handIn("ann", "hw1")
+	k := w.tasker()
+	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
+	tab := browser.Start(t).Tab(t)
+	tab.Goto(w.serve("ann") + at)
+	tab.Await("waiting")
+	c := k.exchange(1)[0]
+	tab.Await("under way")
+	require.NoError(t, w.herd.Store.ProgressTask(t.Context(), k.owner, k.epoch, c.Task.Key(), c.Token, core.TaskProgress{Done: 3, Total: 9}, time.Minute))
+	tab.Await("3 of 9")
+	k.end(c, core.TaskEnd{State: core.TaskDone})
+	tab.Await("done")
+	tab.Absent("Stop")
 }
 
 // Files and folders that are dropped are listed with what is in them, can be left out

@@ -56,7 +56,9 @@ func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
 	one := count()
 	require.NotZero(t, one["/"])
 	w.fill(10_000)
-	require.Equal(t, one, count())
+	for path, n := range count() {
+		require.LessOrEqual(t, n, one[path], path)
+	}
 	body := w.get("ann", "/classes/cs101/assignments/hw1")
 	require.Equal(t, 50, strings.Count(body, "/zip"), "a page of them")
 	next := between(t, body, `rel="next" href="`, `"`)

@@ -45,14 +45,16 @@ var start = time.Now().UnixMilli()
 // world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
 // learn; in cs202 eve does; nick is in no class.
 type world struct {
-	t     *testing.T
-	herd  *coretest.Herd
-	in    *intake.Intake
-	reg   *coursework.Registrar
-	desk  *requests.Desk
-	store *sqlite.Store
-	site  http.Handler
-	seq   int64
+	t       *testing.T
+	backend *coretest.Backend
+	herd    *coretest.Herd
+	in      *intake.Intake
+	reg     *coursework.Registrar
+	desk    *requests.Desk
+	store   *sqlite.Store
+	log     *logrus.Logger
+	site    http.Handler
+	seq     int64
 
 	mu       sync.Mutex
 	now      time.Time
@@ -69,7 +71,9 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{t: t, store: store, now: time.UnixMilli(start)}
-	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.backend = coretest.Mini(t)
+	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the herd is alive
+	w.herd = coretest.NewHerd(t, w.backend.Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	w.desk = &requests.Desk{
@@ -77,11 +81,11 @@ func newWorld(t *testing.T) *world {
 	}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
-	log := logrus.New()
-	log.SetOutput(t.Output())
+	w.log = logrus.New()
+	w.log.SetOutput(t.Output())
 	sessions := scs.New()
-	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: w.clock},
-		student.Section(parts.Parts{Registrar: w.reg, Requests: w.desk, Log: log, Now: w.clock}))
+	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock},
+		student.Section(parts.Parts{Registrar: w.reg, Requests: w.desk, Log: w.log, Now: w.clock}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w
@@ -179,8 +183,11 @@ func (w *world) claim() core.Claim {
 func (w *world) run(c core.Claim, prints ...string) {
 	w.t.Helper()
 	require.NoError(w.t, w.herd.Store.Progress(w.t.Context(), w.herd.Runner, w.herd.Epoch, c.Key, c.Token, "running", 0))
+	at := int64(0)
 	for _, text := range prints {
-		require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "stdout", Data: []byte(text)}}))
+		chunk := core.OutputChunk{Stream: "stdout", Offset: at, Data: []byte(text)}
+		require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
+		at += int64(len(text))
 	}
 }
 

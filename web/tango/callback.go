@@ -33,7 +33,7 @@ func Callback(blobs core.Blobs) core.Callback {
 		}
 		return core.Message{
 			Method: http.MethodPost, URL: j.Call, Header: map[string]string{"Content-Type": form.FormDataContentType(), "Filename": name},
-			Body: body.Bytes(), Secret: j.Secret,
+			Body: body.Bytes(), Secret: j.SignedBy,
 		}, core.Wrap(err, core.CodeInternal, row.Spec.ID, "job %s cannot be told", row.Spec.ID)
 	}
 }

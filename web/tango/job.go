@@ -18,17 +18,17 @@ import (
 
 // job is what is asked for. It is kept as the request's attachment too.
 type job struct {
-	Image   string     `json:"image"`
-	Files   []jobFile  `json:"files"`
-	Output  string     `json:"output_file"`
-	Timeout float64    `json:"timeout"` // seconds; 0: the pool's
-	MaxKB   float64    `json:"max_kb"`  // of the output; 0: all that is kept
-	Name    string     `json:"jobName"`
-	Lab     string     `json:"courselab"`
-	ID      int64      `json:"jobId"`
-	Call    string     `json:"callback_url,omitempty"`
-	Secret  string     `json:"secret,omitempty"` // that signs the callback
-	Bad     jobRefused `json:"-"`
+	Image    string     `json:"image"`
+	Files    []jobFile  `json:"files"`
+	Output   string     `json:"output_file"`
+	Timeout  float64    `json:"timeout"` // seconds; 0: the pool's
+	MaxKB    float64    `json:"max_kb"`  // of the output; 0: all that is kept
+	Name     string     `json:"jobName"`
+	Lab      string     `json:"courselab"`
+	ID       int64      `json:"jobId"`
+	Call     string     `json:"callback_url,omitempty"`
+	SignedBy string     `json:"signed_by,omitempty"` // the secret for the callback
+	Bad      jobRefused `json:"-"`
 }
 
 type jobFile struct {
@@ -118,12 +118,12 @@ func (d *Door) readJob(w http.ResponseWriter, r *http.Request, c *call) (job, er
 			return j, core.Wrap(err, core.CodeInvalid, "", "the job cannot be read")
 		}
 	}
-	j.Secret = ""
+	j.SignedBy = ""
 	if j.Call != "" {
 		if err := d.own.Callbacks.CheckURL(j.Call); err != nil {
 			return j, refuse("callback_url: " + err.Error())
 		}
-		j.Secret = door.CallbackSecret(c.key)
+		j.SignedBy = door.CallbackSecret(c.key)
 	}
 	switch {
 	case !fs.ValidPath(j.Output) || j.Output == "." || len(j.Output) > maxName || strings.ContainsFunc(j.Output, unicode.IsControl):

@@ -49,10 +49,9 @@ func (w *World) Callers(act core.Action, scope core.Scope) []Caller {
 	w.Tokens["none"] = ""
 
 	another, right := Done, Done // of bob, who may do as ann, and nora, who may nothing
-	switch act {
-	case core.ActRequestCreate:
+	if act == core.ActRequestCreate {
 		right = Forbidden
-	case core.ActRequestView, core.ActRequestControl:
+	} else if act != "" {
 		another, right = Hidden, Hidden
 	}
 	may := map[string]Answer{

@@ -75,8 +75,10 @@ func New(t testing.TB, p core.Pool) *World {
 	}
 	w.Keeper = &session.Keeper{Desk: w.Parts.Accounts, Actors: w.Parts.Registrar, Log: log}
 	for _, u := range []core.User{
-		{Handle: "ann", Roles: []core.UserRole{core.RoleRunner}}, {Handle: "bob", Roles: []core.UserRole{core.RoleRunner}},
-		{Handle: "olga", Roles: []core.UserRole{core.RoleOperator}}, {Handle: "nora"},
+		{Handle: "ann", Roles: []core.UserRole{core.RoleRunner}},
+		{Handle: "bob", Roles: []core.UserRole{core.RoleRunner}},
+		{Handle: "olga", Roles: []core.UserRole{core.RoleOperator}},
+		{Handle: "nora"},
 	} {
 		w.User(u)
 		w.Token(u.Handle, u.Handle, core.ScopeRead, core.ScopeSubmit)
@@ -149,7 +151,7 @@ func (w *World) Run(spec core.Spec) {
 	r := w.process(spec, dir)
 	r.ID, r.Generation, r.Pool, r.VM, r.Token, r.Attempt = spec.ID, spec.Generation, spec.Pool, claim.VM, claim.Token, 1
 	for _, path := range spec.Collect {
-		if content, err := os.ReadFile(filepath.Join(dir, path)); err == nil { //nolint:gosec // of a folder of the test
+		if content, err := os.ReadFile(filepath.Join(dir, path)); err == nil {
 			digest, size, err := w.Blobs.Put(w.T.Context(), bytes.NewReader(content), 1<<20)
 			require.NoError(w.T, err)
 			r.Files = append(r.Files, core.File{Path: path, Digest: digest, Size: size})
@@ -169,7 +171,7 @@ func (w *World) process(spec core.Spec, dir string) core.Result {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), spec.Limits.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...) //nolint:gosec // what the test asks for
+	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	if spec.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(w.Blob(spec.Stdin.Digest))

@@ -68,6 +68,7 @@ function ask(question, yes) {
 
 // Live pages: an element with data-events names a stream of events. Each "changed" has the
 // page's parts with data-live rendered anew by the server; "output" is appended to its pre.
+// At the "end" what has data-until-end goes: the rendered parts then have the whole.
 for (const root of $$("[data-events]")) follow(root.dataset.events);
 
 // How often a stream that was refused is asked for again, as while the site starts anew.
@@ -92,8 +93,7 @@ function follow(url) {
     async end() {
       events.close();
       document.removeEventListener("visibilitychange", look);
-      await refresh();
-      for (const part of $$("[data-until-end]")) part.remove();
+      if (await refresh()) for (const part of $$("[data-until-end]")) part.remove();
     },
   };
   const open = () => {
@@ -131,17 +131,22 @@ function print(text, kind) {
   if (atEnd) pre.scrollTop = pre.scrollHeight;
 }
 
+// A part that has the keyboard's focus is left as it is until that moves on.
+const later = () => setTimeout(refresh);
+
 async function refresh() {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" }).catch(() => null);
-  if (!answer?.ok) return;
+  if (!answer?.ok) return false;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const old of $$("[data-live][id]")) {
     const next = fresh.getElementById(old.id);
-    if (next && !old.contains(document.activeElement)) {
+    if (old.contains(document.activeElement)) old.addEventListener("focusout", later, { once: true });
+    else if (next) {
       old.replaceWith(document.adoptNode(next));
       tick(next);
     }
   }
+  return true;
 }
 
 // A list that data-filter names shows only what has the text.
