@@ -91,4 +91,3 @@ func (f *website) givePasswords(ctx context.Context) (string, error) {
 	}
 	return password, nil
 }
-

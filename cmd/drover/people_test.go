@@ -10,13 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/web/browser"
+	"drover/web/browsertest"
 )
 
 // slowHarness says what it does before it is done with it.
 const slowHarness = `#!/bin/sh
 echo "compiling what was handed in" >&2
-sleep 2
 grep -q right "$DROVER_SUBMISSION/answer.txt" && score=1 || score=0
 printf '{"score":%d,"max_score":1,"tests":[{"name":"answer","score":%d,"max_score":1,"message":"Say what is **right**."}]}\n' $score $score
 `
@@ -25,7 +24,7 @@ printf '{"score":%d,"max_score":1,"tests":[{"name":"answer","score":%d,"max_scor
 type school struct {
 	*testHerd
 	url string
-	b   *browser.Browser
+	b   *browsertest.Browser
 }
 
 // People use the site of a real herd in real browsers: the first admin comes in by the link
@@ -34,7 +33,7 @@ type school struct {
 // what earlier ones made.
 func TestPeopleUseTheSite(t *testing.T) {
 	h := newTestHerd(t)
-	b := browser.Start(t)
+	b := browsertest.Start(t)
 	up := h.start("up", "--listen", "127.0.0.1:0")
 	link := regexp.MustCompile(`(http://\S+)/sign-in/link\?token=\S+`)
 	await(t, "the site is up", func() bool { return link.MatchString(up.said()) })
@@ -54,7 +53,7 @@ func TestPeopleUseTheSite(t *testing.T) {
 }
 
 // enter opens a window by a sign-in link, which asks for a new password.
-func (s *school) enter(link string) *browser.Tab {
+func (s *school) enter(link string) *browsertest.Tab {
 	s.t.Helper()
 	tab := s.b.Tab(s.t)
 	tab.Goto(link)
@@ -68,7 +67,7 @@ func (s *school) enter(link string) *browser.Tab {
 }
 
 // as opens a window of a user.
-func (s *school) as(user string) *browser.Tab {
+func (s *school) as(user string) *browsertest.Tab {
 	s.t.Helper()
 	printed := strings.TrimSpace(s.said("user", "link", user))
 	u, err := url.Parse(printed[strings.LastIndex(printed, "http"):])
@@ -91,7 +90,7 @@ func (s *school) foundClass(dir string) {
 }
 
 // handsIn is a student who hands in by the page and watches, and never loads a page again.
-func (s *school) handsIn(dir string) *browser.Tab {
+func (s *school) handsIn(dir string) *browsertest.Tab {
 	s.t.Helper()
 	file := filepath.Join(dir, "answer.txt")
 	require.NoError(s.t, os.WriteFile(file, []byte("perhaps\n"), 0o600))
@@ -100,23 +99,26 @@ func (s *school) handsIn(dir string) *browser.Tab {
 	tab.Press("answer")
 	tab.AwaitPath("/classes/cs1/assignments/answer")
 	tab.Choose("input[type=file]:not([webkitdirectory])", file)
+	s.said("pool", "set", "--paused", "default")
 	tab.Click("form[data-upload] button:not([type=button])")
-	tab.Await("compiling what was handed in")
+	tab.Await("paused for now. It keeps its place.")
 	require.InDelta(s.t, 1, tab.Number("window.stayed = 1"), 0)
-	tab.Await("0 / 1")
+	s.said("pool", "set", "--paused=false", "default")
+	tab.Await("compiling what was handed in")
+	tab.Await("0 of 1")
 	tab.Await("Say what is right.")
 	require.InDelta(s.t, 1, tab.Number("window.stayed || 0"), 0, "the result came without a new page")
 	return tab
 }
 
 // staffEditsAndTestsAnew is a teacher who moves the due date and has all tested anew.
-func (s *school) staffEditsAndTestsAnew(ann *browser.Tab) {
+func (s *school) staffEditsAndTestsAnew(ann *browsertest.Tab) {
 	s.t.Helper()
 	tab := s.as("tess")
 	tab.Goto(s.url + "/classes/cs1/assignments/answer/edit")
 	tab.Fill("[name=title]", "The answer, anew")
 	tab.Press("Save")
-	tab.Await("The answer, anew")
+	tab.Await("is saved")
 	ann.Goto(s.url + "/classes/cs1/assignments/answer")
 	ann.Await("The answer, anew")
 	tab.Goto(s.url + "/classes/cs1/assignments/answer/experiments")
@@ -128,7 +130,7 @@ func (s *school) staffEditsAndTestsAnew(ann *browser.Tab) {
 }
 
 // operatorDrains is an operator who drains the host while the admin looks on.
-func (s *school) operatorDrains(root *browser.Tab) {
+func (s *school) operatorDrains(root *browsertest.Tab) {
 	s.t.Helper()
 	root.Goto(s.url + "/herd")
 	root.Await("1 host up")

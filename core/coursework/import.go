@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/trail"
 	"drover/core/resultstore/bounds"
+	"drover/core/trail"
 )
 
 // Bounds on a roster that is imported.

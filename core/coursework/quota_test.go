@@ -18,7 +18,9 @@ func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 	w.assignment("hw1")
 	w.assignment("hw2")
 	w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Rate: core.Rate{Every: time.Hour, Burst: 2}}
-	submit := func(who, assignment string) error { return done(w.reg.Submit(t.Context(), w.as(who), handin(assignment))) }
+	submit := func(who, assignment string) error {
+		return done(w.reg.Submit(t.Context(), w.as(who), handin(assignment)))
+	}
 	require.NoError(t, submit("ann", "hw1"))
 	require.NoError(t, submit("ann", "hw2"))
 	for _, again := range []string{"hw1", "hw2"} {

@@ -31,7 +31,7 @@ func readCursor(id string) cursor {
 		return cursor{}
 	}
 	number := func(digits string) int64 {
-		n, _ := strconv.ParseInt(digits, 10, 64) //nolint:errcheck // few digits, and nothing else
+		n, _ := strconv.ParseInt(digits, 10, 64) // few digits, and nothing else
 		return n
 	}
 	return cursor{

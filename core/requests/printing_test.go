@@ -212,4 +212,3 @@ func TestFollowOfWhatIsNoText(t *testing.T) {
 		require.Equal(t, want, got, name)
 	}
 }
-

@@ -17,7 +17,7 @@ import (
 
 	"drover/core"
 	"drover/web/api"
-	"drover/web/browser"
+	"drover/web/browsertest"
 	"drover/web/page"
 )
 
@@ -138,7 +138,7 @@ func TestDocumentationInABrowser(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(documentation(t))
 	t.Cleanup(site.Close)
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	for _, path := range []string{"/api/docs", "/api/docs/requests"} {
 		for _, screen := range []struct {
 			name  string

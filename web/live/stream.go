@@ -61,7 +61,7 @@ func (st *Stream) pull(ctx context.Context, all iter.Seq2[message, error]) {
 // close ends the stream.
 func (st *Stream) close() {
 	st.cancel()
-	for range st.messages { //nolint:revive // its source ends when it sees that
+	for range st.messages { // its source ends when it sees that
 	}
 	st.streams.leave(st.who.Actor.Handle)
 }

@@ -17,7 +17,7 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/web"
-	"drover/web/browser"
+	"drover/web/browsertest"
 	"drover/web/caller"
 )
 
@@ -78,7 +78,7 @@ func TestPagesInABrowser(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t))
 	w.sample(t)
 	site := w.served(t, "root")
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
 		"/herd", "/herd/hosts/h1", "/herd/hosts/node-2", "/herd/hosts/node-3", "/herd/pools", "/herd/pools/python", "/herd/images", "/herd/queues", "/herd/requests/" + dead,
 		"/herd/dead", "/herd/parked", "/herd/leases", "/herd/tasks", "/herd/schedules", "/herd/audit", "/herd/trail", "/herd/events",
@@ -103,7 +103,7 @@ func TestPagesInABrowser(t *testing.T) {
 func TestHostIsDrainedInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.served(t, "olga") + "/herd")
 	tab.Press("h1")
 	tab.AwaitPath("/herd/hosts/h1")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	driven "drover/web/browser"
+	driven "drover/web/browsertest"
 )
 
 // served is the world's site where a real browser finds it.

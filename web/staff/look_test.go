@@ -13,7 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/coursework"
-	"drover/web/browser"
+	"drover/web/browsertest"
 	"drover/web/caller"
 )
 
@@ -27,7 +27,7 @@ func TestHowItLooks(t *testing.T) {
 		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: w.as("root"), Name: "Root"})))
 	}))
 	t.Cleanup(server.Close)
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	for _, width := range []int64{1280, 360} {
 		for _, dark := range []bool{false, true} {
 			tab.Screen(width, 900, dark)

@@ -17,7 +17,7 @@ import (
 	"drover/core"
 	"drover/core/requests"
 	"drover/web"
-	"drover/web/browser"
+	"drover/web/browsertest"
 	"drover/web/caller"
 	"drover/web/live"
 )
@@ -156,7 +156,7 @@ func TestPagesInABrowser(t *testing.T) {
 		pages = append(pages, rosa+path)
 	}
 	pages = append(pages, ann+w.handIn("ann", "hw2"))
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	for _, page := range pages {
 		path := "/" + strings.SplitN(page, "/", 4)[3]
 		for name, screen := range map[string]struct {
@@ -182,7 +182,7 @@ func TestHandingInByABrowser(t *testing.T) {
 	site := w.serve("ann")
 	file := filepath.Join(t.TempDir(), "main.py")
 	require.NoError(t, os.WriteFile(file, []byte("print()\n"), 0o600))
-	b := browser.Start(t)
+	b := browsertest.Start(t)
 	for _, script := range []bool{true, false} {
 		tab := b.Tab(t)
 		tab.Script(script)
@@ -212,7 +212,7 @@ func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 	w := newWorld(t)
 	w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = true })
 	at := w.handIn("ann", "hw1")
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("ann") + at)
 	tab.Await("waiting for its tests")
 	c := w.claim()
@@ -232,7 +232,7 @@ func TestARequestIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.request("rosa", "make")
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("rosa") + at)
 	c := w.claim()
 	w.run(c, "lost words")
@@ -256,7 +256,7 @@ func TestATaskIsFollowedInABrowser(t *testing.T) {
 	w.handIn("ann", "hw1")
 	k := w.tasker()
 	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("ann") + at)
 	tab.Await("waiting")
 	c := k.exchange(1)[0]
@@ -281,7 +281,7 @@ func TestDroppingFilesInABrowser(t *testing.T) {
 	}
 	alone := filepath.Join(t.TempDir(), "alone.py")
 	require.NoError(t, os.WriteFile(alone, []byte("x"), 0o600))
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("ann") + "/classes/cs101/assignments/hw1")
 	tab.Drop("[data-drop]", dir, alone)
 	tab.Await("work/deep/part.py")

@@ -1,4 +1,4 @@
-package browser_test
+package browsertest_test
 
 import (
 	"net/http"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/web/browser"
+	"drover/web/browsertest"
 	"drover/web/page"
 )
 
@@ -31,7 +31,7 @@ func TestTheLayout(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(sessions.LoadAndSave(site).ServeHTTP))
 	defer server.Close()
 
-	tab := browser.Start(t).Tab(t)
+	tab := browsertest.Start(t).Tab(t)
 	for _, dark := range []bool{false, true} {
 		for _, width := range []int64{1280, 360} {
 			tab.Screen(width, 800, dark)

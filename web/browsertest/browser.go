@@ -1,6 +1,6 @@
-// Package browser drives a real Chromium for the tests of pages: as a person with a
+// Package browsertest drives a real Chromium for the tests of pages: as a person with a
 // mouse, a narrow screen, a dark screen, or no script.
-package browser
+package browsertest
 
 import (
 	"context"
