@@ -36,7 +36,7 @@ type live struct {
 	waiting []core.OutputChunk
 	bytes   int
 	printed map[string]int64 // bytes of each stream, also of what is not passed on
-	broken  bool // nothing more is passed on
+	broken  bool             // nothing more is passed on
 }
 
 func startLive(out core.Output, c clock.Clock, key, token string) *live {

@@ -138,7 +138,7 @@ func TestStopEndsStreams(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- loop.Run(ctx) }()
-	answered, err := http.Get("http://" + s.Addr()) //nolint:noctx // it ends with the server
+	answered, err := http.Get("http://" + s.Addr())
 	require.NoError(t, err)
 	<-began
 	stop()

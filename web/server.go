@@ -87,6 +87,6 @@ func (s *Server) run(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.server.Close()
 	}
-	<-ended
+	_ = <-ended // http.ErrServerClosed
 	return core.Wrap(err, core.CodeUnavailable, s.Addr(), "the web's server does not stop")
 }

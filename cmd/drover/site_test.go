@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -212,6 +212,6 @@ func TestSitesThatAreNone(t *testing.T) {
 	gone.Close()
 	s.refused(exitNoHerd, "does not answer", "class", "list")
 	strange := httptest.NewTLSServer(hello)
-	strange.Config.ErrorLog = log.New(io.Discard, "", 0)
+	strange.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	loggedIn(t, strange).refused(exitNoHerd, "the certificate of https://127.0.0.1", "class", "list")
 }

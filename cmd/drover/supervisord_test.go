@@ -78,7 +78,7 @@ func requireSite(t *testing.T, log string) {
 		at = said.FindStringSubmatch(string(text))
 		return at != nil
 	}, patience, 50*time.Millisecond)
-	answer, err := http.Get(at[1] + "/healthz") //nolint:noctx // the test ends it
+	answer, err := http.Get(at[1] + "/healthz")
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)

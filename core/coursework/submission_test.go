@@ -121,7 +121,7 @@ func TestOutputIsShownWhereItIs(t *testing.T) {
 		require.Equal(t, output, v.Result.Stdout != "", "what is told and what is watched agree")
 		return v.Result.Stdout + v.Result.Stderr + v.Result.Host
 	}
-	require.Equal(t, "", shows("ann"))
+	require.Empty(t, shows("ann"))
 	require.Equal(t, "hidden test 3warnedh1", shows("tina"))
 	as.ShowOutput = true
 	_, err := w.reg.Store.PutAssignment(t.Context(), as)

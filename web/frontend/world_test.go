@@ -174,7 +174,7 @@ func (w *world) tested() string {
 func harnessTar(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o600))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)

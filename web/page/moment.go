@@ -38,7 +38,7 @@ func (s Speech) Relative(at, now time.Time) string {
 // as its tooltip. 0 is none.
 func (s Speech) When(ms int64, now time.Time) template.HTML {
 	if ms == 0 {
-		return template.HTML("<span class=none>–</span>") //nolint:gosec // no input
+		return template.HTML("<span class=none>–</span>")
 	}
 	at := time.UnixMilli(ms)
 	var b strings.Builder

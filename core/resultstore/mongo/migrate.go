@@ -12,12 +12,12 @@ import (
 // migrations bring a database from one schema version to the next: the first makes version 1
 // of an empty one. Each may run again after it was broken off. Released ones never change;
 // what they have in common, the indexes, grows in its table, and the last one makes it.
-var migrations = []func(s *Store, ctx context.Context) error{
-	nothing,         // 1 had what is only indexes
-	(*Store).ensure, // 2: tokens, identities, and accounts in the users' documents
+var migrations = []func(ctx context.Context, s *Store) error{
+	nothing, // 1 had what is only indexes
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 2: tokens, identities, and accounts in the users' documents
 }
 
-func nothing(*Store, context.Context) error { return nil }
+func nothing(context.Context, *Store) error { return nil }
 
 // schema is the document that says how far a database is, and who is at it.
 type schema struct {
@@ -90,7 +90,7 @@ func (s *Store) lease(ctx context.Context, me string, was schema) (bool, error) 
 
 // step runs one migration and gives the right back.
 func (s *Store) step(ctx context.Context, me string, version int) error {
-	if err := migrations[version](s, ctx); err != nil {
+	if err := migrations[version](ctx, s); err != nil {
 		return err // another program, or this one's next start, goes on
 	}
 	_, err := s.change(ctx, meta, m{"_id": "schema", "version": version, "by": me},
