@@ -39,6 +39,7 @@ type request struct {
 	Outcome  *result // nil until it has ended
 	Found    []fileRow
 	Control  bool // the reader may stop it or run it again
+	Handed   bool // the reader may see the submission that it tests
 	Tries    []try
 }
 
@@ -83,6 +84,8 @@ func readRequest(r *page.Request, v requests.View) request {
 		o = core.Object{}
 	}
 	q.Control = core.Allow(r.Actor(), core.ActRequestControl, o) == nil
+	class, _, _ := strings.Cut(v.Assignment, "/")
+	q.Handed = v.Submission != "" && core.Allow(r.Actor(), core.ActSubmissionView, core.Object{Class: class}) == nil
 	return q
 }
 
