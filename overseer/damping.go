@@ -122,7 +122,7 @@ func suspicious(name string, hosts []core.HostInfo, tallies map[string]tally) st
 
 // read counts what is new in the stream of events, forgets what was before since,
 // and returns what is known of each host.
-func (d *damper) read(ctx context.Context, history core.History, since time.Time) (map[string]tally, error) {
+func (d *damper) read(ctx context.Context, history History, since time.Time) (map[string]tally, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for {

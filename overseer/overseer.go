@@ -36,6 +36,11 @@ type Intake interface {
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }
 
+// History is what the overseer reads of what happened lately, as core.History has it.
+type History interface {
+	Events(ctx context.Context, after string) ([]core.Event, error)
+}
+
 // Parts are what an Overseer works with.
 type Parts struct {
 	Owners      core.Owners
@@ -43,7 +48,7 @@ type Parts struct {
 	Queue       core.Queue
 	Evacuations core.Evacuations
 	Reports     core.Reports
-	History     core.History
+	History     History
 	Audit       core.Audit
 	Store       core.ResultStore
 	Intake      Intake

@@ -34,9 +34,14 @@ func operator() core.Actor {
 	return core.Actor{Handle: handle, Roles: []core.UserRole{core.RoleAdmin}}
 }
 
+// asOperator starts what this program does itself.
+func (h *herd) asOperator() *session {
+	return &session{herd: h, reg: h.registrar(), actor: operator()}
+}
+
 // session starts what a command does as the user that --as names, or else as the operator.
 func (h *herd) session(c *cli.Context) (*session, error) {
-	s := &session{herd: h, reg: h.registrar(), actor: operator()}
+	s := h.asOperator()
 	handle := c.String("as")
 	if handle == "" {
 		return s, nil

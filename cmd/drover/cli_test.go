@@ -165,7 +165,7 @@ func TestClientCommands(t *testing.T) {
 		{[]string{"request", "show", "nobody"}, 3, "nobody"},
 		{[]string{"request", "show"}, 2, "one argument"},
 		{[]string{"request", "cancel", id}, 4, "ended"},
-		{[]string{"request", "list", "--state", "gone"}, 2, "--state"},
+		{[]string{"request", "list", "--state", "gone"}, 2, "the state \"gone\" is none"},
 		{[]string{"pool", "show", "nowhere"}, 3, "nowhere"},
 		{[]string{"pool", "set", "--warm", "9", "--max", "3", "other"}, 2, "warm 9"},
 		{[]string{"pool", "set", "--max", "0", "other"}, 2, "max 0"},
@@ -198,7 +198,7 @@ func TestCtrlCCancelsForReal(t *testing.T) {
 	rows, err := h.herd.store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
-	require.Equal(t, "cancelled by "+person(), rows[0].Result.Reason)
+	require.Equal(t, "cancelled by "+operator().Handle, rows[0].Result.Reason)
 	up.stop()
 	h.requireNothingLeft()
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 
 	"github.com/urfave/cli/v2"
-
-	"drover/core"
 )
 
 // jsonFlag is every client command's way to be read by programs.
@@ -35,12 +32,4 @@ func clientCommand(name, usage, args string, own []cli.Flag, action func(c *cli.
 		Name: name, Usage: usage, ArgsUsage: args, OnUsageError: usageError,
 		Flags: withSettings(append(own, jsonFlag())), Action: client(action),
 	}
-}
-
-// row finds a request by its id.
-func (h *herd) row(ctx context.Context, id string) (core.Row, error) {
-	if err := core.CheckName("request id", id); err != nil {
-		return core.Row{}, err
-	}
-	return h.store.Get(ctx, id)
 }

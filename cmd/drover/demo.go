@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/requests"
 	"drover/examples"
 )
 
@@ -141,16 +142,12 @@ func gradeExample(c *cli.Context, h *herd, a *assignment) ([]graded, error) {
 }
 
 func gradeOne(ctx context.Context, h *herd, a *assignment, name string) (*core.Result, error) {
-	spec := core.Spec{Pool: a.Pool.Name, Submitter: name, Assignment: a.Name}
+	draft := requests.Draft{Pool: a.Pool.Name, Submitter: name, Assignment: a.Name}
 	submission := []string{filepath.Join(a.dir, "submissions", name)}
-	if err := gradingSpec(ctx, h.blobs, &spec, filepath.Join(a.dir, "harness"), submission, harness.TestPublic); err != nil {
+	if err := gradingDraft(&draft, filepath.Join(a.dir, "harness"), submission, harness.TestPublic); err != nil {
 		return nil, err
 	}
-	row, _, err := h.intake.Submit(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return newFollower(h, row).follow(ctx)
+	return h.asOperator().run(ctx, draft)
 }
 
 func printGraded(w io.Writer, all []graded) error {

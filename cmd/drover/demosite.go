@@ -68,11 +68,7 @@ func (s *demoSchool) fill(ctx context.Context, all []*assignment) error {
 		return err
 	}
 	for _, id := range requests {
-		row, err := s.h.store.Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		if _, err := newFollower(s.h, row).follow(ctx); err != nil {
+		if err := newFollower(s.h.asOperator(), id).follow(ctx); err != nil {
 			return err
 		}
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
 	"drover/core/coursework"
+	"drover/core/requests"
 )
 
 // desk is whom a user's command asks: the herd itself, or a site that speaks for it.
@@ -38,6 +40,18 @@ type desk interface {
 	WriteZip(ctx context.Context, id string, to io.Writer) error
 	Resubmit(ctx context.Context, id string) error
 	CancelSubmission(ctx context.Context, id string) (core.RequestState, error)
+
+	SubmitRequest(ctx context.Context, draft requests.Draft) (requests.View, error)
+	ViewRequest(ctx context.Context, id string) (requests.View, error)
+	ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)
+	CancelRequest(ctx context.Context, id string) (core.RequestState, error)
+	RerunRequest(ctx context.Context, id string) (requests.View, error)
+	// FollowRequest tells what happens to a request after the event with the id last, until it has ended.
+	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]
+	// WhyRequestWaits is nil for one that does not wait.
+	WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error)
 
 	StartGradebook(ctx context.Context, args core.GradebookArgs) (core.Task, error)
 	StartArchive(ctx context.Context, args core.ArchiveArgs) (core.Task, error)

@@ -20,14 +20,17 @@ import (
 	"drover/vmfactory"
 )
 
-// withHerd runs an action on the herd that the settings name, or on one of its own.
-func withHerd(c *cli.Context, embedded bool, action func(*cli.Context, *herd) error) error {
-	if embedded {
-		return inScratch(c, func(c *cli.Context, dir string) error {
-			return inEmbeddedHerd(c, dir, []core.Pool{core.DefaultPool(c.String("pool"))}, action)
-		})
+// maybeEmbedded runs an action on the herd or site that the settings name, or on a herd of its own.
+func maybeEmbedded(c *cli.Context, action func(*cli.Context, desk) error) error {
+	if !c.Bool("embedded") {
+		return deskAction(action)(c)
 	}
-	return client(action)(c)
+	if c.IsSet("server") || c.String("as") != "" {
+		return core.Errorf(core.CodeInvalid, "", "--embedded makes a herd for this command alone, where nobody is known: leave --server and --as away")
+	}
+	return inScratch(c, func(c *cli.Context, dir string) error {
+		return inEmbeddedHerd(c, dir, []core.Pool{core.DefaultPool(c.String("pool"))}, asUser(func(c *cli.Context, s *session) error { return action(c, s) }))
+	})
 }
 
 // inScratch runs an action that lives in a temporary folder. A signal ends the
@@ -77,7 +80,6 @@ func inEmbeddedHerd(c *cli.Context, dir string, pools []core.Pool, action func(*
 	if err != nil {
 		return err
 	}
-	e.herd.throwaway = true
 	for _, pool := range pools {
 		if err := e.herd.intake.SetPool(c.Context, pool); err != nil {
 			return errors.Join(err, e.release())

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -18,24 +14,37 @@ import (
 	"drover/core/requests"
 )
 
-// followWonder is how long a request waits before a person wonders why.
+// followWonder is how long something waits before a person wonders why.
 const followWonder = 3 * time.Second
 
 // follower prints a request's live output and knows when it has ended.
 type follower struct {
-	herd   *herd
-	row    core.Row
-	stdout io.Writer
-	stderr io.Writer
-	notice func(text string) // hears of what a person would wonder about
-	wonder time.Duration     // how long it may wait before the notice says why
+	desk     desk
+	id       string                          // of the request
+	cancel   func(ctx context.Context) error // stops it
+	embedded bool                            // a signal ends the herd, and the request with it
+	stdout   io.Writer
+	stderr   io.Writer
+	notice   func(text string) // hears of what a person would wonder about
+	wonder   time.Duration     // how long it may wait before the notice says why
+	glance   bool              // what there is by now is enough
 
-	mu sync.Mutex // of what is printed and noticed
+	mu    sync.Mutex // one writes at a time
+	begun bool       // it waits no more
 }
 
 // newFollower makes one that prints nothing of the request's output.
-func newFollower(h *herd, row core.Row) *follower {
-	return &follower{herd: h, row: row, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder}
+func newFollower(d desk, id string) *follower {
+	return &follower{
+		desk: d, id: id, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder,
+		cancel: func(ctx context.Context) error { _, err := d.CancelRequest(ctx, id); return err },
+	}
+}
+
+// tells lets a follower tell the person who waits what there is to wonder about.
+func (f *follower) tells(c *cli.Context) *follower {
+	f.notice = func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
+	return f
 }
 
 // show lets a follower print the request's output as the command's own: on a
@@ -55,65 +64,36 @@ func rawFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "raw", Usage: "send a terminal the output's control sequences too, instead of showing them", DisableDefaultText: true}
 }
 
-// follow prints output until the request has its result, and returns that.
-func (f *follower) follow(ctx context.Context) (*core.Result, error) {
-	waits, stop := context.WithTimeout(ctx, f.wonder)
-	defer stop()
-	var asked sync.WaitGroup
-	defer asked.Wait()
-	asked.Go(func() {
-		if <-waits.Done(); errors.Is(waits.Err(), context.DeadlineExceeded) {
-			f.say(f.herd.whyWaiting(ctx, f.row.Spec.ID))
+// follow prints output until the request has ended, or there is no more of it now.
+func (f *follower) follow(ctx context.Context) error {
+	defer time.AfterFunc(f.wonder, func() { f.wonders(ctx) }).Stop()
+	defer f.begins()
+	for e, err := range f.desk.FollowRequest(ctx, f.id, "") {
+		if err == nil {
+			err = f.take(e)
 		}
-	})
-	for e, err := range f.events(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if e.State != "" && e.State != core.RequestQueued && e.State != core.RequestParked {
-			stop()
-		}
-		if err := f.tell(e); err != nil {
-			return nil, err
+		if err != nil || e.Kind == requests.EventIdle && f.glance {
+			return errors.Join(err, f.flush())
 		}
 	}
-	row, err := f.herd.store.Get(ctx, f.row.Spec.ID)
-	if err != nil {
-		return nil, err
-	}
-	if row.Result == nil {
-		return nil, core.Errorf(core.CodeConflict, row.Spec.ID, "request %s was started once more meanwhile: drover request show %s", row.Spec.ID, row.Spec.ID)
-	}
-	return row.Result, f.flush()
+	return f.flush()
 }
 
-// events are those of the request, from its beginning.
-func (f *follower) events(ctx context.Context) iter.Seq2[requests.Event, error] {
-	return func(yield func(requests.Event, error) bool) {
-		desk := f.herd.desk()
-		desk.Watch = &requests.Watch{Feed: f.herd.redis, Last: f.herd.redis.LastEvents}
-		ctx, stop := context.WithCancel(ctx)
-		var watch sync.WaitGroup
-		defer watch.Wait()
-		defer stop()
-		watch.Go(func() { _ = desk.Watch.Run(ctx) }) // it bears what goes wrong
-		desk.Follow(ctx, operator(), f.row.Spec.ID, "")(yield)
-	}
-}
-
-// tell prints what an event says.
-func (f *follower) tell(e requests.Event) error {
+func (f *follower) take(e requests.Event) error {
 	switch e.Kind {
+	case requests.EventState:
+		if e.State != core.RequestQueued && e.State != core.RequestParked {
+			f.begins()
+		}
+	case requests.EventReset:
+		f.say("that attempt was lost to a platform fault; the output begins again")
 	case requests.EventOutput:
 		return f.print(e.Stream, e.Data)
 	case requests.EventGap:
-		f.say(fmt.Sprintf("%s of %s are missing here: live output is short-lived; drover request output %s has all once it has ended",
-			someBytes(e.Bytes), e.Stream, f.row.Spec.ID))
-	case requests.EventReset:
-		f.say("that attempt was lost to a platform fault; the output begins again")
+		f.say(fmt.Sprintf("%s of %s are missing here: live output is short-lived; drover request output %s has all once it has ended", someBytes(e.Bytes), e.Stream, f.id))
 	case requests.EventAway:
 		f.say("Redis is away; waiting for the result")
-	case requests.EventState, requests.EventEnd, requests.EventIdle:
+	case requests.EventEnd, requests.EventIdle:
 	}
 	return nil
 }
@@ -126,20 +106,21 @@ func someBytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// soFar prints what there is of the output.
-func (f *follower) soFar(ctx context.Context) error {
-	for e, err := range f.events(ctx) {
-		if err != nil {
-			return err
-		}
-		if e.Kind == requests.EventIdle {
-			break
-		}
-		if err := f.tell(e); err != nil {
-			return err
-		}
+// begins ends the wondering.
+func (f *follower) begins() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun = true
+}
+
+// wonders says why it still waits.
+func (f *follower) wonders(ctx context.Context) {
+	text := whyWaits(ctx, f.desk, f.id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.begun {
+		f.notice(text)
 	}
-	return f.flush()
 }
 
 func (f *follower) say(text string) {
@@ -159,11 +140,6 @@ func (f *follower) print(stream string, data []byte) error {
 	return err
 }
 
-// whole prints the output of a result.
-func (f *follower) whole(r *core.Result) error {
-	return errors.Join(f.print("stdout", []byte(r.Stdout)), f.print("stderr", []byte(r.Stderr)), f.flush())
-}
-
 // flush prints what was held because more of it might have come.
 func (f *follower) flush() error {
 	for _, w := range []io.Writer{f.stdout, f.stderr} {
@@ -174,84 +150,4 @@ func (f *follower) flush() error {
 		}
 	}
 	return nil
-}
-
-// followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it for
-// real, a second one leaves it to the herd. It is cancelled as well when nobody
-// reads its output any more.
-func (f *follower) followOrCancel(ctx context.Context) (*core.Result, error) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write then fails, instead of ending the program
-	result, err := f.followInterrupted(ctx)
-	if !errors.Is(err, syscall.EPIPE) {
-		return result, err
-	}
-	if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) {
-		return nil, err
-	}
-	return nil, exitCode(exitSignal + int(syscall.SIGPIPE))
-}
-
-func (f *follower) followInterrupted(ctx context.Context) (*core.Result, error) {
-	if f.herd.throwaway {
-		return f.follow(ctx) // the signal ends the herd, and the request with it
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-signals:
-		case <-ctx.Done():
-			return
-		}
-		f.say("cancelling; once more to leave it to the herd")
-		if _, err := f.herd.intake.Cancel(ctx, f.row.Spec.ID, person()); err != nil && !core.Is(err, core.CodeEnded) {
-			f.say("it could not be cancelled: " + err.Error())
-		}
-		select {
-		case <-signals:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
-	result, err := f.follow(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, exitCode(exitStopped)
-	}
-	return result, err
-}
-
-func requestOutput(c *cli.Context, h *herd) error {
-	id, err := oneArg(c, "request id")
-	if err != nil {
-		return err
-	}
-	row, err := h.row(c.Context, id)
-	if err != nil {
-		return err
-	}
-	if row.Result != nil {
-		if err := requests.Expired(row.Result); err != nil {
-			return err
-		}
-	}
-	f := newFollower(h, row)
-	f.show(c)
-	switch {
-	case c.Bool("json"):
-		if row.Result == nil {
-			return core.Errorf(core.CodeConflict, id, "request %s has not ended: leave --json away and add --follow to see its output as it comes", id)
-		}
-		return printJSON(c.App.Writer, map[string]any{
-			"id": id, "stdout": row.Result.Stdout, "stderr": row.Result.Stderr, "truncated": row.Result.Truncated,
-		})
-	case row.Result != nil:
-		return f.whole(row.Result)
-	case c.Bool("follow"):
-		_, err := f.follow(c.Context)
-		return err
-	}
-	return f.soFar(c.Context)
 }

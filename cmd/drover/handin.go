@@ -1,19 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"iter"
-	"os"
-	"path"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
 	"drover/core/coursework"
-	"drover/core/harness"
 )
 
 // submitUsage says both ways to submit.
@@ -38,17 +33,17 @@ func checkHandin(c *cli.Context) error {
 }
 
 // handIn hands in files for an assignment and waits for the report.
-func handIn(c *cli.Context, s *session) error {
-	as, err := s.FindAssignment(c.Context, c.String("to"))
+func handIn(c *cli.Context, d desk) error {
+	files := uploads(c.Args().Slice())
+	if err := checkUploads(files); err != nil {
+		return err
+	}
+	as, err := d.FindAssignment(c.Context, c.String("to"))
 	if err != nil {
 		return err
 	}
-	kind := harness.TestPublic
-	if c.Bool("final") {
-		kind = harness.TestFinal
-	}
-	sub, err := s.Submit(c.Context, coursework.Handin{
-		Class: as.Class, Assignment: as.Handle, User: c.String("for"), Kind: kind, Files: uploads(c.Args().Slice()), Idempotency: c.String("key"),
+	sub, err := d.Submit(c.Context, coursework.Handin{
+		Class: as.Class, Assignment: as.Handle, User: c.String("for"), Kind: kindFlag(c), Files: files, Idempotency: c.String("key"),
 	})
 	if err != nil {
 		return err
@@ -56,27 +51,23 @@ func handIn(c *cli.Context, s *session) error {
 	if sub.Late && !c.Bool("json") {
 		fmt.Fprintln(c.App.ErrWriter, "drover: it is late")
 	}
-	return s.awaitReport(c, sub)
+	return awaitReport(c, d, sub)
 }
 
 // awaitReport follows a submission's request, if it has one and somebody waits, and prints the report.
-func (s *session) awaitReport(c *cli.Context, sub core.Submission) error {
+func awaitReport(c *cli.Context, d desk, sub core.Submission) error {
 	if c.Bool("no-wait") {
 		return say(c, sub, "%s", sub.ID)
 	}
 	if sub.Request == "" {
 		return say(c, sub, "submission %s to %s/%s is kept; it is not graded", sub.ID, sub.Class, sub.Assignment)
 	}
-	row, err := s.store.Get(c.Context, sub.Request)
-	if err != nil {
+	f := newFollower(d, sub.Request).tells(c)
+	f.cancel = func(ctx context.Context) error { _, err := d.CancelSubmission(ctx, sub.ID); return err }
+	if err := f.followOrCancel(c.Context); err != nil {
 		return err
 	}
-	f := newFollower(s.herd, row)
-	f.notice = func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
-	if _, err := f.followOrCancel(c.Context); err != nil {
-		return err
-	}
-	v, err := s.ViewSubmission(c.Context, sub.ID)
+	v, err := d.ViewSubmission(c.Context, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -89,61 +80,4 @@ func (s *session) awaitReport(c *cli.Context, sub core.Submission) error {
 		err = printReport(c.App.Writer, v.Result)
 	}
 	return errors.Join(err, endOfGrading(v.Result))
-}
-
-// uploads opens files, or all files of folders under their paths there, one after the other.
-func uploads(paths []string) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
-		for _, root := range paths {
-			err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-				if err != nil {
-					return core.Wrap(err, core.CodeInvalid, at, "%s cannot be read", at)
-				}
-				if d.IsDir() {
-					return nil
-				}
-				return upload(root, at, yield)
-			})
-			if errors.Is(err, fs.SkipAll) {
-				return
-			}
-			if err != nil {
-				yield(coursework.Upload{}, err)
-				return
-			}
-		}
-	}
-}
-
-// upload yields one file; SkipAll if no more are wanted.
-func upload(root, at string, yield func(coursework.Upload, error) bool) error {
-	// Before it is opened: opening a FIFO would wait for its writer. A link that was
-	// named is followed, one in a folder is not.
-	stat := os.Lstat
-	if at == root {
-		stat = os.Stat
-	}
-	info, err := stat(at)
-	if err != nil {
-		return core.Wrap(err, core.CodeInvalid, at, "%s cannot be read", at)
-	}
-	if info.IsDir() {
-		return core.Errorf(core.CodeInvalid, at, "%s is a link to a folder: name the folder itself, as %s/", at, at)
-	}
-	if !info.Mode().IsRegular() {
-		return core.Errorf(core.CodeInvalid, at, "%s is not a plain file: a submission has no links, sockets or devices", at)
-	}
-	name, err := filepath.Rel(root, at)
-	if err != nil || at == root {
-		name = filepath.Base(at)
-	}
-	in, err := os.Open(at)
-	if err != nil {
-		return core.Wrap(err, core.CodeInvalid, at, "%s cannot be read", at)
-	}
-	defer in.Close() //nolint:errcheck // only read from
-	if !yield(coursework.Upload{Path: path.Clean(filepath.ToSlash(name)), Mode: uint32(info.Mode().Perm()), Content: in}, nil) {
-		return fs.SkipAll
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"drover/core"
 	"drover/core/harness"
 	"drover/core/harness/cases"
+	"drover/core/requests"
 )
 
 func harnessCommand() *cli.Command {
@@ -112,15 +113,11 @@ func tryHarness(c *cli.Context, dir string, paths []string) (result *core.Result
 	err = inScratch(c, func(c *cli.Context, scratch string) error {
 		pool := core.DefaultPool("default")
 		return inEmbeddedHerd(c, filepath.Clean(scratch), []core.Pool{pool}, func(c *cli.Context, h *herd) error {
-			spec := core.Spec{Pool: pool.Name, Submitter: "check"}
-			if err := gradingSpec(c.Context, h.blobs, &spec, dir, paths, harness.TestFinal); err != nil {
+			draft := requests.Draft{Pool: pool.Name, Submitter: "check"}
+			if err := gradingDraft(&draft, dir, paths, harness.TestFinal); err != nil {
 				return err
 			}
-			row, _, err := h.intake.Submit(c.Context, spec)
-			if err != nil {
-				return err
-			}
-			result, err = newFollower(h, row).follow(c.Context)
+			result, err = h.asOperator().run(c.Context, draft)
 			return err
 		})
 	})

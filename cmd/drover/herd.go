@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 
 	"drover/core"
@@ -27,8 +28,12 @@ type herd struct {
 
 	webhooks webhook.Addresses // where deliveries may go
 
-	storeID   string // of store
-	throwaway bool   // it ends with the command
+	storeID string // of store
+
+	watching  sync.Once
+	watch     requests.Watch // of all who follow a request in this program
+	unwatch   func()         // ends it
+	unwatched chan struct{}  // closed then; nil: it did not begin
 
 	learning sync.Mutex
 	blobsID  string // of blobs; "" until they answered
@@ -92,7 +97,22 @@ func (h *herd) registrar() *coursework.Registrar {
 func (h *herd) desk() *requests.Desk {
 	return &requests.Desk{
 		Store: h.store, Intake: h.intake, Queue: h.redis, Herd: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
+		Watch: &h.watch,
 	}
+}
+
+// follow tells what happens to a request, see requests.Desk.Follow.
+func (h *herd) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
+	h.watching.Do(func() {
+		h.watch.Feed, h.watch.Last = h.redis, h.redis.LastEvents
+		watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+		h.unwatch, h.unwatched = stop, make(chan struct{})
+		go func() {
+			defer close(h.unwatched)
+			_ = h.watch.Run(watching) // it ends with its context only
+		}()
+	})
+	return h.desk().Follow(ctx, a, id, last)
 }
 
 // operate makes the way by which operators look after the herd.
@@ -121,8 +141,14 @@ to run a single command without a herd: drover run --embedded -- CMD`
 
 func (h *herd) close() error {
 	var errs []error
+	if h.unwatched != nil {
+		h.unwatch()
+	}
 	if h.redis != nil {
 		errs = append(errs, h.redis.Close())
+	}
+	if h.unwatched != nil {
+		<-h.unwatched // a read under way ends with its connection
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -18,14 +19,21 @@ import (
 // tokenPrefix begins every token of a site, see core.Token.
 const tokenPrefix = "dro_"
 
+// noTerminal is what to use where nobody can be asked.
+const noTerminal = "--token-file PATH or --token-stdin, with a token from your account's page"
+
 func loginCommand() *cli.Command {
 	return &cli.Command{
 		Name: "login", Usage: "sign in at a site, so that commands can ask it", OnUsageError: usageError,
-		Description: "Asks for a token, which you make on your account's page there, and keeps it in a file that only you\n" +
-			"can read. Then --server URL, or DROVER_SERVER, lets commands ask the site; with one login and no herd\n" +
-			"on this machine they do so anyway.\n" +
+		Description: "Asks for your handle and password, gets a token for them, and keeps that in a file that only you can\n" +
+			"read. Then --server URL, or DROVER_SERVER, lets commands ask the site; with one login and no herd on\n" +
+			"this machine they do so anyway. Who has no password there makes a token on the account's page.\n" +
 			"Example: drover login --server https://drover.example.org",
 		Flags: withSettings([]cli.Flag{
+			&cli.StringFlag{Name: "user", Usage: "sign in as `HANDLE`, or with this e-mail address", DefaultText: "what you are asked for"},
+			&cli.StringSliceFlag{Name: "scope", Usage: "what the token is good for, beside read: `SCOPE` submit, teach, herd or admin; repeatable", Value: cli.NewStringSlice("submit", "teach")},
+			&cli.DurationFlag{Name: "life", Usage: "for how long: a `TIME` such as 12h", DefaultText: "90 days"},
+			&cli.BoolFlag{Name: "token", Usage: "be asked for a token instead of handle and password", DisableDefaultText: true},
 			&cli.StringFlag{Name: "token-file", Usage: "read the token from the file `PATH`"},
 			&cli.BoolFlag{Name: "token-stdin", Usage: "read the token from standard input", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "insecure-http", Usage: "speak http to another machine: whoever listens in can use the token", DisableDefaultText: true},
@@ -51,7 +59,13 @@ func signIn(c *cli.Context) error {
 		return err
 	}
 	l := login{Server: at.String(), Insecure: at.Scheme == "http"}
-	if l.Token, err = readToken(c, l.Server); err != nil {
+	if c.Bool("token") || c.Bool("token-stdin") || c.String("token-file") != "" {
+		l.Token, err = readToken(c, l.Server)
+	} else {
+		l.Token, err = newToken(c, cfg, l)
+		l.Issued = true
+	}
+	if err != nil {
 		return err
 	}
 	s, err := openSite(c, cfg, l)
@@ -63,10 +77,53 @@ func signIn(c *cli.Context) error {
 		return err
 	}
 	l.User, l.ID = me.Handle, me.Token
-	if err := logins(cfg.Logins).put(l); err != nil {
+	before, err := logins(cfg.Logins).put(l)
+	if err != nil {
 		return err
 	}
+	if before != nil && before.Issued && before.ID != l.ID {
+		if err := revoke(c, cfg, *before); err != nil {
+			fmt.Fprintf(c.App.ErrWriter, "drover: the token of the earlier login is still good (%s): revoke it on your account's page\n", clean(err.Error()))
+		}
+	}
 	return say(c, me, "signed in at %s as %s; the token is good for: %s", l.Server, l.User, scopesWord(me.Scopes))
+}
+
+// newToken gets a token by handle and password.
+func newToken(c *cli.Context, cfg *config.Config, l login) (string, error) {
+	t, err := terminalOf(c, noTerminal)
+	if err != nil {
+		return "", err
+	}
+	in := remote.SignIn{User: c.String("user"), Name: tokenName(), Scopes: []core.Scope{core.ScopeRead}, Life: c.Duration("life")}
+	for _, one := range c.StringSlice("scope") {
+		if scope := core.Scope(one); !slices.Contains(in.Scopes, scope) {
+			in.Scopes = append(in.Scopes, scope)
+		}
+	}
+	if in.User == "" {
+		if in.User, err = t.ask("Handle or e-mail address at " + l.Server); err != nil {
+			return "", err
+		}
+	}
+	if in.Password, err = t.askHidden(fmt.Sprintf("Password of %s at %s", clean(in.User), l.Server)); err != nil {
+		return "", err
+	}
+	s, err := openSite(c, cfg, l)
+	if err != nil {
+		return "", err
+	}
+	secret, _, err := s.SignIn(c.Context, in)
+	return secret, errors.Join(err, s.Close())
+}
+
+// tokenName is what a token of this machine's is called in lists.
+func tokenName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	return "drover login on " + host
 }
 
 func scopesWord(scopes []core.Scope) string {
@@ -87,7 +144,7 @@ func readToken(c *cli.Context, server string) (string, error) {
 	case path != "":
 		text, err = readSecretFile(path)
 	default:
-		text, err = readSecret(c, "Token of "+server, "token-stdin", "--token-file PATH or --token-stdin")
+		text, err = readSecret(c, "Token of "+server, "token-stdin", noTerminal)
 	}
 	if err != nil {
 		return "", err
@@ -120,22 +177,28 @@ func signOut(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openSite(c, cfg, *l)
-	if err != nil {
-		return err
-	}
 	// What is known to nobody any more harms least: it is forgotten here in any case.
-	revoked := s.RevokeToken(c.Context, l.ID)
-	if remote.SignedOut(revoked) {
-		revoked = nil // it was no good any more
-	}
-	if err := errors.Join(logins(cfg.Logins).forget(l.Server), s.Close()); err != nil {
+	revoked := revoke(c, cfg, *l)
+	if err := logins(cfg.Logins).forget(l.Server); err != nil {
 		return err
 	}
 	if revoked != nil {
 		return core.Wrap(revoked, core.CodeOf(revoked), l.Server, "the login is forgotten here, but its token is still good: revoke it on your account's page")
 	}
 	return say(c, map[string]string{"server": l.Server, "user": l.User}, "signed out at %s, where you were %s", l.Server, l.User)
+}
+
+// revoke makes the token of a login good for nothing.
+func revoke(c *cli.Context, cfg *config.Config, l login) error {
+	s, err := openSite(c, cfg, l)
+	if err != nil {
+		return err
+	}
+	err = s.RevokeToken(c.Context, l.ID)
+	if remote.SignedOut(err) {
+		err = nil // it was no good any more
+	}
+	return errors.Join(err, s.Close())
 }
 
 // oneLogin is the login that the settings name, or the only one.

@@ -24,6 +24,7 @@ type login struct {
 	User     string `json:"user"`
 	Token    string `json:"token"`
 	ID       string `json:"id,omitempty"`            // of the token, which its user's list names it by
+	Issued   bool   `json:"issued,omitempty"`        // by drover login itself
 	Insecure bool   `json:"insecure_http,omitempty"` // by http, whoever listens in
 }
 
@@ -61,9 +62,16 @@ func (f logins) read() ([]login, error) {
 	return all, nil
 }
 
-// put keeps a login in the place of the server's older one.
-func (f logins) put(l login) error {
-	return f.change(func(all []login) []login { return append(without(all, l.Server), l) })
+// put keeps a login in the place of the server's earlier one, and returns that; nil for none.
+func (f logins) put(l login) (before *login, err error) {
+	err = f.change(func(all []login) []login {
+		if i := slices.IndexFunc(all, func(one login) bool { return one.Server == l.Server }); i >= 0 {
+			earlier := all[i]
+			before = &earlier
+		}
+		return append(without(all, l.Server), l)
+	})
+	return before, err
 }
 
 // forget removes the login of a server.

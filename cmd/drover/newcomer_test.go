@@ -126,20 +126,19 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	ctx := context.Background()
 	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), "no vmfactory is running")
+	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), "no vmfactory is running")
 
 	pool := core.DefaultPool("default")
 	pool.Paused = true
 	require.NoError(t, h.herd.intake.SetPool(ctx, pool))
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), "is paused")
+	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), "is paused")
 	said := make(chan string, 1)
-	f := newFollower(h.herd, row)
+	f := newFollower(h.herd.asOperator(), row.Spec.ID)
 	f.notice, f.wonder = func(text string) { said <- text }, time.Nanosecond
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error)
 	go func() {
-		_, err := f.follow(ctx)
-		done <- err
+		done <- f.follow(ctx)
 	}()
 	require.Contains(t, <-said, "is paused")
 	cancel()
@@ -173,7 +172,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	require.Contains(t, out, "cannot make VMs of odd")
 	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, h.herd.whyWaiting(ctx, row.Spec.ID), why)
+	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), why)
 	odd.Provider = "local"
 	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
 	_, errs, code := h.run("run", "--pool", "odd", "--", "true")
@@ -237,24 +236,39 @@ func TestUntrustedOutputOnATerminal(t *testing.T) {
 	h.requireNothingLeft()
 }
 
+// newTerminal returns both ends of a terminal: a person's, and the programs'.
+func newTerminal(t *testing.T) (ours, peer *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	fd := int(ours.Fd())
+	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	require.NoError(t, err)
+	peer, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	return ours, peer
+}
+
+// echoes reports whether a terminal shows what is typed.
+func echoes(t *testing.T, terminal *os.File) bool {
+	t.Helper()
+	settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+	require.NoError(t, err)
+	return settings.Lflag&unix.ECHO != 0
+}
+
 // onTerminal runs a command on a terminal and returns what that got.
 func (h *testHerd) onTerminal(args ...string) string {
 	h.t.Helper()
-	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	require.NoError(h.t, err)
+	ours, peer := newTerminal(h.t)
 	defer ours.Close()
-	fd := int(ours.Fd())
-	require.NoError(h.t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	require.NoError(h.t, err)
-	peer, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	require.NoError(h.t, err)
 	cmd := exec.Command(h.path, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, peer, peer
 	require.NoError(h.t, cmd.Start())
 	require.NoError(h.t, peer.Close())
 	var shown bytes.Buffer
-	_, err = shown.ReadFrom(ours) // EIO once nobody has the other end
+	_, err := shown.ReadFrom(ours) // EIO once nobody has the other end
 	var failed *fs.PathError
 	require.ErrorAs(h.t, err, &failed)
 	require.NoError(h.t, cmd.Wait())

@@ -139,5 +139,5 @@ func (s *school) operatorDrains(root *browsertest.Tab) {
 	tab.Click("form[action$='/drain'] button")
 	tab.Click("dialog button[value=yes]")
 	tab.Await("Undrain")
-	root.Await("draining")
+	root.Await("drained")
 }

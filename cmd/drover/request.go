@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +23,7 @@ func requestCommand() *cli.Command {
 	return &cli.Command{
 		Name: "request", Usage: "look at, cancel and rerun requests", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			clientCommand("list", "list requests, newest first", "", []cli.Flag{
+			deskCommand("list", "list requests, newest first", "", "drover request list --state running", []cli.Flag{
 				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, parked, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
 				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
 				&cli.StringFlag{Name: "pool", Usage: "only those of pool `P`"},
@@ -30,21 +31,21 @@ func requestCommand() *cli.Command {
 				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with request `ID`"},
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
 			}, listRequests),
-			clientCommand("show", "show one request, where it is and what became of it", "ID", nil, showRequest),
-			clientCommand("output", "print a request's standard output, its standard error to standard error", "ID", []cli.Flag{
+			deskCommand("show", "show one request, where it is and what became of it", "ID", "drover request show 01j8x3k4", nil, showRequest),
+			deskCommand("output", "print a request's standard output, its standard error to standard error", "ID", "drover request output --follow 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends", DisableDefaultText: true},
 				rawFlag(),
 			}, requestOutput),
-			clientCommand("files", "list the files that were collected of a request, or fetch them", "ID", []cli.Flag{
+			deskCommand("files", "list the files that were collected of a request, or fetch them", "ID", "drover request files --to out 01j8x3k4", []cli.Flag{
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
 			}, requestFiles),
-			clientCommand("cancel", "stop a request wherever it is", "ID", nil, cancelRequest),
-			clientCommand("rerun", "run an ended request again", "ID", nil, rerunRequest),
+			deskCommand("cancel", "stop a request wherever it is", "ID", "drover request cancel 01j8x3k4", nil, cancelRequest),
+			deskCommand("rerun", "run an ended request again", "ID", "drover request rerun 01j8x3k4", nil, rerunRequest),
 		},
 	}
 }
 
-func listRequests(c *cli.Context, h *herd) error {
+func listRequests(c *cli.Context, d desk) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -58,13 +59,12 @@ func listRequests(c *cli.Context, h *herd) error {
 	for _, state := range c.StringSlice("state") {
 		f.States = append(f.States, core.RequestState(state))
 	}
-	page, err := h.desk().List(c.Context, operator(), f)
+	views, err := d.ListRequests(c.Context, f)
 	if err != nil {
 		return err
 	}
-	views := page.Items
 	if c.Bool("json") {
-		return printJSON(c.App.Writer, views)
+		return printJSON(c.App.Writer, orEmpty(views))
 	}
 	rows := make([]table.Row, len(views))
 	for i, v := range views {
@@ -85,17 +85,16 @@ func firstLine(s string) string {
 	return text.Snip(line, 80, "…")
 }
 
-func showRequest(c *cli.Context, h *herd) error {
+func showRequest(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err
 	}
-	desk := h.desk()
-	v, err := desk.View(c.Context, operator(), id)
+	v, err := d.ViewRequest(c.Context, id)
 	if err != nil {
 		return err
 	}
-	history, err := desk.Attempts(c.Context, operator(), id)
+	history, err := d.Attempts(c.Context, id)
 	if err != nil {
 		return err
 	}
@@ -167,36 +166,56 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	return printTable(w, "", table.Row{"generation", "attempt", "state", "host", "recorded", ""}, tries)
 }
 
-func cancelRequest(c *cli.Context, h *herd) error {
+func cancelRequest(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err
 	}
-	state, err := h.intake.Cancel(c.Context, id, person())
+	state, err := d.CancelRequest(c.Context, id)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, map[string]string{"id": id, "state": string(state)})
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "request %s is %s\n", id, state)
-	return err
+	return say(c, map[string]any{"id": id, "state": state}, "request %s is %s", id, state)
 }
 
-func rerunRequest(c *cli.Context, h *herd) error {
+func rerunRequest(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err
 	}
-	row, err := h.intake.Rerun(c.Context, id)
+	v, err := d.RerunRequest(c.Context, id)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, map[string]any{"id": id, "generation": row.Spec.Generation, "state": row.State})
+	return say(c, map[string]any{"id": id, "generation": v.Generation, "state": v.State}, "request %s runs again as generation %d", id, v.Generation)
+}
+
+func requestOutput(c *cli.Context, d desk) error {
+	id, err := oneArg(c, "request id")
+	if err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "request %s runs again as generation %d\n", id, row.Spec.Generation)
-	return err
+	v, err := d.ViewRequest(c.Context, id)
+	if err != nil {
+		return err
+	}
+	if err := requests.Expired(&v.Result); err != nil {
+		return err
+	}
+	has := v.State.Terminal()
+	if c.Bool("json") {
+		if !has {
+			return core.Errorf(core.CodeConflict, id, "request %s has not ended: leave --json away and add --follow to see its output as it comes", id)
+		}
+		return printJSON(c.App.Writer, map[string]any{"id": id, "stdout": v.Stdout, "stderr": v.Stderr, "truncated": v.Truncated})
+	}
+	f := newFollower(d, id).tells(c)
+	f.show(c)
+	if !has {
+		f.glance = !c.Bool("follow")
+		return f.follow(c.Context)
+	}
+	return errors.Join(f.print("stdout", []byte(v.Stdout)), f.print("stderr", []byte(v.Stderr)), f.flush())
 }
 
 // person names who types the command, as far as the machine knows.

@@ -16,34 +16,38 @@ import (
 	"drover/core/requests"
 )
 
-func requestFiles(c *cli.Context, h *herd) error {
+func requestFiles(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "request")
 	if err != nil {
 		return err
 	}
-	row, err := h.store.Get(c.Context, id)
+	v, err := d.ViewRequest(c.Context, id)
 	if err != nil {
 		return err
 	}
-	if row.Result == nil {
+	if !v.State.Terminal() {
 		return core.Errorf(core.CodeConflict, id, "request %s has not ended: its files are collected then", id)
 	}
-	if err := requests.Expired(row.Result); err != nil {
+	if err := requests.Expired(&v.Result); err != nil {
 		return err
 	}
 	if to := c.String("to"); to != "" {
-		if err := fetch(c.Context, h.openFile, row.Result.Files, to); err != nil {
+		open := func(ctx context.Context, f core.File) (io.ReadCloser, error) {
+			_, content, err := d.OpenRequestFile(ctx, id, f.Path)
+			return content, err
+		}
+		if err := fetch(c.Context, open, v.Files, to); err != nil {
 			return err
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(c.App.Writer, map[string]any{"files": orEmpty(row.Result.Files), "left_out": orEmpty(row.Result.LeftOut)})
+		return printJSON(c.App.Writer, map[string]any{"files": orEmpty(v.Files), "left_out": orEmpty(v.LeftOut)})
 	}
 	var rows []table.Row
-	for _, f := range row.Result.Files {
+	for _, f := range v.Files {
 		rows = append(rows, table.Row{clean(f.Path), size(f.Size), f.Digest})
 	}
-	for _, one := range row.Result.LeftOut {
+	for _, one := range v.LeftOut {
 		rows = append(rows, table.Row{clean(one.Path), "", "not kept: " + clean(one.Why)})
 	}
 	return printTable(c.App.Writer, "no files: name some with drover run --collect", table.Row{"file", "size", "digest"}, rows)
@@ -51,11 +55,6 @@ func requestFiles(c *cli.Context, h *herd) error {
 
 // opener opens one of the files that are to be fetched.
 type opener func(ctx context.Context, f core.File) (io.ReadCloser, error)
-
-// openFile opens what the blob store has.
-func (h *herd) openFile(ctx context.Context, f core.File) (io.ReadCloser, error) {
-	return h.blobs.Open(ctx, f.Digest)
-}
 
 // fetch writes files to a new folder. Their paths are from a VM: they are held
 // beneath it, and nothing that is there is written over.

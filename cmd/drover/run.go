@@ -3,19 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/core/requests"
 )
-
-// maxFileBytes bounds one file that a client sends.
-const maxFileBytes = 64 << 20
 
 func runCommand() *cli.Command {
 	own := append([]cli.Flag{
@@ -23,19 +18,19 @@ func runCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "collect", Usage: "keep the file or folder `PATH` of the command's folder with the result, see drover request files; repeatable"},
 		&cli.StringFlag{Name: "stdin", Usage: "give the command the file `PATH` as standard input, or - for drover's own"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set `NAME=VALUE` for the command; repeatable"},
-		rawFlag(), embeddedFlag(),
+		rawFlag(), embeddedFlag(), asFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
 		Name: "run", Usage: "run a command in a fresh VM", ArgsUsage: "-- CMD ARG...", OnUsageError: usageError,
 		Description: "Streams the command's output as it comes and exits with its exit code; 124 if it ran into its time\n" +
 			"limit, 128 and the signal's number if a signal ended it, 130 if it was cancelled, 125 if drover could\n" +
 			"not bring it to an end. Ctrl-C cancels it.",
-		Flags: withSettings(append(own, jsonFlag())),
+		Flags: withSettings(append(own, jsonFlag()), "client"),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return core.Errorf(core.CodeInvalid, "", "no command to run: drover run [flags] -- CMD ARG...")
 			}
-			return withHerd(c, c.Bool("embedded"), runInHerd)
+			return maybeEmbedded(c, runOn)
 		},
 	}
 }
@@ -58,22 +53,22 @@ func embeddedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "embedded", Usage: "need no herd: run one for this command alone", DisableDefaultText: true}
 }
 
-// requestSpec starts a spec from the flags of requestFlags.
-func requestSpec(c *cli.Context) (core.Spec, error) {
-	spec := core.Spec{
+// requestDraft starts a draft from the flags of requestFlags.
+func requestDraft(c *cli.Context) (requests.Draft, error) {
+	draft := requests.Draft{
 		Pool: c.String("pool"), Class: core.Class(c.String("class")), Idempotency: c.String("key"),
-		Submitter: cmp.Or(c.String("submitter"), submitterName()), OnHostLoss: c.String("on-host-loss"), Notify: c.StringSlice("notify"),
+		Submitter: c.String("submitter"), OnHostLoss: c.String("on-host-loss"), Notify: c.StringSlice("notify"),
 	}
 	if c.IsSet("timeout") {
-		if spec.Limits.Timeout = c.Duration("timeout"); spec.Limits.Timeout <= 0 {
-			return spec, core.Errorf(core.CodeInvalid, "timeout", "--timeout %s must be above 0", spec.Limits.Timeout)
+		if draft.Limits.Timeout = c.Duration("timeout"); draft.Limits.Timeout <= 0 {
+			return draft, core.Errorf(core.CodeInvalid, "timeout", "--timeout %s must be above 0", draft.Limits.Timeout)
 		}
 	}
-	err := sizeFlag(c, "memory", &spec.Limits.Memory)
-	if err == nil && c.IsSet("memory") && spec.Limits.Memory == 0 {
+	err := sizeFlag(c, "memory", &draft.Limits.Memory)
+	if err == nil && c.IsSet("memory") && draft.Limits.Memory == 0 {
 		err = core.Errorf(core.CodeInvalid, "memory", "--memory %s must be above 0", c.String("memory"))
 	}
-	return spec, err
+	return draft, err
 }
 
 // submitterName makes a valid name of who types the command.
@@ -90,41 +85,55 @@ func submitterName() string {
 	return cmp.Or(string(name[:min(len(name), core.MaxNameLen)]), "somebody")
 }
 
-func runInHerd(c *cli.Context, h *herd) error {
-	spec, err := requestSpec(c)
+func runOn(c *cli.Context, d desk) error {
+	draft, err := requestDraft(c)
 	if err != nil {
 		return err
 	}
-	spec.Command, spec.Env, spec.Collect = c.Args().Slice(), c.StringSlice("env"), c.StringSlice("collect")
-	if spec.Files, err = putFiles(c.Context, h.blobs, c.StringSlice("file")); err != nil {
-		return err
-	}
-	if spec.Stdin, err = putStdin(c, h.blobs); err != nil {
-		return err
-	}
-	row, _, err := h.intake.Submit(c.Context, spec)
+	stdin, err := openStdin(c)
 	if err != nil {
 		return err
 	}
-	say := func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
-	f := newFollower(h, row)
-	f.notice = say
+	if stdin != nil {
+		defer stdin.Close() //nolint:errcheck // only read from
+	}
+	draft.Command, draft.Env, draft.Collect = c.Args().Slice(), c.StringSlice("env"), c.StringSlice("collect")
+	draft.Files = commandFiles(c.StringSlice("file"), stdin)
+	if err := checkUploads(draft.Files); err != nil {
+		return err
+	}
+	v, err := d.SubmitRequest(c.Context, draft)
+	if err != nil {
+		return err
+	}
+	f := newFollower(d, v.ID).tells(c)
+	f.embedded = c.Bool("embedded")
 	if !c.Bool("json") {
 		f.show(c)
 	}
-	result, err := f.followOrCancel(c.Context)
-	if err != nil {
+	if err := f.followOrCancel(c.Context); err != nil {
+		return err
+	}
+	if v, err = ended(c.Context, d, v.ID); err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		v, err := h.desk().View(c.Context, operator(), row.Spec.ID)
-		if err := errors.Join(err, printJSON(c.App.Writer, v)); err != nil {
+		if err := printJSON(c.App.Writer, v); err != nil {
 			return err
 		}
 	} else {
-		sayOfResult(result, say)
+		sayOfResult(&v.Result, f.say)
 	}
-	return endOfRun(result, say)
+	return endOfRun(&v.Result, f.say)
+}
+
+// ended returns a request that has its result.
+func ended(ctx context.Context, d desk, id string) (requests.View, error) {
+	v, err := d.ViewRequest(ctx, id)
+	if err == nil && !v.State.Terminal() {
+		err = core.Errorf(core.CodeConflict, id, "request %s runs again: drover request show %s", id, id)
+	}
+	return v, err
 }
 
 // sayOfResult says what of a result its output does not show.
@@ -162,56 +171,4 @@ func endOfRun(r *core.Result, say func(string)) error {
 		return nil
 	}
 	return exitCode(code)
-}
-
-func putFiles(ctx context.Context, blobs core.Blobs, paths []string) ([]core.File, error) {
-	var files []core.File
-	for _, path := range paths {
-		f, err := putFile(ctx, blobs, path)
-		if err != nil {
-			return nil, err
-		}
-		f.Path = filepath.Base(path)
-		files = append(files, f)
-	}
-	return files, nil
-}
-
-// putFile stores one file of this machine.
-func putFile(ctx context.Context, blobs core.Blobs, path string) (core.File, error) {
-	// Before it is opened: opening a FIFO would wait for its writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return core.File{}, core.Wrap(err, core.CodeInvalid, path, "the file %s cannot be read", path)
-	}
-	if !info.Mode().IsRegular() {
-		return core.File{}, core.Errorf(core.CodeInvalid, path, "%s is not a plain file", path)
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return core.File{}, core.Wrap(err, core.CodeInvalid, path, "the file %s cannot be read", path)
-	}
-	defer in.Close() //nolint:errcheck // only read from
-	digest, n, err := blobs.Put(ctx, in, maxFileBytes)
-	if err != nil {
-		return core.File{}, core.Wrap(err, core.CodeOf(err), path, "the file %s cannot be stored", path)
-	}
-	return core.File{Digest: digest, Size: n, Mode: uint32(info.Mode().Perm())}, nil
-}
-
-func putStdin(c *cli.Context, blobs core.Blobs) (*core.File, error) {
-	switch path := c.String("stdin"); path {
-	case "":
-		return nil, nil //nolint:nilnil // no standard input is no fault
-	case "-":
-		digest, n, err := blobs.Put(c.Context, c.App.Reader, maxFileBytes)
-		if err != nil {
-			return nil, core.Wrap(err, core.CodeOf(err), "", "the standard input cannot be stored")
-		}
-		return &core.File{Path: "stdin", Digest: digest, Size: n}, nil
-	default:
-		f, err := putFile(c.Context, blobs, path)
-		f.Path = "stdin"
-		return &f, err
-	}
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"drover/core"
 )
@@ -19,18 +17,15 @@ const maxSecretBytes = 1 << 10
 // flag named piped says so, else from the terminal, which does not show it. prompt is what
 // it is, instead says what to do without a terminal. Ends of lines are no part of it.
 func readSecret(c *cli.Context, prompt, piped, instead string) (secret string, err error) {
-	var raw []byte
-	switch in, isFile := c.App.Reader.(*os.File); {
-	case c.Bool(piped):
-		raw, err = io.ReadAll(io.LimitReader(c.App.Reader, maxSecretBytes))
-	case isFile && term.IsTerminal(int(in.Fd())):
-		fmt.Fprintf(c.App.ErrWriter, "%s (it is not shown): ", prompt)
-		raw, err = term.ReadPassword(int(in.Fd()))
-		fmt.Fprintln(c.App.ErrWriter)
-	default:
-		return "", core.Errorf(core.CodeInvalid, "", "there is no terminal to ask at: use %s", instead)
+	if !c.Bool(piped) {
+		t, err := terminalOf(c, instead)
+		if err != nil {
+			return "", err
+		}
+		return t.askHidden(prompt)
 	}
-	return strings.TrimRight(string(raw), "\r\n"), core.Wrap(err, core.CodeInvalid, "", "what was typed cannot be read")
+	raw, err := io.ReadAll(io.LimitReader(c.App.Reader, maxSecretBytes))
+	return strings.TrimRight(string(raw), "\r\n"), core.Wrap(err, core.CodeInvalid, "", "standard input cannot be read")
 }
 
 // readSecretFile reads one from a file.

@@ -27,7 +27,7 @@ func submissionCommand() *cli.Command {
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
 				&cli.StringFlag{Name: "zip", Usage: "write them as the new zip file `PATH`"},
 			}, submissionFiles),
-			userCommand("resubmit", "have it tested once more, as it is", "ID", "drover submission resubmit 01j8x3k4", []cli.Flag{
+			deskCommand("resubmit", "have it tested once more, as it is", "ID", "drover submission resubmit 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "no-wait", Usage: "do not wait for the report", DisableDefaultText: true},
 			}, resubmit),
 			deskCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
@@ -210,19 +210,19 @@ func writeZip(c *cli.Context, d desk, id, to string) (err error) {
 	return err
 }
 
-func resubmit(c *cli.Context, s *session) error {
+func resubmit(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
 		return err
 	}
-	if err := s.Resubmit(c.Context, id); err != nil {
+	if err := d.Resubmit(c.Context, id); err != nil {
 		return err
 	}
-	v, err := s.ViewSubmission(c.Context, id)
+	v, err := d.ViewSubmission(c.Context, id)
 	if err != nil {
 		return err
 	}
-	return s.awaitReport(c, v.Submission)
+	return awaitReport(c, d, v.Submission)
 }
 
 func cancelSubmission(c *cli.Context, d desk) error {

@@ -34,9 +34,9 @@ func mayWait(w *requests.Waiting) string {
 		e.Least.Round(time.Second), e.Most.Round(time.Second), e.From, e.VMs)
 }
 
-// whyWaiting says why a request is not being run yet, and what to do about it.
-func (h *herd) whyWaiting(ctx context.Context, id string) string {
-	w, err := h.desk().Waiting(ctx, operator(), id)
+// whyWaits says why a request is not being run yet, and what to do about it.
+func whyWaits(ctx context.Context, d desk, id string) string {
+	w, err := d.WhyRequestWaits(ctx, id)
 	if err != nil {
 		return "still waiting, and it cannot be said why: " + err.Error()
 	}

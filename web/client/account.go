@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"drover/core"
 	"drover/core/coursework"
@@ -31,6 +32,31 @@ func (c *Client) Me(ctx context.Context) (Me, error) { return get[Me](ctx, c, ni
 func (c *Client) Who(ctx context.Context) (core.Actor, error) {
 	me, err := c.Me(ctx)
 	return me.Actor(), err
+}
+
+// SignIn says who wants a token.
+type SignIn struct {
+	User     string        // handle or e-mail address
+	Password string        // of that user
+	Name     string        // of the token in lists, such as that of a computer
+	Scopes   []core.Scope  // what it is to be good for
+	Life     time.Duration // 0: the site's own choice
+}
+
+// SignIn makes a token of the user's, and returns it with its secret, which nobody can get
+// again. It is not repeated: each time makes a token.
+func (c *Client) SignIn(ctx context.Context, s SignIn) (secret string, t core.Token, err error) {
+	out, err := ask[struct {
+		Secret string     `json:"secret"`
+		Token  core.Token `json:"token"`
+	}](ctx, c, call{method: http.MethodPost, path: []string{"sign-in"}, body: struct {
+		User     string       `json:"user"`
+		Password string       `json:"password"`
+		Name     string       `json:"name"`
+		Scopes   []core.Scope `json:"scopes"`
+		Life     int64        `json:"life_ms,omitempty"`
+	}{s.User, s.Password, s.Name, s.Scopes, s.Life.Milliseconds()}})
+	return out.Secret, out.Token, err
 }
 
 // RevokeToken makes one of one's tokens, by its id, good for nothing.

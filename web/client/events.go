@@ -25,19 +25,19 @@ const (
 	maxRetry = time.Minute
 )
 
-// Event is one event of a stream of the API.
-type Event struct {
-	ID   string // what the stream goes on after; that of an earlier one where it has none itself
-	Type string // such as output
-	Data []byte
+// event is one event of a stream of the API.
+type event struct {
+	id   string // what the stream goes on after; that of an earlier one where it has none itself
+	kind string // such as output
+	data []byte
 }
 
 // events yields a stream's events from behind the one with id last; "" is from its
 // beginning. Where the stream breaks off it goes on, as long as there is an event, or the
 // site answers at all, at least once within Options.Patience. It ends when the site says
 // that nothing follows (204), or with an error.
-func (c *Client) events(ctx context.Context, parts []string, last string) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (c *Client) events(ctx context.Context, parts []string, last string) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
 		s := &stream{client: c, pause: c.pauses(), last: last, heard: time.Now()}
 		for {
 			err := s.connect(ctx, parts, yield)
@@ -46,11 +46,11 @@ func (c *Client) events(ctx context.Context, parts []string, last string) iter.S
 			case errors.Is(err, errEnough):
 				return
 			case errors.As(err, &permanent), c.Patience < 0:
-				yield(Event{}, plain(err))
+				yield(event{}, plain(err))
 				return
 			}
 			if err := s.rest(ctx, err); err != nil {
-				yield(Event{}, err)
+				yield(event{}, err)
 				return
 			}
 		}
@@ -70,7 +70,7 @@ type stream struct {
 }
 
 // connect yields events until the connection breaks off.
-func (s *stream) connect(ctx context.Context, parts []string, yield func(Event, error) bool) error {
+func (s *stream) connect(ctx context.Context, parts []string, yield func(event, error) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	header := http.Header{"Cache-Control": {"no-store"}}
@@ -131,7 +131,7 @@ func (s *stream) rest(ctx context.Context, err error) error {
 
 // read yields the events of one connection. What breaks off in the middle of an event is
 // no event.
-func (s *stream) read(from io.Reader, yield func(Event, error) bool) error {
+func (s *stream) read(from io.Reader, yield func(event, error) bool) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxEvent)
 	lines.Split(splitLines)
@@ -143,7 +143,7 @@ func (s *stream) read(from io.Reader, yield func(Event, error) bool) error {
 			s.last = id
 			if data != nil {
 				s.pause.Reset()
-				if !yield(Event{ID: id, Type: kind, Data: bytes.TrimSuffix(data, []byte("\n"))}, nil) {
+				if !yield(event{id, kind, bytes.TrimSuffix(data, []byte("\n"))}, nil) {
 					return errEnough
 				}
 			}

@@ -55,11 +55,11 @@ func nothingMore() func(*http.Request) (*http.Response, error) {
 // heard are the events of a stream from behind last, in short, and how it ended.
 func heard(t *testing.T, c *client.Client, last string) (all []string, err error) {
 	t.Helper()
-	for e, err := range c.RequestEvents(t.Context(), "r1", last) {
+	for e, err := range c.FollowRequest(t.Context(), "r1", last) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, fmt.Sprintf("%s %s %q", e.ID, e.Type, e.Data))
+		all = append(all, fmt.Sprintf("%s %s %s%s %q", e.ID, e.Kind, e.State, e.Stream, e.Data))
 	}
 	return all, nil
 }
@@ -68,14 +68,15 @@ func TestEventsGoOnWhereTheyBrokeOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answers: answers{
-			breaks("retry: 2000\n\n: hello\n\nid: 1\nevent: state\ndata: {}\n\nid: 2\nevent: output\ndata: a\ndata: b\n\nid: 3\nevent: output\ndata: ha"),
+			breaks("retry: 2000\n\n: hello\n\nid: 1\nevent: state\ndata: {\"state\":\"running\"}\n\n" +
+				"id: 2\nevent: output\ndata: {\"stream\":\"stderr\",\ndata: \"text\":\"a\\nb\"}\n\nid: 3\nevent: output\ndata: {\"te"),
 			fails(errReset), problem(503, away),
-			stream("id: 3\r\nevent: output\r\ndata: half\r\n\r\n"), // and it ends
-			hangs("id: 4\revent: end\rdata:\r\r"), hangs("id: 5\ndata: x\n\n"), nothingMore(),
+			stream("id: 3\r\nevent: output\r\ndata: {\"stream\":\"stdout\",\"data\":\"/wA=\"}\r\n\r\n"), // and it ends
+			hangs("id: 4\revent: reset\rdata:\r\r"), hangs("id: 5\ndata: {}\n\n"), nothingMore(),
 		}}
 		all, err := heard(t, asks(t, s), "0")
 		require.NoError(t, err)
-		assert.Equal(t, []string{`1 state "{}"`, `2 output "a\nb"`, `3 output "half"`, `4 end ""`, `5  "x"`}, all)
+		assert.Equal(t, []string{`1 state running ""`, `2 output stderr "a\nb"`, `3 output stdout "\xff\x00"`, `4 reset  ""`, `5   ""`}, all)
 		var from []string
 		for _, r := range s.asked {
 			assert.Equal(t, "/api/v1/requests/r1/events", r.URL.Path)
@@ -88,14 +89,14 @@ func TestEventsGoOnWhereTheyBrokeOff(t *testing.T) {
 func TestEventsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &site{answers: answers{breaks("id: 1\ndata: x\n\n"), fails(errReset)}}
+		s := &site{answers: answers{breaks("id: 1\ndata: {}\n\n"), fails(errReset)}}
 		began := time.Now()
 		all, err := heard(t, asks(t, s), "")
 		requireCode(t, core.CodeUnavailable, err)
 		assert.Len(t, all, 1)
 		assert.LessOrEqual(t, time.Since(began), 30*time.Second)
 
-		s = &site{answers: answers{breaks("id: 1\ndata: x\n\n"), problem(401, `{"code":"FORBIDDEN","detail":"it has expired"}`)}}
+		s = &site{answers: answers{breaks("id: 1\ndata: {}\n\n"), problem(401, `{"code":"FORBIDDEN","detail":"it has expired"}`)}}
 		_, err = heard(t, asks(t, s), "")
 		requireCode(t, core.CodeForbidden, err)
 		assert.True(t, client.SignedOut(err))
@@ -112,11 +113,21 @@ func TestEventsEnd(t *testing.T) {
 		_, err = heard(t, asks(t, s), "")
 		requireCode(t, core.CodeVersion, err)
 
-		s = &site{answers: answers{stream("id: 1\ndata: x\n\n")}}
-		for range asks(t, s).RequestEvents(t.Context(), "r1", "") {
+		s = &site{answers: answers{stream("id: 1\ndata: {}\n\n")}}
+		for range asks(t, s).FollowRequest(t.Context(), "r1", "") {
 			break
 		}
 		assert.Len(t, s.asked, 1, "nobody listens any more")
+
+		s = &site{answers: answers{stream("id: 1\nevent: end\ndata: {\"state\":\"failed\"}\n\n")}}
+		all, err = heard(t, asks(t, s), "")
+		require.NoError(t, err)
+		assert.Equal(t, []string{`1 end failed ""`}, all)
+		assert.Len(t, s.asked, 1, "nothing follows")
+
+		s = &site{answers: answers{stream("event: state\ndata: running\n\n")}}
+		_, err = heard(t, asks(t, s), "")
+		requireCode(t, core.CodeVersion, err)
 	})
 }
 
@@ -125,10 +136,12 @@ func TestEventsComeOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 8
-		event := func(i int) string { return fmt.Sprintf("id: %d\nevent: output\ndata: line %d\n\n", i, i) }
+		event := func(i int) string {
+			return fmt.Sprintf("id: %d\nevent: output\ndata: {\"text\":\"line %d\"}\n\n", i, i)
+		}
 		s := &site{}
 		for range rapid.IntRange(1, 6).Draw(t, "connections") {
-			at := rapid.IntRange(0, 400).Draw(t, "breaks at")
+			at := rapid.IntRange(0, 500).Draw(t, "breaks at")
 			s.answers = append(s.answers, func(r *http.Request) (*http.Response, error) {
 				text, from := "", 0
 				_, _ = fmt.Sscan(r.Header.Get("Last-Event-ID"), &from)
@@ -152,7 +165,7 @@ func TestEventsComeOnce(t *testing.T) {
 		c, err := client.New(client.Options{Server: "https://drover.example.org", Transport: s, Pause: time.Microsecond})
 		require.NoError(t, err)
 		next := 1
-		for e, err := range c.RequestEvents(t.Context(), "r1", "") {
+		for e, err := range c.FollowRequest(t.Context(), "r1", "") {
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprint(next), e.ID)
 			require.Equal(t, fmt.Sprintf("line %d", next), string(e.Data))

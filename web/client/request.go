@@ -1,12 +1,148 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"io"
 	"iter"
+	"mime/multipart"
+	"net/http"
+	"strings"
+
+	"drover/core"
+	"drover/core/requests"
 )
 
-// RequestEvents yields the events of a request, from behind the one with id last; "" is
-// from its beginning.
-func (c *Client) RequestEvents(ctx context.Context, id, last string) iter.Seq2[Event, error] {
-	return c.events(ctx, []string{"requests", id, "events"}, last)
+// draft is what a request says beside its files.
+type draft struct {
+	Submitter  string          `json:"submitter,omitempty"`
+	Pool       string          `json:"pool"`
+	Class      core.Class      `json:"class,omitempty"`
+	Command    []string        `json:"command,omitempty"`
+	Env        []string        `json:"env,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Collect    []string        `json:"collect,omitempty"`
+	Assignment string          `json:"assignment,omitempty"`
+	Supersede  bool            `json:"supersede,omitempty"`
+	Notify     []string        `json:"notify,omitempty"`
+	OnHostLoss string          `json:"on_host_loss,omitempty"`
+	Limits     core.Limits     `json:"limits,omitzero"`
+}
+
+// SubmitRequest requests a run. Files are read anew if the call is repeated, so that a lost
+// answer costs no second run: the idempotency key is d's, or one that is made here.
+func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.View, error) {
+	says, err := json.Marshal(draft{
+		d.Submitter, d.Pool, d.Class, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
+	})
+	if err != nil {
+		return requests.View{}, core.Wrap(err, core.CodeInvalid, "", "the request cannot be written as JSON")
+	}
+	return ask[requests.View](ctx, c, call{
+		method: http.MethodPost, path: []string{"requests"}, key: keyOr(d.Idempotency),
+		stream: form(func(form *multipart.Writer) error { return writeRequest(form, says, d.Files) }),
+	})
+}
+
+// writeRequest writes a form of what a request says, and the files that it brings.
+func writeRequest(form *multipart.Writer, says []byte, files iter.Seq2[requests.Upload, error]) error {
+	part, err := form.CreateFormField("request")
+	if err == nil {
+		_, err = part.Write(says)
+	}
+	if err != nil || files == nil {
+		return err
+	}
+	for file, err := range files {
+		if err == nil {
+			err = writeFile(form, cmp.Or(string(file.Part), "file"), file.Path, file.Mode, file.Content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ViewRequest returns a request, with its result once it has one. Returns NOTFOUND.
+func (c *Client) ViewRequest(ctx context.Context, id string) (requests.View, error) {
+	return get[requests.View](ctx, c, nil, "requests", id)
+}
+
+// ListRequests lists requests that one may view, newest first.
+func (c *Client) ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error) {
+	states := make([]string, len(f.States))
+	for i, s := range f.States {
+		states[i] = string(s)
+	}
+	query := values("submitter", f.Submitter, "pool", f.Pool, "assignment", f.Assignment, "state", strings.Join(states, ","))
+	return list[requests.View](ctx, c, []string{"requests"}, query, f.Before, f.Limit)
+}
+
+// Attempts returns all tries of a request, oldest first.
+func (c *Client) Attempts(ctx context.Context, id string) ([]core.Attempt, error) {
+	page, err := get[pageOf[core.Attempt]](ctx, c, nil, "requests", id, "attempts")
+	return page.Items, err
+}
+
+// OpenRequestFile opens a file that was collected of a request. Returns NOTFOUND, CONFLICT
+// if it has not ended.
+func (c *Client) OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error) {
+	content, size, err := c.download(ctx, append([]string{"requests", id, "files"}, strings.Split(path, "/")...)...)
+	return core.File{Path: path, Size: size}, content, err
+}
+
+// CancelRequest stops a request wherever it is, and returns its state. It may be asked for
+// again and again.
+func (c *Client) CancelRequest(ctx context.Context, id string) (core.RequestState, error) {
+	out, err := post[struct {
+		State core.RequestState `json:"state"`
+	}](ctx, c, nil, "requests", id, "cancel")
+	return out.State, err
+}
+
+// RerunRequest runs an ended request again, as its next generation.
+func (c *Client) RerunRequest(ctx context.Context, id string) (requests.View, error) {
+	return post[requests.View](ctx, c, nil, "requests", id, "rerun")
+}
+
+// WhyRequestWaits says why a request waits; nil if it does not.
+func (c *Client) WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error) {
+	return get[*requests.Waiting](ctx, c, nil, "requests", id, "waiting")
+}
+
+// FollowRequest tells what happens to a request until it has ended, from behind the event
+// with id last; "" is from its beginning. Where the stream breaks off it goes on.
+func (c *Client) FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error] {
+	return func(yield func(requests.Event, error) bool) {
+		for e, err := range c.events(ctx, []string{"requests", id, "events"}, last) {
+			told := requests.Event{ID: e.id, Kind: requests.EventKind(e.kind)}
+			if err == nil && len(e.data) > 0 {
+				err = c.told(&told, e.data)
+			}
+			if !yield(told, err) || err != nil || told.Kind == requests.EventEnd {
+				return
+			}
+		}
+	}
+}
+
+// told reads what an event says. What later versions say besides is left out.
+func (c *Client) told(e *requests.Event, data []byte) error {
+	var said struct {
+		State  core.RequestState `json:"state"`
+		Stream string            `json:"stream"`
+		Text   string            `json:"text"`
+		Data   []byte            `json:"data"`
+		Bytes  int64             `json:"bytes"`
+	}
+	if err := json.Unmarshal(data, &said); err != nil {
+		return core.Wrap(err, core.CodeVersion, c.Server, "an event of %s cannot be read: has it another version than this program?", c.Server)
+	}
+	e.State, e.Stream, e.Data, e.Bytes = said.State, said.Stream, said.Data, said.Bytes
+	if e.Data == nil {
+		e.Data = []byte(said.Text)
+	}
+	return nil
 }

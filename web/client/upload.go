@@ -18,15 +18,14 @@ import (
 // errUnwanted is what a file hears that the site does not read any further.
 var errUnwanted = errors.New("the site reads no further")
 
-// files makes a body of files, each a part of a form under its path. They are read as
-// they go out, and anew for each try.
-func files(all iter.Seq2[coursework.Upload, error]) func() upload {
+// form makes a body of the parts that write writes. They are read as they go out, and anew for each try.
+func form(write func(form *multipart.Writer) error) func() upload {
 	return func() upload {
 		out, in := io.Pipe()
 		form := multipart.NewWriter(in)
 		var broken atomic.Pointer[error]
 		go func() {
-			err := writeFiles(form, all)
+			err := write(form)
 			if err == nil {
 				err = form.Close()
 			}
@@ -45,29 +44,38 @@ func files(all iter.Seq2[coursework.Upload, error]) func() upload {
 	}
 }
 
-func writeFiles(form *multipart.Writer, all iter.Seq2[coursework.Upload, error]) error {
-	for file, err := range all {
-		if err != nil {
-			return err
+// files makes a body of files, each a part under its path.
+func files(all iter.Seq2[coursework.Upload, error]) func() upload {
+	return form(func(form *multipart.Writer) error {
+		for file, err := range all {
+			if err == nil {
+				err = writeFile(form, "file", file.Path, file.Mode, file.Content)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		head := textproto.MIMEHeader{}
-		head.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": "file", "filename": file.Path}))
-		if head.Get("Content-Disposition") == "" {
-			return core.Errorf(core.CodeInvalid, file.Path, "the name of the file %q cannot be sent", file.Path)
-		}
-		head.Set("Content-Type", "application/octet-stream")
-		if file.Mode != 0 {
-			head.Set("File-Mode", strconv.FormatUint(uint64(file.Mode), 8))
-		}
-		part, err := form.CreatePart(head)
-		if err != nil {
-			return err
-		}
-		if _, err := io.Copy(part, reading{file.Content, file.Path}); err != nil {
-			return err
-		}
+		return nil
+	})
+}
+
+// writeFile adds a file to a form.
+func writeFile(form *multipart.Writer, name, path string, mode uint32, content io.Reader) error {
+	head := textproto.MIMEHeader{}
+	head.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": name, "filename": path}))
+	if head.Get("Content-Disposition") == "" {
+		return core.Errorf(core.CodeInvalid, path, "the name of the file %q cannot be sent", path)
 	}
-	return nil
+	head.Set("Content-Type", "application/octet-stream")
+	if mode != 0 {
+		head.Set("File-Mode", strconv.FormatUint(uint64(mode), 8))
+	}
+	part, err := form.CreatePart(head)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(part, reading{content, path})
+	return err
 }
 
 // reading tells a file that cannot be read from a site that does not take it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"time"
+	"unicode/utf8"
 
 	"drover/core"
 	"drover/core/requests"
@@ -27,6 +28,7 @@ type (
 	outputData struct {
 		Stream string `json:"stream"`
 		Text   string `json:"text"`
+		Data   []byte `json:"data,omitempty"` // what it is where it is no text
 	}
 	gapData struct {
 		Stream string `json:"stream"`
@@ -39,8 +41,14 @@ type (
 func (s *Streams) request(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return func(yield func(message, error) bool) {
+			caughtUp := false
 			for e, err := range s.Requests.Follow(ctx, a, id, last) {
-				if !yield(messageOf(e), err) {
+				m := messageOf(e)
+				if e.Kind == requests.EventAway || e.Kind == requests.EventIdle && !caughtUp {
+					m.kind = string(e.Kind)
+				}
+				caughtUp = caughtUp || e.Kind == requests.EventIdle
+				if !yield(m, err) {
 					return
 				}
 			}
@@ -55,7 +63,11 @@ func messageOf(e requests.Event) message {
 	case requests.EventState, requests.EventEnd:
 		m.data = stateData{e.State}
 	case requests.EventOutput:
-		m.data = outputData{e.Stream, string(e.Data)}
+		out := outputData{Stream: e.Stream, Text: string(e.Data)}
+		if !utf8.Valid(e.Data) {
+			out.Data = e.Data
+		}
+		m.data = out
 	case requests.EventGap:
 		m.data = gapData{e.Stream, e.Bytes}
 	case requests.EventReset:

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/requests"
 )
 
 func TestAPageFollowsARequest(t *testing.T) {
@@ -43,23 +44,21 @@ func TestAProgramFollowsARequest(t *testing.T) {
 	w.print(c, "one\n", "two\n")
 	var got []string
 	last := ""
-	for e, err := range w.client("rosa").RequestEvents(t.Context(), spec.ID, "") {
+	for e, err := range w.client("rosa").FollowRequest(t.Context(), spec.ID, "") {
 		require.NoError(t, err)
-		got, last = append(got, fmt.Sprintf("%s %s", e.Type, e.Data)), e.ID
-		if len(got) == 3 {
+		got, last = append(got, fmt.Sprintf("%s %s%s%q", e.Kind, e.State, e.Stream, e.Data)), e.ID
+		if e.Kind == requests.EventIdle {
+			w.print(c, "\xff\x00")
 			w.end(c)
-		}
-		if e.Type == "end" {
-			break
 		}
 	}
 	require.Equal(t, []string{
-		`state {"state":"claimed"}`, `output {"stream":"stdout","text":"one\n"}`, `output {"stream":"stdout","text":"two\n"}`, `end {"state":"completed"}`,
+		`state claimed""`, `output stdout"one\n"`, `output stdout"two\n"`, `idle ""`, `output stdout"\xff\x00"`, `end completed""`,
 	}, got)
-	for range w.client("rosa").RequestEvents(t.Context(), spec.ID, last) {
+	for range w.client("rosa").FollowRequest(t.Context(), spec.ID, last) {
 		require.Fail(t, "the end is told once")
 	}
-	for _, err := range w.client("ann").RequestEvents(t.Context(), spec.ID, "") {
+	for _, err := range w.client("ann").FollowRequest(t.Context(), spec.ID, "") {
 		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/requests"
 	"drover/web/live"
 )
 
@@ -64,16 +65,19 @@ func TestATokenThatIsRevoked(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t), soon)
 	spec := w.submit("rosa")
 	c := w.client("rosa")
-	for _, err := range c.RequestEvents(t.Context(), spec.ID, "") {
+	for e, err := range c.FollowRequest(t.Context(), spec.ID, "") {
 		if err != nil {
 			require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "it broke off: %v", err)
 			break
+		}
+		if e.Kind != requests.EventState {
+			continue
 		}
 		all, err := w.store.Tokens(t.Context(), "rosa", core.TokenAPI)
 		require.NoError(t, err)
 		require.NoError(t, w.account.Revoke(t.Context(), core.Actor{Handle: "rosa"}, "rosa", all[0].ID))
 	}
-	for _, err := range c.RequestEvents(t.Context(), spec.ID, "") {
+	for _, err := range c.FollowRequest(t.Context(), spec.ID, "") {
 		require.Equal(t, core.CodeForbidden, core.CodeOf(err), "%v", err)
 	}
 }

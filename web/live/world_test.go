@@ -307,6 +307,7 @@ func (w *world) print(c core.Claim, words ...string) {
 func (w *world) end(c core.Claim) {
 	w.t.Helper()
 	s := c.ReadSpec()
+	require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "end", Offset: int64(len(w.printed[c.Token]))}}))
 	_, err := w.store.Record(w.t.Context(), core.Result{
 		ID: s.ID, Generation: s.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM, Host: "h1", Pool: s.Pool,
 		Stdout: w.printed[c.Token], Times: core.Times{Submitted: s.Submitted, Claimed: 10, Started: 20, Finished: 1010},

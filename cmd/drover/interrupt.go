@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"drover/core"
+)
+
+// followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it for
+// real, a second one leaves it to the herd. It is cancelled as well when nobody
+// reads its output any more.
+func (f *follower) followOrCancel(ctx context.Context) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write then fails, instead of ending the program
+	err := f.followInterrupted(ctx)
+	if !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	if err := f.cancel(ctx); err != nil && !core.Is(err, core.CodeEnded) {
+		return err
+	}
+	return exitCode(exitSignal + int(syscall.SIGPIPE))
+}
+
+func (f *follower) followInterrupted(ctx context.Context) error {
+	if f.embedded {
+		return f.follow(ctx)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-signals:
+		case <-ctx.Done():
+			return
+		}
+		f.say("cancelling; once more to leave it to the herd")
+		if err := f.cancel(ctx); err != nil && !core.Is(err, core.CodeEnded) && ctx.Err() == nil {
+			f.say("it could not be cancelled: " + err.Error())
+		}
+		select {
+		case <-signals:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	err := f.follow(ctx)
+	if err != nil && ctx.Err() != nil {
+		return exitCode(exitStopped)
+	}
+	return err
+}
