@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/netip"
@@ -40,7 +42,7 @@ func Handler(cfg Config, d Doors) (http.Handler, error) {
 	mux.Handle("/judge0/", http.StripPrefix("/judge0", d.Judge0))
 	mux.Handle("/tango/", http.StripPrefix("/tango", d.Tango))
 	mux.Handle("/events/", d.Events)
-	mux.Handle("GET /healthz", service.HealthHandler(d.Checks))
+	mux.Handle("GET /healthz", service.HealthHandler(untold(d.Checks)))
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "User-agent: *\nDisallow: /\n")
 	})
@@ -58,4 +60,21 @@ func Handler(cfg Config, d Doors) (http.Handler, error) {
 		return nil, err
 	}
 	return believing(cfg.Proxies, logged(cfg.Log, headers(cfg.URL.Scheme == "https", protected)))
+}
+
+// errAway is all that strangers hear of what is wrong inside.
+var errAway = errors.New("it does not answer")
+
+// untold are checks whose errors do not tell addresses and paths of the herd.
+func untold(checks map[string]service.Check) map[string]service.Check {
+	all := make(map[string]service.Check, len(checks))
+	for name, check := range checks {
+		all[name] = func(ctx context.Context) error {
+			if check(ctx) != nil {
+				return errAway
+			}
+			return nil
+		}
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"drover/core/service"
 	"drover/web"
 )
 
@@ -195,4 +197,19 @@ func TestKeysAreNotLogged(t *testing.T) {
 	}
 	require.Contains(t, out.String(), "/tango/open/KEY/lab/")
 	require.NotContains(t, out.String(), "secret")
+}
+
+// Strangers hear whether the site works, and nothing of what it is made of.
+func TestHealthTellsNoAddresses(t *testing.T) {
+	t.Parallel()
+	none := http.NotFoundHandler()
+	h, err := web.Handler(web.Config{URL: &url.URL{Scheme: "https", Host: "drover.example"}, Log: quiet()}, web.Doors{
+		API: none, Judge0: none, Tango: none, Events: none, Pages: none,
+		Checks: map[string]service.Check{"redis": func(context.Context) error { return errors.New("dial tcp 10.0.0.5:6379") }},
+	})
+	require.NoError(t, err)
+	w := answer(h, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Contains(t, w.Body.String(), "redis")
+	require.NotContains(t, w.Body.String(), "10.0.0.5")
 }

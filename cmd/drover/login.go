@@ -241,15 +241,15 @@ func whoami(c *cli.Context, d desk) error {
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, is)
 	}
-	rows := []table.Row{{"at", is.At}, {"user", is.User}}
+	rows := []table.Row{{"at", clean(is.At)}, {"user", clean(is.User)}}
 	for _, role := range is.Roles {
-		rows = append(rows, table.Row{"role", role})
+		rows = append(rows, table.Row{"role", clean(string(role))})
 	}
 	var classes []string
 	for class, role := range is.Classes {
 		classes = append(classes, fmt.Sprintf("%s (%s)", class, role))
 	}
 	slices.Sort(classes)
-	rows = append(rows, table.Row{"classes", cmp.Or(strings.Join(classes, ", "), "none")})
+	rows = append(rows, table.Row{"classes", clean(cmp.Or(strings.Join(classes, ", "), "none"))})
 	return printTable(c.App.Writer, "", table.Row{"", ""}, rows)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
@@ -65,7 +66,7 @@ func say(c *cli.Context, v any, format string, args ...any) error {
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, v)
 	}
-	_, err := fmt.Fprintf(c.App.Writer, format+"\n", args...)
+	_, err := io.WriteString(c.App.Writer, clean(fmt.Sprintf(format, args...))+"\n") // a site may answer anything
 	return err
 }
 

@@ -94,7 +94,7 @@ func whichSite(c *cli.Context, cfg *config.Config) (*login, error) {
 	if len(all) != 1 {
 		return nil, nil //nolint:nilnil // which of them is not to be guessed
 	}
-	fmt.Fprintf(c.App.ErrWriter, "drover: asks %s as %s, where you are signed in; to ask a herd, name it with --data or --redis\n", all[0].Server, all[0].User)
+	fmt.Fprintf(c.App.ErrWriter, "drover: asks %s as %s, where you are signed in; to ask a herd, name it with --data or --redis\n", all[0].Server, clean(all[0].User))
 	return &all[0], nil
 }
 

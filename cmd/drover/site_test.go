@@ -215,3 +215,17 @@ func TestSitesThatAreNone(t *testing.T) {
 	strange.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	loggedIn(t, strange).refused(exitNoHerd, "the certificate of https://127.0.0.1", "class", "list")
 }
+
+// What a site says of its users is not the terminal's to obey.
+func TestSitesThatAreHostile(t *testing.T) {
+	t.Parallel()
+	s := loggedIn(t, httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"handle":"ann\u001b]0;x\u0007","roles":["admin\u001b[2J"],"classes":[{"class":"c\u001b[1A","role":"student"}],"scopes":["read\u001b[8m"]}`))
+	})))
+	out, errs, code := s.run("dro_x", "login", "--token-stdin")
+	require.Zero(t, code, errs)
+	out += s.said("whoami")
+	require.Contains(t, out, `ann\x1b]0;x`)
+	require.NotContains(t, out+errs, "\x1b")
+}

@@ -204,6 +204,7 @@ func TestSignInOIDC(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
+	w.user(core.User{Handle: "kim", Email: "kim@school.example"})
 	claim := account.Claim{Issuer: "https://id.example", Subject: "1", Email: "Ann@School.example", Verified: true}
 	code := func(c account.Claim) core.Code {
 		_, err := w.SignInOIDC(ctx, c)
@@ -215,6 +216,7 @@ func TestSignInOIDC(t *testing.T) {
 		"unknown":      {Issuer: claim.Issuer, Subject: "1", Email: "eve@school.example", Verified: true},
 		"a handle":     {Issuer: claim.Issuer, Subject: "1", Email: "ann", Verified: true},
 		"two":          {Issuer: claim.Issuer, Subject: "1", Email: "a@b, ann@school.example", Verified: true},
+		"looks alike":  {Issuer: claim.Issuer, Subject: "1", Email: "\u212Aim@school.example", Verified: true}, // the Kelvin sign
 	} {
 		require.Equal(t, core.CodeForbidden, code(c), name)
 	}

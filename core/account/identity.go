@@ -46,7 +46,7 @@ func (d *Desk) tie(ctx context.Context, c Claim) (handle string, err error) {
 		return "", core.Errorf(core.CodeForbidden, "", "the provider did not say that you have a verified e-mail address: verify it there, then sign in again")
 	}
 	u, err := d.enabled(ctx, c.Email)
-	another := err == nil && u.Email != strings.ToLower(c.Email) // it was no address but a handle
+	another := err == nil && u.Email != lower(c.Email) // it was no address but a handle, or only looks like the user's
 	if another || core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
 		return "", core.Errorf(core.CodeForbidden, "", "no user here has the e-mail address %.254q: ask who runs this site to make one with it", c.Email)
 	}
@@ -64,6 +64,17 @@ func (d *Desk) tie(ctx context.Context, c Claim) (handle string, err error) {
 	return u.Handle, d.change(ctx, own(u.Handle), u.Handle, "ties an identity of "+c.Issuer+" to "+u.Handle, func() error {
 		return d.Store.AddIdentity(ctx, core.Identity{Issuer: c.Issuer, Subject: c.Subject, User: u.Handle, Created: d.now().UnixMilli()})
 	})
+}
+
+// lower is an address as users have it. Only letters of ASCII are alike in both cases: the
+// Kelvin sign becomes a k in lower case, and whose it is is not who has the k.
+func lower(address string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, address)
 }
 
 // Untie takes an identity off a user: one's own, or anybody's for admins. Returns

@@ -48,6 +48,7 @@ func (d *Desk) SignIn(ctx context.Context, name, password, address string) (Sign
 			return SignedIn{}, err
 		}
 	}
+	in := d.welcome(u, a) // of this moment: a password that is changed while this one is verified ends it
 	if len(password) > MaxPassword {
 		password = "" // nobody's, and takes as long
 	}
@@ -64,7 +65,7 @@ func (d *Desk) SignIn(ctx context.Context, name, password, address string) (Sign
 		d.rehash(ctx, a, password)
 	}
 	_, err = d.Limits.Take(ctx, friend("known", u.Handle, place), acquaintance, 1)
-	return d.welcome(u, a), err
+	return in, err
 }
 
 // mayTry returns FULL if too much was tried lately.

@@ -225,6 +225,33 @@ func TestChangePassword(t *testing.T) {
 	require.Equal(t, core.CodeFull, core.CodeOf(err), "a session that was left open is no way to guess")
 }
 
+// meanwhile is a limiter during whose last question of a sign-in something else happens.
+type meanwhile struct {
+	core.Limiter
+	happens func()
+}
+
+func (m meanwhile) Take(ctx context.Context, name string, r core.Rate, n int) (core.Allowance, error) {
+	if n == 1 && strings.HasPrefix(name, "sign-in-known:") {
+		m.happens()
+	}
+	return m.Limiter.Take(ctx, name, r, n)
+}
+
+func TestPasswordIsChangedDuringASignIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.password("ann", good)
+	w.Limits = meanwhile{w.Limits, func() {
+		w.after(time.Second)
+		require.NoError(t, w.GivePassword(t.Context(), root, "ann", good2))
+		w.after(time.Second)
+	}}
+	in, err := w.SignIn(t.Context(), "ann", good, home)
+	require.NoError(t, err)
+	require.False(t, w.present(in), "it was by the old password")
+}
+
 func TestGivePassword(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

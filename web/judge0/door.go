@@ -41,6 +41,7 @@ type Door struct {
 	known    map[int]*Language
 	mux      *http.ServeMux
 	waits    *semaphore.Weighted // calls that wait for the end
+	reads    *semaphore.Weighted // what runs printed that is read at once: it is much
 	log      logrus.FieldLogger
 }
 
@@ -48,6 +49,7 @@ const (
 	defaultBatch = 20
 	defaultWait  = 50 * time.Second
 	maxWaits     = 200
+	maxReads     = 8
 )
 
 // New makes the door. Returns INVALID for languages that cannot be.
@@ -64,7 +66,7 @@ func New(p parts.Parts, own Settings) (*Door, error) {
 	own.MaxBatch, own.MaxWait = cmp.Or(own.MaxBatch, defaultBatch), cmp.Or(own.MaxWait, defaultWait)
 	d := &Door{
 		own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), known: map[int]*Language{},
-		mux: http.NewServeMux(), waits: semaphore.NewWeighted(maxWaits), log: p.Log,
+		mux: http.NewServeMux(), waits: semaphore.NewWeighted(maxWaits), reads: semaphore.NewWeighted(maxReads), log: p.Log,
 	}
 	for i := range own.Languages {
 		d.known[own.Languages[i].ID] = &own.Languages[i]

@@ -128,7 +128,10 @@ func TestRates(t *testing.T) {
 	require.Equal(t, http.StatusCreated, status, answer)
 	status, answer = w.ask(step{Method: http.MethodPost, Path: "/submissions/batch", Body: batch}, nil)
 	require.Equal(t, http.StatusTooManyRequests, status, answer)
-	w.make(echo)
+	token := w.make(echo)
+	many := strings.TrimSuffix(strings.Repeat(token+",", 15), ",")
+	status, answer = w.ask(step{Method: http.MethodGet, Path: "/submissions/batch?tokens=" + many}, nil)
+	require.Equal(t, http.StatusTooManyRequests, status, answer)
 }
 
 // Limits are those that the pool can hold.

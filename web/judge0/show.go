@@ -43,6 +43,9 @@ func (d *Door) showBatch(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err := d.batchSize(len(tokens)); err != nil {
 		return err
 	}
+	if err := d.gate.Calls(r.Context(), c.who, len(tokens)-1); err != nil {
+		return err
+	}
 	all := make([]map[string]any, len(tokens))
 	for i, token := range tokens {
 		one, err := d.shown(r.Context(), c, token)
@@ -100,6 +103,10 @@ func (d *Door) shown(ctx context.Context, c *call, token string) (map[string]any
 	if err != nil {
 		return nil, err
 	}
+	if err := d.reads.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer d.reads.Release(1)
 	v, err := reader{d.requests.Blobs}.view(ctx, &row, slices.ContainsFunc(c.fields, ofAttachment))
 	if err != nil {
 		return nil, err
