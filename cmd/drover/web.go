@@ -227,6 +227,10 @@ func languagesOf(cfg *config.Config) ([]judge0.Language, error) {
 func (f *website) announce(ctx context.Context, w io.Writer) error {
 	text := "the site is at " + f.url.String() + "\n"
 	admin, secret, err := f.accounts.Bootstrap(ctx)
+	if core.Is(err, core.CodeLimit) { // it has started often within an hour
+		text += "no admin can sign in yet: use a link that an earlier start printed\n"
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
