@@ -87,6 +87,8 @@ func (s *Server) run(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.server.Close()
 	}
-	_ = <-ended // http.ErrServerClosed
+	if served := <-ended; err == nil && !errors.Is(served, http.ErrServerClosed) {
+		err = served
+	}
 	return core.Wrap(err, core.CodeUnavailable, s.Addr(), "the web's server does not stop")
 }
