@@ -16,6 +16,7 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/harness"
+	"drover/core/requests"
 	"drover/core/rootfs"
 	"drover/core/rootfs/imagetest"
 	"drover/vmfactory/lxc"
@@ -56,7 +57,7 @@ func (h *testHerd) grade(pool, harness, submission string) (core.Result, string)
 	h.t.Helper()
 	stdout, stderr, code := h.run("submit", "--json", "--pool", pool, "--harness", harness, "--submission", submission)
 	require.Zero(h.t, code, "%s%s", stdout, stderr)
-	var v view
+	var v requests.View
 	read := json.NewDecoder(strings.NewReader(stdout))
 	read.DisallowUnknownFields()
 	require.NoError(h.t, read.Decode(&v))

@@ -45,7 +45,7 @@ var start = time.Now().UnixMilli()
 // world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
 // learn; in cs202 eve does; nick is in no class.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	backend *coretest.Backend
 	herd    *coretest.Herd
 	in      *intake.Intake
@@ -61,7 +61,7 @@ type world struct {
 	language string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
@@ -287,7 +287,7 @@ func (w *world) handIn(who, assignment string, all ...sent) string {
 }
 
 // between is what stands in a page between two texts.
-func between(t *testing.T, body, from, to string) string {
+func between(t testing.TB, body, from, to string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(body, from)
 	require.True(t, ok, "%s is not in the page", from)
@@ -297,7 +297,7 @@ func between(t *testing.T, body, from, to string) string {
 }
 
 // newGet is a request for what a link in a page leads to.
-func newGet(t *testing.T, link string) *http.Request {
+func newGet(t testing.TB, link string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, html.UnescapeString(link), nil)
 	require.NoError(t, err)
