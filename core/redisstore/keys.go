@@ -59,7 +59,7 @@ func Keys() []KeyDef {
 		{"epochs", "epochs", "hash", "owner or host → its epoch; never deleted"},
 		{"events", "events", "stream", "transitions, capped; one entry a script call, naming all it moved (a request and a VM taken together: claimed)"},
 		{"reports", "reports", "stream", "what watchdogs say of hosts: host, event (failed or recovered), reason, by; capped; group overseer"},
-		{"output", "output:<request>:<token>", "stream", "live output, capped, gone an hour after the last write"},
+		{"output", "output:<request>:<token>", "stream", "live output, capped, gone an hour after the last write: s stream, o bytes of it that came before, d piece"},
 		{"bell", "bell:<host>", "list", "at most one entry: wakes one idle owner of the host"},
 		{"factory_bell", "bell:<host>:vmfactory", "list", "at most one entry: wakes the host's vmfactory"},
 		{"tasks_bell", "tasks:bell", "list", "at most one entry: wakes one idle taskrunner"},
