@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"net/http"
 )
 
 // The events that webhooks tell of.
@@ -29,7 +28,7 @@ type Webhook struct {
 // Message is what tells the webhook something.
 func (w *Webhook) Message(body []byte) Message {
 	return Message{
-		Method: http.MethodPost, URL: w.URL, Header: map[string]string{"Content-Type": "application/json"}, Body: body, Secret: w.Secret,
+		Method: "POST", URL: w.URL, Header: map[string]string{"Content-Type": "application/json"}, Body: body, Secret: w.Secret,
 	}
 }
 

@@ -187,18 +187,22 @@ func recorded(attempts []core.Attempt, events []Step) []Step {
 	var steps []Step
 	for i := range attempts {
 		r := &attempts[i].Result
-		origin := r.Times.Submitted
-		if claim := claimOf(events, r.Generation); claim > 0 && attempts[i].Accepted && r.Times.Claimed >= 0 {
-			origin = claim - r.Times.Claimed
+		origin, began := r.Times.Submitted, int64(0)
+		if claim := lastOf(events, r.Generation, StepClaimed); claim > 0 && attempts[i].Accepted && r.Times.Claimed >= 0 {
+			origin, began = claim-r.Times.Claimed, lastOf(events, r.Generation, StepRunning)
 		}
-		end := attempts[i].Recorded
+		end := max(attempts[i].Recorded, began)
 		for _, step := range []struct {
 			kind StepKind
 			at   int64
 		}{{StepClaimed, r.Times.Claimed}, {StepRunning, r.Times.Started}, {StepFinished, r.Times.Finished}} {
 			if step.at >= 0 && !has(r.Generation, step.kind) && (step.kind != StepFinished || r.Times.Started >= 0) {
-				steps = append(steps, Step{Kind: step.kind, At: origin + step.at, By: r.Host, Gen: r.Generation})
-				end = max(end, origin+step.at)
+				at := origin + step.at
+				if step.kind == StepFinished { // Redis may hear of a short run's beginning after its end
+					at = max(at, began)
+				}
+				steps = append(steps, Step{Kind: step.kind, At: at, By: r.Host, Gen: r.Generation})
+				end = max(end, at)
 			}
 		}
 		steps = append(steps, Step{
@@ -208,10 +212,10 @@ func recorded(attempts []core.Attempt, events []Step) []Step {
 	return steps
 }
 
-// claimOf is when the last attempt of a generation began, ms; 0 if no event says so.
-func claimOf(events []Step, gen int) (at int64) {
+// lastOf is when a step of a generation was last taken, ms; 0 if no event says so.
+func lastOf(events []Step, gen int, kind StepKind) (at int64) {
 	for _, s := range events {
-		if s.Kind == StepClaimed && s.Gen == gen {
+		if s.Kind == kind && s.Gen == gen {
 			at = max(at, s.At)
 		}
 	}

@@ -91,7 +91,7 @@ func (d *Desk) change(ctx context.Context, a core.Actor, act core.Action, subjec
 }
 
 func noRequest(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q", id)
+	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q: see drover request list", id)
 }
 
 // grades reports whether a request tests what a class's student handed in: then it is
