@@ -24,7 +24,8 @@ func runCommand() *cli.Command {
 		Name: "run", Usage: "run a command in a fresh VM", ArgsUsage: "-- CMD ARG...", OnUsageError: usageError,
 		Description: "Streams the command's output as it comes and exits with its exit code; 124 if it ran into its time\n" +
 			"limit, 128 and the signal's number if a signal ended it, 130 if it was cancelled, 125 if drover could\n" +
-			"not bring it to an end. Ctrl-C cancels it.",
+			"not bring it to an end. Ctrl-C cancels it.\n" +
+			"Example: drover run --stdin input.txt -- wc -l",
 		Flags: withSettings(append(own, jsonFlag()), "client"),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"drover/core"
 	"drover/core/resultstore/mongo"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 // open opens a store; the test closes it.
 func open(t *testing.T, url string) *mongo.Store {
 	t.Helper()
-	s, err := mongo.Open(t.Context(), url, mongo.Options{})
+	s, err := mongo.Open(t.Context(), url, mongo.Options{Timeout: 2 * time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -44,6 +45,6 @@ func TestIdentity(t *testing.T) {
 	t.Parallel()
 	urls := []string{mongotest.Database(t), mongotest.Database(t)}
 	resultstoretest.Identity(t, func(n int) (core.ResultStore, error) {
-		return mongo.Open(context.Background(), urls[n], mongo.Options{})
+		return mongo.Open(context.Background(), urls[n], mongo.Options{Timeout: 2 * time.Minute})
 	})
 }
