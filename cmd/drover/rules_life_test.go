@@ -25,14 +25,18 @@ func TestAZombieThatWakes(t *testing.T) {
 	key := core.Key(id, 1)
 	first := h.awaitRun(id)
 	output := func(token string) (text string) {
-		chunks, err := h.herd.redis.Read(t.Context(), key, token, "", 0)
-		require.NoError(t, err)
-		for _, c := range chunks {
-			if c.Stream == "stdout" {
-				text += string(c.Data)
+		for after := ""; ; {
+			chunks, err := h.herd.redis.Read(t.Context(), key, token, after, 0)
+			require.NoError(t, err)
+			if len(chunks) == 0 {
+				return text
+			}
+			for _, c := range chunks {
+				if after = c.ID; c.Stream == "stdout" {
+					text += string(c.Data)
+				}
 			}
 		}
-		return text
 	}
 	await(t, "it says something", func() bool { return output(first.Token) != "" })
 	freeze(zombie)
