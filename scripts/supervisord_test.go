@@ -65,7 +65,7 @@ func (s *supervised) ctl(t *testing.T, args ...string) string {
 func (s *supervised) awaitAllRunning(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return strings.Count(s.ctl(t, "status"), " RUNNING ") == 4
+		return strings.Count(s.ctl(t, "status"), " RUNNING ") == 5
 	}, patience, 100*time.Millisecond)
 }
 
@@ -89,7 +89,7 @@ func TestSupervisordKeepsTheComponentsUpAndStopsThemInOrder(t *testing.T) {
 	s.ctl(t, "shutdown")
 	require.NoError(t, s.process.Wait())
 	log := s.log(t, "supervisord")
-	for _, program := range []string{"vmfactory", "testrunner", "taskrunner", "overseer"} {
+	for _, program := range []string{"vmfactory", "testrunner", "taskrunner", "overseer", "web"} {
 		require.Contains(t, log, "stopped: "+program+" (exit status 0)")
 		require.Contains(t, s.log(t, program), "started as "+program+"\n")
 		require.Contains(t, s.log(t, program), "drained\n")
