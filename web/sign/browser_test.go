@@ -42,7 +42,7 @@ func looks(t *testing.T, tab *driven.Tab, name string) {
 		name  string
 		width int64
 		dark  bool
-	}{{"light", 1200, false}, {"dark", 1200, true}, {"phone", 360, false}} {
+	}{{"light", 1200, false}, {"phone", 360, true}} {
 		tab.Screen(screen.width, 800, screen.dark)
 		if dir := os.Getenv("DROVER_PICTURES"); dir != "" {
 			tab.Screenshot(filepath.Join(dir, "sign-"+name+"-"+screen.name+".png"))

@@ -28,19 +28,20 @@ func TestHowItLooks(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	tab := browsertest.Start(t).Tab(t)
-	for _, width := range []int64{1280, 360} {
-		for _, dark := range []bool{false, true} {
-			tab.Screen(width, 900, dark)
-			for i, path := range at {
-				tab.Goto(server.URL + path)
-				require.LessOrEqual(t, tab.Overflow(), 0, "%s at %d pixels", path, width)
-				if dir := os.Getenv("LOOK"); dir != "" {
-					tab.Screenshot(filepath.Join(dir, fmt.Sprintf("%02d%s-%d-%t.png", i, strings.ReplaceAll(path, "/", "_"), width, dark)))
-				}
-				if os.Getenv("LOOK") == "" {
-					require.Empty(t, tab.Axe(), path)
-				}
+	for _, screen := range []struct {
+		name  string
+		width int64
+		dark  bool
+	}{{"light", 1280, false}, {"phone", 360, true}} {
+		tab.Screen(screen.width, 900, screen.dark)
+		for i, path := range at {
+			tab.Goto(server.URL + path)
+			require.LessOrEqual(t, tab.Overflow(), 0, "%s at %d pixels", path, screen.width)
+			if dir := os.Getenv("LOOK"); dir != "" {
+				tab.Screenshot(filepath.Join(dir, fmt.Sprintf("%02d%s-%s.png", i, strings.ReplaceAll(path, "/", "_"), screen.name)))
+				continue
 			}
+			require.Empty(t, tab.Axe(), path)
 		}
 	}
 }

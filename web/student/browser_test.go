@@ -162,7 +162,7 @@ func TestPagesInABrowser(t *testing.T) {
 		for name, screen := range map[string]struct {
 			width int64
 			dark  bool
-		}{"light": {1280, false}, "dark": {1280, true}, "phone": {360, false}} {
+		}{"light": {1280, false}, "phone": {360, true}} {
 			tab.Screen(screen.width, 800, screen.dark)
 			tab.Goto(page)
 			if dir := os.Getenv("DROVER_LOOK"); dir != "" {
