@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,12 +29,13 @@ type sample struct {
 }
 
 func once(prepare func(w *world, n int) string) func(w *world, n int) string {
-	id := ""
+	var ids sync.Map // by world, since operations share samples
 	return func(w *world, n int) string {
 		if n == 0 {
-			id = prepare(w, n)
+			ids.Store(w, prepare(w, n))
 		}
-		return id
+		id, _ := ids.Load(w)
+		return id.(string) //nolint:forcetypeassert // nothing else is stored
 	}
 }
 
