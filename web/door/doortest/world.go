@@ -173,6 +173,8 @@ func (w *World) process(spec core.Spec, dir string) core.Result {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	// As in a VM: what started the test, such as make, is nothing to it.
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}, spec.Env...)
 	if spec.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(w.Blob(spec.Stdin.Digest))
 	}
