@@ -32,7 +32,7 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
-	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=20m ./...
+	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=25m ./...
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),npm ci --silent --no-audit --no-fund --prefix scripts/browser)
