@@ -18,6 +18,11 @@ import (
 
 // component makes the action of a command that runs one role until a signal.
 func component(build func(context.Context, *cli.Context, surroundings) (role, error)) cli.ActionFunc {
+	return joined(func(c *cli.Context, h *herd) error { return serve(c, h, build) })
+}
+
+// joined makes the action of a command that is a part of the herd.
+func joined(action func(c *cli.Context, h *herd) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := noArgs(c); err != nil {
 			return err
@@ -33,7 +38,7 @@ func component(build func(context.Context, *cli.Context, surroundings) (role, er
 		if err != nil {
 			return err
 		}
-		return errors.Join(serve(c, h, build), h.close())
+		return errors.Join(action(c, h), h.close())
 	}
 }
 

@@ -76,11 +76,7 @@ func makeLink(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	address := s.cfg.Listen
-	if address == "" {
-		address = siteAddress
-	}
-	site, err := siteURL(s.cfg, address, s.cfg.TLSCert != "")
+	site, err := siteURL(s.cfg, listenAddress(s.cfg))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -36,29 +37,13 @@ func webCommand() *cli.Command {
 		Name: "web", Usage: "answer browsers and programs: the site of a herd", OnUsageError: usageError,
 		Description: "Any number may run at once, behind a proxy that gives each request to any of them. It listens on\n" +
 			siteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it prints a link for the first.",
-		Flags: withSettings(nil, "web"),
-		Action: func(c *cli.Context) error {
-			if err := noArgs(c); err != nil {
-				return err
-			}
-			cfg, err := load(c)
-			if err != nil {
-				return err
-			}
-			if err := makeData(cfg); err != nil {
-				return err
-			}
-			h, err := joinHerd(c.Context, cfg)
-			if err != nil {
-				return err
-			}
-			return errors.Join(h.serveSite(c), h.close())
-		},
+		Flags:  withSettings(nil, "web"),
+		Action: joined(serveSite),
 	}
 }
 
 // serveSite is the site until a signal.
-func (h *herd) serveSite(c *cli.Context) error {
+func serveSite(c *cli.Context, h *herd) error {
 	log, err := newLog(h.cfg, c.App.ErrWriter)
 	if err != nil {
 		return err
@@ -93,18 +78,14 @@ func newWebsite(h *herd, log logrus.FieldLogger) (*website, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := h.cfg.Listen
-	if address == "" {
-		address = siteAddress
-	}
 	f := &website{
 		accounts: accounts,
 		watch:    &requests.Watch{Feed: h.redis, Last: h.redis.LastEvents},
 	}
-	if f.server, err = web.Listen(address, certificate); err != nil {
+	if f.server, err = web.Listen(listenAddress(h.cfg), certificate); err != nil {
 		return nil, err
 	}
-	if f.url, err = siteURL(h.cfg, f.server.Addr(), certificate != nil); err == nil {
+	if f.url, err = siteURL(h.cfg, f.server.Addr()); err == nil {
 		f.handler, err = f.open(h, log)
 	}
 	if err != nil {
@@ -131,8 +112,11 @@ func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
+// listenAddress is where the site is to listen.
+func listenAddress(cfg *config.Config) string { return cmp.Or(cfg.Listen, siteAddress) }
+
 // siteURL is the setting, or the address that the site listens on.
-func siteURL(cfg *config.Config, address string, encrypted bool) (*url.URL, error) {
+func siteURL(cfg *config.Config, address string) (*url.URL, error) {
 	if cfg.SiteURL != "" {
 		u, err := url.Parse(cfg.SiteURL)
 		return u, core.Wrap(err, core.CodeInvalid, cfg.SiteURL, "the setting site_url is no URL: write it such as https://drover.example.org")
@@ -145,7 +129,7 @@ func siteURL(cfg *config.Config, address string, encrypted bool) (*url.URL, erro
 		host = "localhost"
 	}
 	u := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-	if encrypted {
+	if cfg.TLSCert != "" {
 		u.Scheme = "https"
 	}
 	return u, nil
