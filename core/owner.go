@@ -140,8 +140,8 @@ type Owners interface {
 	Deregister(ctx context.Context, owner string, epoch int64) error
 	// Late lists owners whose proof of life is late by the given time or more, and
 	// those fenced but not yet emptied. Lateness counts from the latest of the last
-	// proof, Redis' own start, and the moment when most became late at once: then
-	// it is Redis, not they.
+	// proof, Redis' own start, the moment when most became late at once, and the
+	// first proof after a silence of all: then it is Redis, not they.
 	Late(ctx context.Context, by time.Duration) ([]string, error)
 	// Fence ends the epoch of an owner that is late by the given time and returns
 	// the epoch under which its slots are settled. Fencing a fenced owner returns

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"drover/core"
 	"drover/core/coretest"
 	"drover/core/redisstore"
 
@@ -83,9 +84,11 @@ func TestAProofFromAClockThatWasSetBackReachesNoFurtherThanABeat(t *testing.T) {
 		return append(down, x.late(t, x.Store, 5*time.Second)...)
 	}
 	require.Empty(t, beat(0))
-	require.Empty(t, beat(time.Minute))
-	require.Contains(t, beat(time.Minute+6*time.Second), "testrunner@o3#0")
-	require.Contains(t, beat(time.Minute+7*time.Second), "o3")
+	for second := range 5 {
+		require.Empty(t, beat(time.Minute+time.Duration(second)*time.Second))
+	}
+	require.Contains(t, beat(time.Minute+5*time.Second), "testrunner@o3#0")
+	require.Contains(t, beat(time.Minute+6*time.Second), "o3")
 }
 
 // So would the mark of most being late.
@@ -130,4 +133,79 @@ func TestMassLatenessGetsAGrace(t *testing.T) {
 	advance(by)
 	require.ElementsMatch(t, all[:6], x.late(t, x.Store, by))
 	coretest.RequireSound(t, x.Store)
+}
+
+// Rule 7: the first who proves its life after a silence of Redis does not make the others, who
+// are about to, the few that are late.
+func TestWhoComesSecondAfterASilenceIsNotLate(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	some := x.owners(t, 4)
+	all := append([]string{x.Runner, x.Factory}, some...)
+	const by, beat = 5 * time.Second, time.Second
+	at := start
+	advance := func(d time.Duration) { at = at.Add(d); x.b.Mini.SetTime(at) }
+	x.due(t, beat, all...)
+	for range 2 { // the second time is a silence too
+		advance(by + beat)
+		for i, owner := range some {
+			x.prove(t, owner, beat)
+			require.Empty(t, x.late(t, x.Store, by), "after %d of them", i+1)
+			down, err := x.Store.Judge(t.Context(), by, by)
+			require.NoError(t, err)
+			require.Empty(t, down)
+		}
+		advance(beat)
+		x.prove(t, x.Runner, beat)
+		x.prove(t, x.Factory, beat)
+		require.Empty(t, x.late(t, x.Store, by))
+	}
+	last := some[3]
+	others := all[:5]
+	for range int(by/beat) - 2 {
+		for _, owner := range others {
+			x.prove(t, owner, beat)
+		}
+		require.Empty(t, x.late(t, x.Store, by))
+		advance(beat)
+	}
+	for _, owner := range others {
+		x.prove(t, owner, beat)
+	}
+	advance(beat)
+	require.Equal(t, []string{last}, x.late(t, x.Store, by-beat), "who has not come back after one grace is lost")
+	coretest.RequireSound(t, x.Store)
+}
+
+// A living owner that often pauses is a silence of everybody where the others are dead: that
+// holds the judgement back once.
+func TestOneThatOftenPausesDoesNotShieldTheDead(t *testing.T) {
+	t.Parallel()
+	for _, dead := range []int{1, 2} {
+		x := newSuite(t, coretest.Mini(t), false)
+		all := append(x.owners(t, dead-1), x.Runner, x.Factory)
+		const by, beat, pause = 5 * time.Second, time.Second, 3 * time.Second
+		x.due(t, 0, all...)
+		lost := map[string]bool{}
+		for i := range 8 {
+			x.b.Mini.SetTime(start.Add(time.Duration(i+1) * pause))
+			x.prove(t, x.Runner, beat)
+			for _, owner := range x.late(t, x.Store, by) {
+				lost[owner] = true
+			}
+		}
+		require.Len(t, lost, dead)
+		require.NotContains(t, lost, x.Runner)
+	}
+}
+
+// prove proves an owner's life in its present epoch.
+func (x *suite) prove(t *testing.T, owner string, next time.Duration) {
+	t.Helper()
+	all, err := x.Store.ListOwners(t.Context())
+	require.NoError(t, err)
+	i := slices.IndexFunc(all, func(o core.OwnerInfo) bool { return o.Name == owner })
+	require.GreaterOrEqual(t, i, 0, owner)
+	_, err = x.Store.Beat(t.Context(), owner, all[i].Epoch, next)
+	require.NoError(t, err)
 }

@@ -98,7 +98,7 @@ func (m *model) death() {
 func (m *model) without(cut map[string]bool) {
 	inTime := m.chance("comes back in time", 2)
 	var lost []string
-	for range 2 + m.n("rounds", 6) {
+	for range 3 + m.n("rounds", 6) {
 		m.pass(lateBy / 2)
 		m.beats(cut)
 		if lost = m.judge(); !inTime {
@@ -127,7 +127,7 @@ func (m *model) beats(cut map[string]bool) {
 
 func (m *model) beatOrLate(name string, cut bool, epoch int64) {
 	if !cut {
-		_, err := m.s.Beat(m.ctx, name, epoch, time.Second)
+		_, err := m.s.Beat(m.ctx, name, epoch, lateBy/2) // as often as time passes here: none is a silence of all
 		m.may(err, core.CodeFenced)
 	} else if m.b.Mini == nil {
 		m.makeLate(name)

@@ -13,6 +13,7 @@ end
 local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
 pass_when_full()
 local clock = now()
+end_silence(clock, tonumber(ARGV[3]))
 redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[3]), owner)
 redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[3]), host)
 local stop = {}

@@ -110,6 +110,7 @@ else
 end
 local held_now, stop = -1, {}
 if beat > 0 then
+  end_silence(clock, beat)
   redis.call('ZADD', K.owners, 'XX', clock + beat, owner)
   redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
   held_now, stop = redis.call('HLEN', slots), noted > 0 and cancelled(owner) or {}

@@ -33,6 +33,7 @@ local epoch = next_epoch(owner, clock)
 redis.call('DEL', K.owner(owner))
 redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', host, 'pid', ARGV[5], 'version', ARGV[6],
   'epoch', epoch, 'since', clock, 'idle', '1')
+end_silence(clock, tonumber(ARGV[7]))
 redis.call('ZADD', K.owners, clock + tonumber(ARGV[7]), owner)
 redis.call('ZADD', K.hosts, 'GT', clock + tonumber(ARGV[7]), host)
 event('register', owner, tostring(epoch))

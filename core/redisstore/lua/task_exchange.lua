@@ -63,6 +63,7 @@ else
   end
   redis.call('HSET', me, lane, table.concat({ ARGV[5], verdicts, int(wait), table.concat(claimed, ' ') }, '|'))
 end
+end_silence(clock, tonumber(ARGV[8]))
 redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[8]), owner)
 redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[8]), host)
 local claims = {}

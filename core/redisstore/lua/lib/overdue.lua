@@ -1,11 +1,12 @@
 -- Owners whose proof of life is late by the given ms; nil while nobody is to be judged: Redis
--- began to serve (start) only lately, or most are late at once, which is Redis and not they
--- until it has lasted as long as the lateness asked.
+-- began to serve (start) only lately, everybody was silent until lately, or most are late at once,
+-- which is Redis and not they until it has lasted as long as the lateness asked.
 local function overdue(by, start, clock)
   local mark = 'mass_late_' .. by
   local owners = redis.call('ZRANGEBYSCORE', K.owners, 1, clock - by)
   local alive = redis.call('ZCOUNT', K.owners, 1, '+inf')
-  if clock - began(start, clock) < by then
+  local silent_until = tonumber(redis.call('HGET', K.meta, 'silent_until') or 0)
+  if clock - began(start, clock) < by or (silent_until <= clock and clock - silent_until < by) then
     return nil
   end
   pass_when_full()
