@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -30,6 +33,8 @@ func TestMain(m *testing.M) {
 	for name, value := range s3server.Environment() {
 		_ = os.Setenv(name, value) // fails for no such name
 	}
+	// Herds of processes wait far more than they compute. A number on the command line wins.
+	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	code := m.Run()
 	if programDir != nil {
 		_ = programDir.Remove() // a temporary folder
