@@ -189,7 +189,7 @@ func (f *website) open(h *herd, log logrus.FieldLogger) (http.Handler, error) {
 		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.webhooks,
 	}, frontend.Parts{
 		Parts: parts.Parts{
-			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Log: log,
+			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Beat: h.cfg.Beat, Log: log,
 		},
 		Redis: h.redis, Checks: h.checks(),
 	})

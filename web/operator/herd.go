@@ -3,6 +3,7 @@ package operator
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"drover/core"
 	"drover/core/operate"
@@ -27,8 +28,15 @@ type herdData struct {
 	Moves   int
 	Totals  []bar
 	Hosts   []hostRow
+	Heart   heart
 	Next    string // the next page's URL
 }
+
+// heart is how long it is between two proofs of life.
+type heart time.Duration
+
+// Beat is when the proof of life came after which the next is due then, both in ms.
+func (h heart) Beat(due int64) int64 { return due - time.Duration(h).Milliseconds() }
 
 // hostRow is a host in the herd's page.
 type hostRow struct {
@@ -43,7 +51,7 @@ func (s *pages) herd(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	d := herdData{At: v.At, Moves: v.Moves, Totals: bars(v.Totals)}
+	d := herdData{At: v.At, Moves: v.Moves, Totals: bars(v.Totals), Heart: heart(s.Beat)}
 	for i := range v.Hosts {
 		d.count(&v.Hosts[i])
 	}

@@ -12,14 +12,15 @@ import (
 type hostData struct {
 	operate.HostView
 
-	Bars []bar
-	Form map[string]string // as it was filled in
+	Bars  []bar
+	Heart heart
+	Form  map[string]string // as it was filled in
 }
 
 func (s *pages) hostData(r *page.Request) (hostData, error) {
 	v, err := s.Operator.Host(r.Context(), r.Actor(), r.PathValue("host"))
 	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
-	return hostData{HostView: v, Bars: bars(v.Loads), Form: form}, err
+	return hostData{HostView: v, Bars: bars(v.Loads), Heart: heart(s.Beat), Form: form}, err
 }
 
 func (s *pages) host(r *page.Request) error {

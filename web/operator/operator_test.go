@@ -74,6 +74,16 @@ func TestObserversSeeNoForms(t *testing.T) {
 	require.NotContains(t, w.shows(t, "olga", "/herd"), "/herd/trail")
 }
 
+// A proof of life is the beat older than when the next one is due.
+func TestHerdShowsHeartbeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	came := time.UnixMilli(w.hostOf(t).Deadline).Add(-2 * time.Second).UTC().Format(`datetime="2006-01-02T15:04:05`)
+	for _, at := range []string{"/herd", "/herd/hosts/h1"} {
+		require.Contains(t, w.shows(t, "otto", at), came, at)
+	}
+}
+
 func TestHostIsDrained(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

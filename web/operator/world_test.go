@@ -73,7 +73,7 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Herd: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
-	w.parts = parts.Parts{Registrar: reg, Requests: desk, Log: log}
+	w.parts = parts.Parts{Registrar: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
 	return w.anew(t)
 }
 

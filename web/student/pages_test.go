@@ -37,7 +37,7 @@ func TestTheWayFromHomeToAResult(t *testing.T) {
 	require.Contains(t, done, "nearly <em>right</em>")
 	require.NotContains(t, done, "data-events=")
 	require.NotContains(t, done, "hidden test 3", "what a harness prints is for staff")
-	require.Contains(t, w.get("tess", at), "hidden test 3")
+	require.Contains(t, w.get("tess", at), `<summary>What the harness printed</summary><pre tabindex="0">hidden test 3`, "its report is below what was read of it")
 	require.Contains(t, w.get("ann", "/"), "submitted")
 	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), `href="`+at+`"`)
 }
