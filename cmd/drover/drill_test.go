@@ -115,7 +115,7 @@ func TestDrillRefusesWhatCannotBe(t *testing.T) {
 		{"now"},
 	} {
 		var out, errs bytes.Buffer
-		require.Equal(t, exitUsage, run(t.Context(), append([]string{"drover", "drill"}, args...), nil, &out, &errs), args)
+		require.Equal(t, exitUsage, typeIn(t.Context(), append([]string{"drover", "drill"}, args...), nil, &out, &errs), args)
 		require.Empty(t, out.String())
 		require.NotEmpty(t, errs.String())
 	}

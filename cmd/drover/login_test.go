@@ -68,7 +68,7 @@ func (s *testSite) typed(args []string, answers ...string) (shown, said string, 
 	out := &output{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(s.t.Context(), append(append([]string{"drover"}, args...), "--logins", s.logins, "--server", s.url, "--patience", "0s"), peer, out, out)
+		ended <- typeIn(s.t.Context(), append(append([]string{"drover"}, args...), "--logins", s.logins, "--server", s.url, "--patience", "0s"), peer, out, out)
 	}()
 	for i, answer := range answers {
 		await(s.t, "it asks", func() bool { return strings.Count(out.String(), ": ") > i })
@@ -118,7 +118,7 @@ func TestLoginRefuses(t *testing.T) {
 		require.NotContains(t, errs, "hunter2")
 	}
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"drover", "login", "--token-stdin", "--logins", s.logins, "--server", "http://drover.example.org"}, strings.NewReader("dro_x"), &out, &errs)
+	code := typeIn(t.Context(), []string{"drover", "login", "--token-stdin", "--logins", s.logins, "--server", "http://drover.example.org"}, strings.NewReader("dro_x"), &out, &errs)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs.String(), "--insecure-http")
 }

@@ -55,7 +55,7 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(context.Background(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
+			code := typeIn(context.Background(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
 			require.Equal(t, test.code, code, errs.String())
 			require.Contains(t, errs.String(), test.want)
 			require.Empty(t, out.String())

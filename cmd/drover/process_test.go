@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,16 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// turn is whose run it is: the library of the command line has its flag --help but once.
+var turn sync.Mutex
+
+// typeIn runs the program in this process, one at a time.
+func typeIn(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	turn.Lock()
+	defer turn.Unlock()
+	return run(ctx, args, stdin, stdout, stderr)
+}
 
 // testHerd is a herd of real processes on a real redis-server.
 type testHerd struct {

@@ -75,7 +75,7 @@ func (s *testSite) run(stdin string, args ...string) (stdout, stderr string, cod
 		at = len(args)
 	}
 	all := slices.Insert(slices.Concat([]string{"drover"}, args), at+1, "--logins", s.logins, "--server", s.url, "--patience", "0s")
-	code = run(context.WithoutCancel(s.t.Context()), all, strings.NewReader(stdin), &out, &errs)
+	code = typeIn(context.WithoutCancel(s.t.Context()), all, strings.NewReader(stdin), &out, &errs)
 	return out.String(), errs.String(), code
 }
 
@@ -115,6 +115,9 @@ func (s *testSite) password(user, password string) {
 // changing is what two commands that say the same do not say the same of: when something
 // was, how long it took, and which request it is.
 var changing = regexp.MustCompile(` *\b(just now|\S+ \S+ ago|01[0-9a-z]{24}|[0-9.]+ ?m?s|[0-9.]+ ?[KMG]iB)\b[ .]*`)
+
+// age is how long ago something was.
+var age = regexp.MustCompile(`just now|\S+ \S+ ago`)
 
 func steady(text string) string { return changing.ReplaceAllString(text, "-") }
 

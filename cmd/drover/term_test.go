@@ -157,7 +157,7 @@ func refusals(h *testHerd) {
 		{exitRefused, "tom may not", "class remove --as tom cs101"},
 	} {
 		var out, errs bytes.Buffer
-		code := run(h.t.Context(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
+		code := typeIn(h.t.Context(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
 		assert.Equal(h.t, test.code, code, "%s: %s", test.args, errs.String())
 		assert.Contains(h.t, errs.String(), test.want, test.args)
 		assert.LessOrEqual(h.t, strings.Count(errs.String(), "\n"), 3, errs.String())

@@ -21,7 +21,7 @@ func (h *testHerd) types(stdin string, args ...string) (stdout, stderr string, c
 	var out, errs bytes.Buffer
 	all := append([]string{"drover"}, args...)
 	all = append(all, "--data", h.cfg.Data, "--redis", h.cfg.Redis.Reveal())
-	code = run(context.WithoutCancel(h.t.Context()), all, strings.NewReader(stdin), &out, &errs)
+	code = typeIn(context.WithoutCancel(h.t.Context()), all, strings.NewReader(stdin), &out, &errs)
 	return out.String(), errs.String(), code
 }
 
