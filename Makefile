@@ -9,6 +9,8 @@ tool    := go tool -modfile=scripts/tools.mod
 version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The race detector needs a C compiler; the program itself does for provider lxc alone.
 race    := $(shell command -v gcc >/dev/null && [ -e /usr/include/stdlib.h ] && echo -race)
+# Packages tested at once: many wait for servers and VMs more than they compute.
+packages = $(shell echo $$(($$(nproc) + 1)))
 # Shell scripts, also those whose name does not say so.
 scripts := .ci/run scripts/needs scripts/overseer-cron
 lua     := core/redisstore/lua
@@ -32,7 +34,7 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
-	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=25m ./...
+	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=25m -p=$(packages) ./...
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),npm ci --silent --no-audit --no-fund --prefix scripts/browser)
