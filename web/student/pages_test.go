@@ -54,3 +54,24 @@ func TestOldAssignmentsAreCounted(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.upload("ann", "/classes/cs101/assignments/hw1", sent{"files", "a.py", "x"}).Code)
 	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), "Nothing is taken any more")
 }
+
+// A test that was not run is no fault of its own, and is not opened.
+func TestSkippedTestsTellNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.graded("hw1")
+	at := w.handIn("ann", "hw1")
+	w.grade(func(r *core.Result) {
+		r.Tests = []core.Test{
+			{Name: "g/first", Group: "g", MaxScore: 1, Verdict: "wrong answer"},
+			{Name: "g/second", Group: "g", MaxScore: 1, Verdict: "skipped", Message: "an earlier test was not passed"},
+			{Name: "third", Group: "h", Score: 1, MaxScore: 1},
+		}
+	})
+	page := w.get("ann", at)
+	require.Contains(t, page, `<details class="card test" open><summary>g/first <span class="badge bad">wrong answer</span>`)
+	require.Contains(t, page, `<details class="card test"><summary>g/second <span class="badge ">skipped</span>`)
+	require.Contains(t, page, "1 of 3 passed")
+	require.Contains(t, page, "<small>· h</small>")
+	require.NotContains(t, page, "<small>· g</small>", "its name says so")
+}

@@ -1,6 +1,8 @@
 package student
 
 import (
+	"strings"
+
 	"drover/core"
 	"drover/core/harness/cases"
 	"drover/web/page"
@@ -21,7 +23,8 @@ type test struct {
 	core.Test
 	Badge      badge
 	Difference []change
-	Open       bool // it is shown at once
+	Of         string // its group, where its name does not say so
+	Open       bool   // it is shown at once
 }
 
 func readResult(r *page.Request, is *core.Result) *result {
@@ -39,9 +42,12 @@ func readResult(r *page.Request, is *core.Result) *result {
 	res.Exit = is.Host != "" || is.Signal != ""
 	for _, t := range is.Tests {
 		one := test{Test: t, Badge: judged(r, t), Difference: difference(t.Message)}
-		one.Open = one.Badge.Kind != "good"
-		if !one.Open {
+		one.Open = one.Badge.Kind != "good" && t.Verdict != cases.Skipped
+		if one.Badge.Kind == "good" {
 			res.Passed++
+		}
+		if !strings.HasPrefix(t.Name, t.Group+"/") {
+			one.Of = t.Group
 		}
 		res.Tests = append(res.Tests, one)
 	}
@@ -56,6 +62,8 @@ func judged(r *page.Request, t core.Test) badge {
 		b = badge{"good", r.T("passed")}
 	case t.Score > 0:
 		b = badge{"warn", r.T("partly")}
+	case t.Verdict == cases.Skipped:
+		b.Kind = "" // it tells nothing
 	}
 	switch known := verdicts[t.Verdict]; {
 	case known != "":

@@ -5,6 +5,7 @@ const $$ = (query, root = document) => root.querySelectorAll(query);
 // Relative times go on, and their tooltips are in the reader's own time zone.
 const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const relative = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
+const now = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" }).format(0, "second");
 const absolute = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "long" });
 
 function tick(root = document) {
@@ -12,7 +13,7 @@ function tick(root = document) {
     const at = new Date(time.dateTime);
     const seconds = Math.trunc((at - Date.now()) / 1000);
     const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? units.at(-1);
-    time.textContent = relative.format(Math.trunc(seconds / length), unit);
+    time.textContent = seconds === 0 ? now : relative.format(Math.trunc(seconds / length), unit);
     time.title = absolute.format(at);
   }
 }
