@@ -121,8 +121,10 @@ type Owners interface {
 	Register(ctx context.Context, r Registration) (Registered, error)
 	// Beat proves an owner's life. Returns FENCED if its epoch is over.
 	Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (Beat, error)
-	// Held lists an owner's slots with what settling them needs.
-	Held(ctx context.Context, owner string) ([]Held, error)
+	// Held lists an owner's slots with what settling them needs. Returns FENCED if the
+	// epoch is over; 0 is whichever it is in. Who settles for another asks in the epoch
+	// that it settles in: else it decides about the living work of a successor.
+	Held(ctx context.Context, owner string, epoch int64) ([]Held, error)
 	// Settle empties slots of a fenced or restarted owner. Items with a token
 	// that is not in the slot any more are skipped. A testrunner's retry counts as
 	// a death in whose hand the request was. If any item is aimed at a host, placed

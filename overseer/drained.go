@@ -96,7 +96,7 @@ func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []lea
 		if owner.Host != host || owner.Role != core.RoleTestrunner || owner.Slots == 0 {
 			continue
 		}
-		held, err := o.parts.Owners.Held(ctx, owner.Name)
+		held, err := o.parts.Owners.Held(ctx, owner.Name, 0)
 		if err != nil {
 			return nil, nil, err
 		}

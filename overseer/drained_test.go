@@ -44,7 +44,7 @@ func (s *scene) hosts() map[string]core.HostInfo {
 }
 
 func (s *scene) held(role core.Role, host string) []core.Held {
-	held, err := s.herd.Held(context.Background(), core.OwnerName(role, host, 0))
+	held, err := s.herd.Held(context.Background(), core.OwnerName(role, host, 0), 0)
 	require.NoError(s.t, err)
 	return held
 }

@@ -70,7 +70,7 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 	if err != nil {
 		return nil, 0, err
 	}
-	held, err := o.parts.Owners.Held(ctx, owner)
+	held, err := o.parts.Owners.Held(ctx, owner, epoch)
 	if err != nil {
 		return nil, epoch, err
 	}

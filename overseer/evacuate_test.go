@@ -247,3 +247,35 @@ func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
 	require.Equal(t, core.Key(id, 1), s.claim("h3", "again", 1, time.Hour)[0].Key)
 	coretest.RequireSound(t, s.herd)
 }
+
+// returner is the owners of a host that comes back between the overseer's steps.
+type returner struct {
+	core.Owners
+	back func()
+}
+
+func (r returner) Held(ctx context.Context, owner string, epoch int64) ([]core.Held, error) {
+	r.back()
+	return r.Owners.Held(ctx, owner, epoch)
+}
+
+// Nothing is recorded of what its owner, come back, has in hand again.
+func TestAHostThatComesBackWhileItIsEvacuated(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, coretest.Mini(t))
+	s.host("h1", time.Minute)
+	s.host("h2", time.Minute)
+	id := s.submit("once", 1)[0]
+	s.claim("h1", "once", 1, time.Minute)
+	s.die("h1")
+	parts, back := s.parts(), false
+	parts.Owners = returner{s.herd, func() {
+		if !back {
+			back = true
+			s.host("h1", time.Minute)
+		}
+	}}
+	s.until(parts, func() bool { return back })
+	require.Equal(t, core.RequestQueued, s.state(id), "a lost host's would have failed")
+	require.Equal(t, core.RequestClaimed, s.place(id).State)
+}

@@ -58,7 +58,7 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 
 // unhang empties the hung slots of one owner.
 func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo, now time.Time) error {
-	held, err := o.parts.Owners.Held(ctx, owner.Name)
+	held, err := o.parts.Owners.Held(ctx, owner.Name, 0)
 	if err != nil {
 		return err
 	}

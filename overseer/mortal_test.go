@@ -48,8 +48,8 @@ func (o mortalOwners) Fence(ctx context.Context, owner string, by time.Duration)
 	return epoch, err
 }
 
-func (o mortalOwners) Held(ctx context.Context, owner string) (held []core.Held, err error) {
-	err = o.m.call(func() (err error) { held, err = o.Owners.Held(ctx, owner); return err })
+func (o mortalOwners) Held(ctx context.Context, owner string, epoch int64) (held []core.Held, err error) {
+	err = o.m.call(func() (err error) { held, err = o.Owners.Held(ctx, owner, epoch); return err })
 	return held, err
 }
 

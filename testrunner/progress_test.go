@@ -14,7 +14,7 @@ import (
 // slot is the one slot of the world's runner.
 func (w *world) slot() core.Held {
 	w.t.Helper()
-	held, err := w.herd.Store.Held(w.t.Context(), w.herd.Runner)
+	held, err := w.herd.Store.Held(w.t.Context(), w.herd.Runner, 0)
 	require.NoError(w.t, err)
 	require.Len(w.t, held, 1)
 	return held[0]

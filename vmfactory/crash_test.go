@@ -127,8 +127,8 @@ func (o mortalOwners) Beat(ctx context.Context, owner string, epoch int64, next 
 	return o.Owners.Beat(ctx, owner, epoch, next)
 }
 
-func (o mortalOwners) Held(ctx context.Context, owner string) (held []core.Held, err error) {
-	err = o.m.call(func() (err error) { held, err = o.Owners.Held(ctx, owner); return err })
+func (o mortalOwners) Held(ctx context.Context, owner string, epoch int64) (held []core.Held, err error) {
+	err = o.m.call(func() (err error) { held, err = o.Owners.Held(ctx, owner, epoch); return err })
 	return held, err
 }
 

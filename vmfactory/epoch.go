@@ -267,7 +267,7 @@ func (e *epoch) lastly(ctx context.Context, word func(context.Context) error) er
 
 // farewell empties the slots that are left and deregisters (G17).
 func (f *Factory) farewell(ctx context.Context, epoch int64) error {
-	held, err := f.owners.Held(ctx, f.owner())
+	held, err := f.owners.Held(ctx, f.owner(), 0)
 	if err != nil {
 		return err
 	}

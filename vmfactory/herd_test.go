@@ -191,7 +191,7 @@ func (h *herd) Beat(ctx context.Context, owner string, epoch int64, _ time.Durat
 }
 
 // Held implements core.Owners.
-func (h *herd) Held(ctx context.Context, owner string) (held []core.Held, err error) {
+func (h *herd) Held(ctx context.Context, owner string, _ int64) (held []core.Held, err error) {
 	err = h.do(ctx, "held", "", 0, func() { held = slices.Collect(maps.Values(h.slots[owner])) })
 	return held, err
 }

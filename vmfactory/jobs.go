@@ -83,7 +83,7 @@ func (e *epoch) recount(ctx context.Context) error {
 	if !e.lost {
 		return nil
 	}
-	held, err := e.owners.Held(ctx, e.owner())
+	held, err := e.owners.Held(ctx, e.owner(), 0)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (r *redisRig) eventuallyWhole() {
 	until(r.t, func() bool {
 		infos, err := r.store.ListVMs(ctx, host)
 		require.NoError(r.t, err)
-		held, err := r.store.Held(ctx, factory)
+		held, err := r.store.Held(ctx, factory, 0)
 		require.NoError(r.t, err)
 		clean, err := r.store.CleanVMs(ctx, host, "a")
 		require.NoError(r.t, err)

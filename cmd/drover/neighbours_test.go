@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -47,11 +48,11 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	}
 	killed.kill()
 	runsIn(in(other))
-	owners, err := h.herd.redis.ListOwners(t.Context())
-	require.NoError(t, err)
-	for _, o := range owners {
-		require.NotEqual(t, was, o.Name, "it is forgotten")
-	}
+	await(t, "it is forgotten", func() bool {
+		owners, err := h.herd.redis.ListOwners(t.Context())
+		require.NoError(t, err)
+		return !slices.ContainsFunc(owners, func(o core.OwnerInfo) bool { return o.Name == was })
+	})
 
 	cancel := func() {
 		_, errs, code := h.run("request", "cancel", id)

@@ -46,7 +46,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	l.Holds("")
 	h.awaitLeft(0)
 	owner := h.owner(runner).Name
-	held, err := h.herd.redis.Held(t.Context(), owner)
+	held, err := h.herd.redis.Held(t.Context(), owner, 0)
 	require.NoError(t, err)
 	require.Len(t, held, 4)
 	stale := held[0]

@@ -112,7 +112,7 @@ func (d *Desk) audit() {
 		case <-d.suspect:
 		}
 		mine := d.inHand() // before Redis is asked: what is claimed meanwhile is not in its answer
-		held, err := d.owners.Held(d.ctx, d.Owner())
+		held, err := d.owners.Held(d.ctx, d.Owner(), 0)
 		if err == nil {
 			d.releaseStrange(held)
 			d.dropTaken(mine, held)

@@ -274,7 +274,7 @@ func (f *fakeRedis) Beat(ctx context.Context, owner string, epoch int64, next ti
 	return out, err
 }
 
-func (f *fakeRedis) Held(ctx context.Context, owner string) (out []core.Held, err error) {
+func (f *fakeRedis) Held(ctx context.Context, owner string, _ int64) (out []core.Held, err error) {
 	err = f.call(ctx, "held", func() error {
 		if o := f.owners[owner]; o != nil {
 			out = slices.Collect(maps.Values(o.slots))

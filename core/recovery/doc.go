@@ -33,5 +33,6 @@
 //
 // Two reapers at once record under the same token and settle by the same tokens:
 // whoever comes second moves nothing. An owner that comes back meanwhile has a
-// newer epoch, so the reaper is refused and lets go.
+// newer epoch, so the reaper is refused and lets go: already when it lists, or it
+// would record how the living work of a successor ends.
 package recovery

@@ -54,7 +54,7 @@ func reapOne(ctx context.Context, owners core.Owners, store core.ResultStore, ow
 
 // settleAll empties and forgets a fenced owner.
 func settleAll(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
-	held, err := owners.Held(ctx, owner)
+	held, err := owners.Held(ctx, owner, epoch)
 	if err != nil {
 		return Report{}, err
 	}

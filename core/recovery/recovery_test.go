@@ -126,9 +126,9 @@ type returner struct {
 	back func()
 }
 
-func (r returner) Held(ctx context.Context, owner string) ([]core.Held, error) {
+func (r returner) Held(ctx context.Context, owner string, epoch int64) ([]core.Held, error) {
 	r.back()
-	return r.Owners.Held(ctx, owner)
+	return r.Owners.Held(ctx, owner, epoch)
 }
 
 func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
@@ -143,7 +143,10 @@ func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, report.Moved)
 	require.Empty(t, report.Owners)
-	held, err := w.herd.Store.Held(t.Context(), w.herd.Runner)
+	for _, id := range []string{"last", "cancelled"} {
+		require.Equal(t, core.RequestQueued, w.state(id), "nothing is recorded of what a successor holds")
+	}
+	held, err := w.herd.Store.Held(t.Context(), w.herd.Runner, 0)
 	require.NoError(t, err)
 	require.Len(t, held, 7)
 	_, err = w.herd.Store.Beat(t.Context(), w.herd.Runner, again.Epoch, by)

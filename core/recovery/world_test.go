@@ -132,7 +132,7 @@ func (w *world) state(id string) core.RequestState {
 func (w *world) requireSettled() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	held, err := w.herd.Store.Held(ctx, w.herd.Runner)
+	held, err := w.herd.Store.Held(ctx, w.herd.Runner, 0)
 	require.NoError(w.t, err)
 	require.Empty(w.t, held)
 	coretest.RequireSound(w.t, w.herd.Store)

@@ -198,7 +198,7 @@ func TestTokensOfLargeNumbers(t *testing.T) {
 		got, err := x.Store.Exchange(t.Context(), call)
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("%d.9223372036854775806", x.Epoch), got.Claims[0].Token)
-		held, err := x.Store.Held(t.Context(), x.Runner)
+		held, err := x.Store.Held(t.Context(), x.Runner, 0)
 		require.NoError(t, err)
 		require.Equal(t, got.Claims[0].Token, held[0].Token)
 		require.Equal(t, []bool{true, true}, x.Exchange(t, 2, 0, end(got.Claims[0], core.OutcomeDone), end(got.Claims[1], core.OutcomeDone)).Finished)

@@ -81,7 +81,7 @@ func TestDeathsAreTold(t *testing.T) {
 			require.NoError(t, err)
 			x.Epoch = x.Register(t, x.Runner).Epoch
 			c = x.Exchange(t, 1, 1).Claims[0]
-			held, err := x.Store.Held(t.Context(), x.Runner)
+			held, err := x.Store.Held(t.Context(), x.Runner, 0)
 			require.NoError(t, err)
 			require.Len(t, held[0].Deaths, min(i+1, 8))
 			require.Equal(t, x.Runner, held[0].Deaths[0])

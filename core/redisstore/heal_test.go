@@ -14,7 +14,7 @@ import (
 
 func (x *suite) heldOf(t *testing.T, owner string) []core.Held {
 	t.Helper()
-	held, err := x.Store.Held(t.Context(), owner)
+	held, err := x.Store.Held(t.Context(), owner, 0)
 	require.NoError(t, err)
 	return held
 }

@@ -130,7 +130,7 @@ func TestDownFencesAllOfTheHost(t *testing.T) {
 		for _, owner := range []string{x.Runner, x.Factory} {
 			epoch, err := x.Store.Fence(ctx, owner, downAfter)
 			require.NoError(t, err)
-			held, err := x.Store.Held(ctx, owner)
+			held, err := x.Store.Held(ctx, owner, 0)
 			require.NoError(t, err)
 			for _, h := range held {
 				_, err := x.Store.Settle(ctx, owner, epoch, []core.Settlement{{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry}}, 0)

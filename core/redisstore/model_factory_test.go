@@ -169,7 +169,7 @@ func (f *factory) inHand(vm string) bool {
 // tidy gives away slots that the process does not recognise: of a late copy of a call, or
 // back with a Redis that was restored.
 func (f *factory) tidy() {
-	held, err := f.s.Held(f.ctx, f.name)
+	held, err := f.s.Held(f.ctx, f.name, 0)
 	f.must(err)
 	held = slices.DeleteFunc(held, func(h core.Held) bool { return f.inHand(h.Key) })
 	if len(held) > 0 {

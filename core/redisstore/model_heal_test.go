@@ -39,7 +39,7 @@ func (m *model) oust() {
 	}
 	slices.SortFunc(ids, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 	owner := pick(m, "slot", ids)[0]
-	held, err := m.s.Held(m.ctx, owner)
+	held, err := m.s.Held(m.ctx, owner, 0)
 	m.must(err)
 	slices.SortFunc(held, func(a, b core.Held) int { return slices.Compare([]string{a.Key}, []string{b.Key}) })
 	h := pick(m, "of the owner", held)

@@ -38,9 +38,10 @@ func (m *model) oversee() {
 		}
 		m.note("overseer fences %s as %d: %v", o.owner, epoch, err)
 	case !o.asked:
-		held, err := m.s.Held(m.ctx, o.owner)
-		m.must(err)
-		o.held, o.asked = held, true
+		held, err := m.s.Held(m.ctx, o.owner, o.epoch)
+		if o.held, o.asked = held, true; !m.may(err, core.CodeFenced) {
+			*o = overseer{model: m}
+		}
 	case len(o.held) > 0 && !m.chance("skips some", 3):
 		n := 1 + m.n("slots", len(o.held))
 		items := m.decide(o.held[:n])

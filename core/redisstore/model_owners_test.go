@@ -334,7 +334,7 @@ func (r *runner) beat() {
 // tidy releases slots that the process does not recognise. Those of a call whose answer is
 // still to come are not strangers.
 func (r *runner) tidy() {
-	held, err := r.s.Held(r.ctx, r.name)
+	held, err := r.s.Held(r.ctx, r.name, 0)
 	r.must(err)
 	mine := fmt.Sprintf("%d.", r.epoch)
 	var items []core.Settlement

@@ -84,8 +84,8 @@ func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.D
 }
 
 // Held implements core.Owners.
-func (s *Store) Held(ctx context.Context, owner string) ([]core.Held, error) {
-	reply, err := s.run(ctx, "held", owner, owner)
+func (s *Store) Held(ctx context.Context, owner string, epoch int64) ([]core.Held, error) {
+	reply, err := s.run(ctx, "held", owner, owner, epoch)
 	return toHeld(list(reply)), err
 }
 

@@ -68,7 +68,7 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 		require.Len(t, made.Left, 1)
 		made.Left[0].Since, made.Left[0].Slot = 0, ""
 		require.Equal(t, core.Held{Key: "vm-new", VM: "vm-new", Token: fmt.Sprintf("%d.0", x.Made), Phase: "creating", Pool: "p1"}, made.Left[0])
-		held, err := x.Store.Held(ctx, x.Runner)
+		held, err := x.Store.Held(ctx, x.Runner, 0)
 		require.NoError(t, err)
 		require.Len(t, held, 2)
 	})

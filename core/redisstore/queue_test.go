@@ -182,7 +182,7 @@ func TestSpecsThatRedisCannotRead(t *testing.T) {
 			claim := x.Exchange(t, seq, 1).Claims[0]
 			require.JSONEq(t, `"`+name+`"`, `"`+claim.ReadSpec().ID+`"`)
 			require.Equal(t, inputs[name], string(claim.ReadSpec().Input))
-			held, err := x.Store.Held(t.Context(), x.Runner)
+			held, err := x.Store.Held(t.Context(), x.Runner, 0)
 			require.NoError(t, err)
 			require.Len(t, held, 1)
 			require.Equal(t, "p1", held[0].Pool)
@@ -252,7 +252,7 @@ func TestCancelIsSeenByAll(t *testing.T) {
 		require.Equal(t, "waits-1", got.Claims[0].Key)
 		require.Equal(t, "bob", got.Claims[0].Cancelled, "the first to ask stays noted")
 		require.Equal(t, map[string]string{"busy-1": "bob", "waits-1": "bob"}, got.Cancelled)
-		held, err := x.Store.Held(ctx, x.Runner)
+		held, err := x.Store.Held(ctx, x.Runner, 0)
 		require.NoError(t, err)
 		for _, h := range held {
 			require.Equal(t, "bob", h.Cancelled)

@@ -168,7 +168,7 @@ func TestWhatADeadTaskrunnerLeft(t *testing.T) {
 		x.due(t, -time.Minute, k.owner)
 		epoch, err := k.Store.Fence(ctx, k.owner, time.Second)
 		require.NoError(t, err)
-		held, err := k.Store.Held(ctx, k.owner)
+		held, err := k.Store.Held(ctx, k.owner, 0)
 		require.NoError(t, err)
 		require.Len(t, held, 3)
 		require.Equal(t, "task", held[0].Phase)

@@ -56,7 +56,7 @@ func (w *watch) about(ctx context.Context, kind string, owners []string) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		held, err := w.herd.client.Redis.Held(ctx, owner)
+		held, err := w.herd.client.Redis.Held(ctx, owner, 0)
 		cancel()
 		if err == nil {
 			w.struck(kind, owner, time.Now(), held)

@@ -1,7 +1,10 @@
--- Tell what an owner holds.
--- ARGV    1 owner
+-- Tell what an owner holds, in the given epoch or in whichever it is in.
+-- ARGV    1 owner, 2 epoch, 0: whichever
 -- RETURN  key, slot, attempts, who cancelled, pool, owners that died with it, ...
--- REFUSE  -
+-- REFUSE  FENCED
 -- MOVES   -
 -- REPEAT  reads only
+if ARGV[2] ~= '0' and redis.call('HGET', K.owner(ARGV[1]), 'epoch') ~= ARGV[2] then
+  return fail('FENCED', ARGV[1])
+end
 return left(ARGV[1])
