@@ -117,8 +117,9 @@ func memoryAndWait(t Target) error {
 	if _, werr := os.Stdout.WriteString("x"); werr != nil {
 		return werr
 	}
-	_ = unix.Pause() // until its parent kills it
-	return err
+	for { // until its parent kills it: a pause ends by the runtime's own signals too
+		_ = unix.Pause()
+	}
 }
 
 // disk fills each folder, and is held if none takes more than Most bytes.
