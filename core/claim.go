@@ -114,7 +114,8 @@ const (
 type Queue interface {
 	// Enqueue puts accepted requests into their queues; one that Redis has
 	// already, or that ended lately, stays as it is. The answer has one error
-	// (or nil) per spec: FULL where a limit on waiting work refuses it.
+	// (or nil) per spec: FULL where a limit on waiting work, or Redis' own on memory, refuses
+	// it, and then it is not queued. An error instead of an answer says nothing of any of them.
 	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
 	// Present says which of the keys Redis has anywhere.
 	Present(ctx context.Context, keys []string) ([]bool, error)

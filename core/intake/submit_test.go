@@ -3,6 +3,7 @@ package intake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -139,6 +140,44 @@ func TestFull(t *testing.T) {
 	w.heal()
 	w.requireWhole()
 	require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State)
+}
+
+// Redis' own refusal for want of memory is one: nobody is told that it was accepted, and no row
+// is left that waits.
+func TestAFullRedisRefusesSubmits(t *testing.T) {
+	t.Parallel()
+	b := coretest.Alone(t)
+	w := newWorld(t, b)
+	ctx := t.Context()
+	kept := w.submit(spec())
+	require.NoError(t, b.Admin.ConfigSet(ctx, "maxmemory", "1").Err())
+	for i := range 5 {
+		s := spec()
+		s.Submitter = fmt.Sprintf("u%d", i)
+		_, _, err := w.in.Submit(ctx, s)
+		require.Equal(t, core.CodeFull, core.CodeOf(err), "%v", err)
+	}
+	waiting, err := w.store.List(ctx, core.Filter{States: []core.RequestState{core.RequestQueued}})
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	require.Equal(t, kept.Spec.ID, waiting[0].Spec.ID)
+	late := w.submitAway(t)
+	n, err := w.in.Sweep(ctx)
+	require.NoError(t, err, "full is not trouble: it has to wait")
+	require.Zero(t, n)
+	require.Equal(t, core.RequestState(""), w.place(late.Key()))
+	require.NoError(t, b.Admin.ConfigSet(ctx, "maxmemory", "0").Err())
+	w.heal()
+	w.requireWhole()
+	require.Equal(t, core.RequestCompleted, w.row(late.ID).State, "what was accepted while Redis was full is queued later")
+}
+
+// submitAway makes a request that was accepted while Redis was away.
+func (w *world) submitAway(t *testing.T) core.Spec {
+	t.Helper()
+	row, _, err := w.intake(w.store, away{}, w.herd.Store, w.herd.Store).Submit(t.Context(), spec())
+	require.NoError(t, err)
+	return row.Spec
 }
 
 // What was accepted once is not refused by a repeat that finds the queue full.

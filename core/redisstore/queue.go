@@ -34,6 +34,14 @@ func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error)
 		n := min(len(good), maxBatch)
 		reply, err := s.run(ctx, "enqueue", specs[good[0]].ID,
 			append([]any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, n}, args[:n*width]...)...)
+		if core.Is(err, core.CodeFull) {
+			// Redis' own refusal is an answer as good as the script's: of these nothing was queued.
+			for _, i := range good[:n] {
+				verdicts[i] = err
+			}
+			good, args = good[n:], args[n*width:]
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
