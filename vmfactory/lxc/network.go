@@ -165,9 +165,14 @@ func (l *link) name() error {
 	return netlink.AddrReplace(end, &netlink.Addr{IPNet: &only})
 }
 
-// forget ends the connections of a VM that is no more. Who is at their other end
-// could reach the next VM of that address through them.
+// forget removes the host's end of the cable and ends the connections of a VM that
+// is no more. The kernel would remove the end by itself, but later than the next VM
+// of that address comes, whose route then exists already. Who is at the other end of
+// a connection could reach that VM through it.
 func (l *link) forget() error {
+	if err := l.cut(); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, l.end, "the cable %s cannot be removed", l.end)
+	}
 	var of netlink.ConntrackFilter
 	err := of.AddIP(netlink.ConntrackOrigSrcIP, net.ParseIP(l.address))
 	if err == nil {
@@ -177,6 +182,18 @@ func (l *link) forget() error {
 		return nil
 	}
 	return core.Wrap(err, core.CodeUnavailable, l.address, "the connections of %s cannot be ended", l.address)
+}
+
+// cut removes the host's end of the cable, if it is still there.
+func (l *link) cut() error {
+	end, err := netlink.LinkByName(l.end)
+	if err == nil {
+		err = netlink.LinkDel(end)
+	}
+	if _, gone := errors.AsType[netlink.LinkNotFoundError](err); gone || errors.Is(err, unix.ENODEV) {
+		return nil
+	}
+	return err
 }
 
 // command runs a tool of the host.
