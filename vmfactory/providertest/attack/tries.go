@@ -215,7 +215,9 @@ func insideTheHost(t *testing.T, s *scene) []string {
 // locksAcross looks in one VM for a lock that another one holds.
 func locksAcross(t *testing.T, s *scene) []string {
 	t.Helper()
-	v := s.Armed(t, providertest.Pool())
+	pool := providertest.Pool()
+	pool.Limits.Timeout = time.Hour // it holds the lock until it is killed, however long the other VM takes
+	v := s.Armed(t, pool)
 	shared := probe.Target{Files: []string{"/usr/bin/env"}, PID: 1}
 	locked := make(chan struct{})
 	ended := make(chan error, 1)

@@ -22,7 +22,7 @@ func threads(t Target) error {
 		go func() {
 			runtime.LockOSThread()
 			close(begun)
-			_ = unix.Pause()
+			stay()
 		}()
 		<-begun
 	}

@@ -117,7 +117,14 @@ func memoryAndWait(t Target) error {
 	if _, werr := os.Stdout.WriteString("x"); werr != nil {
 		return werr
 	}
-	for { // until its parent kills it: a pause ends by the runtime's own signals too
+	stay()
+	return nil
+}
+
+// stay waits until somebody kills the process. A pause alone ends by the signals
+// that Go's runtime sends itself.
+func stay() {
+	for {
 		_ = unix.Pause()
 	}
 }

@@ -18,7 +18,7 @@ func locks(t Target) error {
 	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	if t.PID != 0 {
 		_, _ = os.Stdout.WriteString("locked\n")
-		_ = unix.Pause()
+		stay()
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errors.New("sees another's lock on a file of the system")
