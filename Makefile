@@ -18,6 +18,8 @@ lua     := core/redisstore/lua
 # Asked when it is used: make needs may just have installed them.
 lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo -tags lxc)
 npm      = $(shell command -v npm)
+# Not --silent: that hides why an installation failed.
+npm_ci  := npm ci --loglevel=error --no-audit --no-fund --prefix
 bullmq  := scripts/bench/peers/bullmq
 
 .PHONY: help build test axe lint fmt bench bench-vm drill demo docs needs clean
@@ -37,7 +39,7 @@ test: needs axe ## run all tests, with the race detector where there is a C comp
 	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=25m -p=$(packages) ./...
 
 axe: # what the tests of the pages load into the browser
-	$(if $(npm),npm ci --silent --no-audit --no-fund --prefix scripts/browser)
+	$(if $(npm),$(npm_ci) scripts/browser)
 
 lint: needs ## run the linters over Go, Lua and shell
 	$(tool) golangci-lint run ./...
@@ -49,13 +51,13 @@ lint: needs ## run the linters over Go, Lua and shell
 fmt: ## format the Go files
 	$(tool) golangci-lint fmt ./...
 
-bench: build ## measure the queue against its rivals, in turns on this machine (BullMQ where there is npm)
-	$(if $(npm),npm ci --silent --prefix $(bullmq),@echo 'no npm: BullMQ is left out' >&2)
-	go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
+bench: build ## measure the queue against its rivals, in turns on this machine (BENCH='-cycles 2 -jobs 5000')
+	$(if $(npm),$(npm_ci) $(bullmq),@echo 'no npm: BullMQ is left out' >&2)
+	go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover $(if $(npm),-bullmq $(CURDIR)/$(bullmq)) $(BENCH)
 
 bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (BENCH='-cycles 10000')
 	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))
-	go test $(lxc) -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
+	go test $(lxc) -v -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
 
 drill: build ## hurt a herd with 1,000 faults and show that nothing is lost (DRILL='--faults 100 --beat 200ms')
 	bin/drover drill $(or $(DRILL),--faults 1000 --at-once 6)

@@ -164,31 +164,37 @@ func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 // kept by mistake goes in time.
 func TestPurgeNeverDeletesWhatIsNamed(t *testing.T) {
 	t.Parallel()
+	purgesTheRest(t, 1, 200, 512) // the smallest case that once deleted a named file
 	rapid.Check(t, func(t *rapid.T) {
-		named, all := rapid.IntRange(0, 200).Draw(t, "named"), rapid.IntRange(200, 400).Draw(t, "all")
-		s := &shelf{blobs: map[string]int64{}}
-		for i := range all {
-			s.blobs[digest(i)] = 0
-			if i < named {
-				s.named = append(s.named, digest(i))
-			}
-		}
-		p := newPurge(s)
-		p.bits = rapid.SampledFrom([]int{512, 1024, 4096}).Draw(t, "bits")
-		for round := 0; len(s.blobs) > named; round++ {
-			if _, err := doPurge(context.Background(), p, nil); err != nil {
-				t.Fatal(err)
-			}
-			for i := range named {
-				if _, ok := s.blobs[digest(i)]; !ok {
-					t.Fatalf("file %d is named and was deleted", i)
-				}
-			}
-			if round > 500 {
-				t.Fatalf("%d files are left for ever", len(s.blobs)-named)
-			}
-		}
+		purgesTheRest(t, rapid.IntRange(0, 200).Draw(t, "named"), rapid.IntRange(200, 400).Draw(t, "all"),
+			rapid.SampledFrom([]int{512, 1024, 4096}).Draw(t, "bits"))
 	})
+}
+
+// purgesTheRest purges until of all files only the named ones are left.
+func purgesTheRest(t interface{ Fatalf(string, ...any) }, named, all, bits int) {
+	s := &shelf{blobs: map[string]int64{}}
+	for i := range all {
+		s.blobs[digest(i)] = 0
+		if i < named {
+			s.named = append(s.named, digest(i))
+		}
+	}
+	p := newPurge(s)
+	p.bits = bits
+	for round := 0; len(s.blobs) > named; round++ {
+		if _, err := doPurge(context.Background(), p, nil); err != nil {
+			t.Fatalf("purge: %v", err)
+		}
+		for i := range named {
+			if _, ok := s.blobs[digest(i)]; !ok {
+				t.Fatalf("file %d is named and was deleted", i)
+			}
+		}
+		if round > 500 {
+			t.Fatalf("%d files are left for ever", len(s.blobs)-named)
+		}
+	}
 }
 
 // A file that is put again in the moment of its deletion is not lost: the request

@@ -35,11 +35,18 @@ func main() {
 	bullmq := flag.String("bullmq", "", "folder of bench.js with its node_modules; empty leaves BullMQ out")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
+	if *cycles < 1 || *jobs < leastJobs || flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "peers: -cycles must be at least 1 and -jobs at least %d, and nothing stands behind the flags\n", leastJobs)
+		os.Exit(2)
+	}
 	if err := compare(context.Background(), systems(*drover, *jobs, *bullmq), *cycles, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
+
+// leastJobs is how many a run has at least: the slowest systems get a fifth of them.
+const leastJobs = 5
 
 func systems(drover string, jobs int, bullmq string) []system {
 	all := []system{
@@ -53,8 +60,8 @@ func systems(drover string, jobs int, bullmq string) []system {
 		{"asynq, c=1", asynqBench(1, 1, jobs/5)},
 		{asynqC10, asynqBench(1, 10, jobs/2)},
 		{"asynq, 10 servers of c=10", asynqBench(10, 10, jobs)},
-		{"redis-benchmark, 8 calls a script, c=50 P=32", rawBench(50, 32)},
-		{"redis-benchmark, 8 calls a script, c=50 P=1", rawBench(50, 1)},
+		{"redis-benchmark, 8 calls a script, c=50 P=32", rawBench(50, 32, 4*jobs)},
+		{"redis-benchmark, 8 calls a script, c=50 P=1", rawBench(50, 1, 4*jobs)},
 	}
 	if bullmq != "" {
 		all = append(all, system{bullC100, bullmqBench(bullmq, 100, jobs)})

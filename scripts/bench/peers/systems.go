@@ -107,10 +107,10 @@ redis.call('ZADD','z',1,'m') redis.call('LPUSH','a','x') redis.call('LPUSH','b',
 var perSecond = regexp.MustCompile(`([0-9.]+) requests per second`)
 
 // rawBench measures what this machine's Redis can do at all.
-func rawBench(clients, pipeline int) func(context.Context) (figures, error) {
+func rawBench(clients, pipeline, calls int) func(context.Context) (figures, error) {
 	return onServer(func(ctx context.Context, server *redisserver.Server) (float64, error) {
 		out, err := exec.CommandContext(ctx, "redis-benchmark", "-s", server.Socket, "-c", strconv.Itoa(clients),
-			"-P", strconv.Itoa(pipeline), "-n", "200000", "-q", "eval", eightCalls, "0").Output()
+			"-P", strconv.Itoa(pipeline), "-n", strconv.Itoa(calls), "-q", "eval", eightCalls, "0").Output()
 		if err != nil {
 			return 0, err
 		}
