@@ -17,7 +17,7 @@ var luaFiles embed.FS
 var library = []string{
 	"now", "int", "fail", "held", "ring", "event", "entomb", "entombed", "endings", "pass_when_full", "next_epoch", "end_epoch",
 	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "aim", "unaim", "lose", "by_class", "dequeue",
-	"promote", "died", "forget", "trial", "judge_canary", "again_requests", "task_head", "enqueue_task", "promote_tasks",
+	"spares", "elsewhere", "promote", "died", "forget", "trial", "judge_canary", "again_requests", "task_head", "enqueue_task", "promote_tasks",
 	"in_rhythm", "too_early", "next_arrival", "task_rate", "held_back", "dequeue_tasks", "let_go", "again_tasks", "settle", "cancelled", "place", "left", "began",
 	"bring_near", "end_silence", "overdue", "holder", "right_turn", "right_task_turn", "taskrunners", "task_place",
 }

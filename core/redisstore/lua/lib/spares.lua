@@ -1,0 +1,22 @@
+-- Hosts that have clean VMs of a pool to spare: {host, how many}. Of many hosts it looks at some
+-- in a row, at others each time, and at some that are idle, since all of the herd waits for it.
+local function spares(pool, clock)
+  local alive, out, seen = redis.call('ZCOUNT', K.hosts, clock, '+inf'), {}, {}
+  local function look(host)
+    local n = redis.call('LLEN', K.clean(host, pool)) - redis.call('LLEN', K.aimed(host, pool))
+    if n > 0 and not seen[host] and able(host) then
+      out[#out + 1] = { host, n }
+    end
+    seen[host] = true
+  end
+  local first = alive > 32 and clock % alive or 0
+  for _, host in ipairs(redis.call('ZRANGEBYSCORE', K.hosts, clock, '+inf', 'LIMIT', first, 32)) do
+    look(host)
+  end
+  for _, host in ipairs(redis.call('SRANDMEMBER', K.idle(pool), 16)) do
+    if tonumber(redis.call('ZSCORE', K.hosts, host) or 0) >= clock then
+      look(host)
+    end
+  end
+  return out
+end
