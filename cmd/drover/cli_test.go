@@ -268,7 +268,7 @@ func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
 	h.pool()
 	var all []*process
 	for _, role := range []string{"vmfactory", "testrunner", "taskrunner", "overseer"} {
-		p := h.start(role, "--listen", "127.0.0.1:0")
+		p := h.start(role, "--metrics-listen", "127.0.0.1:0")
 		all = append(all, p)
 		address := regexp.MustCompile(`address="?(127\.0\.0\.1:\d+)`)
 		require.Eventually(t, func() bool { return address.MatchString(p.said()) }, patience, 10*time.Millisecond)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
@@ -58,19 +60,30 @@ func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, su
 	if err != nil {
 		return err
 	}
-	services := append(r.services(), h.ledger(), h.neighbours(log))
-	if h.cfg.Listen != "" {
-		ops, err := service.NewOps(h.cfg.Listen, r.checks, registry)
-		if err != nil {
-			return errors.Join(err, r.end())
-		}
-		log.WithField("address", ops.Addr()).Info("answering /healthz and /metrics")
-		services = append(services, ops.Service())
+	ops, err := opsServices(h.cfg, r.service.Name, r.checks, registry, log)
+	if err != nil {
+		return errors.Join(err, r.end())
 	}
+	services := slices.Concat(r.services(), []service.Service{h.ledger(), h.neighbours(log)}, ops)
 	log.WithField("host", h.cfg.Host).Info(r.service.Name + " is starting") // it says itself when it is registered
 	err = service.RunUntilSignal(c.Context, h.cfg.Drain, func(text string) { log.Info(text) }, services...)
 	log.Info(r.service.Name + " has stopped")
 	return errors.Join(err, r.end())
+}
+
+// opsServices are what answers /healthz and /metrics of a role; none if the settings name no
+// address.
+func opsServices(cfg *config.Config, role string, checks map[string]service.Check, from prometheus.Gatherer, log logrus.FieldLogger) ([]service.Service, error) {
+	address := cfg.MetricsAddress(role)
+	if address == "" {
+		return nil, nil
+	}
+	ops, err := service.NewOps(address, checks, from)
+	if err != nil {
+		return nil, err
+	}
+	log.WithField("address", ops.Addr()).Info("answering /healthz and /metrics")
+	return []service.Service{ops.Service()}, nil
 }
 
 func (r role) end() error {
@@ -111,6 +124,9 @@ func vmfactoryCommand() *cli.Command {
 				return destroyVMs(c)
 			}
 			return component(func(ctx context.Context, c *cli.Context, s surroundings) (role, error) {
+				if err := s.herd.firstPool(ctx, s.log); err != nil {
+					return role{}, err
+				}
 				_, r, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
 					conf.Recover, conf.ForceUnregister = c.Bool("recover"), c.Bool("force-unregister")
 				})

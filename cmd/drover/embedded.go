@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
@@ -95,6 +97,7 @@ func inEmbeddedHerd(c *cli.Context, dir string, pools []core.Pool, action func(*
 // embeddedHerd is a whole herd in this process.
 type embeddedHerd struct {
 	herd     *herd
+	metrics  *prometheus.Registry
 	redis    *embeddedRedis // nil: a real server is used
 	roles    []role
 	services []service.Service
@@ -126,7 +129,8 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 	if err := e.refill(ctx); err != nil {
 		return e, err
 	}
-	if err := e.build(ctx, surroundings{herd: e.herd, log: log, metrics: newRegistry(e.herd), embedded: throwaway}); err != nil {
+	e.metrics = newRegistry(e.herd)
+	if err := e.build(ctx, surroundings{herd: e.herd, log: log, metrics: e.metrics, embedded: throwaway}); err != nil {
 		return e, err
 	}
 	return e, nil
@@ -244,6 +248,9 @@ func up(c *cli.Context, cfg *config.Config) error {
 		err = e.addSite(c, log)
 	}
 	if err == nil {
+		err = e.addOps(log)
+	}
+	if err == nil {
 		err = service.RunUntilSignal(c.Context, cfg.Drain, func(text string) { log.Info(text) }, e.services...)
 	}
 	return errors.Join(err, e.release())
@@ -260,6 +267,17 @@ func (e *embeddedHerd) addSite(c *cli.Context, log logrus.FieldLogger) error {
 	}
 	e.services = append(e.services, f.services()...)
 	return nil
+}
+
+// addOps makes the herd answer /healthz and /metrics, where the settings say so.
+func (e *embeddedHerd) addOps(log logrus.FieldLogger) error {
+	checks := map[string]service.Check{}
+	for _, r := range e.roles {
+		maps.Copy(checks, r.checks)
+	}
+	services, err := opsServices(e.herd.cfg, "up", checks, e.metrics, log)
+	e.services = append(e.services, services...)
+	return err
 }
 
 func (e *embeddedHerd) announce(w io.Writer) error {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"iter"
+	"os"
 	"sync"
 
 	"drover/core"
@@ -73,6 +75,9 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	if h.redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
 		return nil, noHerd(err, cfg)
 	}
+	if err = h.firstFolder(ctx); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
 	if h.store, err = resultstore.Open(ctx, cfg.Store.Reveal()); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -84,6 +89,22 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	}
 	h.intake = &intake.Intake{Store: h.store, Queue: h.redis, Pools: h.redis, Tasks: h.redis, Blobs: h.blobs}
 	return h, nil
+}
+
+// firstFolder makes the data folder for a herd's very first program, if the store is to be
+// there: that need not be a component. In a herd that knows its store already a missing
+// folder is a wrong setting.
+func (h *herd) firstFolder(ctx context.Context) error {
+	if h.cfg.Source("store") != config.Default {
+		return nil
+	}
+	if _, err := os.Stat(h.cfg.Data); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if its, err := h.redis.Ledger(ctx); err != nil || its.Results != "" {
+		return err
+	}
+	return makeData(h.cfg)
 }
 
 // registrar makes the way by which users do things.

@@ -35,6 +35,24 @@ func (h *herd) pools(ctx context.Context) ([]string, error) {
 // defaultPool is the pool of a request that names none.
 const defaultPool = "default"
 
+// firstPool makes the pool of requests that name none in a herd that has no pool at all, so
+// that its first host can work. It has the defaults of one that drover pool set makes.
+func (h *herd) firstPool(ctx context.Context, log logrus.FieldLogger) error {
+	p := core.DefaultPool(defaultPool)
+	if !slices.Contains(h.cfg.Provider, p.Provider) {
+		return nil // it could not be made here
+	}
+	if !slices.Equal(h.cfg.Pools, []string{core.AllPools}) && !slices.Contains(h.cfg.Pools, p.Name) {
+		return nil
+	}
+	stored, err := h.store.Pools(ctx)
+	if err != nil || len(stored) > 0 {
+		return err
+	}
+	log.WithField("pool", p.Name).Info("the herd has no pool yet: made the first one")
+	return h.intake.SetPool(ctx, p)
+}
+
 // newPools tells a component of pools that were set since it started.
 func (h *herd) newPools(name string, known []string, log logrus.FieldLogger, serve func([]string) error) service.Service {
 	return service.Service{Name: name + "-pools", Run: func(ctx context.Context) error {

@@ -337,9 +337,14 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 	}
 	require.Eventually(t, running, patience, 10*time.Millisecond)
 	runner.kill()
+	cron, err := filepath.Abs("../../scripts/overseer-cron")
+	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		out, errs, code := h.run("overseer", "--once", "--json")
-		require.Zero(t, code, out+errs)
+		cmd := exec.Command(cron)
+		cmd.Env = append(h.env, "PATH="+filepath.Dir(h.path)+":"+os.Getenv("PATH"), "DROVER_LISTEN=127.0.0.1:8080", "DROVER_METRICS_LISTEN=127.0.0.1:9420")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Empty(t, string(out), "cron mails nothing")
 		place, err := h.herd.redis.Locate(ctx, core.Key(ids[0], 1))
 		require.NoError(t, err)
 		return place.State == core.RequestQueued && place.Attempts == 1
@@ -353,6 +358,9 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, row.State)
 	require.Equal(t, 2, row.Result.Attempt)
+	out, errs, code := h.run("overseer", "--once", "--json")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"chore": "reap"`)
 	runner.stop()
 	factory.stop()
 	h.requireNothingLeft()

@@ -2,31 +2,33 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
 	"drover/core/coretest"
 )
 
-// The shipped supervisord.conf, with the real supervisord and a real redis-server, runs jobs.
+// The shipped supervisord.conf, with the real supervisord, a real redis-server and one
+// environment for all programs, is a cluster that runs jobs without a further command.
 func TestSupervisordConfRunsJobs(t *testing.T) {
 	supervisord, err := exec.LookPath("supervisord")
 	if err != nil {
 		coretest.Missing(t, "supervisord", err)
 	}
-	h := newTestHerd(t)
-	h.pool()
+	// An address of this machine that is the test's own: the ports are those of the docs.
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(256), 1+rand.IntN(250))
+	h := newTestHerd(t, "DROVER_LISTEN="+address+":8080", "DROVER_METRICS_LISTEN="+address+":9420", "DROVER_PROVIDER=local")
 	h.env[0] = "PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")
-	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data, "DROVER_LISTEN=127.0.0.1:0")
+	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data)
 	conf, err := filepath.Abs("../../supervisord.conf")
 	require.NoError(t, err)
 	s := &process{h: h, cmd: exec.Command(supervisord, "-n", "-c", conf), done: make(chan struct{})}
@@ -47,39 +49,32 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 			}
 		}
 	})
+	await(t, "all programs run", func() bool {
+		cmd := exec.Command("supervisorctl", "-c", conf, "status")
+		cmd.Env = h.env
+		out, _ := cmd.Output() // its code says that some do not run
+		return strings.Count(string(out), "RUNNING") == 5
+	})
+	await(t, "the pool that nobody made", func() bool {
+		_, _, code := h.run("pool", "show", "default")
+		return code == 0
+	})
 	ids := h.submit(20, "echo", "hello")
 	h.awaitLeft(0)
 	h.requireOnce(ids)
-	require.Eventually(t, func() bool {
-		owners, err := h.herd.redis.ListOwners(context.Background())
-		require.NoError(t, err)
-		roles := map[core.Role]bool{}
-		for _, o := range owners {
-			roles[o.Role] = true
-		}
-		return roles[core.RoleTestrunner] && roles[core.RoleVMFactory] && roles[core.RoleTaskrunner]
-	}, patience, 50*time.Millisecond)
-	requireSite(t, filepath.Join(h.cfg.Data, "web.log"))
+	for _, port := range []string{"8080", "9420", "9421", "9422", "9423"} {
+		await(t, "it is well at port "+port, func() bool {
+			answer, err := http.Get("http://" + address + ":" + port + "/healthz")
+			if err != nil {
+				return false
+			}
+			return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+		})
+	}
 	s.signal(syscall.SIGTERM)
 	s.await()
 	owners, err := h.herd.redis.ListOwners(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, owners, "all components stopped cleanly")
 	h.requireNothingLeft()
-}
-
-// requireSite waits until a log says where the site is, and asks it how it is.
-func requireSite(t *testing.T, log string) {
-	t.Helper()
-	said := regexp.MustCompile(`the site is at (http://\S+)`)
-	var at []string
-	require.Eventually(t, func() bool {
-		text, _ := os.ReadFile(log) // not there yet
-		at = said.FindStringSubmatch(string(text))
-		return at != nil
-	}, patience, 50*time.Millisecond)
-	answer, err := http.Get(at[1] + "/healthz")
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	require.Equal(t, http.StatusOK, answer.StatusCode)
 }

@@ -47,11 +47,12 @@ type Config struct {
 	MaxDeaths       int           `koanf:"max_deaths" default:"2" for:"testrunner overseer" usage:"deaths of testrunners or hosts that have a request in hand after which it is dead: it may be what kills them; 0 for never"`
 	Poll            time.Duration `koanf:"poll" default:"1s" usage:"how often an idle component looks for work even if no bell rings"`
 
-	Listen string        `koanf:"listen" for:"testrunner vmfactory taskrunner overseer web" usage:"address to answer on: up and web have the site there, such as 127.0.0.1:8080, the others /healthz and /metrics, such as 127.0.0.1:9420; empty for none"`
-	Drain  time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
-	Beat   time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole herd"`
-	Slots  int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
-	Pools  []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
+	MetricsListen string `koanf:"metrics_listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420, for all components of a host: the vmfactory has that port, the testrunner the next one, then the taskrunner and the overseer; empty for none"`
+
+	Drain time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
+	Beat  time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole herd"`
+	Slots int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
+	Pools []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
 	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole herd, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
@@ -61,6 +62,7 @@ type Config struct {
 
 	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`
 
+	Listen         string   `koanf:"listen" for:"web" usage:"address of the site: web has it at 127.0.0.1:8080 without, up has no site then"`
 	SiteURL        string   `koanf:"site_url" shown:"http:// and the address that it listens on" for:"web" usage:"address by which browsers reach the site, such as https://drover.example.org"`
 	SiteName       string   `koanf:"site_name" default:"drover" for:"web" usage:"what the site is called on its pages"`
 	Announcement   string   `koanf:"announcement" for:"web" usage:"sentence that every page shows, such as of work to come"`

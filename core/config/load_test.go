@@ -50,6 +50,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, 4, c.Slots)
 	require.Equal(t, []string{"all"}, c.Pools)
 	require.Empty(t, c.Listen)
+	require.Empty(t, c.MetricsAddress("overseer"))
 	require.Empty(t, c.File())
 	for _, v := range c.Redacted() {
 		assert.Equal(t, Default, v.Source, v.Name)
@@ -182,7 +183,10 @@ func TestRefusals(t *testing.T) {
 		"namespace":          {flags: map[string]string{"namespace": "a:b"}, want: []string{"setting namespace"}},
 		"log level":          {flags: map[string]string{"log_level": "loud"}, want: []string{"debug, info, warn or error"}},
 		"log format":         {flags: map[string]string{"log_format": "xml"}, want: []string{"text or json"}},
-		"listen":             {flags: map[string]string{"listen": "9420"}, want: []string{"HOST:PORT"}},
+		"listen":             {flags: map[string]string{"listen": "9420"}, want: []string{"setting listen", "HOST:PORT"}},
+		"metrics listen":     {flags: map[string]string{"metrics_listen": "9420"}, want: []string{"setting metrics_listen", "HOST:PORT"}},
+		"metrics by name":    {flags: map[string]string{"metrics_listen": ":http"}, want: []string{"setting metrics_listen", `"http"`}},
+		"no room for four":   {flags: map[string]string{"metrics_listen": "127.0.0.1:65533"}, want: []string{"setting metrics_listen", "65532"}},
 		"URL scheme":         {flags: map[string]string{"redis": "http://x"}, want: []string{"setting redis", "http:", "rediss"}},
 		"no URL":             {flags: map[string]string{"store": "/var/x.db"}, want: []string{"setting store", "sqlite:///PATH"}},
 		"home folder":        {flags: map[string]string{"data": "~/herd"}, want: []string{"setting data", "only a shell"}},
@@ -205,6 +209,22 @@ func TestRefusals(t *testing.T) {
 				assert.ErrorContains(t, err, want)
 			}
 		})
+	}
+}
+
+// One environment does for all components of a host.
+func TestEachRoleHasAPortOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string][]string{
+		"127.0.0.1:9420": {"127.0.0.1:9420", "127.0.0.1:9421", "127.0.0.1:9422", "127.0.0.1:9423"},
+		"[::1]:65532":    {"[::1]:65532", "[::1]:65533", "[::1]:65534", "[::1]:65535"},
+		":0":             {":0", ":0", ":0", ":0"},
+	} {
+		c, err := load(desk(t), map[string]string{"metrics_listen": setting}, nil)
+		require.NoError(t, err)
+		for i, role := range []string{"vmfactory", "testrunner", "taskrunner", "overseer"} {
+			require.Equal(t, want[i], c.MetricsAddress(role))
+		}
 	}
 }
 

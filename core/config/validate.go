@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,13 +62,45 @@ func (c *Config) checkWebhookAllow() error {
 }
 
 func (c *Config) checkListen() error {
-	if c.Listen == "" {
-		return nil
+	for name, address := range map[string]string{"listen": c.Listen, "metrics_listen": c.MetricsListen} {
+		if address == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return c.problem(name, "%q is not an address: write HOST:PORT, such as 127.0.0.1:9420", address)
+		}
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return c.problem("listen", "%q is not an address: write HOST:PORT, such as 127.0.0.1:9420", c.Listen)
+	return c.checkMetricsPort()
+}
+
+// metricsRoles are the components with /healthz and /metrics, in the order of their ports.
+var metricsRoles = []string{"vmfactory", "testrunner", "taskrunner", "overseer"}
+
+func (c *Config) checkMetricsPort() error {
+	_, port, err := net.SplitHostPort(c.MetricsListen)
+	if err != nil {
+		return nil // empty
+	}
+	const last = 1<<16 - 1
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > last-len(metricsRoles)+1 {
+		return c.problem("metrics_listen", "%q is no first port of %d: write a number up to %d", port, len(metricsRoles), last-len(metricsRoles)+1)
 	}
 	return nil
+}
+
+// MetricsAddress is where the component of a role answers /healthz and /metrics; "" for
+// nowhere. Those of a host share one setting, so each role has a port of its own, unless
+// that is 0: any free one.
+func (c *Config) MetricsAddress(role string) string {
+	host, first, err := net.SplitHostPort(c.MetricsListen)
+	port, notANumber := strconv.Atoi(first)
+	if err != nil || notANumber != nil {
+		return c.MetricsListen
+	}
+	if port > 0 {
+		port += max(0, slices.Index(metricsRoles, role))
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 func (c *Config) checkNames() error {

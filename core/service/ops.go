@@ -39,7 +39,7 @@ func NewOps(address string, checks map[string]Check, registry prometheus.Gathere
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, address,
-			"cannot listen on %s for /healthz and /metrics: choose another --listen address, or none", address)
+			"cannot listen on %s for /healthz and /metrics: choose another --metrics-listen address, or none", address)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", HealthHandler(checks))

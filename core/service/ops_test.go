@@ -128,6 +128,6 @@ func TestOpsAddressInUse(t *testing.T) {
 	require.NoError(t, err)
 	_, err = service.NewOps(ops.Addr(), nil, prometheus.NewRegistry())
 	require.True(t, core.Is(err, core.CodeUnavailable), "%v", err)
-	require.ErrorContains(t, err, "--listen")
+	require.ErrorContains(t, err, "--metrics-listen")
 	require.NoError(t, ops.Close())
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+)
+
+// A pool is set before any component was started, when not even the data folder is there.
+func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
+	h := newTestHerd(t)
+	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "not", "there"))
+	_, errs, code := h.run("pool", "set", "--memory", "1GiB", "default")
+	require.Zero(t, code, errs)
+	factory := h.start("vmfactory")
+	await(t, "the vmfactory works", func() bool { return strings.Contains(factory.said(), "registered") })
+	out, _, _ := h.run("pool", "show", "default")
+	require.Contains(t, out, "1GiB", "a pool that is there stays as it is")
+
+	// Now the herd knows its store: another folder is a mistake.
+	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "other"))
+	_, errs, code = h.run("pool", "set", "second")
+	require.NotZero(t, code)
+	require.Contains(t, errs, filepath.Join(h.cfg.Data, "other"))
+	require.NoDirExists(t, filepath.Join(h.cfg.Data, "other"))
+	h.env = h.env[:len(h.env)-1]
+	factory.stop()
+	_, errs, code = h.run("vmfactory", "--destroy-vms")
+	require.Zero(t, code, errs)
+}
+
+// The first vmfactory makes the pool that most need, where it can be made.
+func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	for _, test := range []struct {
+		settings []string
+		made     bool
+	}{
+		{[]string{"DROVER_PROVIDER=local"}, true},
+		{[]string{"DROVER_PROVIDER=lxc"}, false},
+		{[]string{"DROVER_POOLS=grading"}, false},
+		{[]string{"DROVER_POOLS=default,grading"}, true},
+	} {
+		h := newTestHerd(t, test.settings...)
+		require.NoError(t, h.herd.firstPool(context.Background(), quiet))
+		pools, err := h.herd.store.Pools(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, test.made, len(pools) == 1, test.settings)
+		h.pool()
+		require.NoError(t, h.herd.firstPool(context.Background(), quiet))
+		p, err := h.herd.redis.GetPool(context.Background(), "default")
+		require.NoError(t, err)
+		require.Equal(t, 4, p.Warm, "a pool that is there stays as it is")
+	}
+}
