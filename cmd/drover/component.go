@@ -20,11 +20,26 @@ import (
 
 // component makes the action of a command that runs one role until a signal.
 func component(build func(context.Context, *cli.Context, surroundings) (role, error)) cli.ActionFunc {
-	return joined(func(c *cli.Context, h *herd) error { return serve(c, h, build) })
+	return joined(func(c *cli.Context, h *herd, signals *service.Signals) error { return serve(c, h, signals, build) })
 }
 
 // joined makes the action of a command that is a part of the herd.
-func joined(action func(c *cli.Context, h *herd) error) cli.ActionFunc {
+func joined(action func(c *cli.Context, h *herd, signals *service.Signals) error) cli.ActionFunc {
+	return untilSignal(func(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
+		if err := makeData(cfg); err != nil {
+			return err
+		}
+		h, err := joinHerd(c.Context, cfg)
+		if err != nil {
+			return err
+		}
+		return errors.Join(action(c, h, signals), h.close())
+	})
+}
+
+// untilSignal makes the action of a command that runs until a signal, which it heeds
+// from its first step on: asked to stop while it starts, it ends well.
+func untilSignal(action func(c *cli.Context, cfg *config.Config, signals *service.Signals) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := noArgs(c); err != nil {
 			return err
@@ -33,14 +48,13 @@ func joined(action func(c *cli.Context, h *herd) error) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		if err := makeData(cfg); err != nil {
-			return err
+		signals := service.Listen()
+		defer signals.Close()
+		c.Context = signals.Starting(c.Context)
+		if err = action(c, cfg, signals); c.Context.Err() != nil && signals.Asked() {
+			return nil
 		}
-		h, err := joinHerd(c.Context, cfg)
-		if err != nil {
-			return err
-		}
-		return errors.Join(action(c, h), h.close())
+		return err
 	}
 }
 
@@ -50,7 +64,7 @@ func makeData(cfg *config.Config) error {
 		"the data folder %s cannot be made: name another with --data", cfg.Data)
 }
 
-func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, surroundings) (role, error)) error {
+func serve(c *cli.Context, h *herd, signals *service.Signals, build func(context.Context, *cli.Context, surroundings) (role, error)) error {
 	log, err := newLog(h.cfg, c.App.ErrWriter)
 	if err != nil {
 		return err
@@ -66,7 +80,7 @@ func serve(c *cli.Context, h *herd, build func(context.Context, *cli.Context, su
 	}
 	services := slices.Concat(r.services(), []service.Service{h.ledger(), h.neighbours(log)}, ops)
 	log.WithField("host", h.cfg.Host).Info(r.service.Name + " is starting") // it says itself when it is registered
-	err = service.RunUntilSignal(c.Context, h.cfg.Drain, func(text string) { log.Info(text) }, services...)
+	err = signals.Run(c.Context, h.cfg.Drain, func(text string) { log.Info(text) }, services...)
 	log.Info(r.service.Name + " has stopped")
 	return errors.Join(err, r.end())
 }

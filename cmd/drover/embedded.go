@@ -220,21 +220,12 @@ func upCommand() *cli.Command {
 		Description: "Everything is kept in the data folder, also through kill -9. Without --redis it has a Redis of its\n" +
 			"own that only its owner can reach and that keeps nothing: waiting work is queued again from the store.\n" +
 			"With --listen it has the site as well.",
-		Flags: withSettings(nil, "testrunner", "vmfactory", "taskrunner", "overseer", "web"),
-		Action: func(c *cli.Context) error {
-			if err := noArgs(c); err != nil {
-				return err
-			}
-			cfg, err := load(c)
-			if err != nil {
-				return err
-			}
-			return up(c, cfg)
-		},
+		Flags:  withSettings(nil, "testrunner", "vmfactory", "taskrunner", "overseer", "web"),
+		Action: untilSignal(up),
 	}
 }
 
-func up(c *cli.Context, cfg *config.Config) error {
+func up(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 	log, err := newLog(cfg, c.App.ErrWriter)
 	if err != nil {
 		return err
@@ -251,7 +242,7 @@ func up(c *cli.Context, cfg *config.Config) error {
 		err = e.addOps(log)
 	}
 	if err == nil {
-		err = service.RunUntilSignal(c.Context, cfg.Drain, func(text string) { log.Info(text) }, e.services...)
+		err = signals.Run(c.Context, cfg.Drain, func(text string) { log.Info(text) }, e.services...)
 	}
 	return errors.Join(err, e.release())
 }

@@ -43,7 +43,7 @@ func webCommand() *cli.Command {
 }
 
 // serveSite is the site until a signal.
-func serveSite(c *cli.Context, h *herd) error {
+func serveSite(c *cli.Context, h *herd, signals *service.Signals) error {
 	log, err := newLog(h.cfg, c.App.ErrWriter)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func serveSite(c *cli.Context, h *herd) error {
 		return errors.Join(err, f.server.Close())
 	}
 	services := append(f.services(), h.ledger(), h.neighbours(log))
-	return service.RunUntilSignal(c.Context, 0, func(text string) { log.Info(text) }, services...)
+	return signals.Run(c.Context, 0, func(text string) { log.Info(text) }, services...)
 }
 
 // website is the site of a herd. It listens already.

@@ -9,6 +9,6 @@
 //	   │                  │                                       ▲
 //	   └──────────────────┴──── a loop fails, or the context ends ┘
 //
-// Beside that: Every (a loop's rhythm), UntilSignal (SIGTERM and SIGINT for a
+// Beside that: Every (a loop's rhythm), Signals (SIGTERM and SIGINT of a
 // program), Ops (the /healthz and /metrics server) and Lock (one process a name).
 package service

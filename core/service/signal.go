@@ -8,28 +8,97 @@ import (
 	"time"
 )
 
-// RunUntilSignal runs services until SIGTERM or SIGINT, a failure, or the end of
-// ctx. The first signal drains them, for at most grace; a second one stops them
-// at once. Notice hears what is going on, for the log.
+// Signals are SIGTERM and SIGINT of this process from Listen on. A program that
+// listens before it opens anything is not killed by them half-way.
+type Signals struct {
+	received      chan os.Signal
+	first, second chan struct{} // closed by the first signal and by the second
+	running       chan struct{} // closed by Run
+	closed, ended chan struct{} // closed by Close, and once nothing listens any more
+}
+
+// Listen takes both signals over until Close.
+func Listen() *Signals {
+	s := &Signals{
+		received: make(chan os.Signal, 2), first: make(chan struct{}), second: make(chan struct{}),
+		running: make(chan struct{}), closed: make(chan struct{}), ended: make(chan struct{}),
+	}
+	signal.Notify(s.received, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(s.ended)
+		for _, heard := range []chan struct{}{s.first, s.second} {
+			select {
+			case <-s.received:
+				close(heard)
+			case <-s.closed:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// Close gives the signals back.
+func (s *Signals) Close() {
+	signal.Stop(s.received)
+	close(s.closed)
+	<-s.ended
+}
+
+// Asked reports whether a signal has come. An error of what was opened under
+// Starting then says no more than that.
+func (s *Signals) Asked() bool { return isClosed(s.first) }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Starting returns a context for what is opened before Run. A signal that comes
+// before Run ends it, a later one does not.
+func (s *Signals) Starting(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-s.first:
+			if isClosed(s.running) {
+				<-s.closed
+			}
+		case <-s.closed:
+		}
+	}()
+	return ctx
+}
+
+// Run runs services until a signal, a failure, or the end of ctx. The first signal
+// drains them, for at most grace; a second one stops them at once. After a signal
+// that came before Run nothing is run. Notice hears what is going on, for the log.
 //
 // The context must not end with the same signals, or nothing is left to drain.
-func RunUntilSignal(ctx context.Context, grace time.Duration, notice func(text string), services ...Service) error {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+func (s *Signals) Run(ctx context.Context, grace time.Duration, notice func(text string), services ...Service) error {
+	close(s.running) // before the look: Starting's context has ended, or never will by a signal
+	if s.Asked() {
+		notice("asked to stop before it had started")
+		return nil
+	}
 	g := Start(ctx, services...)
 	select {
 	case <-g.Done():
 		return g.Wait()
-	case s := <-signals:
-		notice(s.String() + ": taking no new work and finishing what is in hand, for at most " + grace.String() + "; once more to stop at once")
+	case <-s.first:
+		notice("asked to stop: taking no new work and finishing what is in hand, for at most " + grace.String() + "; once more to stop at once")
 	}
 	drain, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	go func() {
 		select {
-		case s := <-signals:
-			notice(s.String() + " again: stopping at once")
+		case <-s.second:
+			notice("asked again: stopping at once")
 			cancel()
 		case <-drain.Done():
 		}

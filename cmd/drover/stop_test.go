@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever is asked to stop while it still connects ends well, as supervisord and
+// systemd expect: it has nothing in hand.
+func TestAStopWhileStarting(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	path, err := program()
+	require.NoError(t, err)
+	for _, role := range []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web", "up"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			silent, err := net.Listen("tcp4", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer silent.Close()
+			cmd := exec.CommandContext(t.Context(), path, role)
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			cmd.Env = []string{"DROVER_DATA=" + t.TempDir(), "DROVER_REDIS=redis://" + silent.Addr().String(), "DROVER_HOST=h1"}
+			require.NoError(t, cmd.Start())
+			conn, err := silent.Accept() // it waits for an answer that never comes
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait(), "drover said: %s", &said)
+		})
+	}
+}
