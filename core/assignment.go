@@ -122,8 +122,10 @@ type SubmissionFilter struct {
 	Class      string
 	Assignment string // its handle; with Class only
 	User       string
-	Before     string // ids before this one, newest first: a page's cursor
-	Limit      int    // 1 to 1000; 0 is 50
+	// Idempotency is a key of the User, who must be named then: at most one submission has it.
+	Idempotency string
+	Before      string // ids before this one, newest first: a page's cursor
+	Limit       int    // 1 to 1000; 0 is 50
 }
 
 // Coursework keeps assignments, deadlines, submissions and grades.

@@ -25,9 +25,11 @@ type Filter struct {
 	Submitter  string
 	Pool       string
 	Assignment string
-	States     []RequestState
-	Before     string // rows with ids before this one (newest first): a page's cursor
-	Limit      int    // 1 to 1000; 0 is 50
+	// Idempotency is a key of the Submitter, which must be named then: at most one row has it.
+	Idempotency string
+	States      []RequestState
+	Before      string // rows with ids before this one (newest first): a page's cursor
+	Limit       int    // 1 to 1000; 0 is 50
 }
 
 // ResultStore is the ledger. Accepted means: the row is durable there.

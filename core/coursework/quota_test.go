@@ -94,3 +94,35 @@ type away struct{}
 func (away) Take(context.Context, string, core.Rate, int) (core.Allowance, error) {
 	return core.Allowance{}, core.Errorf(core.CodeUnavailable, "", "no Redis")
 }
+
+// A repeat of what was handed in is not refused for what has changed since.
+func TestRepeatIsLookedUpFirst(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *world, as core.Assignment){
+		"the rate is used up": func(w *world, _ core.Assignment) {
+			w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
+			require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
+		},
+		"the time is over": func(w *world, _ core.Assignment) { w.pass(1000 * hour) },
+		"no files are read": func(w *world, as core.Assignment) {
+			as.MaxBytes = 1
+			require.NoError(t, done(w.reg.Store.PutAssignment(t.Context(), as)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			as := w.graded("hw1")
+			h := handin("hw1")
+			h.Idempotency = "k1"
+			s, err := w.reg.Submit(t.Context(), w.as("ann"), h)
+			require.NoError(t, err)
+			change(w, as)
+			again, err := w.reg.Submit(t.Context(), w.as("ann"), h)
+			require.NoError(t, err)
+			require.Equal(t, s.ID, again.ID)
+			h.User = "cleo"
+			requireCode(t, core.CodeForbidden, done(w.reg.Submit(t.Context(), w.as("ann"), h)))
+		})
+	}
+}

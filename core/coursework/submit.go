@@ -44,8 +44,14 @@ type Upload struct {
 // was used for something else.
 func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Submission, error) {
 	h.User, h.Kind = cmp.Or(h.User, a.Handle), cmp.Or(h.Kind, harness.TestPublic)
-	as, err := r.handinTo(ctx, a, h)
+	as, err := r.handinFor(ctx, a, h)
 	if err != nil {
+		return core.Submission{}, err
+	}
+	if was, err := r.handedIn(ctx, as, h); err != nil || was.ID != "" {
+		return was, err
+	}
+	if as, err = r.handinTo(ctx, a, as, h); err != nil {
 		return core.Submission{}, err
 	}
 	if err := r.submits(ctx, a, as.Class); err != nil {
@@ -73,9 +79,8 @@ func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Su
 	return s, err
 }
 
-// handinTo returns the assignment, with the user's own deadlines, if the actor may hand
-// in now. It looks at nothing that takes long.
-func (r *Registrar) handinTo(ctx context.Context, a core.Actor, h Handin) (core.Assignment, error) {
+// handinFor returns the assignment if the actor may hand in for it at all.
+func (r *Registrar) handinFor(ctx context.Context, a core.Actor, h Handin) (core.Assignment, error) {
 	act := core.ActSubmit
 	if h.User != a.Handle {
 		act = core.ActSubmitFor
@@ -87,6 +92,35 @@ func (r *Registrar) handinTo(ctx context.Context, a core.Actor, h Handin) (core.
 	if role, err := r.roleIn(ctx, as.Class, h.User); err != nil || role == "" && !a.Has(core.RoleAdmin) {
 		return core.Assignment{}, cmp.Or(err, noMember(as.Class, h.User))
 	}
+	return as, nil
+}
+
+// handedIn returns what was handed in under the same idempotency key before, if it was: a
+// repeat is not refused for what has changed since, such as the time, nor are its files read.
+func (r *Registrar) handedIn(ctx context.Context, as core.Assignment, h Handin) (core.Submission, error) {
+	if h.Idempotency == "" || len(h.Idempotency) > maxIdempotency {
+		return core.Submission{}, nil
+	}
+	all, err := r.Store.ListSubmissions(ctx, core.SubmissionFilter{User: h.User, Idempotency: h.Idempotency, Limit: 1})
+	if err != nil || len(all) == 0 {
+		return core.Submission{}, err
+	}
+	was := all[0].Submission
+	return was, usedFor(&was, as.Class, as.Handle)
+}
+
+// usedFor returns CONFLICT if a submission is for something else than its idempotency key
+// is used for now.
+func usedFor(was *core.Submission, class, assignment string) error {
+	if was.Class == class && was.Assignment == assignment {
+		return nil
+	}
+	return core.Errorf(core.CodeConflict, was.Idempotency, "the idempotency key %q was used for %s/%s: use another one", was.Idempotency, was.Class, was.Assignment)
+}
+
+// handinTo returns the assignment with the user's own deadlines, if it takes now what is
+// handed in. It looks at nothing that takes long.
+func (r *Registrar) handinTo(ctx context.Context, a core.Actor, as core.Assignment, h Handin) (core.Assignment, error) {
 	if _, err := r.Store.GetUser(ctx, h.User); err != nil {
 		return core.Assignment{}, err
 	}
@@ -251,8 +285,8 @@ func (r *Registrar) goOn(ctx context.Context, as core.Assignment, s core.Submiss
 // store makes a submission durable, or returns the one that was there.
 func (r *Registrar) store(ctx context.Context, s core.Submission) (core.Submission, error) {
 	stored, created, err := r.Store.CreateSubmission(ctx, s)
-	if err == nil && !created && (stored.Class != s.Class || stored.Assignment != s.Assignment) {
-		err = core.Errorf(core.CodeConflict, s.Idempotency, "the idempotency key %q was used for %s/%s: use another one", s.Idempotency, stored.Class, stored.Assignment)
+	if err == nil && !created {
+		err = usedFor(&stored, s.Class, s.Assignment)
 	}
 	return stored, err
 }

@@ -7,8 +7,12 @@ import (
 )
 
 // refused is the reason of a request that ended because there was no room for
-// it. A later submit under its idempotency key tries again.
-const refused = "refused: too much work is waiting"
+// it. A later submit under its idempotency key tries again. Where a claim met the mark of
+// such an end, its owner recorded it in the words of the other.
+const (
+	refused       = "refused: too much work is waiting"
+	refusedByMark = "cancelled by " + refused
+)
 
 // platform is who asks when nobody did.
 const platform = "drover"
@@ -23,7 +27,14 @@ const platform = "drover"
 // work refuses it (its row then ends cancelled; the same idempotency key may try
 // again); CONFLICT if the id is taken by another request; UNAVAILABLE.
 func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
-	spec, err := in.Check(ctx, spec)
+	row, found, err := in.Accepted(ctx, spec.Submitter, spec.Idempotency)
+	if err != nil || found {
+		if found && !row.State.Terminal() {
+			_ = in.admit(ctx, row.Spec) // who made it may have died before
+		}
+		return row, false, err
+	}
+	spec, err = in.Check(ctx, spec)
 	if err != nil {
 		return core.Row{}, false, err
 	}
@@ -50,8 +61,27 @@ func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, e
 	return row, created, nil
 }
 
+// Accepted returns the request that an idempotency key of a submitter stands for. One that
+// was accepted is not checked or refused anew, whatever has changed since: who makes
+// ready what a submit needs looks here first. Returns false if there is none, or if there
+// was no room for it: that may be tried again. Returns UNAVAILABLE.
+func (in *Intake) Accepted(ctx context.Context, submitter, key string) (core.Row, bool, error) {
+	if submitter == "" || key == "" {
+		return core.Row{}, false, nil
+	}
+	rows, err := in.Store.List(ctx, core.Filter{Submitter: submitter, Idempotency: key, Limit: 1})
+	if err != nil || len(rows) == 0 || wasRefused(rows[0]) {
+		return core.Row{}, false, err
+	}
+	row, err := in.Store.Get(ctx, rows[0].Spec.ID) // with its whole result
+	if core.Is(err, core.CodeNotFound) {           // purged just now
+		return core.Row{}, false, nil
+	}
+	return row, err == nil, err
+}
+
 func wasRefused(row core.Row) bool {
-	return row.State == core.RequestCancelled && row.Result != nil && row.Result.Reason == refused
+	return row.State == core.RequestCancelled && row.Result != nil && (row.Result.Reason == refused || row.Result.Reason == refusedByMark)
 }
 
 // tryAgain gives a request that was refused for want of room its next
@@ -120,13 +150,22 @@ func (in *Intake) enqueueEach(ctx context.Context, specs []core.Spec) ([]error, 
 	return verdicts, nil
 }
 
-// refuse ends a request for which there is no room and returns why. If its end
-// cannot be recorded it stays accepted, and Sweep queues it.
+// refuse ends a request for which there is no room and returns why. It returns nil for one
+// that is accepted after all: its end cannot be recorded, and Sweep queues it; or room
+// came meanwhile, and somebody has begun it or ended it otherwise.
 func (in *Intake) refuse(ctx context.Context, spec core.Spec, full error) error {
 	in.remember(&spec, full)
-	_, _, err := in.stop(ctx, spec, platform, core.CancelWaiting, in.end(spec, core.RequestCancelled, core.BlamePlatform, refused))
-	if err != nil {
-		return nil //nolint:nilerr // accepted: the row is durable and has no end
+	end := in.end(spec, core.RequestCancelled, core.BlamePlatform, refused)
+	begun, first, err := in.stop(ctx, spec, refused, core.CancelWaiting, end)
+	if err != nil || begun {
+		return nil //nolint:nilerr // accepted: the row is durable, and has no end or gets one by being run
+	}
+	if first {
+		return full
+	}
+	row, err := in.Store.Get(ctx, spec.ID)
+	if err != nil || !wasRefused(row) {
+		return nil //nolint:nilerr // it is there, and ended in another way
 	}
 	return full
 }

@@ -24,10 +24,7 @@ func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool,
 	if err := checkTask(&t); err != nil {
 		return core.Task{}, false, err
 	}
-	if err := in.taskRoom(ctx, &t); err != nil {
-		return core.Task{}, false, err
-	}
-	if err := in.checkNotify(ctx, t.ID, t.About, t.Notify); err != nil {
+	if err := in.taskRefused(ctx, &t); err != nil {
 		return core.Task{}, false, err
 	}
 	created, err := in.Store.CreateTask(ctx, t)
@@ -38,8 +35,23 @@ func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool,
 	return t, true, nil
 }
 
-// taskRoom returns FULL if the requester has too many tasks without an end. One that was
-// accepted before is not refused now.
+// taskRefused says why a task is not taken. One that was accepted before is not refused
+// now, whatever has changed since.
+func (in *Intake) taskRefused(ctx context.Context, t *core.Task) error {
+	err := in.taskRoom(ctx, t)
+	if err == nil {
+		err = in.checkNotify(ctx, t.ID, t.About, t.Notify)
+	}
+	if err == nil {
+		return nil
+	}
+	if _, missing := in.Store.GetTask(ctx, t.ID); missing != nil {
+		return err
+	}
+	return nil
+}
+
+// taskRoom returns FULL if the requester has too many tasks without an end.
 func (in *Intake) taskRoom(ctx context.Context, t *core.Task) error {
 	if t.Requester == "" || t.Parent != "" {
 		return nil
@@ -48,9 +60,6 @@ func (in *Intake) taskRoom(ctx context.Context, t *core.Task) error {
 		Requester: t.Requester, States: []core.TaskState{core.TaskQueued}, Limit: maxOpenTasks,
 	})
 	if err != nil || len(open) < maxOpenTasks {
-		return err
-	}
-	if _, err := in.Store.GetTask(ctx, t.ID); !core.Is(err, core.CodeNotFound) {
 		return err
 	}
 	return core.Errorf(core.CodeFull, t.Requester, "%s has %d tasks that have not ended, as many as may be: wait until some have, or cancel them",

@@ -44,6 +44,7 @@ type Store interface {
 
 // Intake is where requests go in, as in core/intake.
 type Intake interface {
+	Accepted(ctx context.Context, submitter, key string) (core.Row, bool, error)
 	Check(ctx context.Context, spec core.Spec) (core.Spec, error)
 	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
 	Rerun(ctx context.Context, id string) (core.Row, error)

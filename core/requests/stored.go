@@ -26,6 +26,17 @@ func (d *Desk) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (
 	return row, do()
 }
 
+// Submitted returns the row of a SubmitStored with the idempotency key that was accepted
+// before, so that a repeat is not made ready, checked or refused anew. Returns false if there
+// is none, FORBIDDEN.
+func (d *Desk) Submitted(ctx context.Context, a core.Actor, key string) (core.Row, bool, error) {
+	asked, err := d.draft(a, Draft{Idempotency: key})
+	if err != nil {
+		return core.Row{}, false, err
+	}
+	return d.Intake.Accepted(ctx, asked.Submitter, asked.Idempotency)
+}
+
 // Row returns a plain request as it is stored, with the state that tells where it is: for
 // programs that make of it what they show. Returns NOTFOUND.
 func (d *Desk) Row(ctx context.Context, a core.Actor, id string) (core.Row, error) {

@@ -19,6 +19,14 @@ func TestStored(t *testing.T) {
 	again, err := w.desk.SubmitStored(ctx, rosa, core.Spec{Pool: pool, Command: []string{"true"}, Idempotency: "once"})
 	require.NoError(t, err)
 	require.Equal(t, row.Spec.ID, again.Spec.ID)
+	// Who asks before it makes the request ready finds it too, and only its own.
+	again, was, err := w.desk.Submitted(ctx, rosa, "once")
+	require.NoError(t, err)
+	require.True(t, was)
+	require.Equal(t, row.Spec.ID, again.Spec.ID)
+	_, was, err = w.desk.Submitted(ctx, as("olga"), "once")
+	require.NoError(t, err)
+	require.False(t, was)
 	is := func(want core.RequestState) {
 		got, err := w.desk.Row(ctx, rosa, row.Spec.ID)
 		require.NoError(t, err)

@@ -63,11 +63,19 @@ func (d *Desk) Submit(ctx context.Context, a core.Actor, draft Draft) (v View, c
 	if err != nil {
 		return View{}, false, err
 	}
+	row, was, err := d.Intake.Accepted(ctx, spec.Submitter, spec.Idempotency)
+	if err != nil {
+		return View{}, false, err
+	}
+	if was {
+		v = viewOf(row)
+		conceal(a, &row.Spec, &v)
+		return v, false, nil
+	}
 	checked, err := d.check(ctx, spec)
 	if err != nil {
 		return View{}, false, err
 	}
-	var row core.Row
 	do := func() error {
 		if err := d.take(ctx, &spec, draft.Files, checked.Limits.Disk); err != nil {
 			return err

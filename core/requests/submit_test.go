@@ -37,6 +37,14 @@ func TestSubmitAndOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, v.ID, again.ID)
+	// Its files are not read, nor is it refused for what has changed since.
+	again, created, err = w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
+		d.Idempotency, d.Pool = "once", "gone"
+		d.Files = func(func(requests.Upload, error) bool) { t.Error("files of a repeat are read") }
+	}))
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, v.ID, again.ID)
 
 	c := w.claim()
 	require.Equal(t, int64(2), c.ReadSpec().Stdin.Size)

@@ -165,6 +165,12 @@ func (d *Door) pool(ctx context.Context) (core.Pool, error) {
 
 // submit makes a request of a submission, or says what is wrong with it.
 func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool, key string) (core.Row, problems, error) {
+	if key != "" {
+		key = "judge0/" + key
+		if row, was, err := d.requests.Submitted(ctx, c.who.Actor, key); err != nil || was {
+			return row, nil, err
+		}
+	}
 	most := d.own.Limits.in(p)
 	f := form{values: values, base64: c.base64, wrong: problems{}}
 	s := f.submission(most)
@@ -180,9 +186,7 @@ func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMe
 	if s.Callback != "" {
 		spec.Callback = Name
 	}
-	if key != "" {
-		spec.Idempotency = "judge0/" + key
-	}
+	spec.Idempotency = key
 	more, err := d.unpack(ctx, s.MoreFiles, l.Source, most.MaxExtract*1024)
 	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
 		f.wrong.add("additional_files", "%s", err.Error())

@@ -95,6 +95,9 @@ func Filter(f core.Filter) (int, error) {
 	if len(f.States) > MaxStates {
 		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
 	}
+	if f.Idempotency != "" && f.Submitter == "" {
+		return 0, core.Errorf(core.CodeInvalid, "", "a request is looked for by its idempotency key without its submitter: name that too")
+	}
 	return rows(f.Limit)
 }
 

@@ -197,7 +197,7 @@ func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 		return nil, err
 	}
 	which := m{"state": m{"$ne": gone}}
-	for name, value := range map[string]string{"submitter": f.Submitter, "pool": f.Pool, "assignment": f.Assignment} {
+	for name, value := range map[string]string{"submitter": f.Submitter, "pool": f.Pool, "assignment": f.Assignment, "once": once(f.Submitter, f.Idempotency)} {
 		if value != "" {
 			which[name] = value
 		}

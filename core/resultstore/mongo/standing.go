@@ -15,7 +15,7 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 	if err != nil {
 		return nil, err
 	}
-	which := selection(map[string]string{"class": f.Class, "assignment": f.Assignment, "user": f.User})
+	which := selection(map[string]string{"class": f.Class, "assignment": f.Assignment, "user": f.User, "once": once(f.User, f.Idempotency)})
 	if f.Before != "" {
 		which["_id"] = m{"$lt": f.Before}
 	}

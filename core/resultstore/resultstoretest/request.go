@@ -93,6 +93,15 @@ func createIdempotent(t *testing.T, s core.ResultStore) {
 	// No key is no key.
 	mustCreate(t, s, Spec("ann"))
 	mustCreate(t, s, Spec("ann"))
+
+	// Who asks what a key stands for need not submit anything.
+	for submitter, want := range map[string][]string{"ann": {first.ID}, "bob": {stranger.ID}, "cat": {}} {
+		rows, err := s.List(t.Context(), core.Filter{Submitter: submitter, Idempotency: "key"})
+		require.NoError(t, err)
+		require.Equal(t, want, ids(rows))
+	}
+	_, err = s.List(t.Context(), core.Filter{Idempotency: "key"})
+	requireCode(t, core.CodeInvalid, err)
 }
 
 func createRefuses(t *testing.T, s core.ResultStore) {

@@ -72,6 +72,19 @@ func submissionsIdempotent(t *testing.T, s core.ResultStore) {
 	mustHandIn(t, s, stranger) // a key is its user's
 	mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
 	mustHandIn(t, s, Submission("cs101", "hw1", "ann")) // no key is no key
+
+	// Who asks what a key stands for need not hand in anything.
+	for user, want := range map[string][]string{"ann": {first.ID}, "bob": {stranger.ID}, "cat": nil} {
+		all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{User: user, Idempotency: "key"})
+		require.NoError(t, err)
+		var found []string
+		for i := range all {
+			found = append(found, all[i].Submission.ID)
+		}
+		require.Equal(t, want, found)
+	}
+	_, err = s.ListSubmissions(t.Context(), core.SubmissionFilter{Idempotency: "key"})
+	requireCode(t, core.CodeInvalid, err)
 }
 
 func raceSubmissions(t *testing.T, s core.ResultStore) {

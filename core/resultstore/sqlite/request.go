@@ -142,6 +142,7 @@ func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 		{"r.submitter = ?", f.Submitter},
 		{"r.pool = ?", f.Pool},
 		{"r.assignment = ? AND r.assignment <> ''", f.Assignment},
+		{"r.idempotency = ? AND r.idempotency <> ''", f.Idempotency},
 		{"r.id < ?", f.Before},
 	} {
 		if c.value != "" {

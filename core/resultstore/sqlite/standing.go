@@ -23,6 +23,7 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 	}
 	query, args := selection(selectStandings+"submissions s"+joinRequest, []condition{
 		{"s.class = ?", f.Class}, {"s.assignment = ?", f.Assignment}, {"s.user = ?", f.User}, {"s.id < ?", f.Before},
+		{"s.idempotency = ? AND s.idempotency <> ''", f.Idempotency},
 	})
 	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)
 }

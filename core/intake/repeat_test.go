@@ -1,0 +1,145 @@
+package intake_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What was accepted is not checked anew by a repeat, nor refused, whatever has changed since.
+func TestRepeatIsLookedUpFirst(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *world, p *core.Pool) (also core.Spec){
+		"no room now": func(w *world, p *core.Pool) core.Spec {
+			p.MaxWaiting = 1
+			require.NoError(t, w.in.SetPool(t.Context(), *p))
+			_, _, err := w.in.Submit(t.Context(), spec()) // and that is remembered for a while
+			require.Equal(t, core.CodeFull, core.CodeOf(err))
+			return core.Spec{}
+		},
+		"lower limits": func(w *world, p *core.Pool) core.Spec {
+			p.Limits.Timeout = time.Second
+			require.NoError(t, w.in.SetPool(t.Context(), *p))
+			return core.Spec{Limits: core.Limits{Timeout: 5 * time.Second}}
+		},
+		"a webhook that is gone": func(*world, *core.Pool) core.Spec {
+			return core.Spec{Notify: []string{"gone"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, coretest.Mini(t))
+			s := spec()
+			s.Idempotency = "k1"
+			row := w.submit(s)
+			p := core.DefaultPool(pool)
+			also := change(w, &p)
+			s.Limits, s.Notify = also.Limits, also.Notify
+			again, created, err := w.in.Submit(t.Context(), s)
+			require.NoError(t, err, "it was accepted")
+			require.False(t, created)
+			require.Equal(t, row, again)
+		})
+	}
+}
+
+// A repeat of what has ended gets its whole result.
+func TestRepeatGetsTheResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	s := spec()
+	s.Idempotency = "k1"
+	row := w.submit(s)
+	_, err := w.store.Record(t.Context(), core.Result{ID: row.Spec.ID, Generation: 1, State: core.RequestCompleted, Token: "1.1", VM: "v", Stdout: "out"})
+	require.NoError(t, err)
+	again, _, err := w.in.Submit(t.Context(), s)
+	require.NoError(t, err)
+	require.Equal(t, "out", again.Result.Stdout)
+}
+
+func TestRepeatOfATaskIsLookedUpFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	_, err := w.store.PutWebhook(t.Context(), core.Webhook{ID: "hook", By: "ann", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", URL: "https://example.org/", Events: []string{core.EventTaskEnded}})
+	require.NoError(t, err)
+	task := w.task(core.Task{ID: newID(), Kind: "k", Requester: "ann", Notify: []string{"hook"}})
+	require.NoError(t, w.store.DeleteWebhook(t.Context(), "hook"))
+	_, created, err := w.in.SubmitTask(t.Context(), task)
+	require.NoError(t, err, "it was accepted")
+	require.False(t, created)
+}
+
+// crowded is a queue in which room comes between the refusal of a request and its end.
+type crowded struct {
+	core.Queue
+	w        *world
+	enqueues int
+	claims   []core.Claim
+	marked   func() // after a mark; nil: the request is claimed before that
+}
+
+func (q *crowded) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	q.enqueues++
+	if q.enqueues == 1 {
+		return q.Queue.Enqueue(ctx, specs)
+	}
+	q.w.run(q.w.claim(1)) // what was in the way
+	verdicts, err := q.Queue.Enqueue(ctx, specs)
+	if q.marked == nil {
+		q.claims = q.w.claim(1)
+	}
+	return verdicts, err
+}
+
+func (q *crowded) Cancel(ctx context.Context, key, by string, scope core.CancelScope) (core.Place, error) {
+	p, err := q.Queue.Cancel(ctx, key, by, scope)
+	if p.State != "" && q.marked != nil {
+		q.marked()
+	}
+	return p, err
+}
+
+// newCrowded returns a queue with room for one, which is taken, and an intake on it.
+func newCrowded(t *testing.T) (*world, *crowded) {
+	t.Helper()
+	w := newWorld(t, coretest.Mini(t))
+	p := core.DefaultPool(pool)
+	p.MaxWaiting = 1
+	require.NoError(t, w.in.SetPool(t.Context(), p))
+	w.submit(spec())
+	return w, &crowded{Queue: w.herd.Store, w: w}
+}
+
+// Who is told that there is no room must not find it run.
+func TestRefusedIsNotRun(t *testing.T) {
+	t.Parallel()
+	w, q := newCrowded(t)
+	row, _, err := w.intake(w.store, q, w.herd.Store, w.herd.Store).Submit(t.Context(), spec())
+	require.Len(t, q.claims, 1, "it was begun")
+	require.NoError(t, err, "so it is accepted")
+	w.run(q.claims)
+	require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State)
+	w.requireWhole()
+}
+
+// A refusal whose mark a claim met is recorded by that claim's owner, in its own words. It
+// is a refusal all the same: the submitter is told, and may try again.
+func TestRefusalThatAClaimMet(t *testing.T) {
+	t.Parallel()
+	w, q := newCrowded(t)
+	q.marked = func() { w.run(w.claim(1)) }
+	s := spec()
+	s.Idempotency = "k1"
+	_, _, err := w.intake(w.store, q, w.herd.Store, w.herd.Store).Submit(t.Context(), s)
+	require.Equal(t, core.CodeFull, core.CodeOf(err))
+	row, created, err := w.in.Submit(t.Context(), s)
+	require.NoError(t, err, "there is room now")
+	require.False(t, created)
+	require.Equal(t, core.RequestQueued, row.State)
+	require.Equal(t, 2, row.Spec.Generation)
+}
