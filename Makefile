@@ -11,6 +11,9 @@ version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 race    := $(shell command -v gcc >/dev/null && [ -e /usr/include/stdlib.h ] && echo -race)
 # Packages tested at once: many wait for servers and VMs more than they compute.
 packages = $(shell echo $$(($$(nproc) + 1)))
+# With FLAKY=FILE up to five failed tests are run once more; FILE then names those that pass.
+# A data race is no flake, and is not tried again.
+rerun    = $(if $(FLAKY),--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY))
 # Shell scripts, also those whose name does not say so.
 scripts := .ci/run scripts/needs scripts/overseer-cron
 lua     := core/redisstore/lua
@@ -36,7 +39,7 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
-	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped -- $(race) $(lxc) -shuffle=on -timeout=25m -p=$(packages) ./...
+	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=25m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)
