@@ -165,7 +165,7 @@ func countsOf(report overseer.Report, chore string) overseer.Counts {
 // until lets overseers work, time after time, until something is reached.
 func (s *scene) until(parts overseer.Parts, reached func() bool) {
 	s.t.Helper()
-	for late := time.After(30 * time.Second); !reached(); {
+	for late := time.After(5 * time.Minute); !reached(); {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-late:

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long anything may take on a busy machine before the test gives up.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // stubborn is a drover that says what it is told and drains on SIGTERM.
 const stubborn = `trap 'echo drained; exit 0' TERM

@@ -67,7 +67,7 @@ func (r *redisRig) states() map[string]core.Task {
 // until waits for something that a real server and real time bring about.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	for late := time.After(30 * time.Second); !reached(); {
+	for late := time.After(5 * time.Minute); !reached(); {
 		select {
 		case <-time.After(2 * time.Millisecond):
 		case <-late:

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a condition may take that has no event to wait for.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()

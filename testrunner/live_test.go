@@ -98,7 +98,7 @@ func TestLiveAfterAFailureIsABeginning(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.broken
-	}, time.Minute, time.Millisecond)
+	}, 5*time.Minute, time.Millisecond)
 	l.add("stdout", []byte("c"))
 	l.close()
 	assert.Empty(t, out.text("stdout"))
@@ -114,14 +114,14 @@ func TestLivePauses(t *testing.T) {
 		l.add("stdout", []byte(text))
 		<-out.came
 		out.let <- nil
-		require.Eventually(t, func() bool { return c.Sleepers() == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return c.Sleepers() == 1 }, 5*time.Minute, time.Millisecond)
 		l.add("stderr", []byte(text))
 		l.add("stdout", []byte("+"))
 		assert.Equal(t, "a+b+"[:2*round+1], out.text("stdout"))
 		c.Advance(liveEvery)
 		<-out.came
 		out.let <- nil
-		require.Eventually(t, func() bool { return c.Sleepers() == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return c.Sleepers() == 1 }, 5*time.Minute, time.Millisecond)
 		c.Advance(liveEvery)
 	}
 	l.close()

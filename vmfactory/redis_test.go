@@ -38,7 +38,7 @@ func newRedisRig(t *testing.T, b *coretest.Backend) *redisRig {
 // until waits for something that a real server and real time bring about.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	for late := time.After(20 * time.Second); !reached(); {
+	for late := time.After(5 * time.Minute); !reached(); {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-late:

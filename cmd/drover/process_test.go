@@ -78,7 +78,7 @@ type testHerd struct {
 }
 
 // patience is how long a test waits for something that must happen.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // poll is how often it looks.
 const poll = 10 * time.Millisecond

@@ -33,7 +33,7 @@ func TestServeTakesWorkFromNewPools(t *testing.T) {
 			}
 			close(got)
 		}()
-		require.Eventually(t, func() bool { return desk.Stats().Calls > 0 }, time.Minute, time.Millisecond, "it asked for work of p2")
+		require.Eventually(t, func() bool { return desk.Stats().Calls > 0 }, 5*time.Minute, time.Millisecond, "it asked for work of p2")
 		require.NoError(t, desk.Serve([]string{"p2", "p1"}))
 		w := <-got
 		require.NotNil(t, w)

@@ -43,7 +43,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 
 	c = clock.NewManual(time.UnixMilli(0))
 	go func() { ended <- clock.Sleep(context.Background(), c, time.Second) }()
-	require.Eventually(t, func() bool { return c.Sleepers() > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Sleepers() > 0 }, 5*time.Minute, time.Millisecond)
 	c.Advance(time.Hour)
 	require.NoError(t, <-ended)
 }

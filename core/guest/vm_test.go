@@ -27,7 +27,7 @@ const (
 	initName = "drover-test-init" // argv[0] of the step between the test and an agent that is init
 	diskEnv  = "DROVER_TEST_DISK" // where that step mounts a disk of 1 MB
 
-	eventually = time.Minute // more than anything here takes
+	eventually = 5 * time.Minute // more than anything here takes
 )
 
 func TestMain(m *testing.M) {

@@ -291,7 +291,7 @@ func TestProbation(t *testing.T) {
 		require.NoError(t, x.Store.Probation(ctx, "h1", "it flaps", time.Hour, 5))
 		x.changed(t, before)
 		p := x.host(t, "h1").Probation
-		require.InDelta(t, x.now(t).Add(time.Minute).UnixMilli(), p.Until, 5000)
+		require.InDelta(t, x.now(t).Add(time.Minute).UnixMilli(), p.Until, 30_000)
 		require.Equal(t, &core.Probation{Reason: "it flaps", Until: p.Until, Needed: 2, Times: 1}, p)
 		require.Empty(t, x.Exchange(t, 1, 3).Claims)
 		x.served(t)
@@ -305,7 +305,7 @@ func TestProbation(t *testing.T) {
 		require.Equal(t, keysOf(got), keysOf(again), "given back, it says nothing")
 		x.Exchange(t, 5, 0, end(again[0], core.OutcomeRetry))
 		p = x.host(t, "h1").Probation
-		require.InDelta(t, x.now(t).Add(2*time.Minute).UnixMilli(), p.Until, 5000)
+		require.InDelta(t, x.now(t).Add(2*time.Minute).UnixMilli(), p.Until, 30_000)
 		require.Empty(t, p.Canary)
 		place := x.place(t, again[0].Key)
 		require.Zero(t, place.Attempts, "the fault is the host's")
@@ -368,7 +368,7 @@ func TestACanaryDies(t *testing.T) {
 		require.NoError(t, err)
 		p := x.host(t, "h1").Probation
 		require.Empty(t, p.Canary)
-		require.InDelta(t, x.now(t).Add(2*time.Minute).UnixMilli(), p.Until, 5000)
+		require.InDelta(t, x.now(t).Add(2*time.Minute).UnixMilli(), p.Until, 30_000)
 		require.Zero(t, x.place(t, c.Key).Attempts)
 		deaths, err := x.b.Admin.HGet(ctx, x.key("deaths"), c.Key).Result()
 		require.NoError(t, err)

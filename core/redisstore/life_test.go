@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for servers to agree on a new primary.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // ready opens a store on the URL, with a herd whose host has reconciled and has clean VMs.
 func ready(t *testing.T, url, namespace string) (*redisstore.Store, *coretest.Herd) {

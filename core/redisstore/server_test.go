@@ -217,7 +217,7 @@ func TestAnotherServerIsAnotherLife(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text, err := info.Info(ctx, "server").Result()
 		return err == nil && !regexp.MustCompile(`uptime_in_seconds:[01]\r`).MatchString(text)
-	}, time.Minute, 50*time.Millisecond, "the second server has been up for a while")
+	}, 5*time.Minute, 50*time.Millisecond, "the second server has been up for a while")
 	_ = first.Stop()
 	_, err = s.Beat(ctx, h.Runner, h.Epoch, time.Minute)
 	refused(t, err, core.CodeUnavailable)

@@ -28,7 +28,7 @@ import (
 )
 
 // soon bounds what must happen and needs a moment.
-const soon = 20 * time.Second
+const soon = 5 * time.Minute
 
 // folder returns a run folder that is empty when the test ends.
 func folder(t *testing.T) string {

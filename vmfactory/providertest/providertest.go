@@ -35,7 +35,7 @@ import (
 type New func(t *testing.T, run string) vmfactory.Provider
 
 // patience is how long anything of the suite may take before it has failed.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // Run runs the suite. It must be called by a top-level test, whose name it runs
 // again in processes of its own.

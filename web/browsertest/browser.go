@@ -21,7 +21,7 @@ import (
 )
 
 // patience bounds one step of a person. It is long: it is no measurement.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // Browser is one Chromium, with a profile of its own.
 type Browser struct {

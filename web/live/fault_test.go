@@ -27,7 +27,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 	for range 400 { // more than all buffers on the way
 		w.print(c, piece)
 	}
-	require.Eventually(t, func() bool { return w.streams.Open() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return w.streams.Open() == 0 }, 5*time.Minute, time.Millisecond)
 	w.end(c)
 	got := 0
 	count := func(s *stream) bool {

@@ -140,7 +140,7 @@ func TestAUserHasSoManyStreams(t *testing.T) {
 	spec := w.submit("rosa")
 	w.open("rosa", "/events/requests/"+spec.ID, "").close()
 	all[0].close()
-	require.Eventually(t, func() bool { return w.streams.Open() == 31 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return w.streams.Open() == 31 }, 5*time.Minute, time.Millisecond)
 	w.open("olga", "/events/herd", "")
 }
 
