@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"os"
 
-	_ "drover/core/guest/boot" // never returns in an agent
-	_ "drover/vmfactory/enter" // never returns in a VM's first process
+	_ "drover/core/guest/boot"   // never returns in an agent
+	_ "drover/core/guest/boxrun" // never returns in drover-run
+	_ "drover/vmfactory/enter"   // never returns in a VM's first process
 )
 
 // version is set by the build.

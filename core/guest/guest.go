@@ -38,6 +38,7 @@ const (
 	HarnessDir    = wire.Home + "/" + wire.Harness
 	SubmissionDir = wire.Home + "/" + wire.Submission
 	WorkDir       = wire.Home + "/" + wire.Work
+	BoxDir        = wire.Home + "/" + wire.Box
 )
 
 // The streams that a run's sink gets.
@@ -84,6 +85,8 @@ type Run struct {
 	// all later runs of the VM as well; a Share does not.
 	Share core.Limits
 	CPU   time.Duration
+	// Harness is whether the command may run others in the VM's box, by drover-run.
+	Harness bool
 	// Stdin may be nil for an empty one. A Read that is under way when the run
 	// ends keeps a goroutine until it returns.
 	Stdin io.Reader

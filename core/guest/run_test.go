@@ -82,7 +82,7 @@ func TestCommandIsUnprivileged(t *testing.T) {
 			"0, 1, 2", "oom 1000", "umask 0022 nice 10",
 			"core 0 files 100 locked 64 size 2048",
 			"pwd " + v.home + "/work", "session " + pid + " " + pid, fmt.Sprintf("owner %d:700", v.uid),
-			"A=b", "HOME=" + v.home, "LANG=C", "PATH=/usr/local/bin:/usr/bin:/bin", "POOL=p",
+			"A=b", "HOME=" + v.home, "LANG=C", "PATH=/usr/local/bin:/usr/bin:/bin:/run/drover", "POOL=p",
 		}
 		// A test that is not root keeps its own groups where nobody may drop them.
 		if os.Getuid() != 0 {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -19,7 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core/guest"
-	_ "drover/core/guest/boot" // the test binary is the agent, too
+	_ "drover/core/guest/boot"   // the test binary is the agent, too
+	_ "drover/core/guest/boxrun" // and drover-run
 )
 
 const (
@@ -78,6 +80,7 @@ type vm struct {
 	dir      string
 	home     string
 	uid      int
+	box      int // the user of the box; 0 is uid
 	client   *guest.Client
 	cmd      *exec.Cmd
 	lifeline *os.File
@@ -119,6 +122,7 @@ func prepare(t testing.TB, kind string, change func(*guest.Config)) *vm {
 	v.config = guest.Config{VM: "vm-1", Secret: secret, Home: v.home, Lifeline: true, Alone: kind != plain}
 	v.shape(t, kind)
 	v.config.UID, v.config.GID = v.uid, v.uid
+	v.config.BoxUID, v.config.BoxGID = v.box, v.box
 	if change != nil {
 		change(&v.config)
 	}
@@ -132,6 +136,7 @@ func (v *vm) shape(t testing.TB, kind string) {
 	if kind == plain {
 		if root {
 			v.uid = int(20000 + uids.Add(1)) // its own, so that RLIMIT_NPROC counts this VM alone
+			v.box = v.uid + 10000
 			v.config.Alone = true
 		}
 		return
@@ -146,9 +151,9 @@ func (v *vm) shape(t testing.TB, kind string) {
 	case kind == inside && !root:
 		lacking(t, "a VM whose users have different uids needs root")
 	case kind == inside:
-		v.uid = 1000
-		attr.UidMappings = append(one(0), one(v.uid)...)
-		attr.GidMappings = append(one(0), one(v.uid)...)
+		v.uid, v.box = 1000, 1001
+		attr.UidMappings = slices.Concat(one(0), one(v.uid), one(v.box))
+		attr.GidMappings = slices.Clone(attr.UidMappings)
 		attr.GidMappingsEnableSetgroups = true
 	default:
 		if root {

@@ -22,13 +22,15 @@ import (
 
 // Agent is one VM's bootstrapper.
 type Agent struct {
-	cfg    wire.Config
-	tree   *tree
-	usage  *usage
-	cred   credential
-	badge  oomBadge
-	places map[string]*place
-	kept   map[string]*state
+	cfg     wire.Config
+	tree    *tree
+	usage   *usage
+	cred    credential
+	boxCred credential
+	filters int // of system calls, that the agent has
+	badge   oomBadge
+	places  map[string]*place
+	kept    map[string]*state
 
 	starter starter
 	doors   doors
@@ -75,8 +77,15 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
 	a.doors = newDoors(cfg, a.usage)
+	a.boxCred = a.cred
+	if !a.oneUser() {
+		a.boxCred = newCredential(cfg.BoxUID, cfg.BoxGID)
+	}
+	if own, ok := tree.statusOf(tree.self, "status"); ok {
+		a.filters = own.filters
+	}
 	if a.places, err = openPlaces(cfg, a.cred); err != nil {
 		a.close()
 		return nil, err
@@ -90,6 +99,10 @@ func checkConfig(cfg wire.Config) error {
 		return errors.New("the secret must have 16 to 256 bytes")
 	case cfg.UID <= 0 || cfg.GID <= 0:
 		return errors.New("user code needs a uid and a gid other than 0")
+	case cfg.BoxUID != 0 && (cfg.BoxUID < 0 || cfg.BoxGID <= 0 || cfg.BoxUID == cfg.UID || cfg.BoxGID == cfg.GID):
+		return errors.New("the box needs a uid and a gid of its own, or none")
+	case len(cfg.BoxBPF)%8 != 0 || len(cfg.BoxBPF) > 8*4096:
+		return errors.New("the box's filter is not an array of instructions")
 	case !strings.HasPrefix(cfg.Home, "/"):
 		return fmt.Errorf("the home %q is not absolute", cfg.Home)
 	}

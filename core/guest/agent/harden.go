@@ -105,12 +105,12 @@ type credential struct {
 	sys      *syscall.Credential // nil if the agent is that user already
 }
 
-func newCredential(cfg wire.Config) credential {
-	c := credential{uid: cfg.UID, gid: cfg.GID}
-	if os.Getuid() == cfg.UID && os.Getgid() == cfg.GID {
+func newCredential(uid, gid int) credential {
+	c := credential{uid: uid, gid: gid}
+	if os.Getuid() == uid && os.Getgid() == gid {
 		return c
 	}
-	c.sys = &syscall.Credential{Uid: uint32(cfg.UID), Gid: uint32(cfg.GID)} //nolint:gosec // checked to be positive
+	c.sys = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // checked to be positive
 	// A user namespace with one mapped group refuses setgroups for good.
 	c.sys.NoSetGroups = errors.Is(syscall.Setgroups(nil), syscall.EPERM)
 	return c

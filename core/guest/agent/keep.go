@@ -37,20 +37,32 @@ func (a *Agent) keep(owner, name string) error {
 	}
 	defer a.end(nil)
 	switch {
-	case len(name) < 1 || len(name) > wire.MaxKeptName || slices.ContainsFunc([]byte(name), func(c byte) bool { return c < 'a' || c > 'z' }):
+	case !stateName(name):
 		return core.Errorf(core.CodeInvalid, a.cfg.VM, "%q names no state: that is 1 to %d small letters", name, wire.MaxKeptName)
 	case a.kept[name] != nil:
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "something is kept as %q already", name)
 	case len(a.kept) == wire.MaxKept:
 		return core.Errorf(core.CodeLimit, a.cfg.VM, "a VM keeps %d states", wire.MaxKept)
 	}
-	p := a.places[wire.Work]
+	s, err := a.pack(a.places[wire.Work], a.kept)
+	if err == nil {
+		a.kept[name] = s
+	}
+	return err
+}
+
+func stateName(name string) bool {
+	return len(name) > 0 && len(name) <= wire.MaxKeptName && !slices.ContainsFunc([]byte(name), func(c byte) bool { return c < 'a' || c > 'z' })
+}
+
+// pack keeps what a place holds, beside the states that are kept already.
+func (a *Agent) pack(p *place, beside map[string]*state) (*state, error) {
 	file, err := a.nameless()
 	if err != nil {
-		return p.refusal(err)
+		return nil, p.refusal(err)
 	}
 	room := p.limit / 2
-	for _, s := range a.kept {
+	for _, s := range beside {
 		room -= s.size
 	}
 	k := &keeping{place: p, out: bufio.NewWriterSize(file, wire.MaxFrame), left: min(room, fileLimit())}
@@ -60,10 +72,9 @@ func (a *Agent) keep(owner, name string) error {
 	}
 	if err != nil {
 		_ = file.Close() // the first error counts
-		return p.refusal(err)
+		return nil, p.refusal(err)
 	}
-	a.kept[name] = &state{file: file, size: k.size}
-	return nil
+	return &state{file: file, size: k.size}, nil
 }
 
 // nameless opens a file of Home's file system that nobody else can open.
@@ -221,13 +232,13 @@ func (k *keeping) head(e wire.Entry, changed time.Time) error {
 	return err
 }
 
-// restore puts a kept state into work, which is empty.
-func (a *Agent) restore(s *state) error {
+// restore puts a kept state into the place, which is empty.
+func (p *place) restore(s *state) error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	in := bufio.NewReaderSize(s.file, wire.MaxFrame)
-	f := &filling{place: a.places[wire.Work], seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
+	f := &filling{place: p, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
 	defer f.leave()
 	times := map[string]time.Time{}
 	for {

@@ -40,7 +40,7 @@ func (j *job) meter(buried <-chan struct{}) {
 
 // computed is what the run has used of processors, everything of it being dead.
 func (j *job) computed(now reading) time.Duration {
-	if now.cpu >= 0 && j.before.cpu >= 0 {
+	if j.in == nil && now.cpu >= 0 && j.before.cpu >= 0 {
 		return now.cpu - j.before.cpu
 	}
 	return time.Duration(j.cpu.Load())
@@ -51,14 +51,18 @@ func (j *job) computed(now reading) time.Duration {
 func (j *job) computing() time.Duration {
 	now := j.agent.usage.read()
 	sum := j.computed(now)
-	if now.cpu >= 0 && j.before.cpu >= 0 {
+	if j.in == nil && now.cpu >= 0 && j.before.cpu >= 0 {
 		return sum
 	}
 	t := j.agent.tree
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var pids []int
-	if t.each(func(p process) { pids = append(pids, p.pid) }) != nil {
+	if t.each(func(p process) {
+		if j.in == nil || j.in.holds(p) {
+			pids = append(pids, p.pid)
+		}
+	}) != nil {
 		return sum // the next look may do better
 	}
 	for _, pid := range pids {

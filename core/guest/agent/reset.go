@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -38,7 +39,7 @@ func (a *Agent) reset(owner, name string) error {
 	if s == nil {
 		return nil
 	}
-	if bad = core.Wrap(a.restore(s), core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name); bad != nil {
+	if bad = core.Wrap(a.places[wire.Work].restore(s), core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name); bad != nil {
 		return bad
 	}
 	a.places[wire.Work].taken = true
@@ -131,16 +132,19 @@ type sweep struct {
 const batch = 512 // names at a time
 
 func (s *sweep) all() error {
-	return drain(s.top, func(name string) error {
-		err := s.top.Remove(name)
-		if !errors.Is(err, syscall.ENOTEMPTY) {
-			return gone(err)
-		}
-		if err := s.hollow(name); err != nil {
-			return err
-		}
-		return s.top.Remove(name)
-	})
+	return drain(s.top, s.one)
+}
+
+// one removes one name of the top; folders below it may be in the top then.
+func (s *sweep) one(name string) error {
+	err := s.top.Remove(name)
+	if !errors.Is(err, syscall.ENOTEMPTY) {
+		return gone(err)
+	}
+	if err := s.hollow(name); err != nil {
+		return err
+	}
+	return s.top.Remove(name)
 }
 
 // hollow takes everything out of a folder of the top: files go, folders move up.
@@ -240,20 +244,23 @@ func (a *Agent) forgetSysV() error {
 	ended := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlock: the thread ends with its user
-		ended <- a.forgetAsJob()
+		if a.cred.sys != nil {
+			uid := uintptr(a.cfg.UID)
+			if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); errno != 0 {
+				ended <- errno
+				return
+			}
+		}
+		ended <- forgetOwn(syscall.EINVAL, syscall.EIDRM)
 	}()
 	return <-ended
 }
 
 const ipcRemove = 0
 
-func (a *Agent) forgetAsJob() error {
-	if a.cred.sys != nil {
-		uid := uintptr(a.cfg.UID)
-		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); errno != 0 {
-			return errno
-		}
-	}
+// forgetOwn removes what the user of the calling thread has made. What cannot be
+// removed for one of the reasons may stay.
+func forgetOwn(may ...syscall.Errno) error {
 	for name, control := range map[string]uintptr{"shm": syscall.SYS_SHMCTL, "sem": syscall.SYS_SEMCTL, "msg": syscall.SYS_MSGCTL} {
 		text, err := os.ReadFile(path.Join("/proc/sysvipc", name))
 		if errors.Is(err, os.ErrNotExist) {
@@ -273,7 +280,7 @@ func (a *Agent) forgetAsJob() error {
 				second, third = 0, ipcRemove
 			}
 			_, _, errno := syscall.RawSyscall6(control, id, second, third, 0, 0, 0)
-			if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM {
+			if errno != 0 && !slices.Contains(may, errno) {
 				return fmt.Errorf("remove %s %d: %w", name, id, errno)
 			}
 		}

@@ -36,6 +36,10 @@ type job struct {
 	compute time.Duration // processor time that it may use; 0 is as much as it likes
 	apart   bool          // it is one of several runs, and what it used is told without the others
 	held    map[string]string
+	save    string // the state that is made of what it leaves in the box; "" is none
+	unsaved string // why what it left in the box could not be kept
+	lends   *box   // in which it may run others; nil is none
+	in      *box   // that it runs in; nil is none
 	frames  *frames
 	began   time.Time
 	before  reading       // of the cgroups
@@ -78,7 +82,11 @@ func (j *job) stop(why cause) {
 
 // leave makes the agent free for the next thing to do, unless the VM is bad.
 func (j *job) leave() {
-	j.agent.end(j.failure)
+	if j.in == nil {
+		j.agent.end(j.failure)
+	} else {
+		j.in.leave(j)
+	}
 	close(j.over)
 }
 
@@ -115,12 +123,30 @@ func (j *job) start(req *request) (*pipes, error) {
 		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's wall stays for later runs
 	}
 	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
+	if spec.Harness {
+		if j.lends, err = j.agent.openBox(j, cmd.share); err != nil {
+			return nil, err
+		}
+		j.held[wire.LimitHarness] = j.lends.heldBy()
+	}
+	ends, err := j.begin(func(ends *pipes) (err error) {
+		j.pid, err = j.agent.start(cmd, ends)
+		return err
+	})
+	if err != nil && j.lends != nil {
+		err = errors.Join(err, j.lends.close())
+	}
+	return ends, err
+}
+
+// begin starts the command with pipes for its streams.
+func (j *job) begin(start func(*pipes) error) (*pipes, error) {
 	ends, err := openPipes()
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
 	}
 	j.began, j.before, j.floor = time.Now(), j.agent.usage.read(), ownPeak()
-	if j.pid, err = j.agent.start(cmd, ends); err != nil {
+	if err := start(ends); err != nil {
 		ends.closeOurs()
 		return nil, err
 	}
@@ -130,19 +156,24 @@ func (j *job) start(req *request) (*pipes, error) {
 // readSpec reads the head of a run's body.
 func readSpec(body io.Reader) (wire.Spec, error) {
 	var spec wire.Spec
+	err := readHead(body, &spec)
+	return spec, err
+}
+
+func readHead(body io.Reader, into any) error {
 	var size [4]byte
 	if _, err := io.ReadFull(body, size[:]); err != nil {
-		return spec, core.Wrap(err, core.CodeInvalid, "", "read the run")
+		return core.Wrap(err, core.CodeInvalid, "", "read the run")
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n > wire.MaxSpec {
-		return spec, core.Errorf(core.CodeLimit, "", "the run has %d bytes; %d are allowed", n, wire.MaxSpec)
+		return core.Errorf(core.CodeLimit, "", "the run has %d bytes; %d are allowed", n, wire.MaxSpec)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(body, text); err != nil {
-		return spec, core.Wrap(err, core.CodeInvalid, "", "read the run")
+		return core.Wrap(err, core.CodeInvalid, "", "read the run")
 	}
-	return spec, core.Wrap(json.Unmarshal(text, &spec), core.CodeInvalid, "", "read the run")
+	return core.Wrap(json.Unmarshal(text, into), core.CodeInvalid, "", "read the run")
 }
 
 // supervise carries the streams, waits for the first of all reasons to end, and
@@ -150,7 +181,9 @@ func readSpec(body io.Reader) (wire.Spec, error) {
 func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pipes) {
 	var streams, guards sync.WaitGroup
 	buried := make(chan struct{})
-	go j.reap()
+	if j.in == nil {
+		go j.reap()
+	}
 	streams.Go(func() { j.pump(wire.KindStdout, ends.ours[1]) })
 	streams.Go(func() { j.pump(wire.KindStderr, ends.ours[2]) })
 	streams.Go(func() { j.watch(buried) })
@@ -167,6 +200,9 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 		j.stop(causeTimeout)
 	case <-j.stopped:
 	}
+	if j.lends != nil {
+		j.lends.shut() // nothing starts any more
+	}
 	j.failure = j.bury()
 	wall := time.Since(j.began)
 	close(buried)
@@ -175,6 +211,9 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	}
 	streams.Wait() // what was written before the end is still in the pipes
 	ends.closeOurs()
+	if j.lends != nil {
+		j.failure = errors.Join(j.failure, j.lends.close())
+	}
 	j.leave() // before the host hears of the end and asks for more
 	if j.failure != nil {
 		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error()})
@@ -190,6 +229,9 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 
 // bury kills everything and waits until it is dead and reaped.
 func (j *job) bury() error {
+	if j.in != nil {
+		return j.in.bury()
+	}
 	late := time.NewTimer(killPatience)
 	defer late.Stop()
 	again := time.NewTicker(killAgain)
@@ -212,25 +254,43 @@ var errUndead = errors.New("processes of user code did not die")
 // children, and nobody else waits meanwhile, so the command's own status is its.
 func (j *job) reap() {
 	defer close(j.dead)
-	ended := false
+	ended, last := false, j.lends == nil
 	for {
+		next := -1
+		if j.lends != nil {
+			var boxed bool
+			if next, boxed = j.lends.next(); boxed {
+				j.account(j.lends.reap(next))
+				continue
+			}
+		}
 		var status syscall.WaitStatus
 		var used syscall.Rusage
-		pid, err := syscall.Wait4(-1, &status, 0, &used)
+		pid, err := syscall.Wait4(next, &status, 0, &used)
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil {
+			if !last { // one may have been started meanwhile
+				j.lends.shut()
+				last = true
+				continue
+			}
 			return // ECHILD: nobody is left
 		}
-		j.cpu.Add(used.Utime.Nano() + used.Stime.Nano())
-		j.most = max(j.most, used.Maxrss<<10)
+		j.account(used)
 		if pid == j.pid && !ended { // another process may get its number later
 			ended = true
 			j.status = status
 			close(j.exited)
 		}
 	}
+}
+
+// account adds what a process that was reaped has used.
+func (j *job) account(used syscall.Rusage) {
+	j.cpu.Add(used.Utime.Nano() + used.Stime.Nano())
+	j.most = max(j.most, used.Maxrss<<10)
 }
 
 // report sums the run up. Everything of it is dead.
@@ -246,6 +306,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 		Truncated:      j.frames.cut.Load(),
 		WallMs:         wall.Milliseconds(),
 		HeldBy:         j.held,
+		Unsaved:        j.unsaved,
 	}
 	if j.status.Signaled() {
 		e.Code, e.Signal = 128+int(j.status.Signal()), signalName(j.status.Signal())

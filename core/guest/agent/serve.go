@@ -17,22 +17,35 @@ import (
 	"drover/core/guest/wire"
 )
 
-// listen takes connections until ctx ends.
+// listen takes the host's connections until ctx ends.
 func (a *Agent) listen(ctx context.Context, sock *os.File) error {
+	live := &conns{most: wire.MaxConns}
+	stop := context.AfterFunc(ctx, func() {
+		live.closeAll() // first: nobody shall hear of an end that is not the run's own
+		a.stopJob()
+	})
+	defer stop()
+	return take(ctx, sock, live, a.serve)
+}
+
+// take serves the connections of a listening socket until ctx ends. It returns when
+// all of them are served.
+func take(ctx context.Context, sock *os.File, live *conns, serve func(*os.File)) error {
 	raw, err := sock.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("use the listening socket: %w", err)
 	}
-	var live conns
 	defer live.wg.Wait()
 	defer live.closeAll()
 	stop := context.AfterFunc(ctx, func() {
 		_ = sock.SetReadDeadline(time.Now())
 		live.closeAll()
-		a.stopJob()
 	})
 	defer stop()
 	for {
+		if !live.room(ctx) {
+			return nil
+		}
 		file, err := accept(raw)
 		switch {
 		case ctx.Err() != nil:
@@ -42,6 +55,7 @@ func (a *Agent) listen(ctx context.Context, sock *os.File) error {
 			case <-ctx.Done():
 			case <-time.After(acceptPause):
 			}
+			live.free()
 			continue
 		case err != nil:
 			return fmt.Errorf("take a connection: %w", err)
@@ -52,7 +66,7 @@ func (a *Agent) listen(ctx context.Context, sock *os.File) error {
 		}
 		go func() {
 			defer live.drop(file)
-			a.serve(file)
+			serve(file)
 		}()
 	}
 }
@@ -84,18 +98,41 @@ func accept(raw syscall.RawConn) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "conn"), nil
 }
 
-// conns are the open connections, MaxConns of them at most.
+// conns are the open connections, so many at most. One more is turned away, or, where
+// there is a channel of so many seats, left in the kernel's line.
 type conns struct {
+	most  int
+	seats chan struct{}
+
 	mu   sync.Mutex
 	open map[*os.File]bool
 	shut bool
 	wg   sync.WaitGroup
 }
 
+// room waits until one more may come; false if ctx has ended. Who has come leaves by drop.
+func (c *conns) room(ctx context.Context) bool {
+	if c.seats == nil {
+		return true
+	}
+	select {
+	case c.seats <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (c *conns) free() {
+	if c.seats != nil {
+		<-c.seats
+	}
+}
+
 func (c *conns) add(f *os.File) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shut || len(c.open) >= wire.MaxConns {
+	if c.shut || len(c.open) >= c.most {
 		return false
 	}
 	if c.open == nil {
@@ -111,6 +148,7 @@ func (c *conns) drop(f *os.File) {
 	delete(c.open, f)
 	c.mu.Unlock()
 	_ = f.Close() // a second time after closeAll
+	c.free()
 	c.wg.Done()
 }
 

@@ -40,7 +40,7 @@ func openPlaces(cfg wire.Config, cred credential) (map[string]*place, error) {
 		}
 		p := &place{name: name, root: root, limit: limit, cred: cred}
 		places[name] = p
-		if err := p.adopt(".", 0o700); err != nil {
+		if err := p.adopt(".", p.shown(0o700)); err != nil {
 			return places, fmt.Errorf("give %s to the job user: %w", dir, err)
 		}
 	}
@@ -150,7 +150,7 @@ func (f *filling) folder(e wire.Entry) error {
 	if err := f.mkdir(e.Name); err != nil {
 		return err
 	}
-	return f.adopt(e.Name, folderMode(e.Mode))
+	return f.adopt(e.Name, f.shown(folderMode(e.Mode)))
 }
 
 func (f *filling) file(e wire.Entry, r io.Reader) error {
@@ -170,7 +170,7 @@ func (f *filling) file(e wire.Entry, r io.Reader) error {
 		}
 	}
 	// harden has set a umask that leaves these modes alone.
-	file, err := dir.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode(e.Mode))
+	file, err := dir.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.shown(fileMode(e.Mode)))
 	if err != nil {
 		return err
 	}
@@ -287,6 +287,16 @@ func clearAway(dir *os.Root, name string) error {
 // and set-id bits go.
 func fileMode(mode uint32) fs.FileMode   { return fs.FileMode(mode)&0o755 | 0o600 }
 func folderMode(mode uint32) fs.FileMode { return fs.FileMode(mode)&0o755 | 0o700 }
+
+// shown lets the box's user read and execute what its owner may, in the place that
+// is there for it.
+func (p *place) shown(mode fs.FileMode) fs.FileMode {
+	if p.name != wire.Submission {
+		return mode
+	}
+	owner := mode & 0o500
+	return mode | owner>>3 | owner>>6
+}
 
 // empty removes all that lies in the place.
 func (p *place) empty() error {

@@ -42,6 +42,9 @@ func (a *Agent) prepare(s wire.Spec) (*command, error) {
 	if err := checkEnv(s.Env); err != nil {
 		return nil, err
 	}
+	if s.Harness {
+		s.Env = append(slices.Clip(s.Env), wire.EnvBox+"="+path.Join(a.cfg.Home, wire.BoxSocket))
+	}
 	c.env = a.environ(s.Env)
 	program, err := find(s.Args[0], c.env)
 	if err != nil {
@@ -67,7 +70,7 @@ func checkEnv(env []string) error {
 func (a *Agent) environ(run []string) []string {
 	at := map[string]int{}
 	var env []string
-	own := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + a.cfg.Home, "LANG=C.UTF-8"}
+	own := []string{"PATH=/usr/local/bin:/usr/bin:/bin:" + path.Dir(wire.BoxProgram), "HOME=" + a.cfg.Home, "LANG=C.UTF-8"}
 	for _, v := range slices.Concat(own, a.cfg.Env, run) {
 		name, _, _ := strings.Cut(v, "=")
 		if i, known := at[name]; known {
@@ -98,8 +101,10 @@ func find(program string, env []string) (string, error) {
 			}
 		}
 	}
-	return "", core.Errorf(core.CodeInvalid, "", "no such program in the VM's PATH")
+	return "", errNoProgram
 }
+
+var errNoProgram = core.Errorf(core.CodeInvalid, "", "no such program in the VM's PATH")
 
 // pipes are the standard streams of a command: ours and its own ends.
 type pipes struct {
@@ -161,21 +166,25 @@ func (a *Agent) start(c *command, p *pipes) (int, error) {
 	if err := a.doors.makeRoom(); err != nil {
 		return 0, err
 	}
-	var pid int
-	var err error
-	a.starter.do(func() { pid, err = a.fork(c, p) })
+	return a.startBy(&a.starter, a.cred, c, p)
+}
+
+// startBy has a starter start the command as a user.
+func (a *Agent) startBy(s *starter, as credential, c *command, p *pipes) (pid int, err error) {
+	s.do(func() {
+		if err = core.Wrap(s.failed, core.CodeBadVM, a.cfg.VM, "make ready to start commands"); err == nil {
+			pid, err = a.fork(as, c, p)
+		}
+	})
 	return pid, err
 }
 
-func (a *Agent) fork(c *command, p *pipes) (pid int, err error) {
-	if a.starter.failed != nil {
-		return 0, core.Wrap(a.starter.failed, core.CodeBadVM, a.cfg.VM, "make ready to start commands")
-	}
+func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Dir:   c.dir,
 		Env:   c.env,
 		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: a.cred.sys},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: as.sys},
 	}
 	err = a.doors.around(func() error {
 		return a.badge.around(func() error {

@@ -9,7 +9,7 @@ import (
 // spareThreads is how many threads wait ready for all that the agent may do at a
 // time during a run. User code can use up every process that the VM may have,
 // and the Go runtime ends a program that cannot have a thread when it wants one.
-const spareThreads = 12
+const spareThreads = 16
 
 // starter is the thread that starts commands. It has given up for good what they
 // shall not have, and is where they shall be.
@@ -23,14 +23,7 @@ type starter struct {
 // once. A VM that waits for its assignment does without them.
 func (s *starter) ready(enter func() error) {
 	s.once.Do(func() {
-		s.work = make(chan func())
-		go func() {
-			runtime.LockOSThread() // for good
-			s.failed = errors.Join(giveUp(), enter())
-			for f := range s.work {
-				f()
-			}
-		}()
+		s.begin(enter)
 		var locked, unlocked sync.WaitGroup
 		locked.Add(spareThreads)
 		for range spareThreads {
@@ -43,6 +36,18 @@ func (s *starter) ready(enter func() error) {
 		}
 		unlocked.Wait()
 	})
+}
+
+// begin makes the starter's thread, which ends with the starter.
+func (s *starter) begin(enter func() error) {
+	s.work = make(chan func())
+	go func() {
+		runtime.LockOSThread() // for good
+		s.failed = errors.Join(giveUp(), enter())
+		for f := range s.work {
+			f()
+		}
+	}()
 }
 
 // do runs f on the starter's thread.

@@ -28,6 +28,8 @@ type tree struct {
 // process is what a status file says of one process.
 type process struct {
 	pid, parent int
+	uid         int // real
+	filters     int // of system calls, which a process can add to and not take away
 	zombie      bool
 	headless    bool // its first thread has ended
 	threads     int
@@ -163,6 +165,10 @@ func (t *tree) statusOf(pid int, name string) (process, bool) {
 			p.zombie = len(value) > 0 && value[0] == 'Z'
 		case "PPid":
 			p.parent = int(number(value))
+		case "Uid":
+			p.uid = int(number(value))
+		case "Seccomp_filters":
+			p.filters = int(number(value))
 		case "Threads":
 			p.threads = int(number(value))
 		case "VmHWM":

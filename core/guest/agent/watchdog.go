@@ -72,7 +72,7 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 	switch {
 	case err != nil:
 		return lookMost // the next look may do better; bury does not depend on it
-	case memory > 0 && used > memory, j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
+	case memory > 0 && used > memory, j.in == nil && j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
 		j.stop(causeMemory)
 	case pids > 0 && tasks > pids:
 		j.stop(causePids)
@@ -113,6 +113,9 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 	err = j.agent.tree.scan(func(p process) {
 		if p.zombie && p.parent == j.agent.tree.self {
 			return // reap is about to take it
+		}
+		if j.in != nil && !j.in.holds(p) {
+			return
 		}
 		tasks += max(p.threads, 1)
 		used += p.anon

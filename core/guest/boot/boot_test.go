@@ -18,7 +18,7 @@ import (
 var light = []string{
 	"bufio", "bytes", "context", "crypto/subtle", "encoding/binary", "encoding/json", "errors", "fmt", "io", "io/fs",
 	"maps", "os", "os/signal", "path", "runtime", "slices", "strconv", "strings", "sync", "sync/atomic", "syscall",
-	"time", "unicode/utf8",
+	"time", "unicode/utf8", "unsafe",
 	"drover/core", "drover/core/guest/agent", "drover/core/guest/wire",
 }
 

@@ -23,6 +23,7 @@ const (
 	MaxTaken      = 256       // files of a collection
 	MaxTakenBytes = 16 << 20  // bytes of them
 	MaxSkipped    = 64        // things of which a collection says why it did not take them
+	MaxBoxCalls   = 8         // calls for a run in the box that are heard at a time; one runs
 )
 
 // What an agent falls back to where neither the run nor the VM sets a limit.
@@ -70,6 +71,7 @@ const (
 	LimitOpenFiles = "open_files"
 	LimitNetwork   = "network"
 	LimitProcesses = "processes" // none outlives its run
+	LimitHarness   = "harness"   // out of reach of what it runs in the box
 )
 
 // What holds a limit, beside words that only a provider uses.
@@ -78,4 +80,6 @@ const (
 	HeldByCgroup   = "cgroup"
 	HeldByRlimit   = "rlimit"
 	HeldByWatchdog = "watchdog"
+	HeldByUser     = "user"
+	HeldByLandlock = "landlock"
 )

@@ -42,6 +42,22 @@ const (
 	Work       = "work"
 )
 
+// The box is where a harness runs its submission: a user and a folder of its own, by
+// the program drover-run, which asks the agent for it.
+const (
+	Box        = "box"                    // the folder, below Home, in which such a run begins
+	BoxProgram = "/run/drover/drover-run" // in every VM
+	BoxSocket  = ".drover-run"            // below Home: where the program asks, while a harness runs
+	EnvBox     = "DROVER_RUN_SOCKET"      // of a harness: the path of that socket
+	EnvFiles   = "DROVER_SUBMISSION"      // of a harness and of its box: where the place Submission is
+)
+
+// Users inside a VM.
+const (
+	JobUID = 1000 // of user code, and its group
+	BoxUID = 1001 // of the box, and its group, where the VM has more than one user
+)
+
 // Places lists the places.
 func Places() []string { return []string{Harness, Submission, Work} }
 
@@ -57,6 +73,7 @@ const (
 	PathRestore    = "/reset/"   // and a name: and put back what was kept under it
 	PathCollect    = "/collect/" // and the place
 	PathKill       = "/kill"
+	PathBox        = "/box"              // on BoxSocket alone: a BoxSpec as PathRun takes a Spec, and its answer
 	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
 	AuthScheme     = "Bearer "
 )
@@ -67,6 +84,9 @@ type Config struct {
 	Secret   string            `json:"secret"`             // what every call must bring; 16 to 256 bytes
 	UID      int               `json:"uid"`                // of user code, inside the VM; not 0
 	GID      int               `json:"gid"`                // of user code, inside the VM
+	BoxUID   int               `json:"box_uid,omitempty"`  // of the box; 0 is that it has UID, and Landlock
+	BoxGID   int               `json:"box_gid,omitempty"`  // of the box
+	BoxBPF   []byte            `json:"box_bpf,omitempty"`  // without BoxUID: one more seccomp filter for the box, an array of struct sock_filter
 	Home     string            `json:"home,omitempty"`     // where the places are; "" is Home
 	Env      []string          `json:"env,omitempty"`      // NAME=value for every run, beside a default PATH, HOME and LANG
 	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets these or less
@@ -103,6 +123,17 @@ type Spec struct {
 	// as long as they like.
 	Share core.Limits   `json:"share"`
 	CPU   time.Duration `json:"cpu_ns,omitempty"`
+
+	// Harness is whether the command may run others in the box while it runs.
+	Harness bool `json:"harness,omitempty"`
+}
+
+// BoxSpec is a run in the box. Its Limits and Dir say nothing: it has those of the
+// harness, and begins in the folder Box.
+type BoxSpec struct {
+	Spec
+	With string `json:"with,omitempty"` // the state that Box holds at the start; "" is nothing
+	Save string `json:"save,omitempty"` // the state that Box holds at the end is kept under this name, in the place of what was; "" is not
 }
 
 // Assignment is the body of an assignment.
@@ -172,6 +203,7 @@ type Exit struct {
 	WallMs          int64             `json:"wall_ms"`
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
 	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what held it; "" if nothing did
+	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept
 	Refused         []string          `json:"refused,omitempty"` // limits (memory, pids) at which the kernel killed or refused something, even if the run coped
 }
 

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"drover/core/guest/wire"
+)
+
+// Landlock's system calls, which have these numbers on all architectures.
+const (
+	sysLandlockCreate   = 444
+	sysLandlockAddRule  = 445
+	sysLandlockRestrict = 446
+)
+
+// Rights of Landlock, and what else a domain holds.
+const (
+	llExecute  = 1 << 0
+	llWrite    = 1 << 1
+	llRead     = 1 << 2
+	llReadDir  = 1 << 3
+	llTruncate = 1 << 14
+	llScopes   = 1<<0 | 1<<1 // abstract sockets, and signals, of those outside
+
+	llVersion   = 1 // asks for the version
+	llBeneath   = 1 // kind of a rule
+	llHasRefer  = 2 // versions from which on there is: a link or a move to another folder,
+	llHasTrunc  = 3 // the length of a file,
+	llHasScopes = 6 // scopes
+)
+
+// confined puts the calling thread, and all that it starts, into the domain of the
+// box where that has the harness's user: of the harness's files it can open none,
+// into its processes it cannot look, and where the kernel has scopes (Linux 6.12)
+// it cannot signal them. It returns what holds the harness; "" is nothing: a kernel
+// without Landlock still gets the filter, by which the box's processes are known.
+func (a *Agent) confined() (string, error) {
+	held, err := a.landlock()
+	if err != nil {
+		return "", fmt.Errorf("make a Landlock domain: %w", err)
+	}
+	allow := instruction{code: 0x06, value: 0x7fff0000} // return SECCOMP_RET_ALLOW
+	program := struct {
+		length uint16
+		filter *instruction
+	}{1, &allow}
+	if n := len(a.cfg.BoxBPF) / int(unsafe.Sizeof(allow)); n > 0 {
+		program.length, program.filter = uint16(n), (*instruction)(unsafe.Pointer(&a.cfg.BoxBPF[0])) //nolint:gosec // checked
+	}
+	const modeFilter = 2 // SECCOMP_MODE_FILTER
+	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, modeFilter, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return "", fmt.Errorf("add a filter: %w", errno)
+	}
+	return held, nil
+}
+
+// instruction is a struct sock_filter.
+type instruction struct {
+	code      uint16
+	then, els uint8
+	value     uint32
+}
+
+func (a *Agent) landlock() (string, error) {
+	version, _, errno := syscall.RawSyscall(sysLandlockCreate, 0, 0, llVersion)
+	if errno != 0 {
+		return "", nil // this kernel has none, or it is switched off
+	}
+	attr := struct{ files, network, scopes uint64 }{files: 1<<13 - 1}
+	size := unsafe.Sizeof(attr.files)
+	if version >= llHasRefer {
+		attr.files |= 1 << 13
+	}
+	if version >= llHasTrunc {
+		attr.files |= llTruncate
+	}
+	if version >= llHasScopes {
+		attr.scopes, size = llScopes, unsafe.Sizeof(attr)
+	}
+	fd, _, errno := syscall.RawSyscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return "", errno
+	}
+	defer syscall.Close(int(fd)) //nolint:errcheck // nothing was written
+	if err := a.allow(int(fd), attr.files); err != nil {
+		return "", err
+	}
+	if _, _, errno := syscall.RawSyscall(sysLandlockRestrict, fd, 0, 0); errno != 0 {
+		return "", errno
+	}
+	return wire.HeldByLandlock, nil
+}
+
+// allow names what the box may open: the system, its own folder, and the files
+// that were handed in. What is not named it may not.
+func (a *Agent) allow(rules int, all uint64) error {
+	const look = llRead | llReadDir | llExecute
+	own := append([]string{a.cfg.Home}, a.cfg.Scratch...)
+	top, err := os.ReadDir("/")
+	if err != nil {
+		return err
+	}
+	for _, e := range top {
+		at := "/" + e.Name()
+		private := slices.Contains([]string{"dev", "home", "root", "run", "tmp", "var"}, e.Name()) ||
+			slices.ContainsFunc(own, func(dir string) bool { return dir == at || strings.HasPrefix(dir, at+"/") })
+		if private {
+			continue
+		}
+		if err := beneath(rules, at, look&all); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
+		if err := beneath(rules, "/dev/"+name, (llRead|llWrite|llTruncate)&all); err != nil {
+			return err
+		}
+	}
+	return errors.Join(beneath(rules, path.Join(a.cfg.Home, wire.Submission), look&all), beneath(rules, path.Join(a.cfg.Home, wire.Box), all))
+}
+
+// beneath adds a rule for a folder and all below it, or for a file, if it is there.
+func beneath(rules int, at string, rights uint64) error {
+	fd, err := syscall.Open(at, oPath|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd) //nolint:errcheck // only named
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		rights &= llExecute | llRead | llWrite | llTruncate
+	}
+	// Twelve bytes without padding: the rights, and the descriptor.
+	var rule [12]byte
+	*(*uint64)(unsafe.Pointer(&rule[0])) = rights
+	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd) //nolint:gosec // a descriptor
+	if _, _, errno := syscall.RawSyscall6(sysLandlockAddRule, uintptr(rules), llBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+		return fmt.Errorf("allow %s: %w", at, errno)
+	}
+	return nil
+}
