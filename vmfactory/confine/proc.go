@@ -19,6 +19,10 @@ var Shown = []string{
 // Hidden is below what is shown.
 var Hidden = []string{"sys/kernel/random/boot_id"}
 
+// HidePIDs is the option of a VM's /proc where user code has a user of its own:
+// nobody but the agent sees processes of other users, whose arguments are for all to read.
+const HidePIDs = "hidepid=2"
+
 // Proc tells how to hide of the /proc that is mounted in the folder proc what the
 // kernel shows to all. The folder dev has null.
 func Proc() []enter.Step {

@@ -239,6 +239,20 @@ func oneUserConditions() []seccomp.NameWithConditions {
 	}
 }
 
+// boxRefused are calls that lead from the box to its harness where both have one user,
+// beside those that no job may make: what it shares with all of its user.
+var boxRefused = []string{"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl"}
+
+// BoxFilter returns the filter that the box has beside all others where it has the
+// user of its harness: an array of struct sock_filter. Landlock does not hold paths of
+// sockets, so it may have none that could connect to one.
+func BoxFilter() ([]byte, error) {
+	return assemble(seccomp.SyscallGroup{
+		Names: boxRefused, Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM),
+		NamesWithCondtions: []seccomp.NameWithConditions{{Name: "socket", Conditions: lowWord(0, unix.AF_UNIX)}},
+	})
+}
+
 // lowWord compares the lower half of an argument, as the kernel does where it
 // takes an int: Equal would also compare the upper half, which the caller is
 // free to fill. The library can test bits of each half, so it is all bits of v

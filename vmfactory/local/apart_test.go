@@ -68,19 +68,21 @@ func TestFoldersShareNoUsers(t *testing.T) {
 
 func TestHaving(t *testing.T) {
 	t.Parallel()
-	range2 := owners{mode: rangeMode, uids: extent{1000, 6}}
-	lent := owners{mode: subidMode, uids: extent{1000, 6}, gids: extent{1000, 6}}
+	ranged := owners{mode: rangeMode, uids: extent{1000, 9}, gids: extent{1000, 9}}
+	lent := owners{mode: subidMode, uids: extent{1000, 12}, gids: extent{1000, 12}}
 	for name, c := range map[string]struct {
 		o    owners
 		u    cgroup.Users
 		want []int
 	}{
-		"an agent":          {range2, cgroup.Users{First: 1002, Count: 1}, []int{1}},
-		"its job":           {range2, cgroup.Users{First: 1003, Count: 1}, []int{1}},
-		"below":             {range2, cgroup.Users{First: 0, Count: 1000}, nil},
-		"above":             {range2, cgroup.Users{First: 1006, Count: 5}, nil},
-		"all, and more":     {range2, cgroup.Users{First: 0, Count: 1 << 32}, []int{0, 1, 2}},
-		"lent":              {lent, cgroup.Users{First: 1005, Count: 1}, []int{5}},
+		"an agent":          {ranged, cgroup.Users{First: 1003, Count: 1}, []int{1}},
+		"its job":           {ranged, cgroup.Users{First: 1004, Count: 1}, []int{1}},
+		"its box":           {ranged, cgroup.Users{First: 1005, Count: 1}, []int{1}},
+		"below":             {ranged, cgroup.Users{First: 0, Count: 1000}, nil},
+		"above":             {ranged, cgroup.Users{First: 1009, Count: 5}, nil},
+		"all, and more":     {ranged, cgroup.Users{First: 0, Count: 1 << 32}, []int{0, 1, 2}},
+		"lent":              {lent, cgroup.Users{First: 1010, Count: 1}, []int{5}},
+		"lent, a box":       {lent, cgroup.Users{First: 1011, Count: 1}, []int{5}},
 		"lent, from itself": {lent, cgroup.Users{First: 42, Count: 1}, nil},
 	} {
 		assert.Equal(t, c.want, c.o.having(c.u), name)

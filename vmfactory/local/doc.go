@@ -5,10 +5,13 @@
 // ipc, uts and cgroup namespaces, on a read-only view of the host's system
 // folders and fresh tmpfs. Its users are, by what the host allows:
 //
-//	range   root: two users of the host for each VM, which nobody else has
-//	subid   newuidmap: the agent is the user himself, user code one of those
-//	        that /etc/subuid lends to him
-//	single  the user himself for both; the agent guards itself
+//	range   root: three users of the host for each VM, which nobody else has: for
+//	        the agent, for user code, and for the box, where a harness runs what
+//	        it does not trust
+//	subid   newuidmap: the agent is the user himself, user code and the box two of
+//	        those that /etc/subuid lends to him
+//	single  the user himself for all; the agent guards itself, and the box is a
+//	        Landlock domain
 //
 // What cgroups cannot hold is held by rlimits, the size of tmpfs, and the
 // agent's watchdog; Limits and every run's report say what holds what.

@@ -12,13 +12,15 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/guest/wire"
 	"drover/vmfactory/cgroup"
 )
 
 // Users inside a VM.
 const (
-	agentID = 0    // of the agent, where it has one of its own
-	jobID   = 1000 // of user code, user and group
+	agentID = 0 // of the agent, where it has one of its own
+	jobID   = wire.JobUID
+	boxID   = wire.BoxUID // where user code has one of its own
 )
 
 // mode is where the users of VMs come from.
@@ -30,8 +32,20 @@ const (
 	singleMode mode = "single" // the user himself, for agent and user code alike
 )
 
+// users is how many of the host's users a VM has that no other VM has.
+func (m mode) users() int {
+	switch m {
+	case rangeMode:
+		return 3 // agent, user code, box
+	case subidMode:
+		return 2 // user code, box
+	case singleMode:
+	}
+	return 0
+}
+
 // Root takes users from a range that neither people nor other programs' containers
-// use (see systemd's list of user ranges), two a VM. The upper half of
+// use (see systemd's list of user ranges), three a VM. The upper half of
 // it is provider lxc's.
 const (
 	rangeStart = 1_879_048_192
@@ -61,7 +75,7 @@ func findOwners() (owners, error) {
 	if err := errors.Join(uerr, gerr); err != nil {
 		return owners{}, core.Wrap(err, core.CodeUnavailable, "", "cannot tell which users may be mapped into VMs")
 	}
-	if uids.count == 0 || gids.count == 0 {
+	if min(uids.count, gids.count) < subidMode.users() {
 		return owners{mode: singleMode}, nil
 	}
 	return owners{mode: subidMode, uids: uids, gids: gids}, nil
@@ -135,21 +149,17 @@ func lent(path, program string) (extent, error) {
 
 // places says how many VMs can have users that no other VM has.
 func (o owners) places() int {
-	switch o.mode {
-	case rangeMode:
-		return o.uids.count / 2
-	case subidMode:
-		return min(o.uids.count, o.gids.count)
-	case singleMode:
+	if each := o.mode.users(); each > 0 {
+		return min(o.uids.count, o.gids.count) / each
 	}
 	return 1
 }
 
 // having lists the places whose VMs would have one of these users.
 func (o owners) having(u cgroup.Users) []int {
-	each := 1
-	if o.mode == rangeMode {
-		each = 2
+	each := o.mode.users()
+	if each == 0 {
+		return nil
 	}
 	first, last := max(u.First, o.uids.start)-o.uids.start, min(u.First+u.Count-1-o.uids.start, each*o.places()-1)
 	var all []int
@@ -168,12 +178,13 @@ type mapping struct{ inside, outside int }
 func (o owners) maps(place int) (uids, gids []mapping) {
 	switch o.mode {
 	case rangeMode:
-		first := o.uids.start + 2*place
-		uids = []mapping{{agentID, first}, {jobID, first + 1}}
+		first := o.uids.start + o.mode.users()*place
+		uids = []mapping{{agentID, first}, {jobID, first + 1}, {boxID, first + 2}}
 		return uids, uids
 	case subidMode:
-		return []mapping{{agentID, os.Geteuid()}, {jobID, o.uids.start + place}},
-			[]mapping{{agentID, os.Getegid()}, {jobID, o.gids.start + place}}
+		first := o.mode.users() * place
+		return []mapping{{agentID, os.Geteuid()}, {jobID, o.uids.start + first}, {boxID, o.uids.start + first + 1}},
+			[]mapping{{agentID, os.Getegid()}, {jobID, o.gids.start + first}, {boxID, o.gids.start + first + 1}}
 	case singleMode:
 	}
 	return []mapping{{jobID, os.Geteuid()}}, []mapping{{jobID, os.Getegid()}}

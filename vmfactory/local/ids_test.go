@@ -57,8 +57,8 @@ func TestLent(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]owners{
-		"range": {mode: rangeMode, uids: extent{1000, 64}, gids: extent{1000, 64}},
-		"subid": {mode: subidMode, uids: extent{1000, 32}, gids: extent{5000, 40}},
+		"range": {mode: rangeMode, uids: extent{1000, 96}, gids: extent{1000, 97}},
+		"subid": {mode: subidMode, uids: extent{1000, 64}, gids: extent{5000, 70}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,13 +74,15 @@ func TestPlaces(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, place, again, "the same VM keeps its place")
 				uids, gids := o.maps(place)
-				require.Len(t, uids, 2)
-				job, group := uids[1].outside, gids[1].outside
-				assert.Empty(t, users[job], "user %d", job)
-				users[job] = id
-				assert.Less(t, job, o.uids.start+o.uids.count)
-				assert.Less(t, group, o.gids.start+o.gids.count)
-				assert.NotEqual(t, uids[0].outside, job, "user code is not the agent")
+				require.Len(t, uids, 3)
+				for i := 1; i < 3; i++ { // user code, and the box
+					user, group := uids[i].outside, gids[i].outside
+					assert.Empty(t, users[user], "user %d", user)
+					users[user] = id
+					assert.Less(t, user, o.uids.start+o.uids.count)
+					assert.Less(t, group, o.gids.start+o.gids.count)
+					assert.NotEqual(t, uids[0].outside, user, "neither is the agent")
+				}
 			}
 			_, err = p.takePlace("one-more")
 			assert.True(t, core.Is(err, core.CodeFull))

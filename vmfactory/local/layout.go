@@ -15,6 +15,7 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/core/guest/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -115,6 +116,7 @@ type shape struct {
 	oneUser bool
 	watched bool     // memory is held by a watchdog alone
 	cgroups []string // folders of the VM's cgroups on the host
+	program string   // that is drover-run in the VM; "" is none
 }
 
 // cgroupsAt is where the agent finds the files of the VM's cgroups.
@@ -175,6 +177,7 @@ func build(s shape) ([]enter.Step, error) {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "cannot tell what of this machine's system a VM may see")
 	}
 	var l layout
+	l.keep(s.program)
 	if !s.oneUser {
 		l.add(enter.Step{Do: enter.IDs, Num: []uint64{agentID, agentID}})
 	}
@@ -182,6 +185,14 @@ func build(s shape) ([]enter.Step, error) {
 	l.add(enter.Step{Do: enter.Hostname, Text: s.host})
 	l.add(enter.Step{Do: enter.Loopback})
 	l.steps, l.folders = append(l.steps, host.steps...), slices.Clone(host.folders)
+	for i := range l.steps {
+		if l.steps[i].Type == "proc" && !s.oneUser {
+			l.steps[i].Text = confine.HidePIDs
+		}
+	}
+	if s.program != "" {
+		l.show(keptAt, wire.BoxProgram, false, readOnly|unix.MOUNT_ATTR_NODEV)
+	}
 	l.zero(s.watched)
 	l.text("/etc/hosts", "127.0.0.1 localhost "+s.host+"\n::1 localhost\n")
 	l.text("/etc/hostname", s.host+"\n")
@@ -190,6 +201,19 @@ func build(s shape) ([]enter.Step, error) {
 	l.add(enter.Step{Do: enter.Pivot})
 	l.add(enter.Step{Do: enter.Restrict, Path: "/", Bits: readOnly | unix.MOUNT_ATTR_NODEV})
 	return l.steps, nil
+}
+
+// keptAt is a file of the host's that every machine has and no VM sees.
+const keptAt = "/etc/passwd"
+
+// keep puts the program where the VM's users, too, can take it from: it may lie in a
+// folder that only we may enter. It covers that file in this VM's mounts alone.
+func (l *layout) keep(program string) {
+	if program == "" {
+		return
+	}
+	l.add(enter.Step{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE})
+	l.add(enter.Step{Do: enter.Mount, From: program, Path: keptAt, Bits: unix.MS_BIND})
 }
 
 // system shows the host's system folders.
@@ -260,9 +284,9 @@ func within(path string, folders []string) bool {
 
 // etc makes a small /etc of its own with a few of the host's files in it.
 func (l *layout) etc() error {
-	l.text("/etc/passwd", fmt.Sprintf("root:x:0:0:root:/:/bin/sh\njob:x:%d:%d:job:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
-		jobID, jobID, guest.HomeDir))
-	l.text("/etc/group", fmt.Sprintf("root:x:0:\njob:x:%d:\nnogroup:x:65534:\n", jobID))
+	l.text("/etc/passwd", fmt.Sprintf("root:x:0:0:root:/:/bin/sh\njob:x:%d:%d:job:%s:/bin/sh\nbox:x:%d:%d:box:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+		jobID, jobID, guest.HomeDir, boxID, boxID, guest.BoxDir))
+	l.text("/etc/group", fmt.Sprintf("root:x:0:\njob:x:%d:\nbox:x:%d:\nnogroup:x:65534:\n", jobID, boxID))
 	l.text("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n")
 	l.text("/etc/resolv.conf", "")
 	for _, pattern := range settings {

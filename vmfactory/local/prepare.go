@@ -18,7 +18,8 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
-	_ "drover/core/guest/boot" // our executable is the agent's, too
+	_ "drover/core/guest/boot"   // our executable is the agent's, too
+	_ "drover/core/guest/boxrun" // and drover-run
 	"drover/core/guest/wire"
 	"drover/vmfactory/enter"
 )
@@ -116,7 +117,7 @@ func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Grou
 // plan tells the first process how to become the agent.
 func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.host.Has(cgroup.Memory)
-	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups})
+	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups, program: p.spawn.file()})
 	if err != nil {
 		return enter.Plan{}, err
 	}
@@ -135,7 +136,13 @@ func (p *Provider) config(r trace.Record, usage guest.Cgroup, doors []int) ([]by
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
 		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
-		Scratch: scratch, Cgroup: usage, Doors: doors,
+		Scratch: scratch, Cgroup: usage, Doors: doors, BoxUID: boxID, BoxGID: boxID,
+	}
+	if p.owners.mode == singleMode {
+		c.BoxUID, c.BoxGID = 0, 0
+		if c.BoxBPF, err = confine.BoxFilter(); err != nil {
+			return nil, err
+		}
 	}
 	return json.Marshal(c)
 }

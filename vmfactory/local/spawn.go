@@ -40,6 +40,22 @@ type spawner struct {
 // itself is the program that we are.
 const itself = "/proc/self/exe"
 
+// file is where that program lies, or "" if it was removed meanwhile: VMs are without
+// drover-run then.
+func (s *spawner) file() string {
+	path := s.program
+	if path == itself {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return ""
+		}
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
+
 // guestProgram is what VMs start: the small program if it is there and can be
 // executed in VMs, else ours, which is the same and heavier. One of another version
 // is a half-done upgrade, of which somebody must hear.

@@ -76,6 +76,8 @@ func TestConfigText(t *testing.T) {
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	const root, job = "root:x:0:0:root:/:/bin/sh", "job:x:1000:1000:job:/home/job:/bin/sh"
+	const box = "box:x:1001:1001:box:/home/job/box:/bin/sh"
+	assert.Equal(t, root+"\n"+job+"\n"+box+"\n", account(root+"\nann:x:1000:1000::/:\nbox:x:5:5::/:\nbob:x:1001:1001::/:\n", root, job, box))
 	for list, want := range map[string]string{
 		"":                                   root + "\n" + job + "\n",
 		"root:x:0:0::/root:/bin/bash\n":      "root:x:0:0::/root:/bin/bash\n" + job + "\n",

@@ -8,12 +8,14 @@ import (
 
 	"drover/core"
 	"drover/core/guest"
+	"drover/core/guest/wire"
 )
 
 // Where things are in the container while it is made.
 const (
 	imageAt   = "/run/image" // as the monitor sees it; see starter.c
 	rootAt    = "/run/root"
+	programAt = "/run/drover-guest"
 	cgroupsAt = "run/cgroup" // of the container, where its agent reads usage
 )
 
@@ -103,6 +105,7 @@ func (k container) places(c *config) {
 	}
 	c.tmpfs("dev/shm", min(disk, mostShm), files, "1777", jobID, ",create=dir")
 	c.tmpfs("run", runSize, someFiles, "755", agentID, ",noexec")
+	c.mount(programAt, strings.TrimPrefix(wire.BoxProgram, "/"), "none", "bind,ro,nosuid,nodev,create=file")
 	c.tmpfs(cgroupsAt, 4<<10, 16, "700", agentID, ",noexec,create=dir")
 	for i, folder := range k.cgroups {
 		c.mount(folder, path.Join(cgroupsAt, strconv.Itoa(i)), "none", "bind,ro,nosuid,nodev,noexec,create=dir")

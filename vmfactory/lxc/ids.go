@@ -4,12 +4,14 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/guest/wire"
 )
 
 // Users inside a VM.
 const (
-	agentID = 0    // of the agent
-	jobID   = 1000 // of user code, user and group
+	agentID = 0           // of the agent
+	jobID   = wire.JobUID // of user code, user and group
+	boxID   = wire.BoxUID // of the box, where a harness runs what it does not trust
 )
 
 // Each container has a range of the host's users and groups that no other has.

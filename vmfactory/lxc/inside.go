@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -34,9 +33,12 @@ func files(image, vm, resolvers string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	user := func(id int, name, home string) string {
+		return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/sh", name, id, id, name, home)
+	}
 	return map[string]string{
-		"passwd":      account(people, "root:x:0:0:root:/:/bin/sh", fmt.Sprintf("job:x:%d:%d:job:%s:/bin/sh", jobID, jobID, guest.HomeDir)),
-		"group":       account(groups, "root:x:0:", fmt.Sprintf("job:x:%d:", jobID)),
+		"passwd":      account(people, "root:x:0:0:root:/:/bin/sh", user(jobID, "job", guest.HomeDir), user(boxID, "box", guest.BoxDir)),
+		"group":       account(groups, "root:x:0:", fmt.Sprintf("job:x:%d:", jobID), fmt.Sprintf("box:x:%d:", boxID)),
 		"hosts":       "127.0.0.1 localhost " + vm + "\n::1 localhost\n",
 		"hostname":    vm + "\n",
 		"resolv.conf": resolvers,
@@ -64,14 +66,16 @@ func imageFile(image, name string) (string, error) {
 	return string(text), err
 }
 
-// account puts the user of jobs into a list of users or groups, in the place of
-// who has his name or number there, and one for root if it has none.
-func account(list, root, job string) string {
-	name, _, _ := strings.Cut(job, ":")
+// account puts the users of VMs into a list of users or groups, in the place of those
+// who have their names or numbers there, and one for root if it has none.
+func account(list, root string, own ...string) string {
 	var all []string
 	for line := range strings.Lines(list) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
-		if len(f) < 3 || f[0] == name || f[2] == strconv.Itoa(jobID) {
+		if len(f) < 3 || slices.ContainsFunc(own, func(one string) bool {
+			mine := strings.Split(one, ":")
+			return f[0] == mine[0] || f[2] == mine[2]
+		}) {
 			continue
 		}
 		all = append(all, strings.Join(f, ":"))
@@ -79,7 +83,7 @@ func account(list, root, job string) string {
 	if !slices.ContainsFunc(all, func(line string) bool { return strings.HasPrefix(line, "root:") }) {
 		all = slices.Insert(all, 0, root)
 	}
-	return strings.Join(append(all, job), "\n") + "\n"
+	return strings.Join(append(all, own...), "\n") + "\n"
 }
 
 // plan tells the container's first process how to become the agent.
@@ -104,6 +108,9 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 		)
 	}
 	steps = append(steps, enter.Step{Do: enter.Write, Path: "proc/sys/user/max_user_namespaces", Text: "0", Maybe: true})
+	steps = append(steps, enter.Step{
+		Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_REMOUNT | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, Text: confine.HidePIDs,
+	})
 	steps = append(steps, confine.Proc()...)
 	for _, at := range []string{"dev", "run", "home"} {
 		steps = append(steps, enter.Step{Do: enter.Restrict, Path: at, Bits: readOnly | unix.MOUNT_ATTR_NODEV})

@@ -141,7 +141,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), d.Theirs(program))
+	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), p.guest.Path, d.Theirs(program))
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (p *Provider) agent(r trace.Record, usage guest.Cgroup, doors []int) ([]byt
 		return nil, err
 	}
 	return json.Marshal(guest.Config{
-		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
+		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
 		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Doors: doors,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	})

@@ -6,7 +6,7 @@
 // our executable is run again under another name, and caught here before the Go
 // runtime starts its threads. Each fork becomes the monitor of one container.
 //
-// It reads requests from a socket until that is closed: four texts, each ended by
+// It reads requests from a socket until that is closed: five texts, each ended by
 // a zero, and the descriptors that the container's first process gets, from 0 on.
 // It answers each with the monitor's pid, or the errno of what failed.
 
@@ -34,7 +34,7 @@
 enum { SOCKET = 3, MAX_FILES = 16, MAX_TEXT = 4096, FAR = 200 };
 
 struct request {
-	const char *name, *config, *rootfs, *controllers;
+	const char *name, *config, *rootfs, *controllers, *program;
 	int files[MAX_FILES];
 	int count;
 };
@@ -78,11 +78,23 @@ static int seclude(const struct request *r) {
 	int image = open(r->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC); // it may be below /run
 	if (image < 0)
 		return complain("open the image");
+	int program = open(r->program, O_PATH | O_CLOEXEC); // containers' users need not reach its folder
+	if (program < 0)
+		return complain("open the guest program");
 	if (mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "size=256k,nr_inodes=64,mode=755") != 0)
 		return complain("mount a place for liblxc's files");
 	if (mkdir("/run/image", 0755) != 0 || mkdir("/run/root", 0755) != 0)
 		return complain("make folders for the image");
+	int at = open("/run/drover-guest", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
+	if (at < 0)
+		return complain("make a place for the guest program");
+	close(at);
 	char from[64];
+	snprintf(from, sizeof from, "/proc/self/fd/%d", program);
+	if (mount(from, "/run/drover-guest", NULL, MS_BIND, NULL) != 0 ||
+	    mount(NULL, "/run/drover-guest", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
+		return complain("show the guest program read-only");
+	close(program);
 	snprintf(from, sizeof from, "/proc/self/fd/%d", image);
 	if (mount(from, "/run/image", NULL, MS_BIND, NULL) != 0 ||
 	    mount(NULL, "/run/image", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
@@ -162,7 +174,7 @@ static ssize_t receive(struct request *r, char *text) {
 }
 
 static int parse(struct request *r, char *text, ssize_t n) {
-	const char **into[] = {&r->name, &r->config, &r->rootfs, &r->controllers};
+	const char **into[] = {&r->name, &r->config, &r->rootfs, &r->controllers, &r->program};
 	char *at = text;
 	for (size_t i = 0; i < sizeof into / sizeof *into; i++) {
 		char *end = memchr(at, 0, (size_t)(text + n - at));

@@ -39,10 +39,10 @@ var errClosed = errors.New("the provider is closed")
 // start forks the monitor of a container, which starts it with these descriptors
 // from 0 on, and returns its pid. A starter that was killed is replaced; a
 // request that it may have read is not repeated.
-func (s *starter) start(name, config, rootfs, controllers string, files []int) (int, error) {
+func (s *starter) start(name, config, rootfs, controllers, program string, files []int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := []byte(strings.Join([]string{name, config, rootfs, controllers}, "\x00") + "\x00")
+	text := []byte(strings.Join([]string{name, config, rootfs, controllers, program}, "\x00") + "\x00")
 	for try := 0; ; try++ {
 		if s.closed {
 			return 0, errClosed
