@@ -15,6 +15,7 @@ import (
 	"drover/core"
 	"drover/core/claims"
 	"drover/core/guest"
+	"drover/core/guest/wire"
 	"drover/core/harness"
 )
 
@@ -156,7 +157,7 @@ func (j *job) command() (guest.Run, error) {
 	stdin, err := j.input.Stdin(spec, harness.Places{Harness: guest.HarnessDir, Submission: guest.SubmissionDir}, map[string]any{
 		"drover/request": spec.ID, "drover/attempt": j.w.Attempts + 1, "drover/work_directory": guest.WorkDir,
 		"drover/timeout": j.limits.Timeout.Seconds(), "drover/memory": j.limits.Memory, "drover/pids": j.limits.Pids,
-		"drover/output": j.limits.Output,
+		"drover/output": j.limits.Output, "vz/uid": wire.JobUID, "vz/gid": wire.JobUID,
 	})
 	if err != nil {
 		return guest.Run{}, &ended{core.BlamePlatform, "The request cannot be graded, because its input cannot be written: " + err.Error() + "."}
@@ -165,7 +166,7 @@ func (j *job) command() (guest.Run, error) {
 	env = append(env, "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
 	return guest.Run{
 		Args: []string{guest.HarnessDir + "/" + harness.MainFile}, Env: env, Dir: guest.HarnessDir,
-		Stdin: bytes.NewReader(stdin), Limits: j.limits,
+		Stdin: bytes.NewReader(stdin), Limits: j.limits, Harness: true,
 	}, nil
 }
 
