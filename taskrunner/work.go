@@ -95,9 +95,14 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 	}()
 	defer func() { <-told }()
 	defer hush()
+	f := core.TaskFinish{Key: t.Task.Key(), Token: t.Token}
+	if t.Young && t.ghost(ctx) {
+		t.log.Info("it has ended, and Redis was set back to before that: it is not done again")
+		f.Outcome = core.OutcomeDone
+		return f
+	}
 	end, err := t.handle(ctx)
 	t.job.teller.handled(work)
-	f := core.TaskFinish{Key: t.Task.Key(), Token: t.Token}
 	switch cause := context.Cause(ctx); {
 	case err == nil && end.Later == 0:
 		t.log.WithField("note", end.Note).Info("done")
@@ -120,6 +125,15 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 		}
 	}
 	return f
+}
+
+// ghost reports whether the task has its end already, because Redis was set back to a time
+// before. Without an answer of the store it is done once more.
+func (t *try) ghost(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
+	defer cancel()
+	now, err := t.store.GetTask(ctx, t.Task.ID)
+	return err == nil && (now.Generation > t.Task.Generation || now.Generation == t.Task.Generation && now.State.Terminal())
 }
 
 // failed notes a failure and says what follows of it.

@@ -101,6 +101,11 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 	defer cancel(nil)
 	forget := context.AfterFunc(s.ctx, func() { cancel(errStopping) })
 	defer forget()
+	if w.Young {
+		if outcome := s.ghost(ctx, w); outcome != "" {
+			return outcome, true
+		}
+	}
 
 	j := s.newJob(ctx, w)
 	res, err := j.do()
@@ -123,6 +128,26 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 		j.log.WithError(err).Debug("watchers were not told of the end")
 	}
 	return outcome, true
+}
+
+// askPatience bounds how long the store is asked for an end that it may have. Without an answer
+// the work is run: a result that comes second is refused.
+const askPatience = 3 * time.Second
+
+// ghost says how a claim ends that has its result already, because Redis was set back to a
+// time before; "" if it has none.
+func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	ended, err := s.r.parts.Store.Terminal(ctx, []string{w.Key})
+	switch state := ended[w.Key]; {
+	case err != nil, state == "":
+		return ""
+	case state == core.RequestDead:
+		return core.OutcomeDead
+	}
+	s.r.log.WithField("request", w.Key).Info("it has ended, and Redis was set back to before that: it is not run again")
+	return core.OutcomeDone
 }
 
 // conclude decides what becomes of a claim that has no result of its own. The

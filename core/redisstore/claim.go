@@ -34,6 +34,9 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	if err == nil && !got.Ready {
 		s.doubt()
 	}
+	for i := range got.Claims {
+		got.Claims[i].Young = s.young()
+	}
 	return got, err
 }
 

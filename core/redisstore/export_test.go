@@ -27,6 +27,12 @@ var (
 // Born is when the life of the server began that the store is connected to, ms.
 func (s *Store) Born() int64 { return s.born() }
 
+// Young is whether what Redis gives out may have ended.
+func (s *Store) Young() bool { return s.young() }
+
+// LeastYouth is for how long a life is young at least.
+const LeastYouth = leastYouth
+
 // Look is one reading of the namespace: what is wrong with it, and the state of every
 // request, VM and host as "request a-1": "queued".
 type Look struct {

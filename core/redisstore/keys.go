@@ -19,7 +19,7 @@ type KeyDef struct {
 // Keys returns every key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{
-		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; blobs: that of the blob store; life: which life of Redis this is | since when it is seen to serve, ms; placed: how often work was placed on hosts; set_back: when Redis began by a clock that was set back, and since when it is; mass_late_<ms>: since when most owners are late by so much; silent_until: when the last silence of everybody ended, ms; tombstones_since: when the younger tombstones began; tasks_taken: claims of tasks so far, whose classes take turns"},
+		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; blobs: that of the blob store; life: which life of Redis this is | since when it is seen to serve, ms | ms for which what it gives out may have ended; placed: how often work was placed on hosts; set_back: when Redis began by a clock that was set back, and since when it is; mass_late_<ms>: since when most owners are late by so much; silent_until: when the last silence of everybody ended, ms; tombstones_since: when the younger tombstones began; tasks_taken: claims of tasks so far, whose classes take turns"},
 		{"owners", "owners", "zset", "owner → when its next proof of life is due, ms; 0 once fenced"},
 		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; idle: its last call wanted more than there was; per lane the last call and its answer"},
 		{"slots", "slots:<owner>", "hash", "request, task or VM → vm, kind or pool | token | since | phase, and perhaps | ms after since in which the phase ends or is heard of again: what this owner holds"},

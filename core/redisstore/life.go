@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"drover/core"
 
@@ -19,7 +20,8 @@ import (
 // that is promoted again, though it was up all the time.
 type life struct {
 	incarnation string
-	start       int64 // ms; when it was first seen to serve
+	start       int64     // ms; when it was first seen to serve
+	grown       time.Time // by our clock; until then what it gives may have ended
 }
 
 // lives is what a store knows of the server's life, and whether it is sure of it.
@@ -38,7 +40,7 @@ type lives struct {
 // noteLife learns, on every new connection, which life of the server it leads to.
 func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 	if s.opts.Incarnation != "" {
-		s.lives.now.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli()})
+		s.lives.now.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli(), grown: s.opts.Born.Add(leastYouth)})
 		return nil
 	}
 	_, err := s.look(ctx, cn)
@@ -77,11 +79,14 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	if old := s.lives.now.Load(); old != nil && old.incarnation == incarnation {
 		return true, nil
 	}
-	since, err := scripts["life"].Run(ctx, at, []string{s.space.Key("meta")}, incarnation).Int64()
+	its, err := scripts["life"].Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds()).Int64Slice()
 	if err != nil {
 		return false, err
 	}
-	s.lives.now.Store(&life{incarnation: incarnation, start: since})
+	if len(its) != 2 { //nolint:mnd // when it began, and how long it is young
+		return false, core.Errorf(core.CodeInternal, "", "the life script answered %d parts", len(its))
+	}
+	s.lives.now.Store(&life{incarnation: incarnation, start: its[0], grown: time.Now().Add(time.Duration(its[1]) * time.Millisecond)})
 	return true, nil
 }
 
@@ -114,6 +119,17 @@ func (s *Store) sure(ctx context.Context, at redis.Cmdable) error {
 }
 
 func (s *Store) incarnation() string { return s.lives.now.Load().incarnation }
+
+// A life is young for as long again as its memory is old, within these bounds. A Redis that was
+// set back gives out once more what has ended since: in the order in which it was given out before, and
+// faster, because nothing of it is run.
+const (
+	leastYouth = 10 * time.Minute
+	mostYouth  = 7 * 24 * time.Hour
+)
+
+// young reports whether what Redis gives out may have ended, which it was made to forget.
+func (s *Store) young() bool { return time.Now().Before(s.lives.now.Load().grown) }
 
 func (s *Store) born() int64 { return s.lives.now.Load().start }
 

@@ -107,6 +107,7 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 	for i := 0; i+4 < len(got); i += 5 {
 		out.Claims = append(out.Claims, core.TaskClaim{
 			Task: decodeTask(str(got[i]), str(got[i+4])), Token: str(got[i+1]), Attempts: int(num(got[i+2])), Cancelled: str(got[i+3]),
+			Young: s.young(),
 		})
 	}
 	return out, nil

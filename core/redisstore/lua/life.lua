@@ -1,15 +1,20 @@
 -- Note which life of Redis this is, and tell since when it is seen to serve: a server says how
--- long it has been up, not how long it has been the primary.
--- ARGV    1 incarnation of Redis
--- RETURN  when it was first seen, ms
+-- long it has been up, not how long it has been the primary. A life is young for as long as its
+-- memory was old when it began: what ended in between is still in it.
+-- ARGV    1 incarnation of Redis, 2 ms for which a life is young at least, 3 at most
+-- RETURN  {when it was first seen, ms; ms for which it still is young}
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  answers the same
-local its, since = string.match(redis.call('HGET', K.meta, 'life') or '', '^(.-)|(%d+)$')
-if its == ARGV[1] then
-  return tonumber(since)
-end
-pass_when_full()
+-- REPEAT  answers the same, and how long it still is young
 local clock = now()
-redis.call('HSET', K.meta, 'life', ARGV[1] .. '|' .. int(clock))
-return clock
+local its, since, youth = string.match(redis.call('HGET', K.meta, 'life') or '', '^(.-)|(%d+)|?(%d*)$')
+if its ~= ARGV[1] then
+  local newest = redis.call('XREVRANGE', K.events, '+', '-', 'COUNT', 1)[1]
+  local age = newest and clock - tonumber(string.match(newest[1], '^%d+')) or 0
+  since, youth = clock, math.min(math.max(age, tonumber(ARGV[2])), tonumber(ARGV[3]))
+  pass_when_full()
+  redis.call('HSET', K.meta, 'life', ARGV[1] .. '|' .. int(clock) .. '|' .. int(youth))
+end
+since, youth = tonumber(since), tonumber(youth) or tonumber(ARGV[2])
+-- One that is to begin yet began by a clock that was set back since.
+return { since, math.max(0, youth - math.max(0, clock - since)) }

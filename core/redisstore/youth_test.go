@@ -1,0 +1,56 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest"
+	"drover/core/redisstore"
+)
+
+// A Redis that begins a life with an old memory was set back: what it gives out may have ended
+// since, for as long again.
+func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
+	t.Parallel()
+	b := coretest.Real(t)
+	ctx := t.Context()
+	const age = 3 * time.Hour
+	meta, events := b.Namespace+":meta", b.Namespace+":events"
+	require.NoError(t, b.Admin.Do(ctx, "XADD", events, fmt.Sprintf("%d-1", time.Now().Add(-age).UnixMilli()), "op", "exchange").Err())
+	s := b.Open(t)
+	h := coretest.NewHerd(t, s, "h1", "p1")
+	h.AddVMs(t, 2)
+	h.Submit(t, coretest.Spec("a", "p1", "ann"), coretest.Spec("b", "p1", "ann"))
+	claims := h.Exchange(t, 1, 1).Claims
+	require.Len(t, claims, 1)
+	require.True(t, claims[0].Young)
+
+	life := strings.Split(b.Admin.HGet(ctx, meta, "life").Val(), "|")
+	require.Len(t, life, 3)
+	for _, test := range []struct {
+		name  string
+		since time.Duration // before now
+		young bool
+	}{
+		{"nearly as long as it was old", age - time.Minute, true},
+		{"as long as it was old", age + time.Minute, false},
+		{"its clock was ahead when it began", -20 * time.Hour, true},
+	} {
+		began := time.Now().Add(-test.since).UnixMilli()
+		require.NoError(t, b.Admin.HSet(ctx, meta, "life", fmt.Sprintf("%s|%d|%d", life[0], began, age.Milliseconds())).Err())
+		require.Equal(t, test.young, b.Open(t).Young(), test.name)
+	}
+}
+
+// One whose memory is new, or that has none, is young for a while all the same.
+func TestALifeIsYoungAtFirst(t *testing.T) {
+	t.Parallel()
+	b := coretest.Real(t)
+	require.True(t, b.Open(t).Young())
+	life := strings.Split(b.Admin.HGet(t.Context(), b.Namespace+":meta", "life").Val(), "|")
+	require.Equal(t, fmt.Sprint(redisstore.LeastYouth.Milliseconds()), life[2])
+}

@@ -1,0 +1,98 @@
+package testrunner_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/guest"
+	"drover/testrunner"
+)
+
+// young are claims of a Redis whose life is young, or not.
+type young struct {
+	core.Claims
+	is bool
+}
+
+func (y young) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, error) {
+	got, err := y.Claims.Exchange(ctx, x)
+	for i := range got.Claims {
+		got.Claims[i].Young = y.is
+	}
+	return got, err
+}
+
+// A Redis that was set back gives out what has ended since. The store knows its end.
+func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	for _, state := range []core.RequestState{core.RequestCompleted, core.RequestDead, core.RequestCancelled} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ghost, fresh := coretest.Spec("a", w.herd.Pool, "ann"), coretest.Spec("b", w.herd.Pool, "bob")
+			w.submit(ghost)
+			w.submit(fresh)
+			_, err := w.ledger.ResultStore.Record(context.Background(), core.Result{ID: "a", Generation: 1, State: state, Token: "1.1", VM: "vm-before"})
+			require.NoError(t, err)
+			w.herd.AddVMs(t, 2)
+			ran := make(chan string, 2)
+			w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
+				ran <- run.Args[0]
+				return guest.Exit{}, nil
+			}
+			r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) { p.Claims = young{p.Claims, true} })
+			require.Equal(t, "b", w.result().ID)
+			require.Eventually(t, func() bool { return w.place(ghost).State == "" }, time.Minute, 5*time.Millisecond)
+			r.drain()
+			require.Len(t, ran, 1, "only what has no end is run")
+			require.Empty(t, w.place(fresh).State)
+		})
+	}
+}
+
+// Once Redis' life is not young any more, nobody asks; and where the store does not answer, the work is run.
+func TestAClaimOfAGrownRedisAsksNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submit(coretest.Spec("a", w.herd.Pool, "ann"))
+	w.herd.AddVMs(t, 1)
+	r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) {
+		p.Claims, p.Store = young{p.Claims, false}, neverAsked{p.Store, t}
+	})
+	require.Equal(t, "a", w.result().ID)
+	r.drain()
+}
+
+type neverAsked struct {
+	core.ResultStore
+	t *testing.T
+}
+
+func (n neverAsked) Terminal(context.Context, []string) (map[string]core.RequestState, error) {
+	n.t.Error("the store was asked for the end of a claim")
+	return nil, nil
+}
+
+func TestWithoutAnAnswerAGhostIsRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submit(coretest.Spec("a", w.herd.Pool, "ann"))
+	w.herd.AddVMs(t, 1)
+	r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) {
+		p.Claims, p.Store = young{p.Claims, true}, away{p.Store}
+	})
+	require.Equal(t, core.RequestCompleted, w.result().State)
+	r.drain()
+}
+
+// away does not say what has ended.
+type away struct{ core.ResultStore }
+
+func (away) Terminal(context.Context, []string) (map[string]core.RequestState, error) {
+	return nil, core.Errorf(core.CodeUnavailable, "", "the store does not answer")
+}
