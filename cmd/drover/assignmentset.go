@@ -28,7 +28,7 @@ func assignmentFlags() []cli.Flag {
 		&cli.StringFlag{Name: "weight", Usage: "of the requests: `WEIGHT` high, normal or low", DefaultText: string(core.ClassNormal)},
 		&cli.IntFlag{Name: "max-files", Usage: "most files of a submission; 0 is 1000"},
 		&cli.StringFlag{Name: "max-bytes", Usage: "most bytes of a submission, such as `10MiB`; 0 is what the pool's disk holds"},
-		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder `DIR`"},
+		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder, or the tar or zip of one, `DIR`"},
 	}, limitFlags())
 }
 

@@ -22,7 +22,7 @@ import (
 func rerunCommand() *cli.Command {
 	return userCommand("rerun", "grade everybody's newest submission anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
 		"drover assignment rerun --harness harness/hw1-fixed --repeat 3 --wait cs101/hw1", []cli.Flag{
-			&cli.StringFlag{Name: "harness", Usage: "try the harness in the folder `DIR`; applied, it becomes the assignment's"},
+			&cli.StringFlag{Name: "harness", Usage: "try the harness in the folder, or the tar or zip of one, `DIR`; applied, it becomes the assignment's"},
 			&cli.StringSliceFlag{Name: "user", Usage: "only what is of the user `HANDLE`; repeatable"},
 			&cli.IntFlag{Name: "repeat", Usage: fmt.Sprintf("run each submission `N` times, 1 to %d: more than once finds flaky tests", experiment.MaxRepeat), Value: 1},
 			&cli.BoolFlag{Name: "wait", Usage: "wait until all have ended, and show what came of it", DisableDefaultText: true},

@@ -19,7 +19,7 @@ func harnessCommand() *cli.Command {
 	return &cli.Command{
 		Name: "harness", Usage: "look at grading programs", OnUsageError: usageError,
 		Subcommands: []*cli.Command{{
-			Name: "check", Usage: "say whether a harness folder is as it should be", UsageText: "drover harness check [flags] DIR", OnUsageError: usageError,
+			Name: "check", Usage: "say whether a harness folder, or a tar or zip of one, is as it should be", UsageText: "drover harness check [flags] DIR", OnUsageError: usageError,
 			Description: "With --submission it grades that, too, on a herd that lives only for this command.",
 			Flags: withSettings([]cli.Flag{
 				&cli.StringSliceFlag{Name: "submission", Usage: "a file of a submission to try, or a folder of them: `PATH`; repeatable"},

@@ -15,7 +15,7 @@ func submitCommand() *cli.Command {
 		&cli.StringFlag{Name: "to", Usage: "hand in for the assignment `CLASS/ASSIGNMENT`, which says how it is graded; mine/ASSIGNMENT looks in your own classes"},
 		&cli.StringFlag{Name: "for", Usage: "with --to: for the user `HANDLE`, by who teaches there"},
 		asFlag(),
-		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder `DIR`"},
+		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder, or the tar or zip of one, `DIR`"},
 		&cli.StringSliceFlag{Name: "submission", Usage: "a file of the submission, or a folder of them: `PATH`; repeatable"},
 		&cli.StringFlag{Name: "assignment", Usage: "what it is handed in for: `NAME`"},
 		&cli.BoolFlag{Name: "supersede", Usage: "withdraw the submitter's older waiting request for the same assignment", DisableDefaultText: true},

@@ -16,7 +16,7 @@ import (
 
 // Trial is what an experiment tries.
 type Trial struct {
-	Harness io.Reader // a tar as SetHarness takes it; nil: the assignment's own
+	Harness io.Reader // an archive as SetHarness takes it; nil: the assignment's own
 	Users   []string  // only theirs; none: everybody's newest submission
 	Repeat  int       // runs of each, 1 to experiment.MaxRepeat; 0 is 1
 }

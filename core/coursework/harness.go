@@ -10,8 +10,8 @@ import (
 	"drover/core/harness"
 )
 
-// SetHarness gives an assignment the harness whose folder is in a tar, as harness.Pack
-// makes it. What was handed in before keeps the one that it was graded by. Returns
+// SetHarness gives an assignment the harness whose folder is in an archive, as harness.Read
+// takes it. What was handed in before keeps the one that it was graded by. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT, INVALID, LIMIT.
 func (r *Registrar) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (core.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")

@@ -27,10 +27,13 @@ type Package struct {
 	Cases  *cases.Plan // what the stock harness reads; nil where main grades
 }
 
-// Pack reads a harness folder. It returns an INVALID or LIMIT error that says how
+// Pack reads a harness folder, or a file with one as Read takes it. It returns an INVALID or LIMIT error that says how
 // to mend the folder: main must be there and executable or cases.yaml be there and
 // right, harness.json must be right if it is there, and only plain files and folders may be in it.
 func Pack(dir string) (Package, error) {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return readFile(dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Package{}, core.Wrap(err, core.CodeInvalid, dir, "the harness folder %s cannot be opened", dir)
@@ -49,7 +52,7 @@ func Pack(dir string) (Package, error) {
 	}
 	var out bytes.Buffer
 	// Bounded as it is, it need not be interruptible.
-	err = pack.Folder(context.Background(), dir, &out, pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes})
+	err = pack.Folder(context.Background(), dir, &out, packLimits())
 	if err != nil {
 		return Package{}, core.Wrap(err, core.CodeOf(err), dir, "the harness folder %s cannot be packed", dir)
 	}
@@ -66,6 +69,20 @@ func Pack(dir string) (Package, error) {
 		p.Cases, err = archive.Plan()
 	}
 	return p, core.Wrap(err, core.CodeInvalid, dir, "the harness folder %s", dir)
+}
+
+func readFile(name string) (Package, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return Package{}, core.Wrap(err, core.CodeInvalid, name, "the harness %s cannot be opened", name)
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	packed, err := io.ReadAll(io.LimitReader(file, MaxPackBytes+1))
+	if err != nil {
+		return Package{}, core.Wrap(err, core.CodeInvalid, name, "the harness %s cannot be read", name)
+	}
+	p, err := Read(packed)
+	return p, core.Wrap(err, core.CodeOf(err), name, "the harness %s", name)
 }
 
 // isStock reports whether a folder is for the stock harness: it has cases, and no

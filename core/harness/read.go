@@ -3,8 +3,12 @@ package harness
 import (
 	"bytes"
 	"io"
+	"io/fs"
+	"path"
+	"strings"
 
 	"drover/core"
+	"drover/core/archive"
 	"drover/core/blobstore/pack"
 	"drover/core/harness/cases"
 )
@@ -12,27 +16,71 @@ import (
 // TarFile is the name under which requests carry a harness.
 const TarFile = "harness.tar"
 
-// Read is Pack for a folder that somebody else packed: nothing in the archive is
-// taken on trust. Returns INVALID or LIMIT for what Pack cannot have made.
-func Read(tar []byte) (Package, error) {
-	if len(tar) > MaxPackBytes {
+// Read is Pack for a folder that somebody else packed, as a tar, compressed or not, or a
+// zip: nothing in the archive is taken on trust. The same folder gives the same bytes as
+// Pack makes of it, with its owners, times and order left out, and litter, and a folder
+// that holds all the rest. Returns INVALID or LIMIT.
+func Read(packed []byte) (Package, error) {
+	if len(packed) > MaxPackBytes {
 		return Package{}, core.Errorf(core.CodeLimit, "", "the harness has more than %d bytes", int64(MaxPackBytes))
 	}
-	if _, err := pack.Check(bytes.NewReader(tar), pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes}); err != nil {
+	if _, err := pack.Check(bytes.NewReader(packed), packLimits()); err == nil {
+		return read(packed) // drover packed it
+	}
+	files, err := unpack(packed)
+	if err != nil {
 		return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness's archive cannot be used")
 	}
-	archive, err := cases.Index(bytes.NewReader(tar), int64(len(tar)))
+	return PackFiles(files)
+}
+
+func packLimits() pack.Limits { return pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes} }
+
+// unpack returns the files of an archive, by path. Of two with the same path the last counts, as for tar.
+func unpack(packed []byte) (map[string]pack.File, error) {
+	files, room := map[string]pack.File{}, int64(MaxPackBytes)
+	for f, err := range archive.Files("harness", bytes.NewReader(packed)) {
+		if err != nil {
+			return nil, err
+		}
+		name := path.Clean(f.Path)
+		if name == "." {
+			continue
+		}
+		if !fs.ValidPath(name) {
+			return nil, core.Errorf(core.CodeInvalid, f.Path, "%.80q leads out of its folder: pack the folder with tar -C FOLDER -cf harness.tar .", f.Path)
+		}
+		one := pack.File{Folder: f.Mode.IsDir(), Run: f.Mode&0o111 != 0}
+		if !one.Folder {
+			if one.Content, err = io.ReadAll(io.LimitReader(f.Content, room+1)); err != nil {
+				return nil, core.Wrap(err, core.CodeOf(err), f.Path, "%.80q cannot be read", f.Path)
+			}
+		}
+		if room -= int64(len(one.Content)); room < 0 || len(files) == MaxPackFiles {
+			return nil, core.Errorf(core.CodeLimit, "", "it has more than %d files and folders or %d MiB in it", MaxPackFiles, MaxPackBytes>>20)
+		}
+		files[name] = one
+	}
+	if len(files) == 0 {
+		return nil, core.Errorf(core.CodeInvalid, "", "there is no file in it: pack the harness's folder with tar -C FOLDER -cf harness.tar .")
+	}
+	return files, nil
+}
+
+// read reads what Pack or PackFiles have packed.
+func read(tar []byte) (Package, error) {
+	folder, err := cases.Index(bytes.NewReader(tar), int64(len(tar)))
 	if err != nil {
 		return Package{}, err
 	}
 	p := Package{Tar: tar}
-	if p.Config, err = archivedConfig(archive); err != nil {
+	if p.Config, err = archivedConfig(folder); err != nil {
 		return Package{}, err
 	}
-	_, program := archive.Size(MainFile)
-	_, stock := archive.Size(cases.File)
+	_, program := folder.Size(MainFile)
+	_, stock := folder.Size(cases.File)
 	switch {
-	case program && !archive.Executable(MainFile):
+	case program && !folder.Executable(MainFile):
 		return Package{}, core.Errorf(core.CodeInvalid, MainFile, "%s of the harness is not executable: chmod +x it before it is packed", MainFile)
 	case program:
 		return p, nil
@@ -40,12 +88,12 @@ func Read(tar []byte) (Package, error) {
 		return Package{}, core.Errorf(core.CodeInvalid, MainFile, "the harness has neither %s, a program that grades, nor %s, tests for the stock harness", MainFile, cases.File)
 	}
 	p.Config.stock = true
-	p.Cases, err = archive.Plan()
+	p.Cases, err = folder.Plan()
 	return p, err
 }
 
-func archivedConfig(archive *cases.Archive) (Config, error) {
-	r, size, err := archive.Open(ConfigFile)
+func archivedConfig(folder *cases.Archive) (Config, error) {
+	r, size, err := folder.Open(ConfigFile)
 	if core.Is(err, core.CodeNotFound) {
 		return Config{}, nil
 	}
@@ -64,15 +112,39 @@ func archivedConfig(archive *cases.Archive) (Config, error) {
 }
 
 // PackFiles is Pack for a folder that is in memory, by path. Its main may be run,
-// whatever it says: archives of some systems do not tell.
+// whatever it says: archives of some systems do not tell. A folder that holds all the
+// rest is taken off: many programs pack it too.
 func PackFiles(files map[string]pack.File) (Package, error) {
+	files = withoutTop(files)
 	if main, ok := files[MainFile]; ok {
 		main.Run = true
 		files[MainFile] = main
 	}
 	var tar bytes.Buffer
-	if err := pack.Files(files, &tar, pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes}); err != nil {
+	if err := pack.Files(files, &tar, packLimits()); err != nil {
 		return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness cannot be packed")
 	}
-	return Read(tar.Bytes())
+	if tar.Len() > MaxPackBytes {
+		return Package{}, core.Errorf(core.CodeLimit, "", "the harness makes more than %d bytes", int64(MaxPackBytes))
+	}
+	return read(tar.Bytes())
+}
+
+// withoutTop takes the folder off that all files are in, if there is one.
+func withoutTop(files map[string]pack.File) map[string]pack.File {
+	top := ""
+	for name, f := range files {
+		first, _, below := strings.Cut(name, "/")
+		if !below && !f.Folder || top != "" && first != top {
+			return files
+		}
+		top = first
+	}
+	out := make(map[string]pack.File, len(files))
+	for name, f := range files {
+		if _, rest, below := strings.Cut(name, "/"); below {
+			out[rest] = f
+		}
+	}
+	return out
 }

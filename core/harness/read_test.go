@@ -57,14 +57,14 @@ func tarOf(t *testing.T, mode int64, pairs ...string) []byte {
 func TestRead_Refuses(t *testing.T) {
 	t.Parallel()
 	for says, archive := range map[string][]byte{
-		"cannot be used":       []byte("#!/bin/sh\n"),
-		"neither main":         tarOf(t, 0o644, "readme", "x"),
-		"not executable":       tarOf(t, 0o644, "main", "x"),
-		"is not JSON":          tarOf(t, 0o755, "harness.json", "{", "main", "x"),
-		"longer than":          tarOf(t, 0o755, "harness.json", strings.Repeat(" ", harness.MaxConfigSize+1), "main", "x"),
-		"cases.yaml":           tarOf(t, 0o644, "cases.yaml", "tests: ["),
-		"../main":              tarOf(t, 0o755, "../main", "x"),
-		"more than 67108864 b": make([]byte, harness.MaxPackBytes+1),
+		"cannot be used":        []byte("#!/bin/sh\n"),
+		"neither main":          tarOf(t, 0o644, "readme", "x"),
+		"not executable":        tarOf(t, 0o644, "main", "x"),
+		"is not JSON":           tarOf(t, 0o755, "harness.json", "{", "main", "x"),
+		"longer than":           tarOf(t, 0o755, "harness.json", strings.Repeat(" ", harness.MaxConfigSize+1), "main", "x"),
+		"cases.yaml":            tarOf(t, 0o644, "cases.yaml", "tests: ["),
+		"\"../main\" leads out": tarOf(t, 0o755, "../main", "x"),
+		"more than 67108864 b":  make([]byte, harness.MaxPackBytes+1),
 	} {
 		_, err := harness.Read(archive)
 		require.Error(t, err, says)

@@ -40,7 +40,7 @@ type Part string
 const (
 	PartFile    Part = ""        // stands in the folder of the command, or is graded
 	PartStdin   Part = "stdin"   // of a plain command
-	PartHarness Part = "harness" // a tar of a harness's folder
+	PartHarness Part = "harness" // an archive of a harness's folder, as harness.Read takes it
 )
 
 // Upload is one file on its way in. Its content is read before the next one is asked for.
@@ -206,6 +206,9 @@ func (d *Desk) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, roo
 	raw, err := io.ReadAll(io.LimitReader(tar, min(room, harness.MaxPackBytes)+1))
 	if err != nil {
 		return core.File{}, core.Wrap(err, codeOr(err, core.CodeInvalid), "", "the harness cannot be read")
+	}
+	if int64(len(raw)) > room {
+		return core.File{}, core.Errorf(core.CodeLimit, harness.TarFile, "the files have too many bytes together: %d are left for the harness", room)
 	}
 	p, err := harness.Read(raw)
 	if err != nil {

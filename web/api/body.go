@@ -8,8 +8,12 @@ import (
 
 // raw are the bodies that handlers read themselves, by operation: huma would read them whole.
 func raw(schemas huma.Registry) map[string]*huma.RequestBody {
-	tar := func(required bool) *huma.RequestBody {
-		return &huma.RequestBody{Required: required, Content: map[string]*huma.MediaType{"application/x-tar": {}}}
+	archive := func(required bool) *huma.RequestBody {
+		kinds := map[string]*huma.MediaType{}
+		for _, kind := range []string{"application/x-tar", "application/gzip", "application/zip", "application/octet-stream"} {
+			kinds[kind] = &huma.MediaType{} // it is told by its content
+		}
+		return &huma.RequestBody{Required: required, Content: kinds}
 	}
 	file := &huma.Schema{Type: huma.TypeString, Description: "a filename is its path there, with slashes; a header File-Mode of the part gives its permissions, in octal"}
 	files := &huma.Schema{
@@ -22,7 +26,7 @@ func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 			partRequest: schemas.Schema(reflect.TypeFor[RequestFields](), true, ""),
 			"file":      files.Properties["file"],
 			"stdin":     {Type: huma.TypeString, Description: "standard input of a plain command"},
-			"harness":   {Type: huma.TypeString, Description: "tar of a harness's folder: the files are graded by it"},
+			"harness":   {Type: huma.TypeString, Description: "a harness's folder as a tar (.tar, .tgz, …) or zip: the files are graded by it"},
 		},
 		Required: []string{partRequest},
 	}
@@ -30,8 +34,8 @@ func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 		"submit":          {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: files}}},
 		"submitRequest":   {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: draft}}},
 		"importRoster":    {Required: true, Content: map[string]*huma.MediaType{"text/csv": {}}},
-		"setHarness":      tar(true),
-		"startExperiment": tar(false),
+		"setHarness":      archive(true),
+		"startExperiment": archive(false),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 func experimentTable() []entry {
 	return []entry{
-		is(Operation{"startExperiment", post, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, core.ScopeTeach, 201, "Run submissions again, for a try: with a harness as a tar, or without a body with the assignment's own"}, (*server).startExperiment),
+		is(Operation{"startExperiment", post, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, core.ScopeTeach, 201, "Run submissions again, for a try: with a harness as a tar or zip, or without a body with the assignment's own"}, (*server).startExperiment),
 		is(Operation{"listExperiments", get, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, core.ScopeRead, 0, "List the newest experiments of an assignment"}, (*server).listExperiments),
 		is(Operation{"viewExperiment", get, "/experiments/{id}", core.ActExperiment, core.ScopeRead, 0, "Look at an experiment and how far it is"}, (*server).viewExperiment),
 		is(Operation{"listOutcomes", get, "/experiments/{id}/outcomes", core.ActExperiment, core.ScopeRead, 0, "What an experiment would change, submission by submission"}, (*server).listOutcomes),

@@ -10,7 +10,7 @@ import (
 
 func gradingTable() []entry {
 	return []entry{
-		is(Operation{"setHarness", put, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Set the harness: a tar of its folder"}, (*server).setHarness),
+		is(Operation{"setHarness", put, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Set the harness: its folder as a tar (.tar, .tgz, …) or zip"}, (*server).setHarness),
 		is(Operation{"removeHarness", remove, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Remove the harness: what is handed in is kept and not graded"}, (*server).removeHarness),
 		is(Operation{"viewProgress", get, "/classes/{class}/assignments/{assignment}/progress", core.ActGradeView, core.ScopeRead, 0, "How far the class is, and how its scores are spread"}, (*server).viewProgress),
 		is(Operation{"viewReport", get, "/classes/{class}/assignments/{assignment}/report", core.ActGradeView, core.ScopeRead, 0, "Which tests are flaky, and which are slow, by the newest results"}, (*server).viewReport),

@@ -1,12 +1,18 @@
 package api_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/textproto"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +121,55 @@ func TestGradingRequest(t *testing.T) {
 	require.NotNil(t, row.Spec.Harness)
 	require.JSONEq(t, `{"actions": ["a"]}`, string(row.Spec.Input))
 	require.Equal(t, "try", row.Spec.Assignment)
+}
+
+// Whoever takes a harness takes a folder however it was packed.
+func TestAHarnessInAnArchiveOfAnyKind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	want := sha256.Sum256([]byte(harnessTar(t)))
+	digest := "sha256:" + hex.EncodeToString(want[:])
+	for kind, pack := range map[string]func(t testing.TB, dir string) string{
+		"a tar": func(t testing.TB, dir string) string {
+			out, err := exec.CommandContext(t.Context(), "tar", "-C", dir, "-cf", "-", ".").Output()
+			require.NoError(t, err)
+			return string(out)
+		},
+		"a compressed tar of the folder": func(t testing.TB, dir string) string {
+			out, err := exec.CommandContext(t.Context(), "tar", "-C", filepath.Dir(dir), "-czf", "-", filepath.Base(dir)).Output()
+			require.NoError(t, err)
+			return string(out)
+		},
+		"a zip": func(t testing.TB, dir string) string {
+			var out bytes.Buffer
+			z := zip.NewWriter(&out)
+			require.NoError(t, z.AddFS(os.DirFS(dir)))
+			require.NoError(t, z.Close())
+			return out.String()
+		},
+	} {
+		packed, path := pack(t, harnessDir(t)), "/classes/cs101/assignments/"+w.assignment("hw-"+strings.ReplaceAll(kind, " ", "-")).Handle
+		var as core.Assignment
+		w.sent("tess", http.MethodPut, path+"/harness", "application/x-www-form-urlencoded", packed).is(http.StatusOK).into(&as)
+		require.Equal(t, digest, as.Harness.File.Digest, kind)
+
+		var v requests.View
+		w.ask("rosa", "", `{"pool": "p1"}`, "harness", "harness", packed, "file", "main.py", "print()").is(http.StatusCreated).into(&v)
+		row, err := w.in.Store.Get(t.Context(), v.ID)
+		require.NoError(t, err)
+		require.Equal(t, digest, row.Spec.Harness.Digest, kind)
+
+		var e core.Experiment
+		w.sent("tess", http.MethodPost, path+"/experiments", "application/zip", packed).is(http.StatusCreated).into(&e)
+		require.Equal(t, digest, e.Harness.File.Digest, kind)
+	}
+}
+
+// sent calls the API with a body of any kind.
+func (w *world) sent(who, method, path, kind, body string) answer {
+	r := httptest.NewRequest(method, api.Prefix+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", kind)
+	return w.send(w.as(who), r)
 }
 
 func TestRequestsAreWalkedByCursor(t *testing.T) {

@@ -52,12 +52,17 @@ func reopened(w *world, n int) string {
 	return fmt.Sprintf("hw%d", n)
 }
 
-func harnessTar(t testing.TB) string {
+func harnessDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o644))
-	p, err := harness.Pack(dir)
+	return dir
+}
+
+func harnessTar(t testing.TB) string {
+	t.Helper()
+	p, err := harness.Pack(harnessDir(t))
 	require.NoError(t, err)
 	return string(p.Tar)
 }

@@ -11,9 +11,10 @@ import (
 	"drover/core"
 )
 
-// File is a file that is in memory.
+// File is a file that is in memory, or a folder.
 type File struct {
 	Run     bool // whether it may be run
+	Folder  bool // which may be empty; those of files need not be named
 	Content []byte
 }
 
@@ -26,19 +27,23 @@ func Files(files map[string]File, w io.Writer, limits Limits) error {
 		if name == "." || !fs.ValidPath(name) {
 			return core.Errorf(core.CodeInvalid, name, "%q leads out of its folder or is not in its simplest form", name)
 		}
+		if f.Folder {
+			folders[name] = true
+		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			folders[dir] = true
 		}
 		bytes += int64(len(f.Content))
 	}
-	if err := limits.check(len(files)+len(folders), bytes); err != nil {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(folders))
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if err := limits.check(len(names), bytes); err != nil {
 		return err
 	}
 	to := tar.NewWriter(sink{w})
-	names := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(folders))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if _, file := files[name]; file && folders[name] {
+	for _, name := range names {
+		if f, known := files[name]; known && !f.Folder && folders[name] {
 			return core.Errorf(core.CodeInvalid, name, "%q is a file and a folder at once", name)
 		}
 		if err := addFile(to, name, files[name], folders[name]); err != nil {
