@@ -16,6 +16,7 @@ const (
 	RuleVMs      Rule = "vms"      // every VM is in exactly one place
 	RuleTasks    Rule = "tasks"    // every unfinished task is waiting, scheduled or in a slot
 	RuleHosts    Rule = "hosts"    // a host has a state; one that is down has nothing
+	RuleCounts   Rule = "counts"   // what is counted for pages and limits is what is there
 	RuleLeft     Rule = "leftover" // nothing is noted of what is not there; a bell rings once
 )
 

@@ -98,7 +98,8 @@ type Place struct {
 // stand: whoever comes later with fewer waiting can still go first.
 type Preceding struct {
 	Turns   int           // of its pool and class, by turns
-	Waiting map[Class]int // in the queues of its pool, it and those before it included
+	AtLeast bool          // or more: there are too many submitters to look at all
+	Waiting map[Class]int // of its pool, wherever they wait, it and those before it included
 	Parked  int           // of its pool; they go before the queues
 }
 
@@ -128,8 +129,7 @@ type Queue interface {
 	Promote(ctx context.Context) (int, error)
 	// Locate says where one request is.
 	Locate(ctx context.Context, key string) (Place, error)
-	// Preceding says what goes before a request. Returns false if it is in no queue. It looks
-	// through the submitters, so it is for people's calls.
+	// Preceding says what goes before a request. Returns false if it is in no queue.
 	Preceding(ctx context.Context, key string) (Preceding, bool, error)
 	// Cancel marks a request: a claim then does not run it, and its owner stops
 	// it. The place is where it was; State is "" if Redis does not have it or the scope forbids.

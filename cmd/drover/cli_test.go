@@ -279,8 +279,9 @@ func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
 		}, patience, 50*time.Millisecond, role)
 		code, body := get(t, base+"/metrics")
 		require.Equal(t, http.StatusOK, code)
-		require.Contains(t, body, "drover_herd_heartbeat_late_seconds", role)
-		require.Contains(t, body, "drover_herd_slots", role)
+		for _, herd := range []string{"drover_herd_waiting_requests", "drover_herd_heartbeat_late_seconds", "drover_herd_slots"} {
+			require.Equal(t, role == "overseer", strings.Contains(body, herd), "%s: %s, which Redis is asked for", role, herd)
+		}
 	}
 	for _, p := range all {
 		p.stop()

@@ -69,7 +69,7 @@ func serve(c *cli.Context, h *herd, signals *service.Signals, build func(context
 	if err != nil {
 		return err
 	}
-	registry := newRegistry(h)
+	registry := newRegistry()
 	r, err := build(c.Context, c, surroundings{herd: h, log: log, metrics: registry})
 	if err != nil {
 		return err
@@ -107,10 +107,10 @@ func (r role) end() error {
 	return r.close()
 }
 
-// newRegistry gathers a process's metrics: its own, and the herd's as Redis has them.
-func newRegistry(h *herd) *prometheus.Registry {
+// newRegistry gathers a process's own metrics; its roles add theirs.
+func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), herdMetrics{h})
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }
 

@@ -55,6 +55,8 @@ func (h *herd) mend(v core.Violation) string {
 		return overseer + " queues it again"
 	case core.RuleHosts:
 		return overseer + " puts its record right; drover host show " + v.ID
+	case core.RuleCounts:
+		return overseer + " counts anew; until then pages show a wrong number, or a limit refuses too much or too little"
 	case core.RuleLeft:
 		return overseer + " removes it; nothing suffers until then"
 	}

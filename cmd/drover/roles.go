@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -251,7 +252,7 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 		History: s.herd.redis, Audit: s.herd.redis, Store: s.herd.store, Intake: s.herd.intake, Skew: s.herd.redis.Skew, Log: s.log,
 	})
 	if err == nil {
-		err = s.metrics.Register(o.Collector())
+		err = errors.Join(s.metrics.Register(o.Collector()), s.metrics.Register(&herdMetrics{herd: s.herd.redis, now: time.Now}))
 	}
 	if err != nil {
 		return nil, role{}, err

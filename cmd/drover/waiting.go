@@ -21,6 +21,9 @@ func ahead(w *requests.Waiting) string {
 	if w == nil || w.Ahead == nil {
 		return ""
 	}
+	if w.AtLeast {
+		return fmt.Sprintf("%d or more, by turns", *w.Ahead)
+	}
 	return fmt.Sprintf("%d, by turns", *w.Ahead)
 }
 

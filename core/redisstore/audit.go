@@ -28,11 +28,19 @@ func (s *Store) Audit(ctx context.Context) ([]core.Violation, error) {
 }
 
 func (s *Store) auditOnce(ctx context.Context) ([]core.Violation, error) {
+	before, err := s.LastEvents(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
 	r, err := s.readAll(ctx)
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
-	a := &audit{reading: r}
+	after, err := s.LastEvents(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	a := &audit{reading: r, still: slices.EqualFunc(before, after, func(x, y core.Event) bool { return x.ID == y.ID })}
 	a.check()
 	return a.found, nil
 }
@@ -44,6 +52,7 @@ type value struct {
 	hash   map[string]string
 	list   []string // of a list or set
 	scores map[string]float64
+	bytes  int64 // of the specs, as scripts count them
 }
 
 // reading is the whole namespace by the names of Keys; "" has what is not of them.
@@ -187,6 +196,9 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 
 var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","class":"([^"]*)","submitter":"([^"]*)"`)
 
+// specShare is what a spec takes beside itself and its key, as lib/weight.lua has it.
+const specShare = 96
+
 // readSpecs reads the specs bit by bit and keeps of each only its queue's key.
 func (s *Store) readSpecs(ctx context.Context, r reading) error {
 	v := value{key: "specs", hash: make(map[string]string)}
@@ -196,6 +208,9 @@ func (s *Store) readSpecs(ctx context.Context, r reading) error {
 			return err
 		}
 		for i := 0; i+1 < len(some); i += 2 {
+			if _, met := v.hash[some[i]]; !met { // a scan may come by twice
+				v.bytes += int64(len(some[i]) + len(some[i+1]) + specShare)
+			}
 			v.hash[some[i]] = ""
 			if m := specHead.FindStringSubmatch(some[i+1]); m != nil {
 				v.hash[some[i]] = strings.TrimPrefix(Space("").Key("queue", m[1:]...), ":")

@@ -13,13 +13,14 @@ import (
 // audit is a reading of the namespace and what is wrong in it.
 type audit struct {
 	reading
+	still bool // nothing moved while it was read
 	found []core.Violation
 }
 
 func (a *audit) check() {
 	for _, check := range []func(*audit){
 		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkTaskTurns,
-		checkTaskNotes, checkLeft,
+		checkTaskNotes, checkLeft, checkCounts,
 	} {
 		check(a)
 	}

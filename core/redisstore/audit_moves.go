@@ -14,24 +14,24 @@ func checkMoves(a *audit) {
 		state core.EvacuationState
 		host  string
 	}
-	at := make(map[string]spot)
+	at, where := make(map[string]spot), make(map[string]string)
 	for _, v := range a.reading["aimed"] {
 		if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) || h["drain"] == "1" {
 			a.report(core.RuleHosts, v.args[0], "it takes no work, and requests are aimed at it: %s", strings.Join(v.list, " "))
 		}
 		for _, key := range v.list {
-			at[key] = spot{core.EvacuationScheduled, v.args[0]}
+			at[key], where[key] = spot{core.EvacuationScheduled, v.args[0]}, v.key
 		}
 	}
 	for _, v := range a.reading["parked"] {
 		for _, key := range v.list {
-			at[key] = spot{core.EvacuationParked, ""}
+			at[key], where[key] = spot{core.EvacuationParked, ""}, v.key
 		}
 	}
 	records := a.one("evacuations").hash
 	for _, key := range slices.Sorted(maps.Keys(at)) {
 		if _, ok := records[key]; !ok {
-			a.report(core.RuleMoves, key, "it is %s, and no record of an evacuation says so", at[key].state)
+			a.report(core.RuleMoves, key, "it is in %s, and no record of an evacuation says so", where[key])
 		}
 	}
 	a.slotted(func(owner, key string, _ core.Held) {

@@ -193,6 +193,18 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		"VMs of a lost host": {core.RuleHosts, "o0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.RPush(ctx, key("clean", "o0", "p1"), "vm-x").Err()
 		}},
+		"a wrong count of what waits": {core.RuleCounts, "p1:normal", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HIncrBy(ctx, key("counts"), "p1:normal", 3).Err()
+		}},
+		"a count of what is not there": {core.RuleCounts, "p7:low", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("counts"), "p7:low", -3).Err()
+		}},
+		"no count of tasks": {core.RuleCounts, "tasks:normal:none", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HDel(ctx, key("counts"), "tasks:normal:none").Err()
+		}},
+		"a wrong count of bytes": {core.RuleCounts, "bytes", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HIncrBy(ctx, key("counts"), "bytes", -1).Err()
+		}},
 		"a cancel of nothing": {core.RuleLeft, "gone-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.HSet(ctx, key("cancels"), "gone-1", "bob").Err()
 		}},

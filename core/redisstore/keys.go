@@ -33,6 +33,7 @@ func Keys() []KeyDef {
 		{"parked", "parked:<pool>", "list", "requests that nothing living could run when their host was lost; the first claim of the pool takes them, before the queues"},
 		{"later", "later", "zset", "request → when its next try is due after a platform fault, ms"},
 		{"specs", "specs", "hash", "request → its spec as JSON: every accepted, unfinished request that Redis knows"},
+		{"counts", "counts", "hash", "<pool>:<class> → how many of their requests wait, wherever; tasks:<class>:<kind> → how many of their tasks are in queues; bytes → what the specs take: doctor holds them against what is there"},
 		{"attempts", "attempts", "hash", "request or task → tries that a fault ended, only once there was one"},
 		{"deaths", "deaths", "hash", "request → the owners that died with it in hand, separated by a space, oldest first; the last 8"},
 		{"shun", "shun", "hash", "request → the host where its last platform fault was"},

@@ -11,6 +11,8 @@ import (
 // What a violation's text names beside its id.
 var (
 	queueInText = regexp.MustCompile(`queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
+	placeInText = regexp.MustCompile(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|aimed:[^:\s,"]+:[^:\s,"]+|parked:[^:\s,"]+)`)
+	countInText = regexp.MustCompile(`counted (-?\d+), and there are (\d+)`)
 	turnInText  = regexp.MustCompile(`in pool (\S+), class (\S+),`)
 	laneInText  = regexp.MustCompile(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
 	handInText  = regexp.MustCompile(`tasks:hand:([^:\s,"]+)`)
@@ -22,8 +24,12 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	switch v.Rule {
 	case core.RuleRequests, core.RuleMoves:
 		args := []any{v.ID}
-		for _, m := range queueInText.FindAllStringSubmatch(v.Text, -1) {
-			args = append(args, m[1], m[2], m[3])
+		for _, m := range placeInText.FindAllStringSubmatch(v.Text, -1) {
+			def, of := classify(m[0])
+			args = append(args, def.Name)
+			for _, arg := range of {
+				args = append(args, arg)
+			}
 		}
 		return s.mend(ctx, "mend_request", v.ID, args...)
 	case core.RuleTurns:
@@ -52,6 +58,11 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 		return s.mend(ctx, "mend_vm", v.ID, v.ID)
 	case core.RuleTasks:
 		return s.mendTask(ctx, v)
+	case core.RuleCounts:
+		if m := countInText.FindStringSubmatch(v.Text); m != nil {
+			return s.mend(ctx, "mend_count", v.ID, v.ID, m[1], m[2])
+		}
+		return false, nil
 	case core.RuleHosts:
 		return s.mend(ctx, "mend_host", v.ID, v.ID)
 	case core.RuleLeft, core.RuleKeys:

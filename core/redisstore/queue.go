@@ -159,16 +159,16 @@ func (s *Store) Locate(ctx context.Context, key string) (core.Place, error) {
 
 // Preceding implements core.Queue.
 func (s *Store) Preceding(ctx context.Context, key string) (core.Preceding, bool, error) {
-	const mostSubmitters = 2000
+	const mostSubmitters = 300
 	reply, err := s.run(ctx, "preceding", key, key, mostSubmitters)
 	f := list(reply)
-	if err != nil || len(f) < 5 {
+	if err != nil || len(f) < 6 {
 		return core.Preceding{}, false, err
 	}
 	return core.Preceding{
-		Turns:   int(num(f[0])),
-		Waiting: map[core.Class]int{core.ClassHigh: int(num(f[1])), core.ClassNormal: int(num(f[2])), core.ClassLow: int(num(f[3]))},
-		Parked:  int(num(f[4])),
+		Turns: int(num(f[0])), AtLeast: num(f[1]) == 1,
+		Waiting: map[core.Class]int{core.ClassHigh: int(num(f[2])), core.ClassNormal: int(num(f[3])), core.ClassLow: int(num(f[4]))},
+		Parked:  int(num(f[5])),
 	}, true, nil
 }
 
@@ -207,8 +207,7 @@ func (s *Store) Withdraw(ctx context.Context, key string) (bool, error) {
 
 // Waiting implements core.Queue.
 func (s *Store) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
-	const mostSubmitters = 10_000
-	reply, err := s.run(ctx, "waiting", "", mostSubmitters)
+	reply, err := s.run(ctx, "waiting", "")
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ import (
 // Schema is the version of keys and scripts. Programs of different schemas do
 // not work on one namespace. It grows whenever what programs share there changes:
 // a key, its type, what stands in it.
-const Schema = 4
+const Schema = 5
 
 // Options are a Store's settings.
 type Options struct {
@@ -57,7 +57,7 @@ type Options struct {
 	Namespace string // default "drover"; on a Cluster in braces, so that all keys are on one shard
 
 	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
-	MaxSpecBytes int64 // memory that their specs may take; default 1 GiB
+	MaxSpecBytes int64 // bytes that their specs may take, with their keys and 96 each for the hash; default 1 GiB
 
 	// Incarnation names this life of a server that does not say it itself (an
 	// embedded one). Empty: the server's own run id and replication id.

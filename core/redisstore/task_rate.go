@@ -50,8 +50,7 @@ func checkRate(kind string, r core.TaskRate) error {
 
 // TaskQueues implements core.Tasks.
 func (s *Store) TaskQueues(ctx context.Context) ([]core.TaskQueueInfo, error) {
-	const mostLanes = 10_000
-	reply, err := s.run(ctx, "task_waiting", "", mostLanes)
+	reply, err := s.run(ctx, "task_waiting", "")
 	if err != nil {
 		return nil, err
 	}

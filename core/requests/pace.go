@@ -32,14 +32,13 @@ type pace struct {
 	vms  int
 }
 
-// expect says how long a request waits that n are before; nil if nobody can know.
-func (p pace) expect(n int) *Expected {
+// expect says how long a request waits that so many are before; nil if nobody can know.
+func (p pace) expect(least, most int) *Expected {
 	if len(p.took) < paceLeast || p.vms < 1 {
 		return nil
 	}
-	rounds := int64(n / p.vms)
 	short, long := p.took[len(p.took)/4].Nanoseconds(), p.took[len(p.took)*9/10].Nanoseconds()
-	return &Expected{Least: time.Duration(rounds * short), Most: time.Duration((rounds + 1) * long), From: len(p.took), VMs: p.vms}
+	return &Expected{Least: time.Duration(int64(least/p.vms) * short), Most: time.Duration(int64(most/p.vms+1) * long), From: len(p.took), VMs: p.vms}
 }
 
 // poolState is what is known of a pool.

@@ -31,6 +31,7 @@ type Waiting struct {
 	Reason   Reason    `json:"reason"`
 	Text     string    `json:"text"`               // a sentence, for who runs the herd or for who waits
 	Ahead    *int      `json:"ahead,omitempty"`    // how many take their turns before it, as things stand; nil: unknown
+	AtLeast  bool      `json:"at_least,omitempty"` // or more: so many submitters wait that not all were looked at
 	Expected *Expected `json:"expected,omitempty"` // nil: nobody can know
 }
 
@@ -139,9 +140,13 @@ func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, opera
 		return w, err
 	}
 	ahead := before(preceding, spec.Class)
-	w.Ahead = &ahead
+	w.Ahead, w.AtLeast = &ahead, preceding.AtLeast
 	if w.Reason == ReasonTurn {
-		w.Expected = pool.pace.expect(ahead)
+		most := preceding
+		if most.AtLeast {
+			most.Turns = max(most.Turns, most.Waiting[spec.Class]-1)
+		}
+		w.Expected = pool.pace.expect(ahead, before(most, spec.Class))
 	}
 	return w, nil
 }

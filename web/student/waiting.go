@@ -44,6 +44,8 @@ func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64
 	}
 	if w.Ahead != nil && *w.Ahead == 0 {
 		p.Ahead = r.T("It is next.")
+	} else if w.Ahead != nil && w.AtLeast {
+		p.Ahead = r.N(*w.Ahead, "At least %d takes its turn before it.", "At least %d take their turns before it.")
 	} else if w.Ahead != nil {
 		p.Ahead = r.N(*w.Ahead, "%d takes its turn before it.", "%d take their turns before it.")
 	}

@@ -12,9 +12,8 @@ for i = 0, n - 1 do
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
 local ended = entombed(keys)
-local total = redis.call('HLEN', K.specs)
--- Measuring costs, so only once there is something to measure.
-local heavy = total > 1000 and redis.call('MEMORY', 'USAGE', K.specs) > most_bytes
+local total, before = redis.call('HLEN', K.specs), tonumber(redis.call('HGET', K.counts, 'bytes') or 0)
+local bytes = before
 local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}
 for i = 0, n - 1 do
   local at = 4 + 5 * i
@@ -30,7 +29,7 @@ for i = 0, n - 1 do
     verdict[i + 1] = 'ended'
   elseif limits[pool] == 0 then
     verdict[i + 1] = 'nopool'
-  elseif heavy then
+  elseif bytes + weight(key, #ARGV[at + 4]) > most_bytes then
     verdict[i + 1] = 'full-bytes'
   elseif total >= most then
     verdict[i + 1] = 'full-total'
@@ -48,6 +47,7 @@ for i = 0, n - 1 do
       group[5][#group[5] + 1] = key
       group[5][#group[5] + 1] = ARGV[at + 4]
       group[6], total, seen[key] = group[6] + 1, total + 1, true
+      bytes = bytes + weight(key, #ARGV[at + 4])
       verdict[i + 1] = 'ok'
     end
   end
@@ -60,9 +60,11 @@ for i = 1, #order do
   local group = order[i]
   redis.call('HSET', K.specs, unpack(group[5]))
   enqueue(group[1], group[2], group[3], group[4], false)
+  count(group[1] .. ':' .. group[2], #group[4])
   pools[group[1]] = (pools[group[1]] or 0) + #group[4]
   added[i] = table.concat(group[4], ' ')
 end
+count('bytes', bytes - before)
 local clock = now()
 for pool, count in pairs(pools) do
   wake(pool, count, clock)

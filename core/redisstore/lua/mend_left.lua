@@ -9,7 +9,7 @@
 local what, id = ARGV[1], ARGV[2]
 pass_when_full()
 if what == 'note' then
-  if not holder(id) then
+  if not holder(id, 'taskrunner') then
     redis.call('HDEL', K.tasks_progress, id)
   end
   if redis.call('HEXISTS', K.specs, id) + redis.call('HEXISTS', K.tasks, id) == 0 then

@@ -1,37 +1,52 @@
 -- Put a request right that an audit found in no place, in several, or in a wrong one: who has
 -- it in hand keeps it, else it waits at the front of its queue; what has no spec goes.
--- ARGV    1 key, then the queues that it is in by mistake: pool, class, submitter, ...
+-- ARGV    1 key, then the places that it was found in: queue, pool, class, submitter; aimed, host, pool;
+--         parked, pool; ...
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  puts it right again
 local key, clock = ARGV[1], now()
 pass_when_full()
-for i = 2, #ARGV, 3 do
-  if redis.call('LREM', K.queue(ARGV[i], ARGV[i + 1], ARGV[i + 2]), 0, key) > 0 then
-    right_turn(ARGV[i], ARGV[i + 1], ARGV[i + 2])
-  end
-end
 local pool, class, submitter = spec_head(key)
-if pool and redis.call('LREM', K.queue(pool, class, submitter), 0, key) > 0 then
-  right_turn(pool, class, submitter)
-end
-redis.call('ZREM', K.later, key)
-local hosts = redis.call('ZRANGE', K.hosts, 0, -1)
-for _, other in ipairs(redis.call('SMEMBERS', K.pools)) do
-  redis.call('LREM', K.parked(other), 0, key)
-  for _, host in ipairs(hosts) do
-    redis.call('LREM', K.aimed(host, other), 0, key)
+local function unqueue(its_pool, its_class, its_submitter)
+  local n = redis.call('LREM', K.queue(its_pool, its_class, its_submitter), 0, key)
+  if n > 0 then
+    count(its_pool .. ':' .. its_class, -n)
+    right_turn(its_pool, its_class, its_submitter)
   end
 end
-local record, owner = redis.call('HGET', K.evacuations, key), holder(key)
+local record, owner = redis.call('HGET', K.evacuations, key), holder(key, 'testrunner')
 local state, to = string.match(record or '', '^(%l+)|[^|]*|([^|]*)|%d+|%d+|')
+local n, at = redis.call('ZREM', K.later, key), 2
+while ARGV[at] do
+  if ARGV[at] == 'queue' then
+    unqueue(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+    at = at + 4
+  elseif ARGV[at] == 'aimed' then
+    n = n + redis.call('LREM', K.aimed(ARGV[at + 1], ARGV[at + 2]), 0, key)
+    at = at + 3
+  else
+    n = n + redis.call('LREM', K.parked(ARGV[at + 1]), 0, key)
+    at = at + 2
+  end
+end
+if pool then
+  -- It may have moved since it was found.
+  unqueue(pool, class, submitter)
+  n = n + redis.call('LREM', K.parked(pool), 0, key)
+  if to and to ~= '' then
+    n = n + redis.call('LREM', K.aimed(to, pool), 0, key)
+  end
+  count(pool .. ':' .. class, -n)
+end
 if not state then
   redis.call('HDEL', K.evacuations, key)
 elseif not owner or state ~= 'accepted' or to ~= string.match(owner, '@(.-)#') then
   evacuated(key, record, 'failed', clock, 'its record was wrong')
 end
 if pool and not owner then
+  count(pool .. ':' .. class, 1)
   requeue(key, clock)
 end
 event('mend', '-', key)

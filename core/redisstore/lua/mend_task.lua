@@ -13,7 +13,9 @@ for i = 1, queues do
 end
 pass_when_full()
 for _, its in ipairs(places) do
-  if its[1] and redis.call('LREM', K.tasks_queue(its[1], its[2], its[3]), 0, key) > 0 then
+  local n = its[1] and redis.call('LREM', K.tasks_queue(its[1], its[2], its[3]), 0, key) or 0
+  if n > 0 then
+    count('tasks:' .. its[1] .. ':' .. its[2], -n)
     right_task_turn(its[1], its[2], its[3])
   end
 end
@@ -21,7 +23,7 @@ redis.call('ZREM', K.tasks_later, key)
 for i = 3 + 3 * queues, #ARGV do
   redis.call('SREM', K.tasks_hand(ARGV[i]), key)
 end
-local owner = holder(key)
+local owner = holder(key, 'taskrunner')
 local kind = owner and held(redis.call('HGET', K.slots(owner), key))
 if kind then
   redis.call('SADD', K.tasks_hand(kind), key)

@@ -1,7 +1,7 @@
 -- Say how many waiting requests take their turns before one that is in its submitter's queue.
--- ARGV    1 key, 2 most submitters to look at per class
--- RETURN  {before it in its class, waiting of high, normal and low, parked ones of its pool}, or
---         nil if it is in no queue
+-- ARGV    1 key, 2 most submitters to look at
+-- RETURN  {before it in its class, 1: at least so many, because there are too many submitters to look
+--         at, waiting of high, normal and low, parked ones of its pool}, or nil if it is in no queue
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
@@ -11,19 +11,19 @@ local at = pool and redis.call('LPOS', K.queue(pool, class, submitter), key)
 if not at then
   return nil
 end
-local before, waiting, met = at, {}, false
-for i, one in ipairs({ 'high', 'normal', 'low' }) do
-  local total = 0
-  for _, other in ipairs(redis.call('LRANGE', K.turns(pool, one), 0, most - 1)) do
-    local has = redis.call('LLEN', K.queue(pool, one, other))
-    total = total + has
-    if one == class and other == submitter then
-      met = true
-    elseif one == class then
-      -- Whose turn comes first goes once more than this one's submitter has before it.
-      before = before + math.min(has, met and at or at + 1)
+local turns = K.turns(pool, class)
+local all, first = redis.call('LLEN', turns), redis.call('LPOS', turns, submitter) or 0
+-- Each of them has one at least. Whose turn comes first goes once more than this one's submitter
+-- has before it.
+local before, more = at + (at == 0 and first or all - 1), at > 0 and all > most
+if at > 0 then
+  for i, other in ipairs(redis.call('LRANGE', turns, 0, most - 1)) do
+    if i ~= first + 1 then
+      local has = redis.call('LLEN', K.queue(pool, class, other))
+      before = before + math.min(has, i > first and at or at + 1) - 1
     end
   end
-  waiting[i] = total
 end
-return { before, waiting[1], waiting[2], waiting[3], redis.call('LLEN', K.parked(pool)) }
+local waiting = redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')
+return { before, more and 1 or 0, waiting[1] or '0', waiting[2] or '0', waiting[3] or '0',
+  redis.call('LLEN', K.parked(pool)) }

@@ -13,6 +13,7 @@ if redis.call('ZREM', K.tasks_later, key) == 0 then
   if redis.call('LREM', K.tasks_queue(class, kind, lane), 1, key) == 0 then
     return 0
   end
+  count('tasks:' .. class .. ':' .. kind, -1)
   right_task_turn(class, kind, lane)
 end
 redis.call('HDEL', K.tasks, key)

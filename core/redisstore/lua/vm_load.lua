@@ -1,7 +1,8 @@
 -- Count the named pools on a host.
 -- ARGV    1 host, 2 the host's vmfactory, then the pools
 -- RETURN  per known pool: settings, clean, creating, dirty or destroying, aside, all VMs,
---         waiting requests that the host may take, up to its max
+--         waiting requests that the host may take, up to its max; of those whose submitter's turn is
+--         far, one each
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
@@ -33,9 +34,12 @@ for i = 3, #ARGV do
     local most = tonumber(its[2])
     local waiting = redis.call('LLEN', K.aimed(host, pool)) + redis.call('LLEN', K.parked(pool))
     for _, class in ipairs({ 'high', 'normal', 'low' }) do
-      for _, submitter in ipairs(redis.call('LRANGE', K.turns(pool, class), 0, most - 1)) do
-        if waiting < most then
-          waiting = waiting + redis.call('LLEN', K.queue(pool, class, submitter))
+      local turns = K.turns(pool, class)
+      -- Each of them has one at least.
+      waiting = waiting + redis.call('LLEN', turns)
+      if waiting < most then
+        for _, submitter in ipairs(redis.call('LRANGE', turns, 0, 63)) do
+          waiting = waiting + redis.call('LLEN', K.queue(pool, class, submitter)) - 1
         end
       end
     end

@@ -21,7 +21,8 @@ elseif redis.call('ZREM', K.later, key) == 0 then
     return 0
   end
 end
-redis.call('HDEL', K.specs, key)
+count(pool .. ':' .. class, -1)
+drop_specs({ key })
 forget({ key }, 'failed', now(), 'it was withdrawn')
 entomb({ key })
 event('withdraw', '-', key)

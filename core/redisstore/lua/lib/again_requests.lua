@@ -6,9 +6,10 @@ local function again_requests(items, clock, owner, host, how)
   local placed = {}
   for i = #items, 1, -1 do
     local key, outcome = items[i][1], items[i][2]
-    local pool = spec_head(key)
+    local pool, class = spec_head(key)
     local to = string.match(outcome, '>(.*)$')
     if pool then
+      count(pool .. ':' .. class, 1)
       evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'it did not end there')
       local tries = 0
       if string.sub(outcome, 1, 5) == 'retry' then

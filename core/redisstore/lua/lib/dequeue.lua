@@ -2,13 +2,13 @@
 -- is parked, then the queues of the pool. There submitters take turns within a
 -- class, and classes share by weight. tickets counts what was ever taken from the pool.
 local function take(pool, class, want, out)
-  local turns = K.turns(pool, class)
+  local turns, before = K.turns(pool, class), #out
   local rounds = 0
   while want > 0 and rounds < 64 do
     rounds = rounds + 1
     local submitters = redis.call('LPOP', turns, int(want))
     if not submitters or #submitters == 0 then
-      return want
+      break
     end
     local n = #submitters
     local share, extra = math.floor(want / n), want % n
@@ -41,6 +41,7 @@ local function take(pool, class, want, out)
       redis.call('RPUSH', turns, unpack(back))
     end
   end
+  count(pool .. ':' .. class, before - #out)
   return want
 end
 local function ahead(pool, want, host, clock)
@@ -52,6 +53,12 @@ local function ahead(pool, want, host, clock)
   end
   if #out == 0 then
     return out
+  end
+  for i = 1, #out do
+    local _, class = spec_head(out[i])
+    if class then
+      count(pool .. ':' .. class, -1)
+    end
   end
   local accepted = {}
   for i, record in ipairs(redis.call('HMGET', K.evacuations, unpack(out))) do

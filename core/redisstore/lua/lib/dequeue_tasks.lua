@@ -17,6 +17,7 @@ local function pop_task(class, kind)
       redis.call('RPOP', lanes)
     end
     if key then
+      count('tasks:' .. class .. ':' .. kind, -1)
       return key, more or redis.call('EXISTS', lanes) == 1
     end
   end

@@ -12,6 +12,7 @@ local function enqueue_task(key, front)
     redis.call(push, K.tasks_lanes(class, kind), lane) == 1 then
     redis.call(push, K.tasks_kinds(class), kind)
   end
+  count('tasks:' .. class .. ':' .. kind, 1)
   ring(K.tasks_bell)
   return true
 end

@@ -49,7 +49,11 @@ local function settle(owner, host, ends, clock, how)
   end
   redis.call('HDEL', slots, unpack(gone))
   if ndone > 0 then
-    redis.call('HDEL', role == 'taskrunner' and K.tasks or K.specs, unpack(done))
+    if role == 'taskrunner' then
+      redis.call('HDEL', K.tasks, unpack(done))
+    else
+      drop_specs(done)
+    end
     forget(done, 'finished', clock)
     entomb(done)
   end

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+)
+
+// asked counts how often a herd is read.
+type asked struct{ waiting, owners int }
+
+func (a *asked) Waiting(context.Context) ([]core.QueueInfo, error) {
+	a.waiting++
+	return []core.QueueInfo{{Pool: "p1", Class: core.ClassHigh, Waiting: a.waiting}}, nil
+}
+
+func (a *asked) ListOwners(context.Context) ([]core.OwnerInfo, error) {
+	a.owners++
+	return nil, core.Errorf(core.CodeUnavailable, "", "away")
+}
+
+// However many scrape, Redis is asked once in a while.
+func TestScrapesShareAReading(t *testing.T) {
+	t.Parallel()
+	a, now := &asked{}, time.UnixMilli(1_700_000_000_000)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&herdMetrics{herd: a, now: func() time.Time { return now }})
+	scrape := func() float64 {
+		t.Helper()
+		got, err := registry.Gather()
+		require.NoError(t, err)
+		require.Len(t, got, 1, "what Redis does not answer is left out")
+		return got[0].GetMetric()[0].GetGauge().GetValue()
+	}
+	for range 100 {
+		require.Equal(t, 1.0, scrape())
+	}
+	require.Equal(t, asked{1, 1}, *a)
+	now = now.Add(herdFresh)
+	require.Equal(t, 2.0, scrape())
+	now = now.Add(-time.Hour)
+	require.Equal(t, 3.0, scrape(), "a clock that was set back keeps no old reading")
+}
