@@ -7,9 +7,13 @@
 // not reach the agent, even where nobody is left to be killed, as with shared memory
 // that outlives who made it. What the agent needs on top has NAME.
 //
+// A run that has limits of its own, such as one test of many, is in NAME/job/own, of
+// which the agent sets the limits before each such run. There is one of them at a time.
+// (In version 2, where a cgroup has processes or children, the others are in NAME/job/all.)
+//
 // The agent sends user code there by descriptors that are opened outside of the VM
-// (see Doors). In version 1 the one thread that starts commands is in NAME/job for
-// good, and what it starts is born there. In version 2 a process is in one cgroup
+// (see Doors). In version 1 the one thread that starts commands goes there, and what
+// it starts is born there. In version 2 a process is in one cgroup
 // with all its threads, and the call that starts another one elsewhere (clone3) is
 // one that filters cannot look into; so the agent goes there and back, around each start.
 package cgroup

@@ -22,6 +22,8 @@ import (
 const (
 	jobName   = "job"   // user code
 	agentName = "agent" // in version 2, where a cgroup has processes or children: the agent
+	allName   = "all"   // below user code's, in version 2: runs without limits of their own
+	ownName   = "own"   // below user code's: the run that has limits of its own
 )
 
 // Group is one VM's cgroups.
@@ -48,13 +50,24 @@ func (g Group) job(controller string) string {
 	return filepath.Join(g.folder(controller), jobName)
 }
 
+// own is a controller's cgroup of the run that has limits of its own.
+func (g Group) own(controller string) string { return filepath.Join(g.job(controller), ownName) }
+
+// runs is a controller's cgroup of the runs that have none.
+func (g Group) runs(controller string) string {
+	if g.host.at[controller].v2 {
+		return filepath.Join(g.job(controller), allName)
+	}
+	return g.job(controller)
+}
+
 // inner lists the controllers that have a cgroup for user code: the processor is
 // shared out to the VM as a whole.
 func (g Group) inner() []string {
 	if !g.apart {
 		return nil
 	}
-	return slices.DeleteFunc([]string{Memory, Pids}, func(name string) bool { return !g.host.Has(name) })
+	return slices.DeleteFunc([]string{Memory, Pids, account}, func(name string) bool { return !g.host.Has(name) })
 }
 
 // Make makes them with limits that are in force; cpus is how many processors the VM
@@ -85,7 +98,7 @@ func (g Group) Make(l core.Limits, cpus float64) (err error) {
 		return err
 	}
 	if g.apart {
-		if err := set(g.host.job(l), g.job); err != nil {
+		if err := errors.Join(set(g.host.job(l), g.job), set(g.host.job(l), g.own)); err != nil {
 			return err
 		}
 	}
@@ -100,7 +113,7 @@ func (g Group) part() error {
 			two = append(two, name)
 			continue
 		}
-		if err := mkdir(g.job(name)); err != nil {
+		if err := errors.Join(mkdir(g.job(name)), mkdir(g.own(name))); err != nil {
 			return err
 		}
 	}
@@ -110,7 +123,8 @@ func (g Group) part() error {
 	if err := enable(g.folder(two[0]), two); err != nil {
 		return err
 	}
-	return errors.Join(mkdir(g.job(two[0])), mkdir(filepath.Join(g.folder(two[0]), agentName)))
+	return errors.Join(mkdir(g.job(two[0])), mkdir(filepath.Join(g.folder(two[0]), agentName)), enable(g.job(two[0]), two),
+		mkdir(g.runs(two[0])), mkdir(g.own(two[0])))
 }
 
 // mkdir makes a cgroup that another controller of the hierarchy may have made.
@@ -121,11 +135,11 @@ func mkdir(folder string) error {
 	return nil
 }
 
-// InForce reads the limits back from the kernel.
+// InForce reads the limits of a VM that has had no run yet back from the kernel.
 func (g Group) InForce(l core.Limits, cpus float64) error {
 	err := inForce(g.host.whole(l, cpus), g.folder)
 	if err == nil && g.apart {
-		err = inForce(g.host.job(l), g.job)
+		err = errors.Join(inForce(g.host.job(l), g.job), inForce(g.host.job(l), g.own))
 	}
 	return err
 }
@@ -151,7 +165,7 @@ func (g Group) Open() (int, error) {
 // Take moves a process, the agent to be, where it was not born, and looks whether it
 // is where it belongs.
 func (g Group) Take(pid int) error {
-	for _, name := range Controllers() {
+	for _, name := range counted() {
 		if !g.host.Has(name) {
 			continue
 		}
@@ -203,21 +217,30 @@ func (g Group) Doors() (files []int, err error) {
 			}
 		}
 	}()
-	open := func(at int, folder, file string) {
+	open := func(at int, folder, file string, mode int) {
 		if err == nil {
-			files[at], err = unix.Open(filepath.Join(folder, file), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+			files[at], err = unix.Open(filepath.Join(folder, file), mode|unix.O_CLOEXEC, 0)
 		}
 	}
 	for i, name := range g.inner() {
 		switch {
 		case !g.host.at[name].v2:
-			open(wire.DoorThreads+i, g.job(name), "tasks")
+			open(wire.DoorThreads+i, g.job(name), "tasks", unix.O_WRONLY)
+			open(wire.DoorOwnThreads+i, g.own(name), "tasks", unix.O_WRONLY)
 		case files[wire.DoorIn] < 0:
-			open(wire.DoorIn, g.job(name), "cgroup.procs")
-			open(wire.DoorOut, g.seat(name), "cgroup.procs")
+			open(wire.DoorIn, g.runs(name), "cgroup.procs", unix.O_WRONLY)
+			open(wire.DoorOwnIn, g.own(name), "cgroup.procs", unix.O_WRONLY)
+			open(wire.DoorOut, g.seat(name), "cgroup.procs", unix.O_WRONLY)
 		}
-		if name == Memory {
-			open(wire.DoorMemory, g.job(name), g.host.memory(0)[0].file)
+		switch name {
+		case Memory:
+			limit := g.host.limitFile()
+			open(wire.DoorMemory, g.job(name), limit, unix.O_WRONLY)
+			open(wire.DoorOwnMemory, g.own(name), limit, unix.O_WRONLY)
+			open(wire.DoorOwnPeak, g.own(name), g.host.peak(), unix.O_RDWR)
+		case Pids:
+			open(wire.DoorPids, g.job(name), "pids.max", unix.O_WRONLY)
+			open(wire.DoorOwnPids, g.own(name), "pids.max", unix.O_WRONLY)
 		}
 	}
 	return files, err
@@ -236,18 +259,40 @@ func (g Group) Usage(at string) (folders []string, files wire.Cgroup) {
 		i := slices.Index(folders, g.folder(controller))
 		return strings.Replace(filepath.Join(folder, file), folders[i], fmt.Sprintf("%s/%d", at, i), 1)
 	}
-	files.PidsEvents = name(Pids, g.job(Pids), "pids.events")
-	if g.host.at[CPU].v2 {
-		files.CPU = name(CPU, g.folder(CPU), "cpu.stat")
-	}
-	used := "memory.usage_in_bytes"
-	files.MemoryPeak, files.MemoryEvents = name(Memory, g.job(Memory), "memory.max_usage_in_bytes"), name(Memory, g.job(Memory), "memory.oom_control")
+	used, events := "memory.usage_in_bytes", "memory.oom_control"
 	if g.host.at[Memory].v2 {
-		used = "memory.current"
-		files.MemoryPeak, files.MemoryEvents = name(Memory, g.job(Memory), "memory.peak"), name(Memory, g.job(Memory), "memory.events")
+		used, events = "memory.current", "memory.events"
+	}
+	gauges := func(at func(controller string) string) wire.Gauges {
+		return wire.Gauges{
+			MemoryPeak: name(Memory, at(Memory), g.host.peak()), MemoryEvents: name(Memory, at(Memory), events), MemoryStat: name(Memory, at(Memory), "memory.stat"),
+			PidsEvents: name(Pids, at(Pids), "pids.events"), CPU: g.computed(name, at),
+		}
+	}
+	files.Gauges = gauges(g.job)
+	if len(g.inner()) > 0 {
+		files.Own = gauges(g.own)
 	}
 	if slices.Contains(g.inner(), Memory) {
 		files.MemoryAll, files.MemoryJob = name(Memory, g.folder(Memory), used), name(Memory, g.job(Memory), used)
 	}
 	return folders, files
+}
+
+// computed names the file that tells what processes have computed in a cgroup of
+// user code, or where only the VM's own tells, in that one.
+func (g Group) computed(name func(controller, folder, file string) string, at func(controller string) string) string {
+	inner := g.inner()
+	if slices.Contains(inner, account) || !g.apart && g.host.Has(account) {
+		return name(account, at(account), "cpuacct.usage")
+	}
+	for _, controller := range inner {
+		if g.host.at[controller].v2 {
+			return name(controller, at(controller), "cpu.stat")
+		}
+	}
+	if g.host.at[CPU].v2 {
+		return name(CPU, g.folder(CPU), "cpu.stat")
+	}
+	return ""
 }

@@ -20,8 +20,14 @@ const (
 	CPU    = "cpu"
 )
 
+// account counts what processes compute. In version 2 every cgroup does.
+const account = "cpuacct"
+
 // Controllers lists them, in the order that they are named.
 func Controllers() []string { return []string{Memory, Pids, CPU} }
+
+// counted lists those and what counts.
+func counted() []string { return append(Controllers(), account) }
 
 // place is where a controller is: a folder in which VMs' cgroups are made.
 type place struct {
@@ -60,7 +66,7 @@ func Find(root string, fsType func(string) int64) Host {
 			}
 			switch fsType(path) {
 			case unix.CGROUP_SUPER_MAGIC:
-				if slices.Contains(Controllers(), e.Name()) {
+				if slices.Contains(counted(), e.Name()) {
 					h.at[e.Name()] = place{folder: path}
 				}
 			case unix.CGROUP2_SUPER_MAGIC:
@@ -108,6 +114,14 @@ func (h Host) Of(version int) []string {
 	})
 }
 
+// Used lists what of version 1 a VM is in.
+func (h Host) Used() []string {
+	return slices.DeleteFunc(counted(), func(name string) bool {
+		p, ok := h.at[name]
+		return !ok || p.v2
+	})
+}
+
 // V2 is where version 2 is mounted, "" if it is not.
 func (h Host) V2() string { return h.v2 }
 
@@ -117,7 +131,7 @@ func (h Host) Tops() []string { return slices.Clone(h.tops) }
 // Folders lists where VMs' cgroups are made, each folder once.
 func (h Host) Folders() []string {
 	var all []string
-	for _, name := range Controllers() {
+	for _, name := range counted() {
 		if p, ok := h.at[name]; ok && !slices.Contains(all, p.folder) {
 			all = append(all, p.folder)
 		}

@@ -120,8 +120,10 @@ func TestHybrid(t *testing.T) {
 				"unified/vm/memory.max": most, "unified/vm/memory.swap.max": "0", "unified/vm/pids.max": "74",
 				"cpu/vm/cpu.cfs_period_us": "100000", "cpu/vm/cpu.cfs_quota_us": "50000",
 			},
-			inner: map[string]string{"unified/vm/job/memory.max": "67108864", "unified/vm/job/pids.max": "26"},
-			doors: []int{2, 3, 4}, bad: "unified/vm/job/memory.max",
+			inner: map[string]string{
+				"unified/vm/job/memory.max": "67108864", "unified/vm/job/pids.max": "26", "unified/vm/job/own/memory.max": "67108864", "unified/vm/job/own/pids.max": "26",
+			},
+			doors: []int{6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/job/own/memory.max",
 		},
 		"pids in version 2": {
 			has: "pids", kinds: map[string]int64{"cpu": v1, "memory": v1},
@@ -129,14 +131,20 @@ func TestHybrid(t *testing.T) {
 				"memory/vm/memory.limit_in_bytes": most, "memory/vm/memory.memsw.limit_in_bytes": most, "unified/vm/pids.max": "74",
 				"cpu/vm/cpu.cfs_period_us": "100000", "cpu/vm/cpu.cfs_quota_us": "50000",
 			},
-			inner: map[string]string{"memory/vm/job/memory.limit_in_bytes": "67108864", "unified/vm/job/pids.max": "26"},
-			doors: []int{0, 2, 3, 4}, bad: "unified/vm/pids.max",
+			inner: map[string]string{
+				"memory/vm/job/memory.limit_in_bytes": "67108864", "unified/vm/job/pids.max": "26",
+				"memory/vm/job/own/memory.limit_in_bytes": "67108864", "unified/vm/job/own/pids.max": "26",
+			},
+			doors: []int{0, 3, 6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/pids.max",
 		},
 		"processors in version 2": {
 			has: "cpu", kinds: map[string]int64{"pids": v1, "memory": v1},
 			whole: map[string]string{"memory/vm/memory.limit_in_bytes": most, "pids/vm/pids.max": "74", "unified/vm/cpu.max": "50000 100000"},
-			inner: map[string]string{"memory/vm/job/memory.limit_in_bytes": "67108864", "pids/vm/job/pids.max": "26"},
-			doors: []int{0, 1, 4}, bad: "unified/vm/cpu.max",
+			inner: map[string]string{
+				"memory/vm/job/memory.limit_in_bytes": "67108864", "pids/vm/job/pids.max": "26",
+				"memory/vm/job/own/memory.limit_in_bytes": "67108864", "pids/vm/job/own/pids.max": "26",
+			},
+			doors: []int{0, 1, 3, 4, 9, 10, 11, 12, 13}, bad: "unified/vm/cpu.max",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,8 +164,13 @@ func TestHybrid(t *testing.T) {
 			kernel(t, map[string]string{filepath.Join(root, c.bad): "max"})
 			require.ErrorContains(t, g.InForce(limits, 0.5), c.bad)
 
-			for _, folder := range []string{"memory/vm/job", "pids/vm/job", "unified/vm/job", "unified/vm/agent", "unified/vm", "cpu/vm"} {
-				kernel(t, map[string]string{filepath.Join(root, folder, "tasks"): "", filepath.Join(root, folder, "cgroup.procs"): "4242"})
+			for _, folder := range []string{
+				"memory/vm/job", "memory/vm/job/own", "pids/vm/job", "pids/vm/job/own", "unified/vm/job/all", "unified/vm/job/own", "unified/vm/agent", "unified/vm", "cpu/vm",
+			} {
+				at := filepath.Join(root, folder)
+				kernel(t, map[string]string{
+					at + "/tasks": "", at + "/cgroup.procs": "4242", at + "/memory.peak": "0", at + "/memory.max_usage_in_bytes": "0",
+				})
 			}
 			doors, err := g.Doors()
 			require.NoError(t, err)
@@ -170,7 +183,7 @@ func TestHybrid(t *testing.T) {
 			}
 			assert.Equal(t, c.doors, open)
 			folders, usage := g.Usage("/u")
-			for _, seen := range []string{usage.MemoryPeak, usage.MemoryEvents, usage.PidsEvents, usage.MemoryAll, usage.MemoryJob} {
+			for _, seen := range []string{usage.MemoryPeak, usage.MemoryEvents, usage.PidsEvents, usage.MemoryAll, usage.MemoryJob, usage.Own.MemoryPeak, usage.Own.MemoryStat, usage.Own.PidsEvents} {
 				require.Regexp(t, `^/u/[01]/`, seen)
 				assert.DirExists(t, filepath.Join(folders[seen[3]-'0'], filepath.Dir(seen[4:])), seen)
 			}

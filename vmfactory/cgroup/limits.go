@@ -18,10 +18,6 @@ const (
 	// agentPids is what a VM may have in processes and threads beside its job: the
 	// agent has two dozen threads.
 	agentPids = 64
-	// jobPids is how far behind the pool's limit NAME/job stands. Before it the
-	// agent's watchdog ends a run and says why; behind it is RLIMIT_NPROC, which
-	// refuses without telling anybody.
-	jobPids = 16
 )
 
 // bound is one limit: the file of a controller that holds it and what it says.
@@ -50,19 +46,41 @@ func (h Host) whole(l core.Limits, cpus float64) []bound {
 
 // job are the limits of user code.
 func (h Host) job(l core.Limits) []bound {
-	return h.known(append(h.memory(l.Memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + jobPids)}))
+	return h.known(append(h.memory(l.Memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + wire.PidsBehind)}))
 }
 
-// memory is a limit on memory with swap.
+// memory is a limit on memory with swap. Version 1 counts swap only where the kernel
+// was told to; what is not to be swapped needs no count. Old kernels count what is
+// in a cgroup's children only where they are told to as well.
 func (h Host) memory(most int64) []bound {
 	value := strconv.FormatInt(most, 10)
 	if h.at[Memory].v2 {
 		return []bound{{controller: Memory, file: "memory.max", value: value}, {controller: Memory, file: "memory.swap.max", value: "0", maybe: true}}
 	}
 	return []bound{
-		{controller: Memory, file: "memory.limit_in_bytes", value: value},
+		{controller: Memory, file: "memory.use_hierarchy", value: "1", maybe: true},
+		{controller: Memory, file: "memory.swappiness", value: "0", maybe: true},
+		{controller: Memory, file: limitOf1, value: value},
 		{controller: Memory, file: "memory.memsw.limit_in_bytes", value: value, maybe: true},
 	}
+}
+
+// limitOf1 is the file of version 1 that holds memory.
+const limitOf1 = "memory.limit_in_bytes"
+
+// limitFile is the file that holds memory, and peak the one that tells the most there was.
+func (h Host) limitFile() string {
+	if h.at[Memory].v2 {
+		return "memory.max"
+	}
+	return limitOf1
+}
+
+func (h Host) peak() string {
+	if h.at[Memory].v2 {
+		return "memory.peak"
+	}
+	return "memory.max_usage_in_bytes"
 }
 
 // known leaves out the limits of controllers that are not there.
@@ -118,6 +136,9 @@ func holds(got, want string, memory bool) bool {
 	for i := range g {
 		have, err := strconv.ParseInt(g[i], 10, 64)
 		most, werr := strconv.ParseInt(w[i], 10, 64)
+		if most < least {
+			least = 0 // a switch, and no size
+		}
 		if err != nil || werr != nil || have > most || have < 0 || most-have > least {
 			return false
 		}

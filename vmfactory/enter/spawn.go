@@ -15,7 +15,7 @@ const SocketFD = 3
 // Bounds of a request.
 const (
 	MaxRequest = 4 << 10
-	MaxFiles   = 16
+	MaxFiles   = 32
 )
 
 // Request asks for a VM's first process. The descriptors that come with it are

@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/guest"
 )
 
 // floor starts a trivial program in the same namespaces and waits for its end:
@@ -107,4 +109,52 @@ func BenchmarkMany(b *testing.B) {
 	close(next)
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "VMs/s")
+}
+
+// BenchmarkTest takes turns of a reset and a run that has a share of the limits, as
+// the tests of one submission do, and reports medians in ms.
+func BenchmarkTest(b *testing.B) {
+	for name, cgroup := range map[string]string{"cgroups": "", "no-cgroups": CgroupsOff} {
+		b.Run(name, func(b *testing.B) {
+			p := benchProvider(b, cgroup)
+			for _, err := range []error{p.Create(b.Context(), "vm", core.DefaultPool("p")), p.Prepare(b.Context(), "vm")} {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			defer p.Destroy(b.Context(), "vm") //nolint:errcheck // the folder goes anyway
+			c, err := guest.Dial(filepath.Join(p.traces.Path("vm")))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			run := guest.Run{Args: []string{"/bin/sh", "-c", "echo built >built"}, Share: core.Limits{Memory: 32 << 20, Pids: 8}, CPU: time.Second}
+			must := func(err error) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			turn := func() {
+				e, err := c.Run(b.Context(), run, func(string, []byte) {})
+				if must(err); e.Code != 0 {
+					b.Fatalf("%+v", e)
+				}
+			}
+			must(c.Assign(b.Context(), "a"))
+			turn()
+			must(c.Keep(b.Context(), "built"))
+			var resets, runs []time.Duration
+			b.ResetTimer()
+			for range b.N {
+				began := time.Now()
+				must(c.Reset(b.Context(), "built"))
+				reset := time.Now()
+				turn()
+				resets, runs = append(resets, reset.Sub(began)), append(runs, time.Since(reset))
+			}
+			b.ReportMetric(median(resets), "reset-ms")
+			b.ReportMetric(median(runs), "run-ms")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tests/s")
+		})
+	}
 }

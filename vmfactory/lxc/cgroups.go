@@ -41,7 +41,7 @@ func findCgroups(root string, fsType func(string) int64) cgroups {
 
 // use is what liblxc is told to use beside version 2: less than all there is where
 // that is more.
-func (c *cgroups) use() string { return strings.Join(c.Of(1), ",") }
+func (c *cgroups) use() string { return strings.Join(c.Used(), ",") }
 
 // of is the cgroups of a VM.
 func (c *cgroups) of(tag, vm string) cgroup.Group { return c.At(payload(tag, vm), true) }

@@ -31,7 +31,7 @@
 
 #include <lxc/lxccontainer.h>
 
-enum { SOCKET = 3, MAX_FILES = 16, MAX_TEXT = 4096, FAR = 200 };
+enum { SOCKET = 3, MAX_FILES = 32, MAX_TEXT = 4096, FAR = 200 };
 
 struct request {
 	const char *name, *config, *rootfs, *controllers, *program;

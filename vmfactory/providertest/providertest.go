@@ -51,6 +51,7 @@ func Run(t *testing.T, make New) {
 	t.Run("limits", s.limits)
 	t.Run("leftovers", s.leftovers)
 	t.Run("reset", s.reset)
+	t.Run("share", s.share)
 }
 
 type suite struct {
@@ -242,10 +243,14 @@ func (v vm) do(t *testing.T, limits core.Limits, args ...string) outcome {
 }
 
 func (v vm) try(ctx context.Context, limits core.Limits, stdin io.Reader, args ...string) (outcome, error) {
-	var stdout, stderr strings.Builder
 	// The race detector has every process wait a second before it ends.
 	env := []string{"GORACE=atexit_sleep_ms=0"}
-	exit, err := v.Run(ctx, guest.Run{Args: args, Env: env, Stdin: stdin, Limits: limits}, func(stream string, data []byte) {
+	return v.start(ctx, guest.Run{Args: args, Env: env, Stdin: stdin, Limits: limits})
+}
+
+func (v vm) start(ctx context.Context, run guest.Run) (outcome, error) {
+	var stdout, stderr strings.Builder
+	exit, err := v.Run(ctx, run, func(stream string, data []byte) {
 		if stream == guest.Stdout {
 			stdout.Write(data)
 			return

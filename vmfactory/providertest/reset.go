@@ -6,16 +6,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"drover/core"
 	"drover/vmfactory/providertest/probe"
 )
+
+// roomy is a pool whose VMs can keep a state that holds the probe, which is large with
+// the race detector.
+func roomy() core.Pool {
+	p := Pool()
+	p.Limits.Disk, p.Limits.FileSize, p.Limits.Memory = 160<<20, 160<<20, 256<<20
+	return p
+}
 
 // reset is that a run finds nothing of those before it, wherever a job can write.
 func (s suite) reset(t *testing.T) {
 	t.Parallel()
 	run := s.folder(t)
-	roomy := Pool() // a kept state holds the probe, which is large with the race detector
-	roomy.Limits.Disk, roomy.Limits.FileSize, roomy.Limits.Memory = 160<<20, 160<<20, 256<<20
-	v := armed(t, s.provider(t, run), run, roomy)
+	v := armed(t, s.provider(t, run), run, roomy())
 	o := v.shell(t, "echo built > built; mkdir sub; echo deep > sub/file")
 	require.Zero(t, o.Code, "%s", o)
 	require.NoError(t, v.Keep(patient(t), "built"))

@@ -77,7 +77,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg.Cgroup), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
 	a.doors = newDoors(cfg, a.usage)
 	a.boxCred = a.cred
 	if !a.oneUser() {
@@ -147,7 +147,7 @@ func (a *Agent) assign(to string) error {
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is assigned to %s already; a VM serves once", a.cfg.VM, a.assignment)
 	}
 	if a.assignment == "" {
-		go a.starter.ready(a.doors.stay) // it takes a moment, which staging may use
+		go a.starter.ready(a.enter) // it takes a moment, which staging may use
 	}
 	a.assignment = to
 	return nil

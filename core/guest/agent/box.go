@@ -92,7 +92,7 @@ func (b *box) open() (*os.File, error) {
 	}
 	b.folder = &place{name: wire.Box, root: root, limit: a.places[wire.Work].limit, cred: b.cred}
 	b.starter = &a.starter
-	b.starter.ready(a.doors.stay)
+	b.starter.ready(a.enter)
 	if a.oneUser() {
 		b.held = ""
 		b.starter = &starter{}
@@ -228,14 +228,17 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.limits, j.compute, j.held = cmd.share, spec.CPU, b.agent.heldBy(cmd.share)
-	if cmd.share.Pids < b.limits.Pids {
+	if b.agent.doors.holds() {
+		cmd.cell = own
+	}
+	j.cell, j.limits, j.compute, j.held = cmd.cell, cmd.share, spec.CPU, b.agent.heldBy(cmd.share)
+	if j.cell == shared && cmd.share.Pids < b.limits.Pids {
 		j.held[core.LimitPids] = wire.HeldByWatchdog
 	}
 	j.held[wire.LimitHarness] = b.held
 	return j.begin(func(ends *pipes) (err error) {
 		defer ends.closeTheirs()
-		if err := b.agent.doors.makeRoom(); err != nil {
+		if err := b.agent.doors.bound(cmd.cell, cmd.limits, cmd.share); err != nil {
 			return err
 		}
 		b.mu.Lock() // whoever buries it must know it

@@ -35,6 +35,7 @@ type job struct {
 	limits  core.Limits
 	compute time.Duration // processor time that it may use; 0 is as much as it likes
 	apart   bool          // it is one of several runs, and what it used is told without the others
+	cell    cell          // where it is
 	held    map[string]string
 	save    string // the state that is made of what it leaves in the box; "" is none
 	unsaved string // why what it left in the box could not be kept
@@ -57,7 +58,9 @@ type job struct {
 	dead   chan struct{} // closed when no child is left
 	status syscall.WaitStatus
 	cpu    atomic.Int64 // nanoseconds
-	most   int64        // the largest resident set of one process, bytes
+
+	metered atomic.Int64 // nanoseconds that the meter knows of
+	most    int64        // the largest resident set of one process, bytes
 
 	looking sync.Mutex
 	saw     sight
@@ -118,11 +121,14 @@ func (j *job) start(req *request) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.limits, j.held = cmd.share, j.agent.heldBy(cmd.share)
-	if cmd.share.Pids < cmd.limits.Pids {
+	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
+	if j.apart && !spec.Harness && j.agent.doors.holds() { // those of a harness are what it runs in the box
+		cmd.cell = own
+	}
+	j.cell, j.limits, j.held = cmd.cell, cmd.share, j.agent.heldBy(cmd.share)
+	if j.cell == shared && cmd.share.Pids < cmd.limits.Pids {
 		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's wall stays for later runs
 	}
-	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
 	if spec.Harness {
 		if j.lends, err = j.agent.openBox(j, cmd.share); err != nil {
 			return nil, err
@@ -145,12 +151,20 @@ func (j *job) begin(start func(*pipes) error) (*pipes, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
 	}
-	j.began, j.before, j.floor = time.Now(), j.agent.usage.read(), ownPeak()
+	j.began, j.before, j.floor = time.Now(), j.gauges().read(), ownPeak()
 	if err := start(ends); err != nil {
 		ends.closeOurs()
 		return nil, err
 	}
 	return ends, nil
+}
+
+// gauges tell what the run uses.
+func (j *job) gauges() *gauges {
+	if j.cell == own {
+		return &j.agent.usage.own
+	}
+	return &j.agent.usage.runs
 }
 
 // readSpec reads the head of a run's body.

@@ -20,6 +20,7 @@ type command struct {
 	dir    string
 	limits core.Limits // of this run and all after it
 	share  core.Limits // of this run
+	cell   cell        // where it is
 }
 
 // prepare checks a run and finds its program.
@@ -159,14 +160,18 @@ func (p *pipes) closeOurs() {
 // the thread that starts it has given up what the command shall not have.
 func (a *Agent) start(c *command, p *pipes) (int, error) {
 	defer p.closeTheirs()
-	a.starter.ready(a.doors.stay)
+	a.starter.ready(a.enter)
 	if err := a.bind(c.limits); err != nil {
 		return 0, err
 	}
-	if err := a.doors.makeRoom(); err != nil {
+	if err := a.doors.bound(c.cell, c.limits, c.share); err != nil {
 		return 0, err
 	}
-	return a.startBy(&a.starter, a.cred, c, p)
+	pid, err := a.startBy(&a.starter, a.cred, c, p)
+	if err != nil && pid > 0 {
+		err = errors.Join(err, a.tree.killAll()) // it may not go on as it is
+	}
+	return pid, err
 }
 
 // startBy has a starter start the command as a user.
@@ -179,6 +184,9 @@ func (a *Agent) startBy(s *starter, as credential, c *command, p *pipes) (pid in
 	return pid, err
 }
 
+// enter takes the calling thread, which is to start commands, to where they shall be.
+func (a *Agent) enter() error { return a.doors.stay(shared) }
+
 func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Dir:   c.dir,
@@ -186,20 +194,26 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: as.sys},
 	}
-	err = a.doors.around(func() error {
+	err = a.doors.around(c.cell, func() error {
 		return a.badge.around(func() error {
 			pid, err = syscall.ForkExec(c.path, c.args, attr)
 			return err
 		})
 	})
 	if err == nil {
+		err = a.doors.close(c.cell, c.limits, c.share)
+	}
+	if err == nil {
 		return pid, nil
+	}
+	if pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may not go on as it is
 	}
 	code := core.CodeBadVM
 	if slices.ContainsFunc(callers, func(theirs error) bool { return errors.Is(err, theirs) }) {
 		code = core.CodeInvalid
 	}
-	return 0, core.Wrap(err, code, a.cfg.VM, "run %q in %q", c.args[0], c.dir)
+	return pid, core.Wrap(err, code, a.cfg.VM, "run %q in %q", c.args[0], c.dir)
 }
 
 // callers are the errors of a start that the command or its folder is to blame for.

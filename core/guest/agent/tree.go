@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -36,6 +37,7 @@ type process struct {
 	anon        int64 // bytes that are its own: resident, swapped, page tables
 	file        int64 // resident bytes of mapped files
 	peak        int64 // most that ever was resident, mapped files included
+	careless    bool  // it ignores the end of its children
 }
 
 func newTree() (*tree, error) {
@@ -175,6 +177,8 @@ func (t *tree) statusOf(pid int, name string) (process, bool) {
 			p.peak = number(value) << 10
 		case "RssFile":
 			p.file = number(value) << 10
+		case "SigIgn":
+			p.careless = ignoresChildren(value)
 		case "RssAnon", "RssShmem", "VmSwap", "VmPTE":
 			p.anon += number(value) << 10
 		}
@@ -205,8 +209,19 @@ func (t *tree) share(pid int) (int64, bool) {
 	return sum, true
 }
 
+// ignoresChildren reads a set of signals.
+func ignoresChildren(set []byte) bool {
+	mask, err := strconv.ParseUint(string(bytes.TrimSpace(set)), 16, 64)
+	return err == nil && mask&(1<<(syscall.SIGCHLD-1)) != 0
+}
+
 func (t *tree) read(pid int, name string) ([]byte, error) {
-	fd, err := syscall.Open(fmt.Sprintf("/proc/%d/%s", pid, name), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	return t.top(strconv.Itoa(pid) + "/" + name)
+}
+
+// top reads a file of /proc.
+func (t *tree) top(name string) ([]byte, error) {
+	fd, err := syscall.Openat(t.proc, name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -12,7 +13,16 @@ import (
 
 // usage reads the VM's cgroups. The files are opened before user code runs.
 type usage struct {
-	peak, oom, cpu, pids, all, job *os.File // nil if not there
+	all, job *os.File // memory of the whole VM, and of user code; nil if not there
+	runs     gauges   // of all runs together
+	own      gauges   // of the run that has limits of its own
+}
+
+// gauges read one cgroup; a file is nil if it is not there.
+type gauges struct {
+	peak, oom, stat, cpu, pids *os.File
+	door                       int  // a descriptor that begins the peak anew, and reads it; 0 is none
+	fresh                      bool // the peak is of this run
 }
 
 // reading is what the cgroups say at one moment; -1 where they say nothing.
@@ -23,43 +33,94 @@ type reading struct {
 	full  int64 // times that a process could not be started
 }
 
-func openUsage(c wire.Cgroup) *usage {
-	open := func(name string) *os.File {
-		if name == "" {
-			return nil
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return nil // a cgroup that the VM cannot see: its own counting stands in
-		}
-		return f
+func openUsage(cfg wire.Config) *usage {
+	u := &usage{all: openGauge(cfg.Cgroup.MemoryAll), job: openGauge(cfg.Cgroup.MemoryJob), runs: openGauges(cfg.Cgroup.Gauges), own: openGauges(cfg.Cgroup.Own)}
+	if slices.Contains(cfg.Doors, wire.DoorOwnPeak) {
+		u.own.door = wire.DoorFD + wire.DoorOwnPeak
 	}
-	return &usage{
-		peak: open(c.MemoryPeak), oom: open(c.MemoryEvents), cpu: open(c.CPU), pids: open(c.PidsEvents), all: open(c.MemoryAll), job: open(c.MemoryJob),
+	return u
+}
+
+func openGauge(name string) *os.File {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil // a cgroup that the VM cannot see: its own counting stands in
+	}
+	return f
+}
+
+func openGauges(g wire.Gauges) gauges {
+	return gauges{
+		peak: openGauge(g.MemoryPeak), oom: openGauge(g.MemoryEvents), stat: openGauge(g.MemoryStat), cpu: openGauge(g.CPU), pids: openGauge(g.PidsEvents), fresh: true,
 	}
 }
 
 func (u *usage) close() {
-	for _, f := range []*os.File{u.peak, u.oom, u.cpu, u.pids, u.all, u.job} {
+	for _, f := range []*os.File{u.all, u.job} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	u.runs.close()
+	u.own.close()
+}
+
+func (g *gauges) close() {
+	for _, f := range []*os.File{g.peak, g.oom, g.stat, g.cpu, g.pids} {
 		if f != nil {
 			_ = f.Close()
 		}
 	}
 }
 
-func (u *usage) read() reading {
-	r := reading{
-		peak:  cgroupValue(u.peak, ""),
-		kills: cgroupValue(u.oom, "oom_kill"),
-		full:  cgroupValue(u.pids, "max"),
-		cpu:   -1,
+// begin has the peak told from now on. Version 2 does so from Linux 6.12 on.
+func (g *gauges) begin() {
+	g.fresh = false
+	if g.door > 0 {
+		_, err := syscall.Write(g.door, []byte("0"))
+		g.fresh = err == nil
 	}
-	if micros := cgroupValue(u.cpu, "usage_usec"); micros >= 0 {
+}
+
+// most is the peak; -1 if it is not known.
+func (g *gauges) most() int64 {
+	switch {
+	case !g.fresh:
+		return -1
+	case g.door == 0:
+		return cgroupValue(g.peak, "")
+	}
+	var buf [32]byte
+	n, err := syscall.Pread(g.door, buf[:], 0)
+	if err != nil {
+		return -1
+	}
+	return number(buf[:n])
+}
+
+// cached is the memory that pages of files have, which the kernel takes away where
+// something else wants it.
+func (g *gauges) cached() int64 {
+	all := max(cgroupValue(g.stat, "cache"), cgroupValue(g.stat, "file")) // version 1, version 2
+	return max(all-max(cgroupValue(g.stat, "shmem"), 0), 0)
+}
+
+func (g *gauges) read() reading {
+	r := reading{peak: g.most(), kills: cgroupValue(g.oom, "oom_kill"), full: cgroupValue(g.pids, "max"), cpu: -1}
+	if micros := cgroupValue(g.cpu, "usage_usec"); micros >= 0 {
 		r.cpu = time.Duration(micros) * time.Microsecond
-	} else if nanos := cgroupValue(u.cpu, ""); nanos >= 0 {
+	} else if nanos := cgroupValue(g.cpu, ""); nanos >= 0 {
 		r.cpu = time.Duration(nanos)
 	}
 	return r
+}
+
+// passed reports which limits the kernel has held against a run since it began.
+func (r reading) passed(before reading) (memory, pids bool) {
+	return r.kills > before.kills, r.full > before.full
 }
 
 // cgroupValue reads the number of a key's line, or for "" the number that is the
@@ -84,28 +145,37 @@ func cgroupValue(f *os.File, key string) int64 {
 // measure fills in what the run used: by the cgroups where they tell, else by
 // what its processes reported when they ended and what the watchdog saw.
 func (j *job) measure(e *wire.Exit, why cause) {
-	now := j.agent.usage.read()
+	gauges := j.gauges()
+	now := gauges.read()
 	cpu := j.computed(now)
 	e.CPUMs = cpu.Milliseconds()
 	e.TimedOut = e.TimedOut || j.compute > 0 && cpu > j.compute && why == causeNone
 	e.MemoryPeakBytes, e.MemoryExceeded = now.peak, why == causeMemory
-	if limit, _ := j.watched(); limit > 0 || now.peak < 0 || j.apart {
+	switch limit, _ := j.watched(); {
+	case j.cell == own && now.peak >= 0:
+		e.MemoryPeakBytes = max(now.peak-gauges.cached(), 0)
+	case limit > 0 || now.peak < 0 || j.apart:
 		e.MemoryPeakBytes, e.MemoryExceeded = j.memory(limit, why)
 	}
-	if now.kills > j.before.kills {
+	memory, pids := now.passed(j.before)
+	if memory {
 		e.Refused = append(e.Refused, core.LimitMemory)
 	}
-	if now.full > j.before.full {
+	if pids {
 		e.Refused = append(e.Refused, core.LimitPids)
+	}
+	if j.cell == own {
+		// Its limits are its own: whoever runs into one has had too much, however well
+		// he took it, else the verdict would depend on when it was noticed.
+		ended := why == causeNone || why == causeTimeout || why == causeOutput
+		e.MemoryExceeded = e.MemoryExceeded || memory && ended
+		e.PidsExceeded = e.PidsExceeded || pids && ended && !e.MemoryExceeded
+		return
 	}
 	// A run that coped with a refusal of the kernel was not ended by it.
 	failed := e.Code != 0 && !e.TimedOut && !e.OutputExceeded
-	if failed && now.kills > j.before.kills {
-		e.MemoryExceeded = true
-	}
-	if failed && !e.MemoryExceeded && now.full > j.before.full {
-		e.PidsExceeded = true
-	}
+	e.MemoryExceeded = e.MemoryExceeded || failed && memory
+	e.PidsExceeded = e.PidsExceeded || failed && !e.MemoryExceeded && pids
 }
 
 // fileGuess is how much of a process's resident memory is taken to be pages of

@@ -40,7 +40,7 @@ func TestMemoryIsJudgedAtTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(&Agent{usage: openUsage(wire.Cgroup{})}, nil)
+			j := newJob(&Agent{usage: openUsage(wire.Config{})}, nil)
 			j.limits = core.Limits{Memory: 64 * mb}
 			j.held = map[string]string{core.LimitMemory: c.held}
 			j.floor, j.most, j.saw, j.cause = 6*mb, c.most, c.saw, c.why

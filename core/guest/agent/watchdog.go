@@ -36,7 +36,7 @@ type sight struct {
 // does, over all processes of the run together.
 func (j *job) watch(buried <-chan struct{}) {
 	memory, pids := j.watched()
-	if memory == 0 && pids == 0 {
+	if memory == 0 && pids == 0 && j.cell != own {
 		return
 	}
 	look := time.NewTimer(lookFirst)
@@ -47,7 +47,11 @@ func (j *job) watch(buried <-chan struct{}) {
 			return
 		case <-look.C:
 		}
-		look.Reset(j.judge(memory, pids))
+		wait := j.judge(memory, pids)
+		if j.cell == own { // the kernel holds it: this is to end who has met a limit and lives on
+			wait = lookMost
+		}
+		look.Reset(wait)
 	}
 }
 
@@ -65,6 +69,14 @@ func (j *job) watched() (memory int64, pids int) {
 
 // judge looks, stops the run if it is over a limit, and says when to look again.
 func (j *job) judge(memory int64, pids int) time.Duration {
+	if j.cell == own {
+		switch memory, pids := j.gauges().read().passed(j.before); {
+		case memory:
+			j.stop(causeMemory)
+		case pids:
+			j.stop(causePids)
+		}
+	}
 	runtime.LockOSThread() // whose time is measured
 	defer runtime.UnlockOSThread()
 	before := threadTime()
@@ -114,7 +126,7 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 		if p.zombie && p.parent == j.agent.tree.self {
 			return // reap is about to take it
 		}
-		if j.in != nil && !j.in.holds(p) {
+		if !j.has(p) {
 			return
 		}
 		tasks += max(p.threads, 1)

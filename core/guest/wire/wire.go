@@ -25,12 +25,23 @@ const (
 // The doors are files of the cgroups that user code has for itself, open for
 // writing. They are numbered from DoorFD on.
 const (
-	DoorThreads = 0 // and the next: tasks of version 1, by which the thread that starts commands goes in for good
-	DoorIn      = 2 // cgroup.procs of version 2, by which the agent goes in to start a command
-	DoorOut     = 3 // and out again
-	DoorMemory  = 4 // the limit on memory
-	Doors       = 5 // how many there are
+	DoorThreads    = 0 // and the next two: tasks of version 1, of all runs, by which the thread that starts commands goes in
+	DoorOwnThreads = 3 // and the next two: the same of a run with limits of its own
+	DoorIn         = 6 // cgroup.procs of version 2, by which the agent goes in to start a command
+	DoorOwnIn      = 7 // the same of a run with limits of its own
+	DoorOut        = 8 // and out again
+	DoorMemory     = 9 // the limit on memory of all runs together
+	DoorPids       = 10
+	DoorOwnMemory  = 11 // the same of a run with limits of its own
+	DoorOwnPids    = 12
+	DoorOwnPeak    = 13 // the most memory, open for reading as well: what is written begins it anew
+	Doors          = 14 // how many there are
 )
+
+// PidsBehind is how far the cgroup of all runs stands behind their limit of processes.
+// Before it the agent's watchdog ends a run and says why; behind it is RLIMIT_NPROC,
+// which refuses without telling anybody.
+const PidsBehind = 16
 
 // Home is the job user's home inside a VM; the places lie below it.
 const Home = "/home/job"
@@ -103,12 +114,19 @@ type Config struct {
 // Cgroup names files of the VM's cgroups as seen inside the VM, in either
 // version's format. An empty name leaves the agent to its own counting.
 type Cgroup struct {
+	Gauges
+	MemoryAll string `json:"memory_all,omitempty"` // memory.current or memory.usage_in_bytes: of the whole VM
+	MemoryJob string `json:"memory_job,omitempty"` // the same of user code alone, where it is apart
+	Own       Gauges `json:"own"`                  // of the run that has limits of its own
+}
+
+// Gauges name files that tell what is used in one cgroup.
+type Gauges struct {
 	MemoryPeak   string `json:"memory_peak,omitempty"`   // memory.peak or memory.max_usage_in_bytes
 	MemoryEvents string `json:"memory_events,omitempty"` // memory.events or memory.oom_control
+	MemoryStat   string `json:"memory_stat,omitempty"`   // memory.stat
 	CPU          string `json:"cpu,omitempty"`           // cpu.stat or cpuacct.usage
 	PidsEvents   string `json:"pids_events,omitempty"`   // pids.events
-	MemoryAll    string `json:"memory_all,omitempty"`    // memory.current or memory.usage_in_bytes: of the whole VM
-	MemoryJob    string `json:"memory_job,omitempty"`    // the same of user code alone, where it is apart
 }
 
 // Spec is a run as it travels: a number of bytes, so much JSON, then standard input.

@@ -62,8 +62,8 @@ func ownFiles(Target) error {
 }
 
 // ownCgroups are the names that a VM may see: seen from the agent's cgroup, where its
-// own and that of user code are, which every VM has.
-var ownCgroups = []string{"/", "/job", "/../job"}
+// own and those of user code are, which every VM has.
+var ownCgroups = []string{"/", "/job", "/job/own", "/../job", "/../job/own", "/../job/all"}
 
 // cgroupNames looks for names of cgroups, which are the host's.
 func cgroupNames(Target) error {
