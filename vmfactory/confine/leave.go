@@ -34,12 +34,10 @@ func Leave(vm string, s Situation) ([]enter.Step, error) {
 		keep = 0
 	}
 	all = append(all, enter.Step{Do: enter.Nobody, Bits: keep})
-	programs, err := Filters(s)
+	filter, err := Filter(s)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range programs {
-		all = append(all, enter.Step{Do: enter.Seccomp, Num: []uint64{unix.SYS_SECCOMP}, Raw: f})
-	}
+	all = append(all, enter.Step{Do: enter.Seccomp, Num: []uint64{unix.SYS_SECCOMP}, Raw: filter})
 	return append(all, enter.Step{Do: enter.Exec, Args: []string{guest.AgentName, vm}, Env: guest.AgentEnv()}), nil
 }

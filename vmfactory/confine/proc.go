@@ -1,8 +1,6 @@
 package confine
 
 import (
-	"strconv"
-
 	"golang.org/x/sys/unix"
 
 	"drover/core/guest"
@@ -29,9 +27,6 @@ func Proc() []enter.Step {
 	var all []enter.Step
 	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
 		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
-	}
-	for name, most := range map[string]int{"instances": InotifyInstances, "watches": InotifyWatches} {
-		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/user/max_inotify_" + name, Text: strconv.Itoa(most), Maybe: true})
 	}
 	all = append(all,
 		// What there is to write serves jobs only against limits and each other:

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"drover/vmfactory/confine"
-
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 
@@ -51,7 +49,6 @@ type Provider struct {
 	tag      string // tells the run folders of a host apart, in cgroups' names
 	owners   owners
 	cgroups  cgroups
-	inotify  bool          // VMs may watch files
 	anchor   time.Duration // between an agent's looks whether its VM's folder is there
 	spawn    spawner
 	guest    error  // the small program is of another version than ours; nil if it is not, or is not there
@@ -90,7 +87,6 @@ func New(cfg Config) (*Provider, error) {
 	}
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
 	p.spawn.program, p.guest = guestProgram(cfg.Guest, cfg.Version)
-	p.inotify = confine.RoomForWatchers(sysctl)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
 	}

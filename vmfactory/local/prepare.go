@@ -123,7 +123,7 @@ func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
 	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.DoorFD + wire.Doors}}}, steps...)
-	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched, Inotify: p.inotify})
+	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }
 

@@ -290,30 +290,6 @@ func TestHidden(t *testing.T) {
 	assert.Equal(t, "end\n", said.String())
 }
 
-// TestWatchers shows that a VM that may watch files does so within bounds.
-func TestWatchers(t *testing.T) {
-	t.Parallel()
-	p := open(t, Config{Run: t.TempDir()})
-	p.inotify = true
-	started(t, p, "vm")
-	c, err := guest.Dial(p.traces.Path("vm"))
-	require.NoError(t, err)
-	defer c.Close()
-	require.NoError(t, c.Assign(t.Context(), "test"))
-	var said strings.Builder
-	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", "cat /proc/sys/user/max_inotify_instances /proc/sys/user/max_inotify_watches"}},
-		func(_ string, text []byte) { said.Write(text) })
-	require.NoError(t, err)
-	assert.Equal(t, fmt.Sprintf("%d\n%d\n", confine.InotifyInstances, confine.InotifyWatches), said.String())
-	said.Reset()
-	exit, err := c.Run(t.Context(), guest.Run{Args: []string{
-		"/bin/sh", "-c", "echo one >f; tail -f f & while ! grep -q inotify /proc/$!/fdinfo/*; do sleep 0.01; done",
-	}}, func(_ string, text []byte) { said.Write(text) })
-	require.NoError(t, err)
-	assert.Zero(t, exit.Code, said.String())
-	assert.Equal(t, "one\n", said.String())
-}
-
 // nested, in the environment, makes TestReadyInside try to make VMs in a VM.
 const nested = "DROVER_TEST_NESTED"
 

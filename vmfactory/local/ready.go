@@ -45,7 +45,7 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if what := confine.LacksDumpLimit(); what != "" {
 		return unready("%s", what)
 	}
-	if _, err := confine.Filters(confine.Situation{}); err != nil {
+	if _, err := confine.Filter(confine.Situation{}); err != nil {
 		return unready("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)

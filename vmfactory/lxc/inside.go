@@ -118,6 +118,6 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 	for name := range own {
 		steps = append(steps, enter.Step{Do: enter.Restrict, Path: "etc/" + name, Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC, Maybe: true})
 	}
-	last, err := confine.Leave(vm, confine.Situation{Inotify: p.inotify})
+	last, err := confine.Leave(vm, confine.Situation{})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }

@@ -14,7 +14,6 @@ import (
 	"drover/core"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
-	"drover/vmfactory/confine"
 	"drover/vmfactory/process"
 	"drover/vmfactory/program"
 	"drover/vmfactory/trace"
@@ -58,7 +57,6 @@ type Provider struct {
 	traces   trace.Set
 	tag      string // tells the run folders of a host apart, in names of containers and cgroups
 	cgroups  cgroups
-	inotify  bool // VMs may watch files
 	anchor   time.Duration
 	starter  starter
 	guest    program.Guest
@@ -89,7 +87,7 @@ func New(cfg Config) (*Provider, error) {
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
-		inotify: confine.RoomForWatchers(sysctl), anchor: anchorEvery, guest: program.Guest{Path: cfg.Guest, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
+		anchor: anchorEvery, guest: program.Guest{Path: cfg.Guest, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 		step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
