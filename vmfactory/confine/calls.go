@@ -220,13 +220,19 @@ func oneUserRules() []rule {
 	const itself, ioprioProcess = 0, 1
 	return []rule{
 		// binding another process than the caller
-		{"prlimit64", unix.EPERM, conds{not(0, itself)}}, {"sched_setaffinity", unix.EPERM, conds{not(0, itself)}},
-		{"sched_setscheduler", unix.EPERM, conds{not(0, itself)}}, {"sched_setparam", unix.EPERM, conds{not(0, itself)}},
+		{"prlimit64", unix.EPERM, conds{not(0, itself)}},
+		{"sched_setaffinity", unix.EPERM, conds{not(0, itself)}},
+		{"sched_setscheduler", unix.EPERM, conds{not(0, itself)}},
+		{"sched_setparam", unix.EPERM, conds{not(0, itself)}},
 		{"sched_setattr", unix.EPERM, conds{not(0, itself)}},
-		{"setpriority", unix.EPERM, conds{not(0, unix.PRIO_PROCESS)}}, {"setpriority", unix.EPERM, conds{not(1, itself)}},
-		{"ioprio_set", unix.EPERM, conds{not(0, ioprioProcess)}}, {"ioprio_set", unix.EPERM, conds{not(1, itself)}},
+		{"setpriority", unix.EPERM, conds{not(0, unix.PRIO_PROCESS)}},
+		{"setpriority", unix.EPERM, conds{not(1, itself)}},
+		{"ioprio_set", unix.EPERM, conds{not(0, ioprioProcess)}},
+		{"ioprio_set", unix.EPERM, conds{not(1, itself)}},
 		// the kernel sends what F_SETSIG chose to whom F_SETOWN named
 		{"fcntl", unix.EPERM, conds{is(1, unix.F_SETSIG)}},
-		{"kill", unix.EPERM, conds{is(0, 1)}}, {"tgkill", unix.EPERM, conds{is(0, 1)}}, {"tkill", unix.EPERM, conds{is(0, 1)}},
+		{"kill", unix.EPERM, conds{is(0, 1)}},
+		{"tgkill", unix.EPERM, conds{is(0, 1)}},
+		{"tkill", unix.EPERM, conds{is(0, 1)}},
 	}
 }

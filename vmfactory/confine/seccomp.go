@@ -114,8 +114,10 @@ func (c cond) code() (all []bpf.Instruction, unless int) {
 	switch {
 	case c.wide:
 		all = []bpf.Instruction{
-			half(c.argument, true), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 3},
-			half(c.argument, false), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 1},
+			half(c.argument, true),
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 3},
+			half(c.argument, false),
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 1},
 		}
 	default:
 		all = []bpf.Instruction{half(c.argument, false)}
@@ -123,7 +125,7 @@ func (c cond) code() (all []bpf.Instruction, unless int) {
 			all = append(all, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})
 		}
 		for i, v := range c.values {
-			all = append(all, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i)}) //nolint:gosec // some dozens
+			all = append(all, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i)})
 		}
 		if !c.want {
 			all = append(all, bpf.Jump{Skip: 1})
@@ -149,7 +151,7 @@ func (r rule) code(number int) []bpf.Instruction {
 }
 
 func answer(errno unix.Errno) bpf.RetConstant {
-	return bpf.RetConstant{Val: verdictErrno | uint32(errno)}
+	return bpf.RetConstant{Val: verdictErrno | uint32(errno)} //nolint:gosec // a small number
 }
 
 // program judges calls of one architecture: those of others are not there.
@@ -168,7 +170,7 @@ func program(native *arch.Info, s Situation) []bpf.Instruction {
 	}
 	for n := range newest + 1 { // neighbours of one verdict are one step
 		if n == newest || of(n) != of(n+1) {
-			all = append(all, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: uint32(n), SkipTrue: 1}, of(n)) //nolint:gosec // a call's number
+			all = append(all, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: uint32(n), SkipTrue: 1}, of(n))
 		}
 	}
 	return append(all, answer(unix.ENOSYS))
