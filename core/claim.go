@@ -121,6 +121,11 @@ type Queue interface {
 	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
 	// Present says which of the keys Redis has anywhere.
 	Present(ctx context.Context, keys []string) ([]bool, error)
+	// Waits says how long each of the keys has waited since it was given back by an owner, or
+	// queued anew: by Redis' clock, below 0 for one that waits since it was submitted.
+	Waits(ctx context.Context, keys []string) ([]time.Duration, error)
+	// WaitAnew notes that those of the keys that Redis has were lost and queued anew.
+	WaitAnew(ctx context.Context, keys []string) error
 	// Specs returns the specs of those of the keys that Redis has.
 	Specs(ctx context.Context, keys []string) ([]Spec, error)
 	// Promote lets retries go whose pause is over: to another host after the second

@@ -265,7 +265,7 @@ func checkLeft(a *audit) {
 			}
 		}
 	}
-	for _, name := range []string{"deaths", "shun", "evacuations"} {
+	for _, name := range []string{"deaths", "shun", "waits", "evacuations"} {
 		for _, id := range slices.Sorted(maps.Keys(a.one(name).hash)) {
 			if _, request := specs[id]; !request {
 				a.report(core.RuleLeft, id, "%s has it, but it is not there any more", name)

@@ -41,7 +41,7 @@ func TestOust(t *testing.T) {
 		require.True(t, x.rung(t, "factory_bell", "h1"), "its VM is to be destroyed")
 		x.changed(t, before,
 			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|running|60000",
-			"+ attempts a0-1: 1", "+ shun a0-1: h1", "+ later a0-1: TIME", "+ vms:h1:dirty: vm-h1-1",
+			"+ attempts a0-1: 1", "+ shun a0-1: h1", "+ later a0-1: TIME", "+ waits a0-1: TIME", "+ vms:h1:dirty: vm-h1-1",
 			"+ events: by:testrunner@h1#0 moved: a0-1=retry op:oust why:it hangs")
 		require.NoError(t, x.Store.Oust(ctx, x.Runner, held, retry, "it hangs"), "an empty slot is as good")
 		x.pausesEnd(t)
@@ -454,6 +454,10 @@ func TestTheAuditKnowsWhereMovesLead(t *testing.T) {
 		"deaths of what ended": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
 			return x.b.Admin.HSet(t.Context(), key("deaths"), "z-1", "x").Err()
+		}, core.RuleLeft},
+		"a wait of what ended": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+			t.Helper()
+			return x.b.Admin.HSet(t.Context(), key("waits"), "z-1", "1").Err()
 		}, core.RuleLeft},
 		"a host shunned by what ended": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()

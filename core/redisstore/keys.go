@@ -36,6 +36,7 @@ func Keys() []KeyDef {
 		{"counts", "counts", "hash", "<pool>:<class> → how many of their requests wait, wherever; tasks:<class>:<kind> → how many of their tasks are in queues; bytes → what the specs take: doctor holds them against what is there"},
 		{"attempts", "attempts", "hash", "request or task → tries that a fault ended, only once there was one"},
 		{"deaths", "deaths", "hash", "request → the owners that died with it in hand, separated by a space, oldest first; the last 8"},
+		{"waits", "waits", "hash", "request → since when it waits anew, ms: it was in a hand and was given back, or Redis had lost it"},
 		{"shun", "shun", "hash", "request → the host where its last platform fault was"},
 		{"evacuations", "evacuations", "hash", "request → scheduled, parked or accepted | from host | to host | when scheduled, ms | when accepted, ms, or 0 | why: its move off a host"},
 		{"evacuated", "evacuated", "list", "the last 1000 moves that ended, newest first: request | finished or failed | from | to | scheduled, accepted and ended, ms | why"},

@@ -21,6 +21,7 @@ if what == 'note' then
     if redis.call('HEXISTS', K.specs, id) == 0 then
       redis.call('HDEL', K.deaths, id)
       redis.call('HDEL', K.shun, id)
+      redis.call('HDEL', K.waits, id)
       redis.call('HDEL', K.evacuations, id)
     end
   end

@@ -11,6 +11,7 @@ local function again_requests(items, clock, owner, host, how)
     if pool then
       count(pool .. ':' .. class, 1)
       evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'it did not end there')
+      redis.call('HSET', K.waits, key, int(clock))
       local tries = 0
       if string.sub(outcome, 1, 5) == 'retry' then
         if key ~= how.tried then
