@@ -11,11 +11,12 @@ type Claim struct {
 	Key       string
 	Text      string // the spec as Redis holds it; ReadSpec reads it
 	VM        string
-	Token     string // every later write names it
-	Attempts  int    // platform faults so far; this is attempt Attempts+1
-	Since     int64  // ms, the server's clock
-	Cancelled string // who asked to stop it before it was claimed; "" if nobody
-	Young     bool   // Redis' life is young: it may have been set back, and the request have ended
+	Token     string  // every later write names it
+	Attempts  int     // platform faults so far; this is attempt Attempts+1
+	Since     int64   // ms, the server's clock
+	Cancelled string  // who asked to stop it before it was claimed; "" if nobody
+	Deaths    []Death // that the request met, oldest first
+	Young     bool    // Redis' life is young: it may have been set back, and the request have ended
 }
 
 // ReadSpec reads the claim's spec. A text that is none must not hold back other
