@@ -1,9 +1,12 @@
 package examples_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,8 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
+	"drover/core/guest"
 	"drover/core/harness"
 	"drover/examples"
+	"drover/vmfactory/local"
 )
 
 // block returns the first code block of a language in the author's guide.
@@ -28,36 +34,93 @@ func block(t *testing.T, language string) string {
 	return code
 }
 
+// graded runs a harness of one file on a submission of one file, in a VM.
+func graded(t *testing.T, program, name, submission string) (core.Result, string) {
+	t.Helper()
+	run := filepath.Join(t.TempDir(), "run")
+	provider, err := local.New(local.Config{Run: run, TieToProcess: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, provider.Close()) })
+	if err := provider.Ready(t.Context()); err != nil {
+		coretest.Missing(t, "a machine that can make VMs", err)
+	}
+	t.Cleanup(func() { require.NoError(t, provider.Destroy(context.Background(), "guide")) })
+	vm, err := makeVM(t.Context(), provider, filepath.Join(run, "guide"), core.DefaultPool("guide"))
+	require.NoError(t, err)
+	defer vm.Close()
+	require.NoError(t, vm.Assign(t.Context(), "guide"))
+	for place, text := range map[string][2]string{"harness": {"main", program}, "submission": {name, submission}} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: text[0], Mode: 0o755, Size: int64(len(text[1]))}))
+		_, err := w.Write([]byte(text[1]))
+		require.NoError(t, errors.Join(err, w.Close()))
+		require.NoError(t, vm.Stage(t.Context(), place, &b))
+	}
+	var out, errs bytes.Buffer
+	exit, err := vm.Run(t.Context(), guest.Run{
+		Args: []string{guest.HarnessDir + "/main"}, Dir: guest.HarnessDir, Harness: true,
+		Env: []string{"DROVER_HARNESS=" + guest.HarnessDir, "DROVER_SUBMISSION=" + guest.SubmissionDir, "DROVER_WORK=" + guest.WorkDir},
+	}, func(stream string, data []byte) {
+		if stream == guest.Stdout {
+			out.Write(data)
+		} else {
+			errs.Write(data)
+		}
+	})
+	require.NoError(t, err)
+	require.Zero(t, exit.Code, "%s %s", out.String(), errs.String())
+	report, err := harness.ParseReport(out.Bytes())
+	require.NoError(t, err, out.String())
+	return core.Result{State: core.RequestCompleted, Score: report.Score, MaxScore: report.MaxScore, Tests: report.Tests}, out.String()
+}
+
 // The example in docs/harness.md, as its readers will copy it.
 func TestExampleOfTheGuide(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "main"), []byte(block(t, "sh")), 0o700))
+	program := block(t, "sh")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "main"), []byte(program), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "harness.json"), []byte(block(t, "json")), 0o600))
 	pack, err := harness.Pack(folder)
 	require.NoError(t, err)
 	assert.InEpsilon(t, 60, pack.Config.Timeout.Seconds(), 0)
 
-	for program, want := range map[string]harness.Verdict{
+	for submission, want := range map[string]harness.Verdict{
 		`read name; echo "hello $name"`:      harness.Passed,
 		`echo hello`:                         harness.Failed,
 		`exit 3`:                             harness.Crashed,
 		`while :; do :; done`:                harness.TimeLimit,
 		`while :; do echo "hello Ada"; done`: harness.OutputLimit,
 	} {
-		t.Run(program, func(t *testing.T) {
+		t.Run(submission, func(t *testing.T) {
 			t.Parallel()
-			submission := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(submission, "hello.sh"), []byte(program), 0o600))
-			cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "main"))
-			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "DROVER_SUBMISSION=" + submission}
-			var out bytes.Buffer
-			cmd.Stdout = &out
-			require.NoError(t, cmd.Run())
-			report, err := harness.ParseReport(out.Bytes())
-			require.NoError(t, err, out.String())
-			got := core.Result{State: core.RequestCompleted, Score: report.Score, MaxScore: report.MaxScore, Tests: report.Tests}
-			assert.Equal(t, want, harness.VerdictOf(&got), out.String())
+			got, said := graded(t, program, "hello.sh", submission)
+			assert.Equal(t, want, harness.VerdictOf(&got), said)
+		})
+	}
+}
+
+// The one in Python, and what its submissions wrote beside harnesses without a box.
+func TestPythonOfTheGuide(t *testing.T) {
+	t.Parallel()
+	if lacks := examples.Lacking([]string{"python3"}); len(lacks) > 0 {
+		coretest.Missing(t, "the snippet in Python", fmt.Errorf("no %s", strings.Join(lacks, ", ")))
+	}
+	for submission, want := range map[string]struct {
+		verdict harness.Verdict
+		score   float64
+	}{
+		"import sys\nprint(sum(map(int, sys.stdin.read().split())))": {harness.Passed, 3},
+		"print(0)": {harness.Partial, 1},
+		"import os\nfor at in ('/home/job/harness', os.environ['DROVER_SUBMISSION']):\n  for name in ('json', 'tempfile', 'difflib'):\n    try: open(f'{at}/{name}.py', 'w').write('raise SystemExit')\n    except OSError: pass\nprint('x')": {harness.Failed, 0},
+		"while True: pass": {harness.TimeLimit, 0},
+	} {
+		t.Run(submission, func(t *testing.T) {
+			t.Parallel()
+			got, said := graded(t, block(t, "python"), "sum.py", submission)
+			assert.Equal(t, want.verdict, harness.VerdictOf(&got), said)
+			assert.InDelta(t, want.score, *got.Score, 0, said)
 		})
 	}
 }

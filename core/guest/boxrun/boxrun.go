@@ -215,7 +215,7 @@ func (c *call) do(stdin, stdout, stderr *os.File) ended {
 		Exit: exit.Code, Signal: exit.Signal, Limit: exit.Limit(), CPUMs: exit.CPUMs, WallMs: exit.WallMs, MemoryPeakBytes: exit.MemoryPeakBytes,
 		HarnessHeldBy: exit.HeldBy[wire.LimitHarness],
 	}
-	if e.Limit == "" && exit.Truncated {
+	if exit.Truncated && (e.Limit == "" || e.Limit == core.LimitTime) { // as the stock harness judges
 		e.Limit = core.LimitOutput
 	}
 	switch e.Limit {
