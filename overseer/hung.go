@@ -13,10 +13,7 @@ import (
 
 // hungEvery is the rest between two looks at all slots. A slot is hung that made no
 // progress for its limit and hungGrace, in which its owner may still end it by
-// itself. Together they stay below 5 s. How long that is, is Redis' to say (Held.Age): it
-// begins anew after a silence of everybody, in which no owner was heard whatever it
-// declared, and after a step of its clock, which looks the same. Only what is shorter than
-// two beats passes for no silence, so the grace is no shorter than that.
+// itself. Together they stay below 5 s.
 const (
 	hungEvery = time.Second
 	hungGrace = 3 * time.Second
@@ -39,6 +36,10 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return counts, err
 	}
+	now, err := o.now(ctx)
+	if err != nil {
+		return counts, err
+	}
 	var pools ground
 	var troubles []error
 	for _, owner := range owners {
@@ -50,13 +51,13 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 				return counts, err
 			}
 		}
-		troubles = append(troubles, o.unhang(ctx, counts, pools, owner))
+		troubles = append(troubles, o.unhang(ctx, counts, pools, owner, now))
 	}
 	return counts, errors.Join(troubles...)
 }
 
 // unhang empties the hung slots of one owner.
-func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo) error {
+func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo, now time.Time) error {
 	held, err := o.parts.Owners.Held(ctx, owner.Name, 0)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	stuck := make(map[string]core.Held)
 	var slots []core.Held
 	for _, h := range held {
-		if h.Age >= pools.limit(owner.Role, h)+max(hungGrace, 2*o.cfg.Beat+time.Second) {
+		if now.Sub(time.UnixMilli(h.Since)) >= pools.limit(owner.Role, h)+hungGrace {
 			stuck[h.Key] = h
 			slots = append(slots, h)
 		}
@@ -77,11 +78,16 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	troubles := []error{err}
 	for _, item := range items {
 		h := stuck[item.Key]
-		taken, err := o.oust(ctx, counts, owner.Name, h, item, "hung in "+h.Phase)
-		if taken {
-			o.log.WithFields(logrus.Fields{"owner": owner.Name, "slot": item.Key, "phase": h.Phase}).Warn("a slot is hung: its work is taken from its owner")
+		log := o.log.WithFields(logrus.Fields{"owner": owner.Name, "slot": item.Key, "phase": h.Phase})
+		switch err := o.parts.Owners.Oust(ctx, owner.Name, h, item, "hung in "+h.Phase); core.CodeOf(err) {
+		case "":
+			counts["slots"]++
+			log.Warn("a slot is hung: its work is taken from its owner")
+		case core.CodeConflict, core.CodeNotFound:
+			// It went on just now.
+		default:
+			troubles = append(troubles, err)
 		}
-		troubles = append(troubles, err)
 	}
 	return errors.Join(troubles...)
 }

@@ -66,6 +66,7 @@ const (
 	ConfigFD   = wire.ConfigFD
 	LifelineFD = wire.LifelineFD
 	BadgeFD    = wire.BadgeFD
+	ProcFD     = wire.ProcFD
 	AnchorFD   = wire.AnchorFD
 	DoorFD     = wire.DoorFD
 )

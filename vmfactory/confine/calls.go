@@ -26,7 +26,7 @@ var allowed = strings.Fields(`
 	shmget shmat shmctl shmdt semget semop semctl semtimedop semtimedop_time64 msgget msgsnd msgrcv msgctl
 	mq_open mq_unlink mq_timedsend mq_timedsend_time64 mq_timedreceive mq_timedreceive_time64 mq_notify mq_getsetattr
 
-	clone fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pidfd_send_signal process_mrelease
+	clone unshare fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pidfd_send_signal process_mrelease
 	getpid getppid gettid getpgid getpgrp setpgid getsid setsid set_tid_address set_robust_list get_robust_list rseq restart_syscall
 	rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_sigtimedwait_time64 rt_tgsigqueueinfo
 	sigaltstack signalfd signalfd4 pause
@@ -48,7 +48,7 @@ var allowed = strings.Fields(`
 
 // refused calls answer EPERM.
 var refused = strings.Fields(`
-	unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr
+	setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr
 	keyctl add_key request_key
 	ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp
 	bpf perf_event_open userfaultfd fanotify_init fanotify_mark lookup_dcookie
@@ -162,6 +162,8 @@ const (
 func rules(s Situation) []rule {
 	all := []rule{
 		{"clone", unix.EPERM, conds{bits(0, namespaces)}},
+		// The agent gives user code, which lacks the capability, new ones of these.
+		{"unshare", unix.EPERM, conds{not(0, unix.CLONE_NEWNET|unix.CLONE_NEWIPC, unix.CLONE_NEWIPC)}},
 		// a terminal's input can be forged by who holds it
 		{"ioctl", unix.EPERM, conds{is(1, unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCCONS)}},
 		// others lead to file systems and devices, among them flags that outlive a file's content

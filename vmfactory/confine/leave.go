@@ -7,10 +7,14 @@ import (
 	"drover/vmfactory/enter"
 )
 
-// Kept are the capabilities of an agent that has a user of its own: to start
-// commands as another user, to end them, to give files to them and take them away,
-// and to see which memory they share, so that its watchdog counts it once.
-const Kept = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN |
+// Renewing are the capabilities of every agent: to give user code a network and System
+// V objects that nobody has used. The filter lets them serve nothing else.
+const Renewing = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
+
+// Kept are the capabilities of an agent that has a user of its own: the same, and to
+// start commands as another user, to end them, to give files to them and take them
+// away, and to see which memory they share, so that its watchdog counts it once.
+const Kept = Renewing | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL | 1<<unix.CAP_CHOWN |
 	1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_SYS_PTRACE
 
 // Limits of the agent itself; it lowers some further for its commands. That of core
@@ -31,9 +35,9 @@ func Leave(vm string, s Situation) ([]enter.Step, error) {
 	}
 	keep := uint64(Kept)
 	if s.OneUser {
-		keep = 0
+		keep = Renewing
 	}
-	all = append(all, enter.Step{Do: enter.Nobody, Bits: keep})
+	all = append(all, enter.Step{Do: enter.Nobody, Bits: keep, Deep: s.OneUser})
 	filter, err := Filter(s)
 	if err != nil {
 		return nil, err

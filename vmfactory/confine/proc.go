@@ -4,6 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core/guest"
+	"drover/core/guest/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -25,14 +26,17 @@ const HidePIDs = "hidepid=2"
 // kernel shows to all. The folder dev has null.
 func Proc() []enter.Step {
 	var all []enter.Step
-	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
-		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/net/ipv4/" + name, Text: "4096 65536 262144", Maybe: true})
+	for name, text := range wire.NetSettings() {
+		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/net/" + name, Text: text, Maybe: true})
 	}
 	all = append(all,
 		// What there is to write serves jobs only against limits and each other:
-		// oom_score_adj, mem. The agent's own way to it goes by the mount below.
+		// oom_score_adj, mem. The agent's own way goes by the mount below.
 		enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{guest.BadgeFD}},
-		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_BIND},
+		enter.Step{Do: enter.Keep, Path: "proc", Num: []uint64{guest.ProcFD}, Bits: unix.O_DIRECTORY},
+		// User code sees one in which the agent is not: what that one has computed, read
+		// and written tells of the runs before.
+		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: "hidepid=2", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
 		enter.Step{Do: enter.Restrict, Path: "proc", Bits: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC},
 	)
 	for _, name := range Hidden {

@@ -66,6 +66,8 @@ func TestFilters(t *testing.T) {
 		"a time namespace":             {call: "clone", args: []uint64{unix.CLONE_NEWTIME}, want: unix.EPERM},
 		"clone3":                       {call: "clone3", want: unix.ENOSYS},
 		"unshare":                      {call: "unshare", args: []uint64{0}, want: unix.EPERM},
+		"users by unshare":             {call: "unshare", args: []uint64{unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWIPC}, want: unix.EPERM},
+		"what the agent renews":        {call: "unshare", args: []uint64{unix.CLONE_NEWNET | unix.CLONE_NEWIPC}, want: carried},
 		"a mount":                      {call: "mount", want: unix.EPERM},
 		"the new mount calls":          {call: "fsopen", want: unix.EPERM},
 		"tracing":                      {call: "ptrace", want: unix.EPERM},

@@ -25,6 +25,7 @@ const (
 	prSetNoNewPrivs    = 38
 	prCapbsetDrop      = 24
 	prCapAmbient       = 47
+	capAmbientRaise    = 2
 	capAmbientClearAll = 4
 	capVersion3        = 0x20080522
 	closeRangeCloexec  = 4
@@ -106,7 +107,11 @@ func (s *Step) run() error {
 	case Seccomp:
 		return s.seccomp()
 	case Keep:
-		fd, err := syscall.Open(s.Path, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+		how := int(s.Bits) //nolint:gosec // flags of open
+		if how == 0 {
+			how = syscall.O_WRONLY
+		}
+		fd, err := syscall.Open(s.Path, how|syscall.O_CLOEXEC, 0)
 		if err != nil {
 			return err
 		}
@@ -272,8 +277,19 @@ func (s *Step) nobody() error {
 	header := struct{ version, pid uint32 }{version: capVersion3}
 	low, high := uint32(s.Bits), uint32(s.Bits>>32) //nolint:gosec // the two halves
 	data := [2]struct{ effective, permitted, inheritable uint32 }{{low, low, 0}, {high, high, 0}}
+	if s.Deep {
+		data[0].inheritable, data[1].inheritable = low, high
+	}
 	if err := call(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data)), 0); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	for c := range uint(64) {
+		if !s.Deep || s.Bits&(1<<c) == 0 {
+			continue
+		}
+		if err := call6(syscall.SYS_PRCTL, prCapAmbient, capAmbientRaise, uintptr(c), 0, 0); err != nil {
+			return fmt.Errorf("keep capability %d: %w", c, err)
+		}
 	}
 	return nil
 }

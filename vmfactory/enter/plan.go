@@ -18,9 +18,9 @@ const (
 	Pivot    Verb = "pivot"    // makes the current folder the root and drops the old one
 	Loopback Verb = "loopback" // sets the loopback interface up
 	Rlimit   Verb = "rlimit"   // Num: resource, and the most for both its limits
-	Nobody   Verb = "nobody"   // Bits: capabilities to keep; sets no_new_privs
+	Nobody   Verb = "nobody"   // Bits: capabilities to keep, by another user than root over Exec too if Deep; sets no_new_privs
 	Seccomp  Verb = "seccomp"  // Raw: array of struct sock_filter, Num: the system call's number
-	Keep     Verb = "keep"     // Path: opened for writing as descriptor Num, which survives Exec
+	Keep     Verb = "keep"     // Path: opened as descriptor Num, which survives Exec; Bits: flags of open, 0 for writing
 	Fds      Verb = "fds"      // Num: this descriptor and all above close at Exec
 	Say      Verb = "say"      // Text, to standard output
 	Exec     Verb = "exec"     // Args, Env: our own executable, in place of this process

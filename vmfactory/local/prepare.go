@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"drover/vmfactory/cgroup"
 	"drover/vmfactory/confine"
 
@@ -135,7 +137,7 @@ func (p *Provider) config(r trace.Record, usage guest.Cgroup, doors []int) ([]by
 	}
 	c := guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
-		HeldBy: p.heldBy(), Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
+		HeldBy: p.heldBy(), Alone: true, Badge: true, Proc: true, Renews: unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
 		Scratch: scratch, Cgroup: usage, Doors: doors, BoxUID: boxID, BoxGID: boxID,
 	}
 	if p.owners.mode == singleMode {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"drover/core"
 	"drover/core/guest"
 	"drover/core/guest/wire"
@@ -189,9 +191,13 @@ func (p *Provider) agent(r trace.Record, usage guest.Cgroup, doors []int) ([]byt
 	if err != nil {
 		return nil, err
 	}
+	renews := uintptr(unix.CLONE_NEWIPC)
+	if !egress(r.Pool) { // the way out is in the VM's own network
+		renews |= unix.CLONE_NEWNET
+	}
 	return json.Marshal(guest.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
-		Alone: true, Badge: true, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Doors: doors,
+		Alone: true, Badge: true, Proc: true, Renews: renews, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Doors: doors,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	})
 }

@@ -52,6 +52,7 @@ func Run(t *testing.T, make New) {
 	t.Run("leftovers", s.leftovers)
 	t.Run("reset", s.reset)
 	t.Run("share", s.share)
+	t.Run("anew", s.anew)
 }
 
 type suite struct {

@@ -73,7 +73,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err := checkConfig(cfg); err != nil {
 		return nil, err
 	}
-	tree, err := newTree()
+	tree, err := newTree(cfg.Proc)
 	if err != nil {
 		return nil, err
 	}

@@ -97,8 +97,10 @@ func (b *box) open() (*os.File, error) {
 		b.held = ""
 		b.starter = &starter{}
 		b.starter.begin(func() error {
-			var err error
-			b.held, err = a.confined()
+			err := a.renew(&a.tree.boxed) // first: a domain holds settings, too
+			if err == nil {
+				b.held, err = a.confined()
+			}
 			return err
 		})
 		b.starter.do(func() { err = b.starter.failed })
@@ -209,10 +211,7 @@ func (b *box) run(conn *os.File, in *bufio.Reader, req *request) error {
 	j.in, j.apart, j.save = b, true, spec.Save
 	ends, err := b.start(j, spec)
 	if err != nil {
-		if j.pid > 0 { // it was started, and may not go on as it is
-			err = errors.Join(err, b.bury())
-		}
-		err = errors.Join(err, b.tidy())
+		b.tidy()
 		<-b.turn
 		return err
 	}
@@ -231,6 +230,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
+	cmd.boxed = true
 	if b.agent.doors.holds() {
 		cmd.cell = own
 	}

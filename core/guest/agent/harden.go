@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"unsafe"
 
 	"drover/core/guest/wire"
 )
@@ -88,7 +89,24 @@ func giveUp() error {
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
 	}
-	return prctl(prCapAmbient, capAmbientClearAll)
+	if err := prctl(prCapAmbient, capAmbientClearAll); err != nil {
+		return err
+	}
+	return bequeathNothing()
+}
+
+// bequeathNothing keeps the calling thread's capabilities from what it executes.
+func bequeathNothing() error {
+	const version3 = 0x20080522
+	header := struct{ version, pid uint32 }{version: version3}
+	var data [2]struct{ effective, permitted, inheritable uint32 }
+	for _, call := range []uintptr{syscall.SYS_CAPGET, syscall.SYS_CAPSET} {
+		data[0].inheritable, data[1].inheritable = 0, 0
+		if _, _, errno := syscall.RawSyscall(call, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data)), 0); errno != 0 {
+			return fmt.Errorf("give capabilities to no command: %w", errno)
+		}
+	}
+	return nil
 }
 
 func prctl(option, arg uintptr) error {

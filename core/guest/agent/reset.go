@@ -65,7 +65,7 @@ func (a *Agent) wipe() error {
 	if err := a.empty(a.cfg.Home, homeMode); err != nil {
 		return err
 	}
-	if err := a.forgetSysV(); err != nil {
+	if err := a.forgetRun(); err != nil {
 		return err
 	}
 	var err error
@@ -232,6 +232,20 @@ func forgetAttributes(dir string) error {
 		}
 	}
 	return nil
+}
+
+// forgetRun removes what is in the kernel. The old namespaces of user code may last a
+// while after the last process in there, so what counts as memory goes at once.
+func (a *Agent) forgetRun() error {
+	if a.cfg.Renews == 0 {
+		return a.forgetSysV()
+	}
+	a.starter.ready(a.enter)
+	var err error
+	a.starter.do(func() {
+		err = errors.Join(a.starter.failed, forgetOwn(syscall.EINVAL, syscall.EIDRM), a.renew(&a.tree.network))
+	})
+	return err
 }
 
 // forgetSysV removes shared memory, semaphores and messages of the job user.

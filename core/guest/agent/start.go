@@ -21,6 +21,7 @@ type command struct {
 	limits core.Limits // of this run and all after it
 	share  core.Limits // of this run
 	cell   cell        // where it is
+	boxed  bool        // a harness runs it
 }
 
 // prepare checks a run and finds its program.
@@ -184,9 +185,6 @@ func (a *Agent) startBy(s *starter, as credential, c *command, p *pipes) (pid in
 	return pid, err
 }
 
-// enter takes the calling thread, which is to start commands, to where they shall be.
-func (a *Agent) enter() error { return a.doors.stay(shared) }
-
 func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Dir:   c.dir,
@@ -195,6 +193,9 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: as.sys},
 	}
 	err = a.doors.around(c.cell, func() error {
+		if !c.boxed { // the harness has that number
+			a.renumber()
+		}
 		return a.badge.around(func() error {
 			pid, err = syscall.ForkExec(c.path, c.args, attr)
 			return err

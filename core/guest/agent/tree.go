@@ -7,8 +7,11 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"drover/core/guest/wire"
 )
 
 // tree is the processes of the VM, by the kernel's own list of them.
@@ -18,6 +21,8 @@ import (
 type tree struct {
 	self int
 	init bool
+
+	network, boxed atomic.Int64 // threads that are in user code's network, and in the box's; 0 is none
 
 	mu   sync.Mutex // guards what follows
 	proc int        // descriptor of /proc
@@ -40,11 +45,14 @@ type process struct {
 	careless    bool  // it ignores the end of its children
 }
 
-func newTree() (*tree, error) {
+func newTree(shown bool) (*tree, error) {
 	if pid, err := os.Readlink("/proc/self"); err != nil || pid != fmt.Sprint(os.Getpid()) {
 		return nil, fmt.Errorf("/proc does not show this PID namespace (self is %q): mount it first: %w", pid, err)
 	}
-	fd, err := syscall.Open("/proc", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	fd, err := wire.ProcFD, error(nil)
+	if !shown {
+		fd, err = syscall.Open("/proc", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open /proc: %w", err)
 	}
@@ -139,12 +147,18 @@ func (t *tree) status(pid int) (process, bool) {
 	}
 	// A first thread that ended leaves the others, and no word of their memory here.
 	p.zombie = false
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	fd, err := syscall.Openat(t.proc, strconv.Itoa(pid)+"/task", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return p, true
+	}
+	folder := os.NewFile(uintptr(fd), "task")
+	threads, err := folder.Readdirnames(-1)
+	_ = folder.Close() // only read from
 	if err != nil {
 		return p, true
 	}
 	for _, thread := range threads {
-		if q, ok := t.statusOf(pid, "task/"+thread.Name()+"/status"); ok && !q.zombie {
+		if q, ok := t.statusOf(pid, "task/"+thread+"/status"); ok && !q.zombie {
 			q.pid, q.headless = pid, true
 			return q, true
 		}
@@ -317,10 +331,14 @@ func (t *tree) sockets() int64 {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text, err := t.read(t.self, "net/sockstat")
-	if err != nil {
-		return 0
+	sum := int64(0)
+	for _, thread := range []int64{max(t.network.Load(), int64(t.self)), t.boxed.Load()} {
+		text, err := t.read(t.self, "task/"+strconv.FormatInt(thread, 10)+"/net/sockstat")
+		if err != nil {
+			continue // there is no such thread
+		}
+		_, count, _ := bytes.Cut(text, []byte("used "))
+		sum += max(number(count), 0)
 	}
-	_, count, _ := bytes.Cut(text, []byte("used "))
-	return max(number(count), 0)
+	return sum
 }

@@ -17,6 +17,7 @@ const (
 	ListenerFD = 3  // a listening unix socket, bound outside the VM
 	ConfigFD   = 4  // Config as JSON, read to its end
 	BadgeFD    = 60 // /proc/self/oom_score_adj, open for writing, if Config.Badge
+	ProcFD     = 61 // a /proc that shows everything and can be written to, if Config.Proc
 	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
 	AnchorFD   = 6  // the socket's file in the VM's folder, only named (O_PATH), if Config.Anchor: the agent ends when it is removed
 	DoorFD     = 7  // the first of Doors descriptors, of which Config.Doors names those that are something
@@ -107,6 +108,8 @@ type Config struct {
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
 	Doors    []int             `json:"doors,omitempty"`    // which of the doors are open; none if user code has no cgroups for itself
 	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
+	Proc     bool              `json:"proc,omitempty"`     // ProcFD is open
+	Renews   uintptr           `json:"renews,omitempty"`   // namespaces that user code has anew after each reset, as flags of clone: CLONE_NEWNET, CLONE_NEWIPC
 	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
 	Anchor   time.Duration     `json:"anchor,omitempty"`   // AnchorFD is open, and looked at so often; 0 is not
 }
