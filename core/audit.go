@@ -17,6 +17,7 @@ const (
 	RuleTasks    Rule = "tasks"    // every unfinished task is waiting, scheduled or in a slot
 	RuleHosts    Rule = "hosts"    // a host has a state; one that is down has nothing
 	RuleCounts   Rule = "counts"   // what is counted for pages and limits is what is there
+	RuleOutput   Rule = "output"   // live output goes by itself, and is counted
 	RuleLeft     Rule = "leftover" // nothing is noted of what is not there; a bell rings once
 )
 

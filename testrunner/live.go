@@ -13,7 +13,8 @@ import (
 const (
 	liveEvery    = 50 * time.Millisecond // between appends
 	liveChunk    = 32 << 10              // bytes of one chunk
-	liveBacklog  = 256 << 10             // bytes that may wait
+	liveBacklog  = 256 << 10             // bytes that may wait, with those of each piece
+	livePiece    = 128                   // what a piece takes beside its data
 	livePatience = 2 * time.Second       // for one append
 )
 
@@ -66,6 +67,7 @@ func (l *live) add(stream string, data []byte) {
 		last := len(l.waiting) - 1
 		if last < 0 || l.waiting[last].Stream != stream || len(l.waiting[last].Data) >= liveChunk {
 			l.waiting = append(l.waiting, core.OutputChunk{Stream: stream, Offset: at})
+			l.bytes += livePiece
 			last++
 		}
 		c := &l.waiting[last]

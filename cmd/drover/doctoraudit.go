@@ -57,6 +57,8 @@ func (h *herd) mend(v core.Violation) string {
 		return overseer + " puts its record right; drover host show " + v.ID
 	case core.RuleCounts:
 		return overseer + " counts anew; until then pages show a wrong number, or a limit refuses too much or too little"
+	case core.RuleOutput:
+		return overseer + " removes that live output, or counts anew; results have the whole"
 	case core.RuleLeft:
 		return overseer + " removes it; nothing suffers until then"
 	}

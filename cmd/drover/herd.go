@@ -144,7 +144,7 @@ func (h *herd) operate() *operate.Operator {
 func redisOptions(cfg *config.Config) redisstore.Options {
 	return redisstore.Options{
 		URL: cfg.Redis.Reveal(), Namespace: cfg.Namespace,
-		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes),
+		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes), MaxOutputBytes: int64(cfg.LiveOutput),
 	}
 }
 

@@ -43,6 +43,7 @@ type Config struct {
 
 	MaxWaiting      int           `koanf:"max_waiting" default:"1000000" usage:"most requests that Redis holds unfinished; more are refused"`
 	MaxWaitingBytes Size          `koanf:"max_waiting_bytes" default:"1GiB" usage:"most memory that their specs may take in Redis; more are refused"`
+	LiveOutput      Size          `koanf:"live_output" default:"256MiB" for:"testrunner" usage:"most live output that Redis holds, of each submitter an eighth; the oldest of what has ended goes first"`
 	MaxAttempts     int           `koanf:"max_attempts" default:"3" usage:"platform faults after which a request is dead"`
 	MaxDeaths       int           `koanf:"max_deaths" default:"2" for:"testrunner overseer" usage:"deaths of testrunners or hosts that have a request in hand after which it is dead: it may be what kills them; 0 for never"`
 	Poll            time.Duration `koanf:"poll" default:"1s" usage:"how often an idle component looks for work even if no bell rings"`

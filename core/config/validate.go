@@ -180,6 +180,7 @@ func (c *Config) checkNumbers() error {
 	}{
 		{"max_waiting", int64(c.MaxWaiting), 1, 1e9},
 		{"max_waiting_bytes", int64(c.MaxWaitingBytes), core.MaxSpecBytes, 1 << 50},
+		{"live_output", int64(c.LiveOutput), 1 << 20, 1 << 50},
 		{"submit_bytes", int64(c.SubmitBytes), 0, 64 << 30},
 		{"max_attempts", int64(c.MaxAttempts), 1, 100},
 		{"max_deaths", int64(c.MaxDeaths), 0, 100},

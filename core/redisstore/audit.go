@@ -53,6 +53,8 @@ type value struct {
 	list   []string // of a list or set
 	scores map[string]float64
 	bytes  int64 // of the specs, as scripts count them
+	length int64 // of a stream of live output
+	stays  bool  // that has no time at which it goes
 }
 
 // reading is the whole namespace by the names of Keys; "" has what is not of them.
@@ -191,7 +193,15 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 			return cmd.Err()
 		}
 	}
-	return func() error { file(); return nil } // a stream is only a view
+	if def.Name != "output" {
+		return func() error { file(); return nil } // a stream is only a view
+	}
+	length, left := p.XLen(ctx, key), p.PTTL(ctx, key)
+	return func() error {
+		v.length, v.stays = length.Val(), left.Val() == -1 // as go-redis tells it
+		file()
+		return errors.Join(length.Err(), left.Err())
+	}
 }
 
 var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","class":"([^"]*)","submitter":"([^"]*)"`)

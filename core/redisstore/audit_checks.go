@@ -20,7 +20,7 @@ type audit struct {
 func (a *audit) check() {
 	for _, check := range []func(*audit){
 		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkTaskTurns,
-		checkTaskNotes, checkLeft, checkCounts,
+		checkTaskNotes, checkLeft, checkCounts, checkOutputs,
 	} {
 		check(a)
 	}

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -44,6 +45,60 @@ func checkCounts(a *audit) {
 	for _, what := range slices.Sorted(maps.Keys(are)) {
 		if says := num(counts[what]); says != are[what] {
 			a.report(core.RuleCounts, what, "it is counted %d, and there are %d", says, are[what])
+		}
+	}
+}
+
+// checkOutputs holds live output against what is counted of it. What went by itself may still count.
+func checkOutputs(a *audit) {
+	sizes, sums := a.one("outputs_sizes").hash, make(map[string]int64)
+	wrong := func(id, format string, args ...any) {
+		a.report(core.RuleOutput, "output:"+id, format, args...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(sizes)) {
+		bytes, rest, _ := strings.Cut(sizes[id], "|")
+		_, who, ok := strings.Cut(rest, "|")
+		if !ok {
+			wrong(id, "its size is not readable: %q", sizes[id])
+			continue
+		}
+		sums[who] += num(bytes)
+		sums["*"] += num(bytes)
+		if _, listed := a.one("outputs").scores[id]; !listed {
+			wrong(id, "it is counted, but not among those that go when there is too much")
+		}
+	}
+	for id := range a.one("outputs").scores {
+		if _, ok := sizes[id]; !ok {
+			wrong(id, "it is among those that go when there is too much, but not counted")
+		}
+	}
+	for _, v := range a.reading["outputs_of"] {
+		for id := range v.scores {
+			if !strings.HasSuffix(sizes[id], "|"+v.args[0]) {
+				wrong(id, "it is listed as one of %s's, but not counted as such", v.args[0])
+			}
+		}
+	}
+	for _, v := range a.reading["output"] {
+		id := v.args[0] + ":" + v.args[1]
+		_, rest, counted := strings.Cut(sizes[id], "|")
+		switch {
+		case v.stays:
+			wrong(id, "it has no time at which it goes")
+		case !counted:
+			wrong(id, "it is not counted")
+		case !strings.HasPrefix(rest, fmt.Sprint(v.length, "|")):
+			wrong(id, "it has %d pieces, and is counted as %q", v.length, sizes[id])
+		}
+	}
+	says := a.one("outputs_sums").hash
+	for who := range says {
+		sums[who] += 0
+	}
+	for _, who := range slices.Sorted(maps.Keys(sums)) {
+		if num(says[who]) != sums[who] {
+			a.report(core.RuleOutput, who, "its live output is counted %d, and there are %d", num(says[who]), sums[who])
 		}
 	}
 }

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // busy makes a herd with something of everything.
-func busy(t *testing.T, x *suite) {
+func busy(t *testing.T, x *suite) core.Claim {
 	t.Helper()
 	ctx := t.Context()
 	k := newTasker(t, x)
@@ -44,6 +45,7 @@ func busy(t *testing.T, x *suite) {
 	h2.AddVMs(t, 1)
 	x.owners(t, 1)
 	x.fell(t, "testrunner@o0#0")
+	return running
 }
 
 func TestAuditFindsNothingInASoundHerd(t *testing.T) {
@@ -205,6 +207,21 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		"a wrong count of bytes": {core.RuleCounts, "bytes", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.HIncrBy(ctx, key("counts"), "bytes", -1).Err()
 		}},
+		"live output that stays": {core.RuleOutput, "output:running-1:TOKEN", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Persist(ctx, key("output", "running-1", db.HKeys(ctx, key("outputs_sizes")).Val()[0][len("running-1:"):])).Err()
+		}},
+		"live output that is not counted": {core.RuleOutput, "output:a-1:1.1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Do(ctx, "XADD", key("output", "a-1", "1.1"), "*", "s", "stdout", "o", "0", "d", "x").Err()
+		}},
+		"a wrong sum of live output": {core.RuleOutput, "*", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HIncrBy(ctx, key("outputs_sums"), "*", 7).Err()
+		}},
+		"a sum of nobody's live output": {core.RuleOutput, "zoe", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.HSet(ctx, key("outputs_sums"), "zoe", 7).Err()
+		}},
+		"live output that never goes first": {core.RuleOutput, "output:running-1:TOKEN", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+			return db.Del(ctx, key("outputs")).Err()
+		}},
 		"a cancel of nothing": {core.RuleLeft, "gone-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 			return db.HSet(ctx, key("cancels"), "gone-1", "bob").Err()
 		}},
@@ -233,7 +250,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := newSuite(t, coretest.Mini(t), false)
-			busy(t, x)
+			running := busy(t, x)
 			coretest.RequireSound(t, x.Store)
 			require.NoError(t, c.do(t.Context(), x.b.Admin, x.key))
 			if name == "a key of another type" {
@@ -246,7 +263,8 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 				told = append(told, string(v.Rule)+" "+v.ID)
 				require.NotEmpty(t, v.Text)
 			}
-			require.Contains(t, told, string(c.rule)+" "+c.id, "%v", found)
+			id := strings.Replace(c.id, "TOKEN", running.Token, 1)
+			require.Contains(t, told, string(c.rule)+" "+id, "%v", found)
 			requireMended(t, x, found)
 		})
 	}

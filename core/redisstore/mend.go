@@ -63,6 +63,14 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 			return s.mend(ctx, "mend_count", v.ID, v.ID, m[1], m[2])
 		}
 		return false, nil
+	case core.RuleOutput:
+		if id, ok := strings.CutPrefix(v.ID, "output:"); ok {
+			return s.mend(ctx, "mend_output", v.ID, "output", id)
+		}
+		if m := countInText.FindStringSubmatch(v.Text); m != nil {
+			return s.mend(ctx, "mend_output", v.ID, "sum", v.ID, m[1], m[2])
+		}
+		return false, nil
 	case core.RuleHosts:
 		return s.mend(ctx, "mend_host", v.ID, v.ID)
 	case core.RuleLeft, core.RuleKeys:

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"drover/core"
@@ -12,27 +13,29 @@ import (
 
 // Live output is a view, not a record: it is bounded and goes by itself.
 const (
-	outputEntries = 1024
-	outputBatch   = 8 // what one reading returns
+	outputEntries = 1024 // of one claim
+	outputPage    = 128  // what one call adds
+	outputBatch   = 8    // what one reading returns
+	outputShare   = 8    // a submitter has one part in so many
 	outputKeep    = time.Hour
 )
 
 // Append implements core.Output. It is not repeated when its reply is lost, so
 // that no text is shown twice.
 func (s *Store) Append(ctx context.Context, key, token string, chunks []core.OutputChunk) error {
-	stream := s.space.Key("output", key, token)
 	live, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
-	_, err := s.once.Pipelined(live, func(p redis.Pipeliner) error {
-		for _, c := range chunks {
-			p.XAdd(live, &redis.XAddArgs{
-				Stream: stream, MaxLen: outputEntries, Approx: true, Values: []any{"s", c.Stream, "o", c.Offset, "d", c.Data},
-			})
+	chunks = chunks[max(0, len(chunks)-outputEntries):] // the oldest would go at once
+	for page := range slices.Chunk(chunks, outputPage) {
+		args := []any{key, token, outputKeep.Milliseconds(), outputEntries, s.opts.MaxOutputBytes / outputShare, s.opts.MaxOutputBytes}
+		for _, c := range page {
+			args = append(args, c.Stream, c.Offset, c.Data)
 		}
-		p.PExpire(live, stream, outputKeep)
-		return nil
-	})
-	return fault(ctx, err, key)
+		if err := scripts["output"].Run(live, s.once, []string{s.space.Key("meta")}, args...).Err(); err != nil {
+			return fault(ctx, err, key)
+		}
+	}
+	return nil
 }
 
 // Read implements core.Output.

@@ -58,6 +58,9 @@ type Options struct {
 
 	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
 	MaxSpecBytes int64 // bytes that their specs may take, with their keys and 96 each for the hash; default 1 GiB
+	// MaxOutputBytes bounds the live output that is kept of all claims, and an eighth of it
+	// that of each submitter; default 256 MiB.
+	MaxOutputBytes int64
 
 	// Incarnation names this life of a server that does not say it itself (an
 	// embedded one). Empty: the server's own run id and replication id.
@@ -108,6 +111,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	if opts.MaxSpecBytes == 0 {
 		opts.MaxSpecBytes = 1 << 30
+	}
+	if opts.MaxOutputBytes == 0 {
+		opts.MaxOutputBytes = 256 << 20
 	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(opts.Namespace, "{"), "}")
 	if err := core.CheckName("namespace", bare); err != nil {
