@@ -11,11 +11,12 @@ type Claim struct {
 	Key       string
 	Text      string // the spec as Redis holds it; ReadSpec reads it
 	VM        string
-	Token     string // every later write names it
-	Attempts  int    // platform faults so far; this is attempt Attempts+1
-	Since     int64  // ms, the server's clock
-	Cancelled string // who asked to stop it before it was claimed; "" if nobody
-	Young     bool   // Redis' life is young: it may have been set back, and the request have ended
+	Token     string  // every later write names it
+	Attempts  int     // platform faults so far; this is attempt Attempts+1
+	Since     int64   // ms, the server's clock
+	Cancelled string  // who asked to stop it before it was claimed; "" if nobody
+	Deaths    []Death // that the request met, oldest first
+	Young     bool    // Redis' life is young: it may have been set back, and the request have ended
 }
 
 // ReadSpec reads the claim's spec. A text that is none must not hold back other
@@ -121,6 +122,11 @@ type Queue interface {
 	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
 	// Present says which of the keys Redis has anywhere.
 	Present(ctx context.Context, keys []string) ([]bool, error)
+	// Waits says how long each of the keys has waited since it was given back by an owner, or
+	// queued anew: by Redis' clock, below 0 for one that waits since it was submitted.
+	Waits(ctx context.Context, keys []string) ([]time.Duration, error)
+	// WaitAnew notes that those of the keys that Redis has were lost and queued anew.
+	WaitAnew(ctx context.Context, keys []string) error
 	// Specs returns the specs of those of the keys that Redis has.
 	Specs(ctx context.Context, keys []string) ([]Spec, error)
 	// Promote lets retries go whose pause is over: to another host after the second

@@ -44,6 +44,7 @@ type Registration struct {
 	CPU         int           // of the host
 	MemoryBytes int64         // of the host
 	DiskBytes   int64         // of the host, for its VMs; 0 is not known
+	Process     string        // which process it is, as no other ever was or will be; "" is not known: then nobody takes it for dead
 }
 
 // Registered is what an owner gets: its epoch, and what its predecessor held.
@@ -61,11 +62,21 @@ type Held struct {
 	Since     int64         // when the phase began or was last heard of, ms, the server's clock
 	Limit     time.Duration // after Since, by which the phase ends or is heard of again; 0: the phase's own
 	Attempts  int           // platform faults so far
-	Deaths    []string      // the owners that died with the request in hand, oldest first
+	Age       time.Duration // how long ago Since was; less where the server was silent or its clock was set since, and never more
+	Deaths    []Death       // that the request or task met, oldest first
 	Cancelled string        // who asked to stop it; "" if nobody
 	Pool      string
 	Slot      string // as Redis has it, for Oust
 }
+
+// Death is one that a request or task met: that of an owner which had it in hand, or of its VM.
+type Death struct {
+	Of     string // the owner's name, or the VM's
+	Counts bool   // it was alone there, or the only one that had met a death before: it may be what kills
+}
+
+// VM says whether it was a VM that died.
+func (d Death) VM() bool { return !strings.Contains(d.Of, "@") }
 
 // Beat is what an owner hears when it proves its life.
 type Beat struct {
@@ -126,8 +137,8 @@ type Owners interface {
 	// that it settles in: else it decides about the living work of a successor.
 	Held(ctx context.Context, owner string, epoch int64) ([]Held, error)
 	// Settle empties slots of a fenced or restarted owner. Items with a token
-	// that is not in the slot any more are skipped. A testrunner's retry counts as
-	// a death in whose hand the request was. If any item is aimed at a host, placed
+	// that is not in the slot any more are skipped. What met a death is not aimed:
+	// it runs apart from others that did. If any item is aimed at a host, placed
 	// is the number that Rooms returned, or the last Settle of the round. Returns
 	// CONFLICT, with that chunk of items unmoved, if another has placed work since,
 	// or a host aimed at is not to be given any: ask for the Rooms again.
@@ -150,9 +161,10 @@ type Owners interface {
 	// the same epoch. Returns CONFLICT if its proof of life arrived meanwhile.
 	Fence(ctx context.Context, owner string, by time.Duration) (int64, error)
 	// Bury ends the given epoch of an owner whose process is known to be gone, late
-	// or not, and returns the epoch under which its slots are settled. Burying a
-	// fenced owner returns the same epoch. Returns CONFLICT if a newer process has
-	// the name, NOTFOUND.
+	// or not, and returns the epoch under which its slots are settled, 0 if they
+	// were and it was forgotten. What it had in hand when that epoch ended met a
+	// death. Burying a fenced owner returns the same epoch. Returns CONFLICT if a
+	// newer process has the name, NOTFOUND.
 	Bury(ctx context.Context, owner string, epoch int64) (int64, error)
 	// Forget removes a fenced owner that holds nothing any more.
 	Forget(ctx context.Context, owner string, epoch int64) error
@@ -169,6 +181,7 @@ const (
 	OutcomeRelease Outcome = "release" // given back: queued again at the front, no attempt used
 	OutcomeRetry   Outcome = "retry"   // platform fault, one attempt used: queued again, after a pause unless its owner died
 	OutcomeLater   Outcome = "later"   // a task that waits for others: it goes on after a pause, no attempt used
+	OutcomeBroken  Outcome = "broken"  // as a retry, and its VM died under the request: that counts against it
 	OutcomeDead    Outcome = "dead"    // its terminal result "dead" is in the store
 )
 

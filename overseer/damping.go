@@ -184,7 +184,7 @@ func ended(moved string) tally {
 		switch {
 		case !other:
 			t.ends++
-		case strings.HasPrefix(outcome, string(core.OutcomeRetry)):
+		case strings.HasPrefix(outcome, string(core.OutcomeRetry)), outcome == string(core.OutcomeBroken):
 			t.faults++
 		}
 	}

@@ -12,6 +12,8 @@ import (
 // drainedEvery is the rest between two looks for drained hosts whose time is over.
 const drainedEvery = 5 * time.Second
 
+const whyDrained = "its host is drained"
+
 // drained empties the hosts that were drained with a deadline when it comes: what
 // still runs there is aimed at hosts that have room, or parked, and uses no attempt.
 // Work whose policy is to fail when its host is lost must not run twice, so it stays.
@@ -49,16 +51,17 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 		troubles = append(troubles, err)
 		counts.add(report)
 		for _, l.item = range items {
-			if l.item.Outcome == core.OutcomeRelease {
+			if l.item.Outcome == core.OutcomeRelease && len(l.held.Deaths) == 0 {
 				moving = append(moving, l)
 			} else {
-				troubles = append(troubles, o.oust(ctx, counts, l.owner, l.held, l.item))
+				_, err := o.oust(ctx, counts, l.owner, l.held, l.item, whyDrained)
+				troubles = append(troubles, err)
 			}
 		}
 	}
 	err = o.move(ctx, counts, moving, func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error) {
 		for _, item := range items {
-			if err := o.oust(ctx, counts, owner, held[item.Key], item); err != nil {
+			if _, err := o.oust(ctx, counts, owner, held[item.Key], item, whyDrained); err != nil {
 				return placed, err
 			}
 		}
@@ -68,17 +71,28 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 }
 
 // oust empties one slot of a living owner. One that reads otherwise by now went on
-// or ended; it has its next turn.
-func (o *Overseer) oust(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement) error {
-	err := o.parts.Owners.Oust(ctx, owner, h, item, "its host is drained")
+// or ended; it has its next turn. Only then may anything be recorded of it: before, its owner
+// may still end it itself.
+func (o *Overseer) oust(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement, why string) (bool, error) {
+	err := o.parts.Owners.Oust(ctx, owner, h, item, why)
 	switch core.CodeOf(err) {
 	case "":
-		counts["slots"]++
-		return nil
 	case core.CodeConflict, core.CodeNotFound:
-		return nil
+		return false, nil
+	default:
+		return false, err
 	}
-	return err
+	counts["slots"]++
+	role, _, _ := core.ParseOwner(owner)
+	id, _, err := core.ParseKey(h.Key)
+	if h.Cancelled == "" || item.Outcome == core.OutcomeDone || role != core.RoleTestrunner || err != nil {
+		return true, nil //nolint:nilerr // no request has such a key
+	}
+	// Where it waits now nobody may take it for long; who does would end it as well.
+	if _, err = o.parts.Cancel(ctx, id, h.Cancelled); core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
+		err = nil
+	}
+	return true, err
 }
 
 // inHand lists what the testrunners of a host hold: what leaves a drained host, and

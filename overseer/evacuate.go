@@ -78,18 +78,22 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 	if err != nil {
 		return nil, epoch, err
 	}
-	opts := o.options(recovery.Died)
+	opts := o.options(recovery.Lost)
 	opts.Fail = func(h core.Held) bool { return g.policy(specs[h.Key], h.Pool) == core.OnHostLossFail }
 	items, report, err := recovery.Decide(ctx, o.parts.Store, owner, held, opts)
 	if err != nil {
 		return nil, epoch, err
 	}
 	counts.add(report)
+	slots := make(map[string]core.Held, len(held))
+	for _, h := range held {
+		slots[h.Key] = h
+	}
 	var leaving []leaver
 	var ending []core.Settlement
 	for _, item := range items {
 		need, ok := g.need(specs[item.Key])
-		if item.Outcome == core.OutcomeRetry && ok {
+		if item.Outcome == core.OutcomeRetry && ok && movable(slots[item.Key]) {
 			leaving = append(leaving, leaver{owner: owner, item: item, need: need})
 		} else {
 			ending = append(ending, item)
@@ -98,6 +102,13 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 	done, err := o.parts.Owners.Settle(ctx, owner, epoch, ending, 0)
 	counts["slots"] += done.Moved
 	return leaving, epoch, err
+}
+
+// movable says whether a request is given a host. One that met a death runs apart, and one
+// that had many faults pauses: wherever it goes, hosts may be lost.
+func movable(h core.Held) bool {
+	const manyFaults = 2
+	return len(h.Deaths) == 0 && h.Attempts < manyFaults
 }
 
 // tell logs where a request goes.

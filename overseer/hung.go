@@ -13,7 +13,10 @@ import (
 
 // hungEvery is the rest between two looks at all slots. A slot is hung that made no
 // progress for its limit and hungGrace, in which its owner may still end it by
-// itself. Together they stay below 5 s.
+// itself. Together they stay below 5 s. How long that is, is Redis' to say (Held.Age): it
+// begins anew after a silence of everybody, in which no owner was heard whatever it
+// declared, and after a step of its clock, which looks the same. Only what is shorter than
+// two beats passes for no silence, so the grace is no shorter than that.
 const (
 	hungEvery = time.Second
 	hungGrace = 3 * time.Second
@@ -36,10 +39,6 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return counts, err
 	}
-	now, err := o.now(ctx)
-	if err != nil {
-		return counts, err
-	}
 	var pools ground
 	var troubles []error
 	for _, owner := range owners {
@@ -51,13 +50,13 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 				return counts, err
 			}
 		}
-		troubles = append(troubles, o.unhang(ctx, counts, pools, owner, now))
+		troubles = append(troubles, o.unhang(ctx, counts, pools, owner))
 	}
 	return counts, errors.Join(troubles...)
 }
 
 // unhang empties the hung slots of one owner.
-func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo, now time.Time) error {
+func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo) error {
 	held, err := o.parts.Owners.Held(ctx, owner.Name, 0)
 	if err != nil {
 		return err
@@ -65,7 +64,7 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	stuck := make(map[string]core.Held)
 	var slots []core.Held
 	for _, h := range held {
-		if now.Sub(time.UnixMilli(h.Since)) >= pools.limit(owner.Role, h)+hungGrace {
+		if h.Age >= pools.limit(owner.Role, h)+max(hungGrace, 2*o.cfg.Beat+time.Second) {
 			stuck[h.Key] = h
 			slots = append(slots, h)
 		}
@@ -78,16 +77,11 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	troubles := []error{err}
 	for _, item := range items {
 		h := stuck[item.Key]
-		log := o.log.WithFields(logrus.Fields{"owner": owner.Name, "slot": item.Key, "phase": h.Phase})
-		switch err := o.parts.Owners.Oust(ctx, owner.Name, h, item, "hung in "+h.Phase); core.CodeOf(err) {
-		case "":
-			counts["slots"]++
-			log.Warn("a slot is hung: its work is taken from its owner")
-		case core.CodeConflict, core.CodeNotFound:
-			// It went on just now.
-		default:
-			troubles = append(troubles, err)
+		taken, err := o.oust(ctx, counts, owner.Name, h, item, "hung in "+h.Phase)
+		if taken {
+			o.log.WithFields(logrus.Fields{"owner": owner.Name, "slot": item.Key, "phase": h.Phase}).Warn("a slot is hung: its work is taken from its owner")
 		}
+		troubles = append(troubles, err)
 	}
 	return errors.Join(troubles...)
 }

@@ -3,26 +3,37 @@ package overseer_test
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/coretest"
 	"drover/overseer"
 )
 
-// look oversees once at a moment so long after the slots began.
+// look oversees once, when it is so long ago that the slots which these were were heard of.
 func (s *scene) look(parts overseer.Parts, held []core.Held, after time.Duration) error {
 	s.t.Helper()
-	var since int64
-	for _, h := range held {
-		since = max(since, h.Since)
+	ctx := context.Background()
+	now, err := s.b.Admin.Time(ctx).Result()
+	require.NoError(s.t, err)
+	for _, owner := range s.owners() {
+		slots := s.herd.Namespace().Key("slots", owner)
+		for _, h := range held {
+			slot, err := s.b.Admin.HGet(ctx, slots, h.Key).Result()
+			if err != nil || !strings.Contains(slot, "|"+h.Token+"|") {
+				continue
+			}
+			parts := strings.Split(slot, "|")
+			parts[2] = strconv.FormatInt(now.Add(-after).UnixMilli(), 10)
+			require.NoError(s.t, s.b.Admin.HSet(ctx, slots, h.Key, strings.Join(parts, "|")).Err())
+		}
 	}
-	parts.Clock = clock.NewManual(time.UnixMilli(since).Add(after))
-	_, err := s.oversee(parts)
+	_, err = s.oversee(parts)
 	return err
 }
 
@@ -47,7 +58,7 @@ func TestAHungSlotIsTakenBack(t *testing.T) {
 		stage := core.DefaultPool("again").StageTimeout
 		parts := s.parts()
 		count := func() int { return len(s.held(core.RoleTestrunner, "h1")) }
-		require.NoError(t, s.look(parts, held, 10*time.Second+grace-100*time.Millisecond))
+		require.NoError(t, s.look(parts, held, 10*time.Second+grace-5*time.Second))
 		require.Equal(t, 3, count(), "in time")
 		require.NoError(t, s.look(parts, held, 10*time.Second+grace))
 		require.Equal(t, 2, count(), "running for longer than was said")
@@ -70,7 +81,7 @@ func TestAHungSlotIsTakenBack(t *testing.T) {
 	})
 }
 
-// Hung work ends by what the store knows, dead after its last attempt; while the store is away nothing is decided.
+// Hung work ends by what the store knows, else it runs again, however often; while the store is away nothing is decided.
 func TestAHungSlotEndsByTheStore(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
@@ -93,15 +104,13 @@ func TestAHungSlotEndsByTheStore(t *testing.T) {
 		require.Equal(t, core.RequestCompleted, s.state(ids[0]))
 		require.Equal(t, core.RequestCancelled, s.state(ids[1]))
 		require.Empty(t, s.place(ids[0]).State)
-		for attempt := 2; attempt <= 3; attempt++ {
+		for attempt := range 5 {
 			s.b.Hasten(t, s.herd)
 			s.claim("h1", "again", 1, time.Hour)
 			require.NoError(t, s.look(s.parts(), s.held(core.RoleTestrunner, "h1"), time.Hour))
+			require.Equal(t, attempt+2, s.place(ids[2]).Attempts)
 		}
-		row, err := s.store.Get(ctx, ids[2])
-		require.NoError(t, err)
-		require.Equal(t, core.RequestDead, row.State)
-		require.Contains(t, row.Result.Reason, "made no progress")
+		require.Equal(t, core.RequestQueued, s.state(ids[2]), "nobody died")
 		coretest.RequireSound(t, s.herd)
 	})
 }
@@ -186,12 +195,118 @@ func TestKilledAtEveryStepOfTheHung(t *testing.T) {
 				require.NoError(t, s.look(s.parts(), held, time.Hour))
 				require.Empty(t, s.held(core.RoleTestrunner, "h1"))
 				require.Equal(t, 1, s.place(ids[0]).Attempts)
-				require.Equal(t, core.RequestCancelled, s.state(ids[1]))
+				s.requireCancelled(ids[1], m.dead)
 				coretest.RequireSound(t, s.herd)
 				if !m.dead {
 					require.Greater(t, at, 8)
 					return
 				}
+			}
+		})
+	}
+}
+
+// requireCancelled requires that a request whose slot was emptied is ended as its user wished, or,
+// if the overseer died over it, will be by its next claim.
+func (s *scene) requireCancelled(id string, died bool) {
+	s.t.Helper()
+	if died && s.state(id) == core.RequestQueued {
+		require.Equal(s.t, core.RequestQueued, s.place(id).State)
+		by, err := s.b.Admin.HGet(context.Background(), s.herd.Namespace().Key("cancels"), core.Key(id, 1)).Result()
+		require.NoError(s.t, err)
+		require.Equal(s.t, "alice", by)
+		return
+	}
+	require.Equal(s.t, core.RequestCancelled, s.state(id))
+}
+
+// goesOn is an owner that goes on with a slot after it was read, and before it is ousted.
+type goesOn struct {
+	core.Owners
+	goOn func() error
+	told error
+}
+
+func (g *goesOn) Oust(ctx context.Context, owner string, h core.Held, it core.Settlement, why string) error {
+	g.told = g.goOn()
+	return g.Owners.Oust(ctx, owner, h, it, why)
+}
+
+// Nothing is recorded of a slot that its owner goes on with just before it is emptied: not
+// that it is dead, nor that it was cancelled. What the owner records counts.
+func TestAHungSlotThatGoesOn(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.host("h1", time.Hour)
+		ids := s.submit("again", 1)
+		ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
+		for range 3 { // three of its VMs died
+			s.end("h1", s.claim("h1", "again", 1, time.Hour), core.OutcomeBroken)
+			s.b.Hasten(t, s.herd)
+		}
+		c := s.claim("h1", "again", 1, time.Hour)[0]
+		_, err := s.herd.Cancel(ctx, c.Key, "alice", core.CancelAny)
+		require.NoError(t, err)
+		parts := s.parts()
+		owners := &goesOn{Owners: s.herd, goOn: func() error {
+			return s.herd.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
+		}}
+		parts.Owners = owners
+		require.NoError(t, s.look(parts, s.held(core.RoleTestrunner, "h1"), time.Hour))
+		require.NoError(t, owners.told)
+		require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
+		first, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: c.Token, VM: c.VM})
+		require.NoError(t, err)
+		require.True(t, first)
+	})
+}
+
+// A step of Redis' clock, or a silence of Redis that outlasts what owners declared, takes nothing
+// that runs for hung: the limits begin anew, and what hangs is found by them.
+func TestAStepOfTheClockHangsNothing(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]time.Duration{
+		"two minutes on": 2 * time.Minute, "a day on": 24 * time.Hour, "two minutes back": -2 * time.Minute, "a day back": -24 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := coretest.Mini(t)
+			now := time.Now()
+			pass := func(d time.Duration) { now = now.Add(d); b.Mini.SetTime(now) }
+			pass(0)
+			s := newScene(t, b)
+			s.host("h1", time.Second)
+			s.host("h2", time.Second)
+			ids, ctx := s.submit("again", 8), context.Background()
+			for _, host := range []string{"h1", "h2"} {
+				runner := core.OwnerName(core.RoleTestrunner, host, 0)
+				for _, c := range s.claim(host, "again", 4, time.Second) {
+					require.NoError(t, s.herd.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", 30*time.Second))
+				}
+			}
+			inHand := func() int { return len(s.held(core.RoleTestrunner, "h1")) + len(s.held(core.RoleTestrunner, "h2")) }
+			oversee := func() {
+				for _, o := range s.owners() {
+					_, err := s.herd.Beat(ctx, o, s.epoch[o], time.Second)
+					require.NoError(t, err)
+				}
+				_, err := s.oversee(s.parts())
+				require.NoError(t, err)
+			}
+			pass(step)
+			for range 29 {
+				pass(time.Second)
+				oversee()
+				require.Equal(t, 8, inHand(), "all of them began less than their limit ago")
+			}
+			for range 10 {
+				pass(time.Second)
+				oversee()
+			}
+			require.Zero(t, inHand(), "now they hang")
+			for _, id := range ids {
+				require.Equal(t, 1, s.place(id).Attempts)
 			}
 		})
 	}

@@ -52,7 +52,8 @@ type Parts struct {
 	Audit       core.Audit
 	Store       core.ResultStore
 	Intake      Intake
-	Clock       clock.Clock // nil: the machine's
+	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a request that waits, as intake.Intake does
+	Clock       clock.Clock                                                         // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew func(ctx context.Context) (time.Duration, error)
 	Log  logrus.FieldLogger

@@ -46,7 +46,7 @@ func (o *Overseer) hostStates(ctx context.Context) (map[string]core.HostState, e
 }
 
 func (o *Overseer) reapOwners(ctx context.Context, counts Counts, late []string) error {
-	r, err := recovery.Reap(ctx, among{o.parts.Owners, late}, o.parts.Store, o.late(o.cfg.Down), o.options(recovery.Died))
+	r, err := recovery.Reap(ctx, among{o.parts.Owners, late}, o.parts.Store, o.late(o.cfg.Down), o.options(recovery.Lost))
 	counts.add(r)
 	for _, owner := range r.Owners {
 		o.log.WithField("owner", owner).Warn("the owner is lost: what it held was settled")

@@ -141,7 +141,7 @@ func (s *scene) parts() overseer.Parts {
 	log, _ := test.NewNullLogger()
 	return overseer.Parts{
 		Owners: s.herd, Hosts: s.herd, Queue: s.herd, Evacuations: s.herd, Reports: s.herd, History: s.herd, Audit: s.herd,
-		Store: s.store, Intake: s.in, Log: log,
+		Store: s.store, Intake: s.in, Cancel: s.in.Cancel, Log: log,
 	}
 }
 
@@ -197,8 +197,8 @@ func (s *scene) state(id string) core.RequestState {
 	return row.State
 }
 
-// A testrunner dies on a host that lives: its work is queued again whatever the
-// pool says of lost hosts, and ends dead when the second one died with it in hand.
+// A testrunner is lost on a host that lives: its work is queued again whatever the
+// pool says of lost hosts; that it died nobody knows, so nothing is dead by it.
 func TestALostOwnerIsReaped(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
@@ -210,13 +210,10 @@ func TestALostOwnerIsReaped(t *testing.T) {
 			s.claim("h1", "once", 4, time.Millisecond)
 			s.until(s.parts(), func() bool { return len(s.owners()) == 1 })
 			for _, id := range ids {
-				if attempt < 2 {
-					require.Equal(t, core.RequestQueued, s.place(id).State)
-					require.Equal(t, attempt, s.place(id).Attempts)
-					continue
-				}
-				require.Equal(t, core.RequestDead, s.state(id))
+				require.Equal(t, core.RequestQueued, s.place(id).State)
+				require.Equal(t, attempt, s.place(id).Attempts)
 			}
+			s.b.Hasten(t, s.herd)
 			reg, err := s.herd.Register(context.Background(), core.Registration{Owner: runner, Host: "h1", Machine: "h1", Beat: time.Minute})
 			require.NoError(t, err)
 			require.Empty(t, reg.Left)

@@ -41,7 +41,7 @@ func (j *job) collect(ctx context.Context, res *core.Result) error {
 
 func (j *job) collectOnce(ctx context.Context, res *core.Result) error {
 	inner, cancel := context.WithTimeoutCause(ctx, j.pool.StageTimeout,
-		core.Errorf(core.CodeBadVM, j.w.VM, "VM %s did not hand out its files within %s", j.w.VM, j.pool.StageTimeout))
+		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not hand out its files within %s", j.w.VM, j.pool.StageTimeout))
 	defer cancel()
 	var files []core.File
 	left, err := j.vm.Collect(inner, wire.Work, guest.Collection{Paths: j.w.Spec.Collect}, func(f guest.Taken, in io.Reader) error {

@@ -33,14 +33,15 @@ type job struct {
 	phase   core.RequestState // as Redis was told last
 	until   time.Time         // when it ends or is heard of again, as Redis was told last
 
-	vm     VM
-	image  string
-	staged map[string]bool
-	input  harness.Input
-	stdin  *source // of a plain command
-	suite  *suite  // of the stock harness
-	out    capture
-	live   *live
+	vm       VM
+	image    string
+	assigned bool // the VM has taken the request
+	staged   map[string]bool
+	input    harness.Input
+	stdin    *source // of a plain command
+	suite    *suite  // of the stock harness
+	out      capture
+	live     *live
 }
 
 func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
@@ -121,7 +122,7 @@ func (j *job) run() (core.Result, error) {
 	j.started = j.r.parts.Clock.Now()
 	late := j.limits.Timeout + j.r.cfg.RunGrace
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late,
-		core.Errorf(core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
+		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	exit, err := j.vm.Run(ctx, run, func(stream string, data []byte) {
 		j.out.add(stream, data)

@@ -143,12 +143,10 @@ func (j *job) cancelled(cause error) core.Result {
 	return res
 }
 
-// dead is the result of a request whose attempts are used up.
-func (j *job) dead(fault error) core.Result {
+// dead is the result of a request that is not run again.
+func (j *job) dead(why string) core.Result {
 	res := j.result()
-	res.State, res.Blame = core.RequestDead, core.BlamePlatform
-	res.Reason = fmt.Sprintf("It could not be run: %d tries failed, each on a VM of its own, which is not your fault. The last one: %s.",
-		res.Attempt, fault)
+	res.State, res.Blame, res.Reason, res.Attempt = core.RequestDead, core.BlamePlatform, why, max(1, j.w.Attempts)
 	return res
 }
 

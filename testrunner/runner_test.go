@@ -179,8 +179,11 @@ func TestEnds(t *testing.T) {
 			graded: true, spec: func(_ *world, s *core.Spec) { s.Input = json.RawMessage(`{"uid":1}`) },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: `unknown key "uid"`, verdict: harness.PlatformFault,
 		},
-		"No VM works": {
-			script: script{dial: badVM}, state: core.RequestDead, blame: core.BlamePlatform, reason: "3 tries failed", verdict: harness.PlatformFault, attempt: 3,
+		"No VM lives": {
+			script: script{run: func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
+				return guest.Exit{}, badVM
+			}},
+			state: core.RequestDead, blame: core.BlamePlatform, reason: "3 VMs died while it ran in them", verdict: harness.PlatformFault, attempt: 3,
 		},
 		"One VM does not run": {
 			script: script{run: func(_ context.Context, n int, _ guest.Run, sink func(string, []byte)) (guest.Exit, error) {
@@ -218,11 +221,15 @@ func TestEnds(t *testing.T) {
 			if test.ledger != nil {
 				w.ledger.fail(test.ledger)
 			}
-			w.herd.AddVMs(t, 3)
+			w.herd.AddVMs(t, 4)
 			w.submit(spec)
 			r := w.start(nil)
 			got := w.result()
 			r.drain()
+			used := got.Attempt
+			if got.State == core.RequestDead {
+				used++ // that of the claim which found that enough had died
+			}
 
 			assert.Equal(t, test.state, got.State)
 			assert.Equal(t, test.blame, got.Blame)
@@ -243,8 +250,8 @@ func TestEnds(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, test.state == core.RequestDead, len(dead) == 1)
 			states := w.vmStates()
-			assert.Equal(t, got.Attempt, states[core.VMDirty])
-			assert.Equal(t, 3-got.Attempt, states[core.VMClean])
+			assert.Equal(t, used, states[core.VMDirty])
+			assert.Equal(t, 4-used, states[core.VMClean])
 			for _, v := range w.vms {
 				assert.True(t, v.closed)
 			}

@@ -9,6 +9,7 @@ import (
 	"drover/core"
 	"drover/core/claims"
 	"drover/core/clock"
+	"drover/core/recovery"
 )
 
 // session is the slots of one epoch at work.
@@ -108,11 +109,7 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 	}
 
 	j := s.newJob(ctx, w)
-	res, err := j.do()
-	outcome := core.OutcomeDone
-	if err != nil {
-		res, outcome = s.conclude(j, err)
-	}
+	res, outcome := s.run(j)
 	state := core.RequestQueued // where a release and a retry lead
 	switch outcome {
 	case "":
@@ -122,7 +119,7 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 			return "", false
 		}
 		state = res.State
-	case core.OutcomeRelease, core.OutcomeRetry, core.OutcomeLater:
+	case core.OutcomeRelease, core.OutcomeRetry, core.OutcomeBroken, core.OutcomeLater:
 	}
 	if err := j.live.end(state); err != nil {
 		j.log.WithError(err).Debug("watchers were not told of the end")
@@ -150,6 +147,23 @@ func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
 	return core.OutcomeDone
 }
 
+// run takes a job to its end, unless enough died with its request in hand: that ends
+// whoever has it next, and not who saw the last death. For that one may have lost the claim
+// in the meantime, and only Redis knows whose it is.
+func (s *session) run(j *job) (core.Result, core.Outcome) {
+	why := recovery.Verdict(j.w.Deaths, recovery.Options{MaxAttempts: s.r.cfg.MaxAttempts, MaxDeaths: s.r.cfg.MaxDeaths})
+	if why != "" && j.ctx.Err() == nil {
+		j.live.close()
+		j.log.WithField("reason", why).Error("the request is dead: it is not run again")
+		return j.dead(why), core.OutcomeDead
+	}
+	res, err := j.do()
+	if err != nil {
+		return s.conclude(j, err)
+	}
+	return res, core.OutcomeDone
+}
+
 // conclude decides what becomes of a claim that has no result of its own. The
 // outcome is empty if it is not ours any more.
 func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
@@ -166,12 +180,16 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 		return core.Result{}, ""
 	case errors.As(err, &bad):
 		return j.failed(bad.blame, bad.reason), core.OutcomeDone
-	case j.w.Attempts+1 >= s.r.cfg.MaxAttempts:
-		j.log.WithError(err).Error("a platform fault; attempts are used up")
-		return j.dead(err), core.OutcomeDead
+	}
+	if errors.Is(err, core.ErrDamaged) && j.w.Attempts+1 >= s.r.cfg.MaxAttempts {
+		return j.failed(core.BlamePlatform, "A file of it cannot be read, which is not your fault: "+err.Error()+"."), core.OutcomeDone
+	}
+	s.r.metrics.retries.Inc()
+	if j.broke(err) {
+		j.log.WithError(err).Warn("the VM died under the request; trying again on another VM")
+		return core.Result{}, core.OutcomeBroken
 	}
 	j.log.WithError(err).Warn("a platform fault; trying again on another VM")
-	s.r.metrics.retries.Inc()
 	return core.Result{}, core.OutcomeRetry
 }
 

@@ -85,6 +85,7 @@ func (j *job) stageOnce(ctx context.Context) error {
 	if err := j.vm.Assign(ctx, j.w.Key+"@"+j.w.Token); err != nil {
 		return err
 	}
+	j.assigned = true
 	files := wire.Work
 	if spec.Harness != nil && j.input.Stock {
 		if err := j.openSuite(ctx); err != nil {

@@ -450,7 +450,7 @@ func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader
 	if err := j.running(wall); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Errorf(core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
+	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error
 	out.exit, err = j.vm.Run(ctx, guest.Run{

@@ -2,8 +2,11 @@ package testrunner
 
 import (
 	"context"
+	"errors"
 	"io"
+	"syscall"
 
+	"drover/core"
 	"drover/core/guest"
 )
 
@@ -22,6 +25,28 @@ type VM interface {
 // Dial prepares to talk to the agent of the VM in a folder. Returns BADVM if
 // that is not a VM's folder.
 type Dial func(dir string) (VM, error)
+
+// errLate marks what was late: that says nothing of the VM, for the runner or the whole host may
+// have been stopped.
+var errLate = errors.New("the time for it is up")
+
+// broke reports whether a fault is that the VM died or failed under the request that was given
+// to it: its agent is gone, hung up in the middle of a call, or says that it cannot go on. What
+// is late is not, nor is what this process lacks, or a folder that somebody removed.
+func (j *job) broke(err error) bool {
+	if !j.assigned || !core.Is(err, core.CodeBadVM) {
+		return false
+	}
+	for _, other := range []error{
+		errLate, errStageTime, guest.ErrSilent, context.DeadlineExceeded, context.Canceled,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EAGAIN, syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.EPERM,
+	} {
+		if errors.Is(err, other) {
+			return false
+		}
+	}
+	return true
+}
 
 // dialGuest is the Dial of real VMs.
 func dialGuest(dir string) (VM, error) {

@@ -17,8 +17,8 @@ type Instance struct {
 
 // Limit says what holds one limit on this host, for doctor and for results.
 type Limit struct {
-	Name   string // memory, pids, cpu, disk, file size, open files, time, output, network, processes left behind
-	HeldBy string // cgroup, rlimit, tmpfs, watchdog, agent, namespace, seccomp; "" if nothing holds it
+	Name   string // memory, pids, cpu, disk, file size, open files, time, output, network, processes left behind, reach of submissions
+	HeldBy string // cgroup, rlimit, tmpfs, watchdog, agent, namespace, seccomp, user, landlock; "" if nothing holds it
 	Note   string // what is missing and how to mend it
 	Weak   bool   // HeldBy looks now and then: a program that means to can have more for a moment, so not for hostile code
 }

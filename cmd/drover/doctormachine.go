@@ -53,11 +53,11 @@ func (f *findings) kernel(read func(path string) ([]byte, error)) {
 	scope, err := read("/proc/sys/kernel/yama/ptrace_scope")
 	switch {
 	case err != nil:
-		f.warn("ptrace", "use a kernel with the Yama security module, and sysctl kernel.yama.ptrace_scope=1",
-			"this kernel has no ptrace_scope: a submission can read the memory of its harness, which runs as the same user")
+		f.warn("ptrace", "have harnesses start submissions by drover-run, or use a kernel with the Yama security module and sysctl kernel.yama.ptrace_scope=1",
+			"this kernel has no ptrace_scope: a submission that its harness starts without drover-run can read the harness's memory")
 	case strings.TrimSpace(string(scope)) == "0":
-		f.warn("ptrace", "sysctl kernel.yama.ptrace_scope=1",
-			"ptrace_scope is 0: a submission can read the memory of its harness, which runs as the same user")
+		f.warn("ptrace", "have harnesses start submissions by drover-run, or sysctl kernel.yama.ptrace_scope=1",
+			"ptrace_scope is 0: a submission that its harness starts without drover-run can read the harness's memory")
 	default:
 		f.ok("ptrace", "a submission cannot read the memory of its harness")
 	}

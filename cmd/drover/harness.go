@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/guest/boxrun"
+	"drover/core/guest/wire"
 	"drover/core/harness"
 	"drover/core/harness/cases"
 	"drover/core/requests"
@@ -62,11 +65,16 @@ func checkHarness(c *cli.Context) error {
 	found := checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
 	if pack.Cases != nil {
 		found.look(pack.Cases, core.DefaultPool("default").Limits)
+	} else if !bytes.Contains(pack.Tar, []byte(boxrun.Name)) {
+		found.warn("nothing in it calls %s: a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report", boxrun.Name)
 	}
 	if paths := c.StringSlice("submission"); len(paths) > 0 {
 		if found.Result, err = tryHarness(c, dir, paths); err != nil {
 			return err
 		}
+	}
+	if found.Result != nil && !found.Cases {
+		found.reach(found.Result.HeldBy)
 	}
 	if c.Bool("json") {
 		err = printJSON(c.App.Writer, found)
@@ -101,6 +109,19 @@ func (f *checked) look(p *cases.Plan, pool core.Limits) {
 	}
 	if !slices.ContainsFunc(f.Tests, func(t checkedTest) bool { return t.Hidden }) {
 		f.warn("no test is hidden: a program that knows the outputs by heart wins all points")
+	}
+}
+
+// reach says what a submission can do to a program that graded it here.
+func (f *checked) reach(held map[string]string) {
+	const mend = "run drover as root, or with newuidmap and users lent in /etc/subuid, for a user of its own"
+	switch by, told := held[wire.LimitHarness]; {
+	case !told || by == wire.HeldByUser:
+	case by == wire.HeldByLandlock:
+		f.warn("on this machine %s keeps a submission from the harness by %s: it sees the arguments of the harness's processes, and can change modes and times of its files; %s",
+			boxrun.Name, by, mend)
+	default:
+		f.warn("on this machine nothing keeps a submission from the harness: VMs have one user, and the kernel has no Landlock; %s", mend)
 	}
 }
 

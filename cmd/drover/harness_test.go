@@ -41,3 +41,28 @@ func TestHarnessIsChecked(t *testing.T) {
 	require.Contains(t, out, "wrong answer: line 1 differs")
 	require.Contains(t, out, "accepted")
 }
+
+// A program that starts its submission itself is told what that means.
+func TestHarnessWithoutABox(t *testing.T) {
+	h := newTestHerd(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main"), []byte("#!/bin/sh\nsh \"$DROVER_SUBMISSION/a.sh\"\n"), 0o700))
+	out, errs, code := h.run("harness", "check", dir)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "nothing in it calls drover-run")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main"), []byte("#!/bin/sh\ndrover-run -- sh \"$DROVER_SUBMISSION/a.sh\"\n"), 0o700))
+	out, errs, code = h.run("harness", "check", dir)
+	require.Zero(t, code, errs)
+	require.NotContains(t, out, "note:")
+
+	var f checked
+	for held, says := range map[string]string{"user": "", "landlock": "modes and times", "": "no Landlock"} {
+		f.Warnings = nil
+		f.reach(map[string]string{"harness": held})
+		if says == "" {
+			require.Empty(t, f.Warnings)
+			continue
+		}
+		require.Contains(t, f.Warnings[0], says)
+	}
+}

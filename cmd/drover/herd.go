@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobstore"
+	"drover/core/clock"
 	"drover/core/config"
 	"drover/core/coursework"
 	"drover/core/intake"
@@ -87,7 +88,11 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	if h.blobs, err = blobstore.Open(ctx, cfg.Blobs.Reveal()); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	h.intake = &intake.Intake{Store: h.store, Queue: h.redis, Pools: h.redis, Tasks: h.redis, Blobs: h.blobs}
+	h.intake = &intake.Intake{
+		Store: h.store, Queue: h.redis, Pools: h.redis, Tasks: h.redis, Blobs: h.blobs,
+		// When a request was submitted is judged by other hosts.
+		Now: clock.NewShared(h.redis.Skew).Now,
+	}
 	return h, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"drover/core"
 	"drover/core/blobstore"
 	"drover/core/config"
+	"drover/core/neighbour"
 	"drover/core/service"
 	"drover/overseer"
 	"drover/taskrunner"
@@ -61,7 +62,7 @@ func registration(cfg *config.Config, kind core.Role, n int) (core.Registration,
 	return core.Registration{
 		Owner: core.OwnerName(kind, cfg.Host, n), Host: cfg.Host, Machine: hex.EncodeToString(sum[:8]), PID: os.Getpid(),
 		Version: version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: int64(facts.Totalram * uint64(facts.Unit)), //nolint:gosec // no machine has that much
-		DiskBytes: diskBytes(cfg.Run),
+		DiskBytes: diskBytes(cfg.Run), Process: neighbour.Process(),
 	}, nil
 }
 
@@ -249,7 +250,7 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, AuditEvery: cfg.AuditEvery,
 	}, overseer.Parts{
 		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Evacuations: s.herd.redis, Reports: s.herd.redis,
-		History: s.herd.redis, Audit: s.herd.redis, Store: s.herd.store, Intake: s.herd.intake, Skew: s.herd.redis.Skew, Log: s.log,
+		History: s.herd.redis, Audit: s.herd.redis, Store: s.herd.store, Intake: s.herd.intake, Cancel: s.herd.intake.Cancel, Skew: s.herd.redis.Skew, Log: s.log,
 	})
 	if err == nil {
 		err = errors.Join(s.metrics.Register(o.Collector()), s.metrics.Register(&herdMetrics{herd: s.herd.redis, now: time.Now}))

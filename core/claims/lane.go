@@ -97,7 +97,7 @@ func (d *Desk) due() int {
 		return n
 	}
 	for i, w := range d.finishes.items[d.finishes.head:] {
-		if w.outcome == core.OutcomeRelease || w.outcome == core.OutcomeRetry {
+		if w.outcome != core.OutcomeDone && w.outcome != core.OutcomeDead {
 			return i
 		}
 	}

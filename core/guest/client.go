@@ -20,8 +20,8 @@ import (
 	"drover/core/guest/wire"
 )
 
-// errSilent is why an agent that says nothing any more is given up.
-var errSilent = errors.New("the agent has fallen silent")
+// ErrSilent is why an agent that says nothing any more is given up.
+var ErrSilent = errors.New("the agent has fallen silent")
 
 // Client talks to one VM's agent. It is safe for concurrent use.
 type Client struct {
@@ -105,7 +105,7 @@ func (l *line) Close() error {
 // Status asks the agent for its state. Returns BADVM if it does not answer.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
-	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, ErrSilent)
 	defer cancel()
 	err := c.call(ctx, http.MethodGet, wire.PathStatus, nil, &s)
 	return s, err
@@ -119,7 +119,7 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInvalid, c.vm, "assign VM %s", c.vm)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, ErrSilent)
 	defer cancel()
 	if err := c.call(ctx, http.MethodPut, wire.PathAssignment, bytes.NewReader(body), nil); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 // Kill kills everything in the VM but the agent and returns when it is dead. A
 // run that was under way reports its end. Returns BADVM if something does not die.
 func (c *Client) Kill(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, wire.Stall+c.silence, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, wire.Stall+c.silence, ErrSilent)
 	defer cancel()
 	return c.call(ctx, http.MethodPost, wire.PathKill, nil, nil)
 }

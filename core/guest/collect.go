@@ -43,7 +43,7 @@ func (c *Client) Collect(ctx context.Context, place string, want Collection, tak
 	}
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	silence := time.AfterFunc(c.silence, func() { give(errSilent) })
+	silence := time.AfterFunc(c.silence, func() { give(ErrSilent) })
 	defer silence.Stop()
 	resp, err := c.send(call, http.MethodPost, wire.PathCollect+place, &body)
 	if err != nil {

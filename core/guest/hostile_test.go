@@ -165,14 +165,14 @@ func TestSilentAgent(t *testing.T) {
 
 	c.silence = 50 * time.Millisecond
 	_, err = c.Status(context.Background())
-	assert.ErrorIs(t, err, errSilent)
-	assert.ErrorIs(t, c.Assign(context.Background(), "a"), errSilent)
+	assert.ErrorIs(t, err, ErrSilent)
+	assert.ErrorIs(t, c.Assign(context.Background(), "a"), ErrSilent)
 	err = c.Stage(context.Background(), "work", bytes.NewReader(make([]byte, 1024)))
-	assert.ErrorIs(t, err, errSilent)
+	assert.ErrorIs(t, err, ErrSilent)
 	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "%v", err)
 	_, err = c.Run(context.Background(), Run{Args: []string{"x"}}, nil)
 	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "%v", err)
-	assert.ErrorIs(t, err, errSilent)
+	assert.ErrorIs(t, err, ErrSilent)
 }
 
 func TestDial(t *testing.T) {

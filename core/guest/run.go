@@ -33,7 +33,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	call, body := input(call, head, run.Stdin)
-	silence := time.AfterFunc(c.silence, func() { give(errSilent) })
+	silence := time.AfterFunc(c.silence, func() { give(ErrSilent) })
 	defer silence.Stop()
 	exit, err := c.follow(call, body, run.Share.Or(run.Limits).Output, silence, sink)
 	if err == nil || ctx.Err() == nil {

@@ -50,7 +50,7 @@ func (c *Client) Reset(ctx context.Context, kept string) error {
 
 // tidy makes a call that may take a while, since a job may leave many files.
 func (c *Client) tidy(ctx context.Context, path string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 8*c.silence, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, 8*c.silence, ErrSilent)
 	defer cancel()
 	return c.call(ctx, http.MethodPost, path, nil, nil)
 }
@@ -60,7 +60,7 @@ func (c *Client) put(ctx context.Context, to string, archive io.Reader) error {
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	patience := 4 * c.silence // a refused archive of thousands of files takes a while to remove
-	from := &source{r: archive, silence: time.AfterFunc(patience, func() { give(errSilent) }), most: patience}
+	from := &source{r: archive, silence: time.AfterFunc(patience, func() { give(ErrSilent) }), most: patience}
 	defer from.silence.Stop()
 	entries := newEntries(from)
 	err := c.call(call, http.MethodPut, to, entries, nil)

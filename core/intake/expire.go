@@ -2,12 +2,17 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"drover/core"
 )
 
+// expirePage ends those of a page that waited longer than their pool allows. Only waiting
+// counts: what was begun and given back waits since then, and so does what Redis had
+// lost, since nobody knows whether it ran.
 func (in *Intake) expirePage(ctx context.Context, specs []core.Spec) (int, error) {
 	pools, err := in.Store.Pools(ctx)
 	if err != nil {
@@ -18,22 +23,55 @@ func (in *Intake) expirePage(ctx context.Context, specs []core.Spec) (int, error
 		most[p.Name] = p.MaxWait
 	}
 	now := in.now().UnixMilli()
-	n := 0
-	var troubles []error
-	for _, spec := range specs {
+	late := func(spec *core.Spec, waited time.Duration) bool {
 		limit := most[spec.Pool]
-		if limit == 0 || now-spec.Submitted <= limit.Milliseconds() {
-			continue
-		}
-		reason := fmt.Sprintf("waited longer than pool %s allows (%s) without being run", spec.Pool, limit)
+		return limit > 0 && waited > limit
+	}
+	specs = pick(specs, func(i int) bool {
+		return late(&specs[i], time.Duration(now-specs[i].Submitted)*time.Millisecond)
+	})
+	if len(specs) == 0 {
+		return 0, nil
+	}
+	waits, err := in.Queue.Waits(ctx, keys(specs))
+	if err != nil {
+		return 0, err
+	}
+	specs = pick(specs, func(i int) bool { return waits[i] < 0 || late(&specs[i], waits[i]) })
+	if specs, err = in.known(ctx, specs); err != nil {
+		return 0, err
+	}
+	var n atomic.Int64
+	err = each(specs, func(spec core.Spec) error {
+		reason := fmt.Sprintf("waited longer than pool %s allows (%s) without being run", spec.Pool, most[spec.Pool])
 		result := in.end(spec, core.RequestTimedOut, core.BlamePlatform, reason)
 		_, first, err := in.stop(ctx, spec, platform+": it waited too long", core.CancelWaiting, result)
-		if err != nil {
-			troubles = append(troubles, err)
-		}
 		if first {
-			n++
+			n.Add(1)
+		}
+		return err
+	})
+	return int(n.Load()), gather("not all that waited too long could be ended", err)
+}
+
+// known queues those of the specs that Redis has lost, and returns the others: those that it
+// has, and those for which it has no room, which wait in the store.
+func (in *Intake) known(ctx context.Context, specs []core.Spec) ([]core.Spec, error) {
+	lost, err := in.absent(ctx, specs)
+	if err != nil || len(lost) == 0 {
+		return specs, err
+	}
+	verdicts, err := in.again(ctx, lost)
+	if err != nil {
+		return nil, err
+	}
+	var troubles []error
+	anew := make(map[string]bool, len(lost))
+	for i, v := range verdicts {
+		anew[lost[i].ID] = !core.Is(v, core.CodeFull)
+		if v != nil && !core.Is(v, core.CodeFull) && !core.Is(v, core.CodeEnded) {
+			troubles = append(troubles, v)
 		}
 	}
-	return n, gather("not all that waited too long could be ended", troubles...)
+	return pick(specs, func(i int) bool { return !anew[specs[i].ID] }), errors.Join(troubles...)
 }

@@ -97,23 +97,33 @@ func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
 
 // RestorePools makes Redis agree with the store's pools and returns how many differed.
 func (in *Intake) RestorePools(ctx context.Context) (int, error) {
-	stored, err := in.Store.Pools(ctx)
-	if err != nil {
-		return 0, err
-	}
 	present, err := in.Pools.ListPools(ctx)
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for _, p := range stored {
-		if slices.Contains(present, p) {
-			continue
+	restored := make(map[string]bool)
+	for range maxRestores {
+		stored, err := in.Store.Pools(ctx)
+		if err != nil {
+			return len(restored), err
 		}
-		if err := in.Pools.SetPool(ctx, p); err != nil {
-			return n, err
+		stored = slices.DeleteFunc(stored, func(p core.Pool) bool { return slices.Contains(present, p) })
+		for _, p := range stored {
+			if err := in.Pools.SetPool(ctx, p); err != nil {
+				return len(restored), err
+			}
+			restored[p.Name] = true
+			present = append(slices.DeleteFunc(present, func(was core.Pool) bool { return was.Name == p.Name }), p)
 		}
-		n++
+		if len(stored) == 0 {
+			break
+		}
+		// Somebody may have set one between our reading of the store and our writing to
+		// Redis, which undid that: the store is read again until it says what was written.
 	}
-	return n, nil
+	return len(restored), nil
 }
+
+// maxRestores bounds how often pools are read again that somebody keeps setting; the next
+// RestorePools goes on.
+const maxRestores = 10

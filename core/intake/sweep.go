@@ -3,13 +3,18 @@ package intake
 import (
 	"context"
 	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"drover/core"
 )
 
 // Sweep queues again what is unfinished in the store and nowhere in Redis,
 // requests and tasks. One call is one bounded round that goes on where the last
-// one of this process ended; it returns how many it queued. Any number of
+// one of this process ended; it returns how many it queued. A round lasts while it
+// finds what is lost, as after a wipe of Redis, but at most half the time that ctx gives;
+// where nothing is, it looks at a few pages. Any number of
 // processes may sweep at once. One request that cannot be queued does not hold
 // back the others; the error tells of all that could not.
 func (in *Intake) Sweep(ctx context.Context) (int, error) {
@@ -49,16 +54,45 @@ func (in *Intake) ExpireAll(ctx context.Context) (int, error) {
 // whatever became of this.
 type page func(ctx context.Context, after string) (next string, n int, err error)
 
-// round handles the page after the cursor and moves that on.
+// quietPages is how many pages in which nothing was to be done one round looks at: so a
+// healthy herd is looked through at some thousand rows a second, for little.
+const quietPages = 20
+
+// round handles the pages after the cursor and moves that on.
 func (in *Intake) round(ctx context.Context, cursor *string, handle page) (int, error) {
+	enough := half(ctx)
 	in.mu.Lock()
 	after := *cursor
 	in.mu.Unlock()
-	next, n, err := handle(ctx, after)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	*cursor = next
-	return n, err
+	total, quiet := 0, 0
+	var troubles []error
+	for {
+		next, n, err := handle(ctx, after)
+		in.mu.Lock()
+		*cursor = next
+		in.mu.Unlock()
+		total += n
+		if err != nil {
+			troubles = append(troubles, err)
+		}
+		if n == 0 {
+			quiet++
+		}
+		// Trouble with some of a page does not hold back the pages behind it; where nothing
+		// goes the store or Redis may be away.
+		stuck := err != nil && n == 0 || len(troubles) == quietPages
+		if next == "" || next == after || stuck || quiet == quietPages || enough() || ctx.Err() != nil {
+			return total, errors.Join(troubles...)
+		}
+		after = next
+	}
+}
+
+// half tells when half of the time that ctx gives is over: what is on its way then still ends in time.
+func half(ctx context.Context) func() bool {
+	deadline, bounded := ctx.Deadline()
+	until := time.Now().Add(time.Until(deadline) / 2)
+	return func() bool { return bounded && time.Now().After(until) }
 }
 
 // all handles all pages.
@@ -105,15 +139,13 @@ func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error)
 	if lost, err = in.absent(ctx, lost); err != nil || len(lost) == 0 {
 		return 0, err
 	}
-	var troubles []error
-	for _, spec := range lost {
-		if _, err := in.supersede(ctx, spec); err != nil {
-			troubles = append(troubles, err)
-		}
-	}
-	verdicts, err := in.enqueue(ctx, lost)
+	troubles := each(lost, func(spec core.Spec) error {
+		_, err := in.supersede(ctx, spec)
+		return err
+	})
+	verdicts, err := in.again(ctx, lost)
 	if err != nil {
-		return 0, errors.Join(append(troubles, err)...)
+		return 0, errors.Join(troubles, err)
 	}
 	n := 0
 	for _, v := range verdicts {
@@ -122,10 +154,42 @@ func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error)
 			n++
 		case core.CodeEnded, core.CodeFull: // ended just now; has to wait for a later round
 		default:
-			troubles = append(troubles, v)
+			troubles = errors.Join(troubles, v)
 		}
 	}
-	return n, errors.Join(troubles...)
+	return n, troubles
+}
+
+// again queues what Redis lost. It waits anew: before, somebody may have begun it.
+func (in *Intake) again(ctx context.Context, lost []core.Spec) ([]error, error) {
+	verdicts, err := in.enqueue(ctx, lost)
+	if err != nil {
+		return nil, err
+	}
+	queued := pick(lost, func(i int) bool { return verdicts[i] == nil })
+	if len(queued) == 0 {
+		return verdicts, nil
+	}
+	return verdicts, in.Queue.WaitAnew(ctx, keys(queued))
+}
+
+// atOnce is how many requests of a page are asked about, or ended, at a time: a store that is
+// far, or waits for its disk, takes as long for many as for one.
+const atOnce = 16
+
+// each does something to each of the specs, several at once, and returns all that failed.
+func each(specs []core.Spec, do func(core.Spec) error) error {
+	errs := make([]error, len(specs))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, spec := range specs {
+		g.Go(func() error {
+			errs[i] = do(spec)
+			return nil
+		})
+	}
+	_ = g.Wait() // they are in errs
+	return errors.Join(errs...)
 }
 
 // absent returns the specs that Redis has nowhere.

@@ -28,18 +28,88 @@ func (w *world) accept(n int) []core.Spec {
 	return specs
 }
 
-func TestSweepGoesRoundInBoundedRounds(t *testing.T) {
+// After a wipe what waits comes back in one go, in a few calls a page; where nothing is lost a
+// round looks at a few pages, and the next one goes on.
+func TestSweepGoesOnWhileItFindsWhatIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	const quiet = 20 // pages
+	w.accept(3*quiet + 2)
+	store, queue := &countedStore{ResultStore: w.store}, &countedQueue{Queue: w.herd.Store}
+	in := w.intake(store, queue, w.herd.Store, w.herd.Store)
+	in.Batch = 1
+	n, err := in.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3*quiet+2, n)
+	require.Equal(t, 3*quiet+3, store.pages)
+	require.LessOrEqual(t, queue.calls, 4*store.pages, "calls of Redis")
+	for _, want := range []int{quiet, quiet, quiet, 3, quiet} {
+		store.pages = 0
+		n, err = in.Sweep(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		require.Equal(t, want, store.pages)
+	}
+
+	// One that has used half of its time ends, and the next one goes on.
+	w.run(w.claim(100))
+	w.requireWhole()
+	w.accept(3)
+	for range 3 {
+		n, err = in.Sweep(&late{Context: t.Context()})
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	}
+}
+
+// late is a context that gives no time to who asks first, and no deadline to the others.
+type late struct {
+	context.Context
+	asked bool
+}
+
+func (l *late) Deadline() (time.Time, bool) {
+	first := !l.asked
+	l.asked = true
+	return time.Now(), first
+}
+
+// countedStore counts the pages of unfinished requests that are read.
+type countedStore struct {
+	core.ResultStore
+	pages int
+}
+
+func (s *countedStore) Unfinished(ctx context.Context, after string, limit int) ([]core.Spec, error) {
+	s.pages++
+	return s.ResultStore.Unfinished(ctx, after, limit)
+}
+
+// countedQueue counts the calls of Redis.
+type countedQueue struct {
+	core.Queue
+	calls int
+}
+
+func (q *countedQueue) Present(ctx context.Context, keys []string) ([]bool, error) {
+	q.calls++
+	return q.Queue.Present(ctx, keys)
+}
+
+func (q *countedQueue) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	q.calls++
+	return q.Queue.Enqueue(ctx, specs)
+}
+
+func (q *countedQueue) WaitAnew(ctx context.Context, keys []string) error {
+	q.calls++
+	return q.Queue.WaitAnew(ctx, keys)
+}
+
+func TestSweepAll(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.in.Batch = 4
-	w.accept(10)
-	for round, want := range []int{4, 4, 2, 0, 0, 0} {
-		n, err := w.in.Sweep(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, want, n, "round %d", round)
-	}
-	w.run(w.claim(10))
-	w.requireWhole()
 	w.accept(9)
 	n, err := w.in.SweepAll(t.Context())
 	require.NoError(t, err)
@@ -58,7 +128,7 @@ func TestSweepReachesEveryTask(t *testing.T) {
 		_, err := w.store.CreateTask(t.Context(), core.Task{ID: ids[i], Generation: 1, Kind: "k", State: core.TaskQueued})
 		require.NoError(t, err)
 	}
-	for round, want := range []int{4, 4, 2, 0, 0, 0} {
+	for round, want := range []int{10, 0, 0} {
 		n, err := w.in.Sweep(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, n, "round %d", round)
@@ -208,7 +278,8 @@ func TestExpire(t *testing.T) {
 			_, err := w.in.Expire(t.Context())
 			require.NoError(t, err)
 		}
-		for _, id := range []string{waiting.Spec.ID, lost.ID} {
+		require.Equal(t, core.RequestQueued, w.place(lost.Key()), "Redis did not have it, and perhaps it ran: it waits anew")
+		for _, id := range []string{waiting.Spec.ID} {
 			row := w.row(id)
 			require.Equal(t, core.RequestTimedOut, row.State)
 			require.Equal(t, core.BlamePlatform, row.Result.Blame)
@@ -226,6 +297,84 @@ func TestExpire(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, n)
 	})
+}
+
+// What was begun waits since it was given back, whatever the reason; what Redis lost, since it
+// has it again: it may have run when that was.
+func TestExpireCountsOnlyWaiting(t *testing.T) {
+	t.Parallel()
+	for name, leaves := range map[string]func(w *world, row core.Row, c core.Claim){
+		"a fault": func(w *world, _ core.Row, c core.Claim) {
+			w.seq++
+			w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
+		},
+		"given back": func(w *world, _ core.Row, c core.Claim) {
+			w.seq++
+			w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRelease})
+		},
+		"Redis was wiped, and swept": func(w *world, _ core.Row, _ core.Claim) {
+			w.wipe()
+			n, err := w.in.Sweep(t.Context())
+			require.NoError(w.t, err)
+			require.Equal(w.t, 1, n)
+		},
+		"Redis was wiped": func(w *world, _ core.Row, _ core.Claim) { w.wipe() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := coretest.Mini(t)
+			b.Mini.SetTime(time.Now())
+			w := newWorld(t, b)
+			w.wiped = b.Mini.FlushAll
+			p := core.DefaultPool(pool)
+			p.MaxWait, p.Limits.Timeout = 10*time.Minute, time.Hour
+			require.NoError(t, w.in.SetPool(t.Context(), p))
+			row := w.submit(spec())
+			c := w.claim(1)[0]
+			w.pass(20 * time.Minute)
+			leaves(w, row, c)
+			n, err := w.in.ExpireAll(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, n)
+			require.Equal(t, core.RequestQueued, w.row(row.Spec.ID).State, "it waited for no time")
+			// Its clock is set back, too: then it waits since now, not until that time comes again.
+			b.Mini.SetTime(time.Now().Add(-24 * time.Hour))
+			_, err = w.in.ExpireAll(t.Context())
+			require.NoError(t, err)
+			b.Mini.SetTime(time.Now().Add(-24*time.Hour + 11*time.Minute))
+			n, err = w.in.ExpireAll(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 1, n, "now it has waited too long")
+		})
+	}
+}
+
+// overtaken is a Redis in which, just before a pool is restored, somebody sets it.
+type overtaken struct {
+	core.Pools
+	set func()
+}
+
+func (o *overtaken) SetPool(ctx context.Context, p core.Pool) error {
+	if set := o.set; set != nil {
+		o.set = nil
+		set()
+	}
+	return o.Pools.SetPool(ctx, p)
+}
+
+func TestRestorePoolsUndoesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	old, now := core.DefaultPool(pool), core.DefaultPool(pool)
+	old.Warm, now.Warm = 3, 4
+	require.NoError(t, w.store.PutPool(t.Context(), old)) // Redis has lost it
+	pools := &overtaken{Pools: w.herd.Store, set: func() { require.NoError(t, w.in.SetPool(t.Context(), now)) }}
+	_, err := w.intake(w.store, w.herd.Store, pools, w.herd.Store).RestorePools(t.Context())
+	require.NoError(t, err)
+	got, err := w.herd.Store.GetPool(t.Context(), pool)
+	require.NoError(t, err)
+	require.Equal(t, now, got)
 }
 
 func TestRestorePools(t *testing.T) {

@@ -28,6 +28,7 @@ type world struct {
 	herd  *coretest.Herd
 	in    *intake.Intake
 	seq   int64
+	wiped func() // empties Redis
 
 	mu  sync.Mutex
 	now time.Time
@@ -115,6 +116,14 @@ func (w *world) run(claims []core.Claim) {
 		x := w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 		require.Equal(w.t, []bool{true}, x.Finished)
 	}
+}
+
+// wipe makes Redis lose everything. Its host comes back by itself.
+func (w *world) wipe() {
+	w.t.Helper()
+	w.wiped()
+	w.herd = coretest.NewHerd(w.t, w.herd.Store, "h1", pool)
+	w.seq = 0
 }
 
 // heal does what the overseer and the runners do all the time, until nothing is left to do.

@@ -12,6 +12,9 @@
 //	it dies between registering and noting   nobody knows: its proof of life will be late
 //	it dies before anybody looked            the first look finds a note without its process: buried
 //	its number belongs to another by then    that one started at another time: buried
+//	the host was restarted since             the note is of another boot: buried
+//	this process cannot look (no descriptor  tried again until it can: nobody is buried by a guess
+//	  left, no memory)
 //	it was restarted under its name          the epoch in the old note is over: Redis refuses, the note goes
 //	several neighbours see it                each buries it: who comes second changes nothing
 //	Redis or the store is away               tried again until it answers; the overseer would too

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"drover/core"
 )
@@ -112,6 +113,43 @@ func TestANumberThatWasGivenAgain(t *testing.T) {
 	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
 }
 
+// A note of before the host began anew is of a process that is gone, whoever has its number now.
+func TestANoteOfAnotherBoot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := newChild(t, dir)
+	c.note.Boot = "another"
+	require.NoError(t, c.note.write(dir))
+	buried, _ := watched(t, dir)
+	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	requireNoNotes(t, dir)
+}
+
+// Who cannot look because it is short of descriptors says so, and does not take a living
+// neighbour for dead. Not beside other tests: the limit is this whole process's.
+func TestAWatcherShortOfDescriptorsBuriesNobody(t *testing.T) { //nolint:paralleltest // see above
+	c := newChild(t, t.TempDir())
+	r, w, err := os.Pipe() // what the runtime opens once it has by now
+	require.NoError(t, err)
+	defer r.Close() //nolint:errcheck // nothing was written
+	defer w.Close() //nolint:errcheck // nothing was written
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, gone(over, c.note), "it lives")
+
+	var before unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
+	free, err := unix.Dup(int(r.Fd())) // the lowest free number
+	require.NoError(t, err)
+	require.NoError(t, unix.Close(free))
+	for left := range uint64(3) { // from none on
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(free) + left, Max: before.Max}))
+		err = gone(over, c.note)
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
+		require.Error(t, err, "it lives, and %d descriptors are left", left)
+	}
+}
+
 func TestWhoSaysGoodByeIsNotBuried(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -208,7 +246,11 @@ func TestOwnersLeaveNotes(t *testing.T) {
 	require.Len(t, notes, 1)
 	started, err := startOf(os.Getpid())
 	require.NoError(t, err)
-	require.Equal(t, Note{Owner: reg.Owner, Epoch: 2, PID: os.Getpid(), Started: started, Space: notes[0].Space}, notes[0])
+	boot, err := bootOf()
+	require.NoError(t, err)
+	require.Equal(t, Note{Owner: reg.Owner, Epoch: 2, PID: os.Getpid(), Started: started, Space: notes[0].Space, Boot: boot}, notes[0])
+	require.Equal(t, Process(), Process(), "one process has one name")
+	require.NotEmpty(t, Process())
 
 	inner.end = core.Errorf(core.CodeConflict, "", "it holds something")
 	require.Error(t, o.Deregister(t.Context(), reg.Owner, 2))

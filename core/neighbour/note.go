@@ -2,6 +2,7 @@ package neighbour
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +20,7 @@ type Note struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"` // when, in clock ticks since boot: no other process has both
 	Space   string `json:"space"`   // its pid namespace
+	Boot    string `json:"boot"`    // of the host: numbers and starts come again after another
 }
 
 // maxNote bounds what is read of a note.
@@ -37,7 +39,11 @@ func mine(owner string, epoch int64) (Note, error) {
 		return Note{}, err
 	}
 	space, err := ownSpace()
-	return Note{Owner: owner, Epoch: epoch, PID: os.Getpid(), Started: started, Space: space}, err
+	if err != nil {
+		return Note{}, err
+	}
+	boot, err := bootOf()
+	return Note{Owner: owner, Epoch: epoch, PID: os.Getpid(), Started: started, Space: space, Boot: boot}, err
 }
 
 // write leaves the note, whole or not at all, and removes those of the owner's former epochs.
@@ -112,3 +118,19 @@ func startOf(pid int) (uint64, error) {
 
 // ownSpace names this process's pid namespace.
 func ownSpace() (string, error) { return os.Readlink("/proc/self/ns/pid") }
+
+// bootOf names the present life of this host's kernel.
+func bootOf() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+}
+
+// Process names this process as no other ever was or will be: by its host's boot, its pid
+// namespace, its number and its start. "" if it cannot be told.
+func Process() string {
+	n, err := mine("", 0)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%s:%d:%d", n.Boot, n.Space, n.PID, n.Started)
+}

@@ -3,6 +3,7 @@ package neighbour
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -22,7 +23,8 @@ type Watch struct {
 	Clock  clock.Clock                                                // nil: the machine's
 	Notice Notice
 
-	space    string
+	space    string // this process's pid namespace
+	boot     string // and its host's boot
 	mu       sync.Mutex
 	watching map[Note]bool
 	group    sync.WaitGroup
@@ -39,7 +41,10 @@ func (w *Watch) Run(ctx context.Context) error {
 	w.watching = make(map[Note]bool)
 	defer w.group.Wait()
 	var err error
-	if w.space, err = ownSpace(); err != nil {
+	if w.space, err = ownSpace(); err == nil {
+		w.boot, err = bootOf()
+	}
+	if err != nil {
 		w.Notice("", "the processes of this host cannot be watched: their deaths will be noticed by missing proofs of life", err)
 		return nil
 	}
@@ -64,7 +69,8 @@ func (w *Watch) look(ctx context.Context) error {
 		return err
 	}
 	for _, n := range notes {
-		if n.PID == os.Getpid() || n.Space != w.space || !w.begin(n) {
+		other := n.Boot != w.boot // what ran before the host began anew is gone, and its number may be ours
+		if !other && (n.PID == os.Getpid() || n.Space != w.space) || !w.begin(n) {
 			continue
 		}
 		w.group.Go(func() {
@@ -94,18 +100,26 @@ func (w *Watch) end(n Note) {
 // follow waits for the death of the note's process and buries its owner. It
 // returns when ctx ends, too.
 func (w *Watch) follow(ctx context.Context, n Note) {
-	if err := gone(ctx, n); err != nil {
-		if ctx.Err() == nil {
-			w.Notice(n.Owner, "cannot watch this process: its death will be noticed by missing proofs of life", err)
-			<-ctx.Done() // else the next look tries it again, and says so again
+	pause := newPause()
+	for told := false; n.Boot == w.boot; told = true {
+		err := gone(ctx, n)
+		if err == nil {
+			break
 		}
-		return
+		if ctx.Err() != nil {
+			return
+		}
+		if !told {
+			w.Notice(n.Owner, "cannot watch this process, trying again: meanwhile its death is noticed by missing proofs of life", err)
+		}
+		if clock.Sleep(ctx, w.Clock, pause.NextBackOff()) != nil {
+			return
+		}
 	}
 	if _, err := os.Stat(n.path(w.Dir)); os.IsNotExist(err) {
 		return // it said good-bye, or another neighbour buried it
 	}
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 2*time.Second
+	pause.Reset()
 	for tried := false; ctx.Err() == nil; tried = true {
 		err := w.Bury(ctx, n.Owner, n.Epoch)
 		switch core.CodeOf(err) {
@@ -126,8 +140,16 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 	}
 }
 
+// newPause is the growing wait between tries.
+func newPause() *backoff.ExponentialBackOff {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 2*time.Second
+	return pause
+}
+
 // gone returns nil once the note's process is dead, and an error if ctx ends
-// before that or the kernel cannot tell.
+// before that or it cannot be told: only that there is no such process any more, or that it
+// is another one, is an answer. A descriptor that this process lacks is none.
 func gone(ctx context.Context, n Note) error {
 	fd, err := unix.PidfdOpen(n.PID, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
@@ -139,8 +161,14 @@ func gone(ctx context.Context, n Note) error {
 	file := os.NewFile(uintptr(fd), "pidfd")
 	defer func() { _ = file.Close() }()
 	// Only now: from here on the number cannot pass to another process unnoticed.
-	if started, err := startOf(n.PID); err != nil || started != n.Started {
-		return nil // no such process any more
+	started, err := startOf(n.PID)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):
+		return nil
+	case err != nil:
+		return core.Wrap(err, core.CodeUnavailable, n.Owner, "when process %d began cannot be read", n.PID)
+	case started != n.Started:
+		return nil
 	}
 	stop := context.AfterFunc(ctx, func() { _ = file.Close() })
 	defer stop()

@@ -34,11 +34,11 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 
 // Bury settles what an owner held whose process is known to be gone, without
 // waiting until its proof of life is late, and forgets it. The epoch is that of
-// the process. Returns CONFLICT if a newer process has the name, NOTFOUND if
+// the process. One that was settled before met its death all the same. Returns CONFLICT if a newer process has the name, NOTFOUND if
 // Redis knows no such owner, FENCED if it came back meanwhile.
 func Bury(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
 	epoch, err := owners.Bury(ctx, owner, epoch)
-	if err != nil {
+	if err != nil || epoch == 0 {
 		return Report{}, err
 	}
 	return settleAll(ctx, owners, store, owner, epoch, opts)

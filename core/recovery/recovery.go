@@ -12,12 +12,12 @@ import (
 	"drover/core"
 )
 
-// MaxAttempts is how many tries that a platform fault ended a request or task
-// has, unless Options say otherwise.
+// MaxAttempts is how many VMs may die under a request until it is taken for what
+// kills them, unless Options say otherwise.
 const MaxAttempts = 3
 
-// MaxDeaths is how many owners may die with a request in hand until it is taken
-// for what kills them, unless Options say otherwise.
+// MaxDeaths is how many deaths of owners may count against a request or task until
+// it is taken for what kills them, unless Options say otherwise.
 const MaxDeaths = 2
 
 // Cause is why slots are emptied that their owner did not end itself.
@@ -25,7 +25,7 @@ type Cause int
 
 // The causes.
 const (
-	Died    Cause = iota // the owner died: that uses an attempt, and counts as a death
+	Lost    Cause = iota // the owner's epoch is over, because it died or was late: that uses an attempt
 	Hung                 // the owner lives, the slot made no progress: that uses an attempt
 	Drained              // the owner lives, its host is to be empty: that uses nothing
 )
@@ -33,8 +33,8 @@ const (
 // Options tune Decide, Settle and Reap. The zero value is the default.
 type Options struct {
 	Cause       Cause
-	MaxAttempts int                    // 0: the constant MaxAttempts
-	MaxDeaths   int                    // 0: the constant MaxDeaths; below 0: deaths alone make nothing dead
+	MaxAttempts int                    // 0: the constant MaxAttempts; below 0: deaths of VMs make nothing dead
+	MaxDeaths   int                    // 0: the constant MaxDeaths; below 0: deaths of owners make nothing dead
 	Now         func() time.Time       // nil: time.Now
 	Fail        func(h core.Held) bool // the work is to fail rather than run again (its host is lost, and its request or pool says so); nil: never
 }
@@ -59,7 +59,7 @@ type Report struct {
 	Failed    int               // of Done: recorded as failed now
 	Retried   int               // queued again, one attempt used
 	Released  int               // queued again, no attempt used
-	Dead      int               // attempts used up, or too many died with it in hand
+	Dead      int               // too many deaths count against it
 	Returned  int               // VMs of a vmfactory, given to be destroyed
 }
 
@@ -171,9 +171,33 @@ func (j *judge) vm(context.Context, core.Held, core.RequestState) (core.Outcome,
 	return core.OutcomeRelease, nil
 }
 
+// Verdict says why a request or task is dead that met these deaths; "" if it is not.
+// It stays so whoever has it in hand, and whatever happens to that one meanwhile.
+func Verdict(deaths []core.Death, opts Options) string {
+	opts = opts.filled()
+	var owners, vms []string
+	for _, d := range deaths {
+		switch {
+		case !d.Counts:
+		case d.VM():
+			vms = append(vms, d.Of)
+		default:
+			owners = append(owners, d.Of)
+		}
+	}
+	switch {
+	case opts.MaxDeaths > 0 && len(owners) >= opts.MaxDeaths:
+		return fmt.Sprintf("in quarantine: it was alone in hand, or apart from the others, when %d runners died (%s), so it may be what kills them",
+			len(owners), strings.Join(owners, ", "))
+	case opts.MaxAttempts > 0 && len(vms) >= opts.MaxAttempts:
+		return fmt.Sprintf("in quarantine: %d VMs died while it ran in them (%s), so it may be what kills them", len(vms), strings.Join(vms, ", "))
+	}
+	return ""
+}
+
 // String is the cause as a part of a sentence about the owner.
 func (c Cause) String() string {
-	return [...]string{Died: "died", Hung: "made no progress with it", Drained: "gave it back"}[c]
+	return [...]string{Lost: "died or was not heard of", Hung: "made no progress with it", Drained: "gave it back"}[c]
 }
 
 // again is how a slot ends whose work is to be done once more.
@@ -194,20 +218,17 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 		j.report.Done++
 		return core.OutcomeDone, nil //nolint:nilerr // no request has this key: nobody waits for it
 	}
-	attempt, deaths := h.Attempts+1, append(slices.Clone(h.Deaths), j.owner)
+	why := Verdict(h.Deaths, j.opts)
 	switch {
+	case j.opts.Cause != Lost: // its owner may go on with it until the slot is empty
 	case h.Cancelled != "":
 		reason := fmt.Sprintf("cancelled by %s", h.Cancelled)
 		return j.record(ctx, h, core.RequestCancelled, core.BlameNone, reason)
 	case j.opts.Fail != nil && j.opts.Fail(h):
 		reason := fmt.Sprintf("host %s was lost while it ran, and such work of pool %s is not run again", j.host, h.Pool)
 		return j.record(ctx, h, core.RequestFailed, core.BlamePlatform, reason)
-	case j.opts.Cause == Died && j.opts.MaxDeaths > 0 && len(deaths) >= j.opts.MaxDeaths:
-		reason := fmt.Sprintf("in quarantine: it was in hand when %d testrunners died (%s), so it may be what kills them", len(deaths), strings.Join(deaths, ", "))
-		return j.record(ctx, h, core.RequestDead, core.BlamePlatform, reason)
-	case j.opts.Cause != Drained && attempt >= j.opts.MaxAttempts:
-		reason := fmt.Sprintf("given up after %d attempts that faults of the platform ended; in the last one its testrunner on %s %s", attempt, j.host, j.opts.Cause)
-		return j.record(ctx, h, core.RequestDead, core.BlamePlatform, reason)
+	case why != "":
+		return j.record(ctx, h, core.RequestDead, core.BlamePlatform, why)
 	}
 	return j.again(), nil
 }

@@ -2,8 +2,6 @@ package recovery
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"drover/core"
 )
@@ -26,38 +24,24 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 	text := takenText + j.opts.Cause.String()
 	end := core.TaskEnd{ID: id, Generation: generation, State: core.TaskDead}
 	switch attempt := h.Attempts + 1; {
+	case j.opts.Cause == Drained, j.opts.Cause == Hung && h.Cancelled != "":
+		return j.again(), nil // its taskrunner may go on with it until the slot is empty
 	case h.Cancelled != "":
 		end.State, end.Note = core.TaskCancelled, "cancelled by "+h.Cancelled
-	case j.opts.Cause == Drained:
-		return j.again(), nil
 	default:
 		failure := core.TaskFailure{Generation: generation, Attempt: attempt, At: j.opts.Now().UnixMilli(), Text: text}
 		if err := j.store.FailTask(ctx, id, failure); err != nil {
 			return "", err
 		}
-		n := taken(t.Failures, failure)
-		if n < j.opts.MaxAttempts {
+		if end.Note = Verdict(h.Deaths, j.opts); j.opts.Cause != Lost || end.Note == "" {
 			return j.again(), nil
 		}
-		end.Note = fmt.Sprintf("%s; that ended %d of its tries, the most there may be", text, n)
 	}
 	return j.endTask(ctx, end)
 }
 
 // takenText begins what is noted of a try that its taskrunner did not end itself.
 const takenText = "its taskrunner "
-
-// taken counts the tries that ended so, the last one included. How often a task may
-// fail by itself is its kind's, which only a taskrunner knows.
-func taken(failures []core.TaskFailure, last core.TaskFailure) int {
-	tries := map[int]bool{last.Attempt: true}
-	for _, f := range failures {
-		if f.Generation == last.Generation && strings.HasPrefix(f.Text, takenText) {
-			tries[f.Attempt] = true
-		}
-	}
-	return len(tries)
-}
 
 // endTask makes a task's end durable before Redis hears of it. If another was there
 // first, the slot ends by that.

@@ -65,7 +65,7 @@ func (w *world) hold(id string, attempts int) core.Claim {
 			w.slots[id] = got[0]
 			return got[0]
 		}
-		w.exchange(0, core.Finish{Key: got[0].Key, Token: got[0].Token, Outcome: core.OutcomeRetry})
+		w.exchange(0, core.Finish{Key: got[0].Key, Token: got[0].Token, Outcome: core.OutcomeBroken})
 		w.b.Hasten(w.t, w.herd.Store)
 	}
 }
@@ -83,7 +83,7 @@ func (w *world) fill() {
 	w.t.Helper()
 	w.hold("fresh", 0)
 	w.hold("tried", 1)
-	w.hold("last", 2)
+	w.hold("last", 3)
 	w.record(w.hold("ended", 0), core.RequestFailed)
 	w.record(w.hold("endeddead", 0), core.RequestDead)
 	cancelled := w.hold("cancelled", 2)
@@ -160,7 +160,7 @@ func (w *world) requireSettled() {
 	row, err := w.store.Get(ctx, "last")
 	require.NoError(w.t, err)
 	require.Equal(w.t, core.BlamePlatform, row.Result.Blame)
-	require.Equal(w.t, 3, row.Result.Attempt)
+	require.Equal(w.t, 4, row.Result.Attempt)
 	require.Equal(w.t, "h1", row.Result.Host)
 	require.Equal(w.t, w.slots["last"].VM, row.Result.VM)
 	row, err = w.store.Get(ctx, "cancelled")

@@ -34,7 +34,7 @@ func (a *audit) report(rule core.Rule, id, format string, args ...any) {
 func (a *audit) slotted(fn func(owner, key string, slot core.Held)) {
 	for _, v := range a.reading["slots"] {
 		for _, key := range slices.Sorted(maps.Keys(v.hash)) {
-			held := toHeld([]any{key, v.hash[key], "0", "", "", ""})
+			held := toHeld([]any{key, v.hash[key], "0", "", "", "", "0"})
 			if len(held) == 0 {
 				held = []core.Held{{Key: key}}
 			}
@@ -163,7 +163,7 @@ func checkRequests(a *audit) {
 			}
 		}
 	}
-	for _, name := range []string{"aimed", "parked"} {
+	for _, name := range []string{"aimed", "parked", "apart"} {
 		for _, v := range a.reading[name] {
 			pool := v.args[len(v.args)-1]
 			for _, key := range v.list {
@@ -258,14 +258,14 @@ func checkLeft(a *audit) {
 		_, task := tasks[id]
 		return request || task
 	}
-	for _, name := range []string{"attempts", "cancels"} {
+	for _, name := range []string{"attempts", "cancels", "deaths"} {
 		for _, id := range slices.Sorted(maps.Keys(a.one(name).hash)) {
 			if !live(id) {
 				a.report(core.RuleLeft, id, "%s has it, but it is not there any more", name)
 			}
 		}
 	}
-	for _, name := range []string{"deaths", "shun", "evacuations"} {
+	for _, name := range []string{"shun", "waits", "evacuations"} {
 		for _, id := range slices.Sorted(maps.Keys(a.one(name).hash)) {
 			if _, request := specs[id]; !request {
 				a.report(core.RuleLeft, id, "%s has it, but it is not there any more", name)

@@ -54,7 +54,7 @@ func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
 	n, stopped, columns := int(num(f[5])), int(num(f[6])), 1
 	faulted := num(f[7]) > 0
 	if faulted {
-		columns = 3
+		columns = 4
 	}
 	keys, vms, row := strings.Fields(str(f[8])), strings.Fields(str(f[9])), f[exchangeHead:]
 	if stopped < 0 || len(keys) != n || len(vms) != n || len(row) != stopped+columns*n {
@@ -69,7 +69,7 @@ func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
 		}
 		c := core.Claim{Key: keys[i], Text: str(specs[i]), VM: vms[i], Token: token, Since: since}
 		if faulted {
-			c.Attempts, c.Cancelled = int(num(row[i])), str(row[n+i])
+			c.Attempts, c.Cancelled, c.Deaths = int(num(row[i])), str(row[n+i]), toDeaths(row[2*n+i])
 		}
 		claims = append(claims, c)
 	}

@@ -66,7 +66,7 @@ func TestOutcomes(t *testing.T) {
 			"- specs a0-1: SPEC", "- specs a3-1: SPEC", "+ attempts a2-1: 1",
 			"+ tombstones: a0-1 a3-1", "+ dead a3-1: TIME",
 			"- queue:p1:normal:ann: a4-1 a5-1 a6-1 a7-1", "+ queue:p1:normal:ann: a1-1 a4-1 a5-1 a6-1 a7-1",
-			"+ later a2-1: TIME", "+ shun a2-1: h1",
+			"+ later a2-1: TIME", "+ shun a2-1: h1", "+ waits a1-1: TIME", "+ waits a2-1: TIME",
 			"+ vms:h1:dirty: vm-h1-1 vm-h1-2 vm-h1-3 vm-h1-4",
 			"+ events: by:testrunner@h1#0 moved:a0-1 a3-1 a1-1=release a2-1=retry op:exchange",
 		}, diff)

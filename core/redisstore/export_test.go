@@ -91,6 +91,9 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	for _, v := range r["queue"] {
 		place("request ", "queued", v.list)
 	}
+	for _, v := range r["apart"] {
+		place("request ", "queued", v.list)
+	}
 	for _, v := range r["aimed"] {
 		place("request ", "queued", v.list)
 	}

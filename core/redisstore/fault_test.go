@@ -70,21 +70,25 @@ func TestAFaultWithoutAnotherHost(t *testing.T) {
 	})
 }
 
-// Deaths are kept by name, oldest first, and told to who settles.
+// Deaths are kept by name, oldest first, and told to who settles and who claims.
 func TestDeathsAreTold(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		c := x.start(t, 1)[0]
 		x.AddVMs(t, 20)
 		for i := range 10 {
-			_, err := x.Store.Settle(t.Context(), x.Runner, x.lose(t), []core.Settlement{settlement(c, core.OutcomeRetry, "")}, 0)
+			epoch, err := x.Store.Bury(t.Context(), x.Runner, x.Epoch)
 			require.NoError(t, err)
+			_, err = x.Store.Settle(t.Context(), x.Runner, epoch, []core.Settlement{settlement(c, core.OutcomeRetry, "")}, 0)
+			require.NoError(t, err)
+			x.pausesEnd(t)
 			x.Epoch = x.Register(t, x.Runner).Epoch
 			c = x.Exchange(t, 1, 1).Claims[0]
 			held, err := x.Store.Held(t.Context(), x.Runner, 0)
 			require.NoError(t, err)
 			require.Len(t, held[0].Deaths, min(i+1, 8))
-			require.Equal(t, x.Runner, held[0].Deaths[0])
+			require.Equal(t, core.Death{Of: x.Runner, Counts: true}, held[0].Deaths[0])
+			require.Equal(t, held[0].Deaths, c.Deaths)
 			require.Equal(t, i+1, c.Attempts)
 		}
 	})

@@ -41,7 +41,7 @@ func TestOust(t *testing.T) {
 		require.True(t, x.rung(t, "factory_bell", "h1"), "its VM is to be destroyed")
 		x.changed(t, before,
 			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|running|60000",
-			"+ attempts a0-1: 1", "+ shun a0-1: h1", "+ later a0-1: TIME", "+ vms:h1:dirty: vm-h1-1",
+			"+ attempts a0-1: 1", "+ shun a0-1: h1", "+ later a0-1: TIME", "+ waits a0-1: TIME", "+ vms:h1:dirty: vm-h1-1",
 			"+ events: by:testrunner@h1#0 moved: a0-1=retry op:oust why:it hangs")
 		require.NoError(t, x.Store.Oust(ctx, x.Runner, held, retry, "it hangs"), "an empty slot is as good")
 		x.pausesEnd(t)
@@ -120,6 +120,7 @@ func TestHealingPassesWhenFull(t *testing.T) {
 	cs := x.start(t, 4)
 	x.Exchange(t, 2, 0, end(cs[3], core.OutcomeRetry))
 	x.pausesEnd(t)
+	require.NoError(t, b.Admin.ZAdd(ctx, x.key("owners"), redis.Z{Score: 1, Member: x.Runner}).Err(), "it is late")
 	require.NoError(t, b.Admin.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err())
 	require.NoError(t, b.Admin.ConfigSet(ctx, "maxmemory", "1").Err())
 	verdicts, err := x.Store.Enqueue(ctx, specs("z", 1, "ann"))
@@ -132,7 +133,9 @@ func TestHealingPassesWhenFull(t *testing.T) {
 	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, held[1].Key, held[1].Token, "running", time.Minute))
 	_, placed, err := x.Store.Rooms(ctx)
 	require.NoError(t, err)
-	_, err = x.Store.Settle(ctx, x.Runner, x.lose(t), []core.Settlement{
+	epoch, err := x.Store.Fence(ctx, x.Runner, time.Millisecond)
+	require.NoError(t, err)
+	_, err = x.Store.Settle(ctx, x.Runner, epoch, []core.Settlement{
 		{Key: held[1].Key, Token: held[1].Token, Outcome: core.OutcomeRetry, To: "h2"},
 		{Key: held[2].Key, Token: held[2].Token, Outcome: core.OutcomeRetry, To: core.Parked},
 	}, placed)
@@ -363,8 +366,10 @@ func TestACanaryDies(t *testing.T) {
 		require.NoError(t, x.Store.Probation(ctx, "h1", "it flaps", time.Minute, 2))
 		x.served(t)
 		c := x.Exchange(t, 1, 1).Claims[0]
+		_, err := x.Store.Bury(ctx, x.Runner, x.Epoch)
+		require.NoError(t, err)
 		r := x.Register(t, x.Runner)
-		_, err := x.Store.Settle(ctx, x.Runner, r.Epoch, []core.Settlement{settlement(c, core.OutcomeRetry, "")}, 0)
+		_, err = x.Store.Settle(ctx, x.Runner, r.Epoch, []core.Settlement{settlement(c, core.OutcomeRetry, "")}, 0)
 		require.NoError(t, err)
 		p := x.host(t, "h1").Probation
 		require.Empty(t, p.Canary)
@@ -372,7 +377,7 @@ func TestACanaryDies(t *testing.T) {
 		require.Zero(t, x.place(t, c.Key).Attempts)
 		deaths, err := x.b.Admin.HGet(ctx, x.key("deaths"), c.Key).Result()
 		require.NoError(t, err)
-		require.Equal(t, x.Runner, deaths, "a request that kills is found out nevertheless")
+		require.Equal(t, x.Runner+"!", deaths, "a request that kills is found out nevertheless")
 
 		x.served(t)
 		x.Epoch = r.Epoch
@@ -454,6 +459,10 @@ func TestTheAuditKnowsWhereMovesLead(t *testing.T) {
 		"deaths of what ended": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
 			return x.b.Admin.HSet(t.Context(), key("deaths"), "z-1", "x").Err()
+		}, core.RuleLeft},
+		"a wait of what ended": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+			t.Helper()
+			return x.b.Admin.HSet(t.Context(), key("waits"), "z-1", "1").Err()
 		}, core.RuleLeft},
 		"a host shunned by what ended": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()

@@ -19,9 +19,9 @@ type KeyDef struct {
 // Keys returns every key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{
-		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; blobs: that of the blob store; life: which life of Redis this is | since when it is seen to serve, ms | ms for which what it gives out may have ended; placed: how often work was placed on hosts; set_back: when Redis began by a clock that was set back, and since when it is; mass_late_<ms>: since when most owners are late by so much; silent_until: when the last silence of everybody ended, ms; tombstones_since: when the younger tombstones began; tasks_taken: claims of tasks so far, whose classes take turns"},
+		{"meta", "meta", "hash", "schema version; store: the id of the result store that is the ledger; blobs: that of the blob store; life: which life of Redis this is | since when it is seen to serve, ms | ms for which what it gives out may have ended; placed: how often work was placed on hosts; set_back: when Redis began by a clock that was set back, and since when it is; mass_late_<ms>: since when most owners are late by so much; silent_until: when the last silence of everybody ended, ms; tombstones_since: when the younger tombstones began; back_at: when its clock was last seen to have been set back, ms; tasks_taken: claims of tasks so far, whose classes take turns"},
 		{"owners", "owners", "zset", "owner → when its next proof of life is due, ms; 0 once fenced"},
-		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; idle: its last call wanted more than there was; per lane the last call and its answer"},
+		{"owner", "owner:<owner>", "hash", "role host pid version epoch since; process: which it is; idle: its last call wanted more than there was; per lane the last call and its answer"},
 		{"slots", "slots:<owner>", "hash", "request, task or VM → vm, kind or pool | token | since | phase, and perhaps | ms after since in which the phase ends or is heard of again: what this owner holds"},
 		{"hosts", "hosts", "zset", "host → when the next proof of life of any of its owners is due, ms"},
 		{"host", "host:<host>", "hash", "state drain epoch machine cpu memory disk; drain_until: ms, or 0; failed: when | by whom | why it was reported failed; probation: ms before which it gets nothing | canaries in a row that went well | how many end it | its present delay in ms | why; canary: the request that it was given on trial | its owner; probations: how many there were; incarnation of Redis it reconciled with; broken: pools whose VMs cannot be made there, and why; fetching: pools whose images are on their way there; providers: what holds which limit there, and their self-tests"},
@@ -31,11 +31,14 @@ func Keys() []KeyDef {
 		{"queue", "queue:<pool>:<class>:<submitter>", "list", "their waiting requests, oldest first"},
 		{"aimed", "aimed:<host>:<pool>", "list", "waiting requests that only this host takes; it takes them first"},
 		{"parked", "parked:<pool>", "list", "requests that nothing living could run when their host was lost; the first claim of the pool takes them, before the queues"},
+		{"apart", "apart:<pool>", "list", "waiting requests that met the death of an owner; an owner takes one, and no other before that left its hand"},
 		{"later", "later", "zset", "request → when its next try is due after a platform fault, ms"},
 		{"specs", "specs", "hash", "request → its spec as JSON: every accepted, unfinished request that Redis knows"},
 		{"counts", "counts", "hash", "<pool>:<class> → how many of their requests wait, wherever; tasks:<class>:<kind> → how many of their tasks are in queues; bytes → what the specs take: doctor holds them against what is there"},
 		{"attempts", "attempts", "hash", "request or task → tries that a fault ended, only once there was one"},
-		{"deaths", "deaths", "hash", "request → the owners that died with it in hand, separated by a space, oldest first; the last 8"},
+		{"deaths", "deaths", "hash", "request or task → the owners that died with it in hand, and its VMs that died, separated by a space, oldest first, with ! where that counts against it; the last 8"},
+		{"hands", "hands", "hash", "owner whose epoch was ended → its process | that epoch | which of what it had in hand its death would count against | what it had in hand then: until it is known whether the process died or lives"},
+		{"waits", "waits", "hash", "request → since when it waits anew, ms: it was in a hand and was given back, or Redis had lost it"},
 		{"shun", "shun", "hash", "request → the host where its last platform fault was"},
 		{"evacuations", "evacuations", "hash", "request → scheduled, parked or accepted | from host | to host | when scheduled, ms | when accepted, ms, or 0 | why: its move off a host"},
 		{"evacuated", "evacuated", "list", "the last 1000 moves that ended, newest first: request | finished or failed | from | to | scheduled, accepted and ended, ms | why"},

@@ -22,7 +22,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 		return core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong to host %s", r.Owner, r.Host)
 	}
 	reply, err := s.run(ctx, "register", r.Owner, r.Owner, string(role), r.Host, r.Machine, r.PID, r.Version,
-		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes)
+		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes, r.Process)
 	if err != nil {
 		return core.Registered{}, err
 	}
@@ -34,7 +34,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 }
 
 func toHeld(f []any) []core.Held {
-	const width = 6
+	const width = 7
 	out := make([]core.Held, 0, len(f)/width)
 	for i := 0; i+width <= len(f); i += width {
 		parts := strings.Split(str(f[i+1]), "|")
@@ -43,10 +43,8 @@ func toHeld(f []any) []core.Held {
 		}
 		h := core.Held{
 			Key: str(f[i]), VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3], Slot: str(f[i+1]),
-			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]),
-		}
-		if died := str(f[i+5]); died != "" {
-			h.Deaths = strings.Fields(died)
+			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]), Deaths: toDeaths(f[i+5]),
+			Age: time.Duration(num(f[i+6])) * time.Millisecond,
 		}
 		if len(parts) > 4 {
 			h.Limit = time.Duration(num(parts[4])) * time.Millisecond
@@ -57,6 +55,16 @@ func toHeld(f []any) []core.Held {
 		out = append(out, h)
 	}
 	return out
+}
+
+// toDeaths reads the deaths that a request or task met.
+func toDeaths(text any) []core.Death {
+	var deaths []core.Death
+	for who := range strings.FieldsSeq(str(text)) {
+		name, counts := strings.CutSuffix(who, "!")
+		deaths = append(deaths, core.Death{Of: name, Counts: counts})
+	}
+	return deaths
 }
 
 // Beat implements core.Owners.

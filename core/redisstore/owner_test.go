@@ -31,7 +31,7 @@ func TestRegisterMovesNothingElse(t *testing.T) {
 			"events: by:testrunner@h7#0 moved:E op:register", "events: by:testrunner@h7#0 moved:h7 op:host up",
 			"host:h7 cpu: 4", "host:h7 disk: 107374182400", "host:h7 epoch: E", "host:h7 machine: m7", "host:h7 memory: 8589934592", "host:h7 since: TIME", "host:h7 state: up",
 			"hosts h7: TIME", "meta schema: 5",
-			"owner:testrunner@h7#0 epoch: E", "owner:testrunner@h7#0 host: h7", "owner:testrunner@h7#0 idle: 1", "owner:testrunner@h7#0 pid: 7",
+			"owner:testrunner@h7#0 epoch: E", "owner:testrunner@h7#0 host: h7", "owner:testrunner@h7#0 idle: 1", "owner:testrunner@h7#0 pid: 7", "owner:testrunner@h7#0 process: ",
 			"owner:testrunner@h7#0 role: testrunner", "owner:testrunner@h7#0 since: TIME", "owner:testrunner@h7#0 version: v1",
 			"owners testrunner@h7#0: TIME",
 		}, b.Picture(t, strconv.FormatInt(r.Epoch, 10), "E"))
@@ -55,6 +55,7 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 		slices.SortFunc(r.Left, func(a, b core.Held) int { return strings.Compare(a.Key, b.Key) })
 		require.Equal(t, fmt.Sprintf("%s|%s|%d|claimed", c.VM, c.Token, c.Since), r.Left[0].Slot)
 		require.Equal(t, fmt.Sprintf("%s|%s|%d|running|90000", d.VM, d.Token, r.Left[1].Since), r.Left[1].Slot)
+		r.Left[0].Age, r.Left[1].Age = 0, 0
 		r.Left[1].Since, r.Left[0].Slot, r.Left[1].Slot = 0, "", ""
 		require.Equal(t, []core.Held{
 			{Key: "a-1", VM: c.VM, Token: c.Token, Phase: "claimed", Since: c.Since, Pool: "p1"},
@@ -66,7 +67,7 @@ func TestRegisterAgainFencesAndTellsWhatIsLeft(t *testing.T) {
 		}
 		made := x.Register(t, x.Factory)
 		require.Len(t, made.Left, 1)
-		made.Left[0].Since, made.Left[0].Slot = 0, ""
+		made.Left[0].Since, made.Left[0].Age, made.Left[0].Slot = 0, 0, ""
 		require.Equal(t, core.Held{Key: "vm-new", VM: "vm-new", Token: fmt.Sprintf("%d.0", x.Made), Phase: "creating", Pool: "p1"}, made.Left[0])
 		held, err := x.Store.Held(ctx, x.Runner, 0)
 		require.NoError(t, err)

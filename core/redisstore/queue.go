@@ -124,6 +124,31 @@ func (s *Store) fieldsExist(ctx context.Context, key string, fields []string) ([
 	return out, nil
 }
 
+// Waits implements core.Queue.
+func (s *Store) Waits(ctx context.Context, keys []string) ([]time.Duration, error) {
+	out := make([]time.Duration, 0, len(keys))
+	for chunk := range slices.Chunk(keys, maxBatch) {
+		reply, err := s.run(ctx, "waits", chunk[0], anys(chunk)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, ms := range list(reply) {
+			out = append(out, time.Duration(num(ms))*time.Millisecond)
+		}
+	}
+	return out, nil
+}
+
+// WaitAnew implements core.Queue.
+func (s *Store) WaitAnew(ctx context.Context, keys []string) error {
+	for chunk := range slices.Chunk(keys, maxBatch) {
+		if _, err := s.run(ctx, "wait_anew", chunk[0], anys(chunk)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Specs implements core.Queue.
 func (s *Store) Specs(ctx context.Context, keys []string) ([]core.Spec, error) {
 	specs := make([]core.Spec, 0, len(keys))

@@ -308,7 +308,7 @@ func TestWithdraw(t *testing.T) {
 		}
 		x.changed(t, before,
 			"- specs retried-1: SPEC", "- attempts retried-1: 1", "- cancels retried-1: bob", "- later retried-1: TIME",
-			"- shun retried-1: h1", "+ tombstones: a0-1 retried-1",
+			"- shun retried-1: h1", "- waits retried-1: TIME", "+ tombstones: a0-1 retried-1",
 			"- specs a0-1: SPEC", "- cancels a0-1: bob", "- queue:p1:normal:bob: a0-1 a1-1", "+ queue:p1:normal:bob: a1-1",
 			"+ events: by:- moved:retried-1 op:withdraw", "+ events: by:- moved:a0-1 op:withdraw",
 		)

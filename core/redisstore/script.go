@@ -15,10 +15,11 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
-	"now", "int", "count", "weight", "drop_specs", "drop_output", "fail", "held", "ring", "event", "entomb", "entombed", "endings", "pass_when_full", "next_epoch", "end_epoch",
+	"now", "int", "count", "weight", "drop_specs", "drop_output", "fail", "held", "ring", "event", "entomb", "entombed", "endings", "pass_when_full", "next_epoch",
+	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
 	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "aim", "unaim", "lose", "by_class", "dequeue",
-	"spares", "elsewhere", "promote", "died", "forget", "trial", "judge_canary", "again_requests", "task_head", "enqueue_task", "promote_tasks",
-	"in_rhythm", "too_early", "next_arrival", "task_rate", "held_back", "dequeue_tasks", "let_go", "again_tasks", "settle", "cancelled", "place", "left", "began",
+	"spares", "elsewhere", "promote", "forget", "trial", "judge_canary", "apart_next", "again_requests", "task_head", "enqueue_task", "promote_tasks",
+	"in_rhythm", "too_early", "next_arrival", "task_rate", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "age", "left", "began",
 	"bring_near", "end_silence", "overdue", "holder", "right_turn", "right_task_turn", "taskrunners", "task_place",
 }
 

@@ -264,3 +264,12 @@ func strs(reply any) []string {
 	}
 	return out
 }
+
+// anys makes arguments of words.
+func anys(items []string) []any {
+	out := make([]any, len(items))
+	for i, s := range items {
+		out[i] = s
+	}
+	return out
+}

@@ -377,7 +377,11 @@ func (m *taskModel) die(*rapid.T) {
 	for _, left := range reg.Left {
 		outcome := []core.Outcome{core.OutcomeDone, core.OutcomeRelease, core.OutcomeRetry}[m.n("outcome", 3)]
 		items = append(items, core.Settlement{Key: left.Key, Token: left.Token, Outcome: outcome})
-		ends = append(ends, core.TaskFinish{Key: left.Key, Outcome: outcome})
+		end := core.TaskFinish{Key: left.Key, Outcome: outcome}
+		if tries := m.tasks[left.Key].tries; tries > 0 { // from the second on, who was lost with it pauses it
+			end.Delay = 250 * time.Millisecond << min(2*(tries-1), 10)
+		}
+		ends = append(ends, end)
 		require.Equal(m.t, h, m.tasks[left.Key].owner)
 	}
 	settled, err := m.Store.Settle(ctx, h.owner, h.epoch, items, 0)

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/guest/wire"
+	"drover/vmfactory/confine"
 	"drover/vmfactory/trace"
 )
 
@@ -90,5 +92,25 @@ func TestPlaces(t *testing.T) {
 			_, err = p.takePlace("one-more")
 			require.NoError(t, err)
 		})
+	}
+}
+
+// What keeps a submission from its harness is told, and what is weaker.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode     mode
+		landlock int
+		by, says string
+	}{
+		"root":                {rangeMode, 0, wire.HeldByUser, "drover-run"},
+		"newuidmap":           {subidMode, 0, wire.HeldByUser, "drover-run"},
+		"a user":              {singleMode, confine.LandlockScopes, wire.HeldByLandlock, "modes and times"},
+		"a user, old kernel":  {singleMode, 1, wire.HeldByLandlock, "signal"},
+		"a user, no Landlock": {singleMode, 0, "", "lsm="},
+	} {
+		l := owners{mode: c.mode}.reach(c.landlock)
+		assert.Equal(t, c.by, l.HeldBy, name)
+		assert.Contains(t, l.Note, c.says, name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"drover/core/guest/wire"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
+	"drover/vmfactory/confine"
 )
 
 // What holds limits here, beside the words that package guest has.
@@ -39,7 +40,25 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		{Name: "output", HeldBy: wire.HeldByAgent},
 		{Name: "network", HeldBy: heldByNamespace},
 		{Name: "processes left behind", HeldBy: heldByNamespace},
+		p.owners.reach(confine.Landlock()),
 	}
+}
+
+// reach says what keeps a submission from its harness, on a kernel with that version
+// of Landlock.
+func (o owners) reach(landlock int) vmfactory.Limit {
+	const mend = "; run drover as root, or with newuidmap and two users or more lent in /etc/subuid, for a user of its own"
+	l := vmfactory.Limit{Name: "reach of submissions", HeldBy: wire.HeldByUser, Note: "by drover-run, out of their harness"}
+	switch {
+	case o.mode != singleMode:
+	case landlock == 0:
+		l.HeldBy, l.Note = "", "a submission can read and change its harness: VMs have one user, and this kernel has no Landlock (boot it with landlock in lsm=)"+mend
+	case landlock < confine.LandlockScopes:
+		l.HeldBy, l.Note = wire.HeldByLandlock, "a submission can signal its harness on a kernel before Linux 6.12, sees its arguments, and can change modes and times of its files"+mend
+	default:
+		l.HeldBy, l.Note = wire.HeldByLandlock, "a submission sees the arguments of its harness, and can change modes and times of its files"+mend
+	}
+	return l
 }
 
 // heldBy is what the provider holds of a VM's limits, for the agent's reports.

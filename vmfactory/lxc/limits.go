@@ -27,6 +27,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		{Name: "output", HeldBy: wire.HeldByAgent},
 		{Name: "network", HeldBy: heldByNamespace, Note: "and by " + heldByNftables + " for pools with network " + core.NetworkEgress},
 		{Name: "processes left behind", HeldBy: heldByNamespace},
+		{Name: "reach of submissions", HeldBy: wire.HeldByUser, Note: "by drover-run, out of their harness"},
 	}
 }
 

@@ -211,7 +211,10 @@ func (b *box) run(conn *os.File, in *bufio.Reader, req *request) error {
 	j.in, j.apart, j.save = b, true, spec.Save
 	ends, err := b.start(j, spec)
 	if err != nil {
-		b.tidy()
+		if j.pid > 0 { // it was started, and may not go on as it is
+			err = errors.Join(err, b.bury())
+		}
+		err = errors.Join(err, b.tidy())
 		<-b.turn
 		return err
 	}

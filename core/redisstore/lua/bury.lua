@@ -1,23 +1,27 @@
 -- End the epoch of an owner whose process is known to be gone: nothing that is still on its
--- way is accepted.
+-- way is accepted. What it had in hand met a death, also if it was fenced before.
 -- ARGV    1 owner, 2 the epoch of that process
--- RETURN  the epoch under which its slots are settled
+-- RETURN  the epoch under which its slots are settled; 0 if they were, and the owner forgotten
 -- REFUSE  NOTFOUND CONFLICT
 -- MOVES   -
--- REPEAT  answers the same epoch
+-- REPEAT  answers the same epoch, and notes no second death
 local owner = ARGV[1]
-local due = redis.call('ZSCORE', K.owners, owner)
-if not due then
+local due = tonumber(redis.call('ZSCORE', K.owners, owner) or -1)
+local kept = string.match(redis.call('HGET', K.hands, owner) or '', '^.-|(%d+)|') == ARGV[2]
+if due < 0 and not kept then
   return fail('NOTFOUND', owner)
 end
 local epoch = redis.call('HGET', K.owner(owner), 'epoch')
-if tonumber(due) == 0 then
-  return tonumber(epoch)
-end
-if epoch ~= ARGV[2] then
+if due > 0 and epoch ~= ARGV[2] then
   return fail('CONFLICT', owner)
 end
-pass_when_full()
-epoch = end_epoch(owner, now())
-event('bury', owner, tostring(epoch))
-return epoch
+if due > 0 then
+  pass_when_full()
+  epoch = end_epoch(owner, now())
+  event('bury', owner, tostring(epoch))
+  blame(owner)
+elseif kept then
+  pass_when_full()
+  blame(owner)
+end
+return due < 0 and 0 or tonumber(epoch)

@@ -5,10 +5,10 @@
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
 --         token, outcome, count, key, ...
 -- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, twice the
---         number of cancelled keys, attempts or cancels follow (0: no), claimed keys and
+--         number of cancelled keys, attempts, cancels or deaths follow (0: no), claimed keys and
 --         their VMs as words, because a table in a table costs and so does each string, then
---         cancelled keys with who asked, the claims' specs and, if they follow, attempts and
---         who cancelled them}; no spec: it is gone again; slots -1 and no cancelled keys
+--         cancelled keys with who asked, the claims' specs and, if they follow, attempts, who
+--         cancelled them and deaths that they met}; no spec: it is gone again; slots -1 and no cancelled keys
 --         where the call is no proof of life
 -- REFUSE  FENCED STALE
 -- MOVES   request queued→claimed, queued→cancelling, parked→claimed, parked→cancelling,
@@ -68,7 +68,7 @@ else
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
       local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets')
       if its_pool and its_pool[1] ~= '1' then
-        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), host, clock)
+        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), owner, host, clock)
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
           local tail = '|' .. token .. '|' .. stamp .. '|claimed'
@@ -135,12 +135,13 @@ if n > 0 then
       specs[i] = mine_still and specs[i] or false
     end
   end
-  some = redis.call('EXISTS', K.attempts, K.cancels)
+  some = redis.call('EXISTS', K.attempts, K.cancels, K.deaths)
   row[8], row[9], row[10] = some, table.concat(claimed, ' '), table.concat(vms, ' ')
   lay(specs, n)
   if some > 0 then
     lay(redis.call('HMGET', K.attempts, unpack(claimed)), n)
     lay(redis.call('HMGET', K.cancels, unpack(claimed)), n)
+    lay(redis.call('HMGET', K.deaths, unpack(claimed)), n)
   end
 end
 return row

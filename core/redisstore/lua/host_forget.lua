@@ -19,6 +19,11 @@ for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
 end
 -- One that was reported failed may have said what is there.
 lose(host, now())
+for _, owner in ipairs(redis.call('HKEYS', K.hands)) do
+  if string.match(owner, '@(.-)#') == host then
+    redis.call('HDEL', K.hands, owner)
+  end
+end
 redis.call('ZREM', K.hosts, host)
 redis.call('DEL', K.host(host), K.bell(host), K.factory_bell(host))
 event('host forget', '-', host)

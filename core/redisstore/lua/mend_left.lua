@@ -19,8 +19,8 @@ if what == 'note' then
     redis.call('SREM', K.tombstones_old, id)
     redis.call('ZREM', K.dead, id)
     if redis.call('HEXISTS', K.specs, id) == 0 then
-      redis.call('HDEL', K.deaths, id)
       redis.call('HDEL', K.shun, id)
+      redis.call('HDEL', K.waits, id)
       redis.call('HDEL', K.evacuations, id)
     end
   end

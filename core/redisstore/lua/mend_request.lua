@@ -1,7 +1,7 @@
 -- Put a request right that an audit found in no place, in several, or in a wrong one: who has
 -- it in hand keeps it, else it waits at the front of its queue; what has no spec goes.
 -- ARGV    1 key, then the places that it was found in: queue, pool, class, submitter; aimed, host, pool;
---         parked, pool; ...
+--         parked or apart, pool; ...
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -
@@ -26,6 +26,9 @@ while ARGV[at] do
   elseif ARGV[at] == 'aimed' then
     n = n + redis.call('LREM', K.aimed(ARGV[at + 1], ARGV[at + 2]), 0, key)
     at = at + 3
+  elseif ARGV[at] == 'apart' then
+    n = n + redis.call('LREM', K.apart(ARGV[at + 1]), 0, key)
+    at = at + 2
   else
     n = n + redis.call('LREM', K.parked(ARGV[at + 1]), 0, key)
     at = at + 2
@@ -34,7 +37,7 @@ end
 if pool then
   -- It may have moved since it was found.
   unqueue(pool, class, submitter)
-  n = n + redis.call('LREM', K.parked(pool), 0, key)
+  n = n + redis.call('LREM', K.parked(pool), 0, key) + redis.call('LREM', K.apart(pool), 0, key)
   if to and to ~= '' then
     n = n + redis.call('LREM', K.aimed(to, pool), 0, key)
   end

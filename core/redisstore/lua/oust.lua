@@ -1,5 +1,5 @@
 -- End one slot of an owner, living or not, that still reads as it was read: its work is stuck,
--- or must go elsewhere. A retry is a fault, and not a death. The owner is told to look.
+-- or must go elsewhere. That is no death. The owner is told to look.
 -- ARGV    1 owner, 2 host, 3 key, 4 the slot as it was read, 5 outcome, as settle has them, 6 why
 -- RETURN  1, or 0 if the slot is empty by now
 -- REFUSE  CONFLICT

@@ -1,7 +1,8 @@
--- Start a new epoch of an owner, which fences the one before, and tell what that one held.
+-- Start a new epoch of an owner, which fences the one before, and tell what that one held. A
+-- process that takes a former one's place says that this one died; the same process lives.
 -- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next proof of
---         life, 8 schema, 9 cpus, 10 memory bytes, 11 disk bytes
--- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, owners that died with it, ...}}
+--         life, 8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known
+-- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, ms since, ...}}
 -- REFUSE  VERSION BUSY
 -- MOVES   host →up, down→up
 -- REPEAT  starts one more epoch; only the last one counts
@@ -29,10 +30,19 @@ if not its[3] and (other or not its[2] or its[2] == 'down') then
   event('host up', owner, host)
 end
 redis.call('HSET', K.host(host), 'machine', machine, 'cpu', ARGV[9], 'memory', ARGV[10], 'disk', ARGV[11])
+if tonumber(redis.call('ZSCORE', K.owners, owner) or 0) > 0 then
+  keep_hand(owner)
+end
+local former = string.match(redis.call('HGET', K.hands, owner) or '', '^(.-)|') or ''
+if former ~= '' and ARGV[12] ~= '' and former ~= ARGV[12] and not other then
+  blame(owner)
+else
+  redis.call('HDEL', K.hands, owner)
+end
 local epoch = next_epoch(owner, clock)
 redis.call('DEL', K.owner(owner))
 redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', host, 'pid', ARGV[5], 'version', ARGV[6],
-  'epoch', epoch, 'since', clock, 'idle', '1')
+  'epoch', epoch, 'since', clock, 'idle', '1', 'process', ARGV[12])
 end_silence(clock, tonumber(ARGV[7]))
 redis.call('ZADD', K.owners, clock + tonumber(ARGV[7]), owner)
 redis.call('ZADD', K.hosts, 'GT', clock + tonumber(ARGV[7]), host)

@@ -1,5 +1,5 @@
 -- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
--- A testrunner's retry is a death. Requests may go to hosts: by the number of the state of
+-- Whether that one died is noted apart: see bury and register. Requests may go to hosts: by the number of the state of
 -- things that their room was seen in.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 that number, 5 number of items, then they in runs: token,
 --         outcome, count, key, ...; outcome: done, dead, release, retry; retry>host, release>host
@@ -36,7 +36,7 @@ if aims and placed ~= ARGV[4] then
   return fail('CONFLICT', owner)
 end
 local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
-local how = { late = true, death = true, why = 'its owner died', probation = its[1], canary = its[2] }
+local how = { late = true, lost = true, why = 'its owner died', probation = its[1], canary = its[2] }
 local verdicts, moved = settle(owner, host, ends, now(), how)
 if moved ~= '' then
   event('settle', owner, moved)

@@ -38,6 +38,7 @@ else
   if want > 0 then
     local kinds, held_for
     claimed, kinds, held_for = dequeue_tasks(want, tonumber(redis.call('HGET', K.meta, 'tasks_taken') or 0), clock)
+    claimed, kinds = tasks_apart(owner, claimed, kinds, clock)
     local fields = {}
     for i = 1, #claimed do
       fields[2 * i - 1] = claimed[i]

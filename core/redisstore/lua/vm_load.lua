@@ -32,7 +32,8 @@ for i = 3, #ARGV do
   local its = redis.call('HMGET', K.pool(pool), 'settings', 'max')
   if its[1] then
     local most = tonumber(its[2])
-    local waiting = redis.call('LLEN', K.aimed(host, pool)) + redis.call('LLEN', K.parked(pool))
+    local waiting = redis.call('LLEN', K.aimed(host, pool))
+    waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
     for _, class in ipairs({ 'high', 'normal', 'low' }) do
       local turns = K.turns(pool, class)
       -- Each of them has one at least.

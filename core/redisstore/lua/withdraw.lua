@@ -16,8 +16,8 @@ if redis.call('LREM', queue, 1, key) == 1 then
   end
 elseif redis.call('ZREM', K.later, key) == 0 then
   local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
-  local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.aimed(to, pool)
-  if not list or redis.call('LREM', list, 1, key) == 0 then
+  local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.aimed(to, pool) or K.apart(pool)
+  if redis.call('LREM', list, 1, key) == 0 then
     return 0
   end
 end

@@ -4,8 +4,20 @@ package attack
 var (
 	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told}}
 	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched()}
-	LocalUser = Column{Title: "local, as a user", except: watched()}
+	LocalUser = Column{Title: "local, as a user", except: alone(watched())}
 )
+
+// alone adds what there is where a harness and its submission have one user.
+func alone(all map[int]exception) map[int]exception {
+	const none = "this kernel has no Landlock"
+	why := "With one user for all, a Landlock domain keeps a submission from its harness's files and processes. It sees their names and arguments, and may change modes and times of files. " +
+		"Before Linux 6.12 it may signal them, and a kernel without Landlock keeps it from nothing: drover doctor says what there is."
+	all[More+5] = exception{partly: true, why: why, leaks: []string{"read its arguments", none}}
+	all[More+6] = exception{partly: true, why: why, leaks: []string{"may signal it", none}, sometimes: true}
+	all[More+7] = exception{partly: true, why: why, leaks: []string{"may change the mode", none}}
+	all[More+9] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
+	return all
+}
 
 // locked is a slow covert channel between VMs that both must want.
 var locked = exception{

@@ -53,5 +53,10 @@ func Probes() []Probe {
 		{More + 2, "open files", "no more than the limit", []string{"limits/open-files"}, nil},
 		{More + 3, "a VM used before", "never given out", []string{"life/one assignment"}, nil},
 		{More + 4, "a crash where core_pattern names a program", "the host's root does not start it", nil, crash},
+		{More + 5, "a submission reads its harness's memory, descriptors, variables", "EACCES, not there", nil, onHarness("harness-memory", "harness-descriptors", "harness-arguments")},
+		{More + 6, "a submission signals its harness", "EPERM, ESRCH", nil, onHarness("harness-signals")},
+		{More + 7, "a submission reads answers, writes a module beside its harness, changes its files", "EACCES", nil, onHarness("harness-files", "harness-modes")},
+		{More + 8, "a submission has its harness's agent run something", "not reachable", nil, onHarness("harness-door")},
+		{More + 9, "files, links, processes, memory left for the next test, or for the harness to follow", "not there", nil, leftInBox},
 	}
 }

@@ -87,6 +87,9 @@ func register() {
 		"threads": threads, "deep": deep, "core-dumps": coreDumps, "crash": crash, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
 		"litter": litter, "locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
 		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "traces": traces,
-		"unwaited": unwaited, "unwaited-flag": unwaitedFlag, "slice": slice, "sight": sight, "stains": stains,
+		"unwaited": unwaited, "unwaited-flag": unwaitedFlag, "slice": slice,
+		"harness-memory": harnessMemory, "harness-arguments": harnessArguments, "harness-signals": harnessSignals, "harness-files": harnessFiles, "harness-modes": harnessModes,
+		"harness-door": harnessDoor, "harness-descriptors": harnessDescriptors,
+		"sight": sight, "stains": stains,
 	})
 }

@@ -160,6 +160,14 @@ func TestGetThrough(t *testing.T) {
 		"kernel-parts":    {private: true},
 		"terminal":        {says: "opened /dev/"},
 		"facts":           {says: "/proc/meminfo"},
+
+		"harness-memory":      {target: Target{PID: victim(t).Process.Pid}},
+		"harness-arguments":   {target: Target{PID: victim(t).Process.Pid}},
+		"harness-signals":     {target: Target{PID: victim(t).Process.Pid}, says: "may signal it"},
+		"harness-files":       {target: Target{Files: []string{file}}, says: "read "},
+		"harness-modes":       {target: Target{Files: []string{file}}},
+		"harness-door":        {target: Target{Sockets: []string{socket.Addr().String()}}, says: "reached"},
+		"harness-descriptors": {target: Target{Marker: "TMPDIR="}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sys *syscall.SysProcAttr

@@ -18,7 +18,7 @@ const mark = "drover-trace"
 // folder that it can write to, which it finds out by writing, and in shared memory.
 func traces(Target) error {
 	var found, folders []string
-	_ = filepath.WalkDir("/", func(path string, d fs.DirEntry, err error) error { // what cannot be looked into has nothing for us
+	look := func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fs.SkipDir
@@ -31,7 +31,15 @@ func traces(Target) error {
 			folders = append(folders, path)
 		}
 		return nil
-	})
+	}
+	tops := []string{"/"}
+	if _, err := os.ReadDir("/"); err != nil { // what it may open lies below
+		here, _ := os.Getwd()
+		tops = []string{here, "/home/job", "/tmp", "/var/tmp", "/dev/shm", "/run", "/mnt"}
+	}
+	for _, top := range tops {
+		_ = filepath.WalkDir(top, look) // what cannot be looked into has nothing for us
+	}
 	const key = 0x64726f76
 	if _, err := unix.SysvShmGet(key, 1, 0); err == nil {
 		found = append(found, "shared memory")

@@ -1,32 +1,40 @@
 -- Put requests back: to the front of their queues, in their order; or, where the outcome says
--- so (retry>h2, release>-), to the host they are aimed at, or parked. A retry uses an attempt.
--- It is a death if how.death, else a fault, which shuns the host and pauses. The fault of a
--- host's canary is the host's and uses none.
+-- so (retry>h2, release>-), to the host they are aimed at, or parked, unless they run apart. A
+-- retry is a fault and uses an attempt; broken is one in which the VM died, which counts against
+-- the request. A fault pauses, from the second on if how.lost: nobody was there to end it. Else
+-- it shuns the host. The fault of a host's canary is the host's and uses none.
 local function again_requests(items, clock, owner, host, how)
-  local placed = {}
+  local placed, keys = {}, {}
+  for i = 1, #items do
+    keys[i] = items[i][1]
+  end
+  local apart = marked(keys)
   for i = #items, 1, -1 do
     local key, outcome = items[i][1], items[i][2]
     local pool, class = spec_head(key)
-    local to = string.match(outcome, '>(.*)$')
+    local to = not apart[i] and string.match(outcome, '>(.*)$')
     if pool then
       count(pool .. ':' .. class, 1)
       evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'it did not end there')
+      redis.call('HSET', K.waits, key, int(clock))
       local tries = 0
-      if string.sub(outcome, 1, 5) == 'retry' then
+      if string.sub(outcome, 1, 7) ~= 'release' then
         if key ~= how.tried then
           tries = redis.call('HINCRBY', K.attempts, key, 1)
+          if outcome == 'broken' then
+            died(key, items[i][3] .. '!')
+          end
         end
-        if how.death then
-          died(key, owner)
-        else
+        if not how.lost then
           redis.call('HSET', K.shun, key, host)
         end
       end
+      local step = tries - (how.lost and 2 or 1)
       if to then
         placed[i] = { pool, to }
-      elseif tries > 0 and not how.death then
+      elseif step >= 0 then
         -- 250 ms, 1 s, 4 s and so on, at most some four minutes.
-        redis.call('ZADD', K.later, int(clock + 250 * 4 ^ math.min(tries - 1, 5)), key)
+        redis.call('ZADD', K.later, int(clock + 250 * 4 ^ math.min(step, 5)), key)
       else
         requeue(key, clock)
       end

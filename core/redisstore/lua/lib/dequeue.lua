@@ -1,6 +1,8 @@
--- The one way out of what waits towards a claim: first what is aimed at the host, then what
--- is parked, then the queues of the pool. There submitters take turns within a
--- class, and classes share by weight. tickets counts what was ever taken from the pool.
+-- The one way out of what waits towards a claim: first one of what runs apart, unless the owner
+-- has one of those in hand, then what is aimed at the host, then what is parked, then the
+-- queues of the pool. There submitters take turns within a class, and classes share by weight.
+-- tickets counts what was ever taken from the pool. What met a death since it waits there, and
+-- would not be apart, goes to the others that are to be.
 local function take(pool, class, want, out)
   local turns, before = K.turns(pool, class), #out
   local rounds = 0
@@ -44,6 +46,12 @@ local function take(pool, class, want, out)
   count(pool .. ':' .. class, before - #out)
   return want
 end
+local function count_one(pool, key, n)
+  local _, class = spec_head(key)
+  if class then
+    count(pool .. ':' .. class, n)
+  end
+end
 local function ahead(pool, want, host, clock)
   local out = redis.call('LPOP', K.aimed(host, pool), int(want)) or {}
   if #out < want then
@@ -55,10 +63,7 @@ local function ahead(pool, want, host, clock)
     return out
   end
   for i = 1, #out do
-    local _, class = spec_head(out[i])
-    if class then
-      count(pool .. ':' .. class, -1)
-    end
+    count_one(pool, out[i], -1)
   end
   local accepted = {}
   for i, record in ipairs(redis.call('HMGET', K.evacuations, unpack(out))) do
@@ -73,14 +78,41 @@ local function ahead(pool, want, host, clock)
   end
   return out
 end
-local function dequeue(pool, want, tickets, host, clock)
-  local out = {}
-  if redis.call('EXISTS', K.aimed(host, pool), K.parked(pool)) > 0 then
-    out = ahead(pool, want, host, clock)
+local function dequeue(pool, want, tickets, owner, host, clock)
+  local out, deaths, first, apart = {}, false, nil, false
+  if redis.call('EXISTS', K.aimed(host, pool), K.parked(pool), K.deaths) > 0 then
+    deaths = redis.call('EXISTS', K.deaths) == 1
+    if deaths then
+      for _, is in ipairs(marked(redis.call('HKEYS', K.slots(owner)))) do
+        apart = apart or is
+      end
+      first = not apart and redis.call('LPOP', K.apart(pool))
+      if first then
+        apart, want = true, want - 1
+        count_one(pool, first, -1)
+      end
+    end
+    out = want > 0 and ahead(pool, want, host, clock) or out
     want = want - #out
   end
-  by_class(want, tickets, function(class, n)
-    return take(pool, class, n, out)
-  end)
+  if want > 0 then
+    by_class(want, tickets, function(class, n)
+      return take(pool, class, n, out)
+    end)
+  end
+  if deaths then
+    local mine = { first or nil }
+    for i, is in ipairs(marked(out)) do
+      if is and apart then
+        evacuated(out[i], redis.call('HGET', K.evacuations, out[i]), 'failed', clock, 'it runs apart')
+        redis.call('RPUSH', K.apart(pool), out[i])
+        count_one(pool, out[i], 1)
+      else
+        apart = apart or is
+        mine[#mine + 1] = out[i]
+      end
+    end
+    out = mine
+  end
   return out
 end

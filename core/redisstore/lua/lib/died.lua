@@ -1,9 +1,9 @@
--- Note that an owner died with a request in hand.
-local function died(key, owner)
+-- Note a death that a request or task met: of an owner, or of its VM. With ! it counts against it.
+local function died(key, who)
   local before, names = redis.call('HGET', K.deaths, key), {}
   for name in string.gmatch(before or '', '%S+') do
     names[#names + 1] = name
   end
-  names[#names + 1] = owner
+  names[#names + 1] = who
   redis.call('HSET', K.deaths, key, table.concat(names, ' ', math.max(1, #names - 7)))
 end

@@ -1,5 +1,9 @@
--- End an owner's epoch: nothing it still writes is accepted.
-local function end_epoch(owner, clock)
+-- End an owner's epoch: nothing it still writes is accepted. What it has in hand is kept; only: see
+-- keep_hand.
+local function end_epoch(owner, clock, only)
+  if tonumber(redis.call('ZSCORE', K.owners, owner) or 1) > 0 then
+    keep_hand(owner, only)
+  end
   local epoch = next_epoch(owner, clock)
   redis.call('HSET', K.owner(owner), 'epoch', epoch)
   redis.call('ZADD', K.owners, 0, owner)

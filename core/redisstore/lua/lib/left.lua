@@ -1,16 +1,19 @@
 -- What an owner holds, with what settling it needs: key, slot, attempts, who cancelled, pool,
--- owners that died with it in hand.
+-- deaths that it met, and how long ago its phase began or was heard of, ms.
 local function left(owner)
-  local all = redis.call('HGETALL', K.slots(owner))
+  local all, clock = redis.call('HGETALL', K.slots(owner)), now()
+  local meta = redis.call('HMGET', K.meta, 'silent_until', 'back_at')
   local out = {}
   for i = 1, #all, 2 do
     local key = all[i]
+    local _, _, since = held(all[i + 1])
     out[#out + 1] = key
     out[#out + 1] = all[i + 1]
     out[#out + 1] = redis.call('HGET', K.attempts, key) or '0'
     out[#out + 1] = redis.call('HGET', K.cancels, key) or ''
     out[#out + 1] = spec_head(key) or ''
     out[#out + 1] = redis.call('HGET', K.deaths, key) or ''
+    out[#out + 1] = int(age(tonumber(since or clock) or clock, clock, meta))
   end
   return out
 end

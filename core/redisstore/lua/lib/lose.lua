@@ -1,11 +1,22 @@
 -- Lose what a host had: its owners are fenced, its lists of VMs are emptied, what was aimed
--- at it waits as before. What is real there, its vmfactory says when it is back.
+-- at it waits as before. What is real there, its vmfactory says when it is back. If the host
+-- died, its owners died together.
 local function lose(host, clock)
-  local owners = redis.call('ZRANGE', K.owners, 0, -1, 'WITHSCORES')
+  local owners, its = redis.call('ZRANGE', K.owners, 0, -1, 'WITHSCORES'), {}
   for i = 1, #owners, 2 do
     if string.match(owners[i], '@(.-)#') == host and owners[i + 1] ~= '0' then
-      end_epoch(owners[i], clock)
+      its[#its + 1] = owners[i]
     end
+  end
+  local work = {}
+  for _, owner in ipairs(its) do
+    if string.sub(owner, 1, 9) ~= 'vmfactory' then
+      work[#work + 1] = owner
+    end
+  end
+  local _, only = hand(work)
+  for _, owner in ipairs(its) do
+    end_epoch(owner, clock, only)
   end
   for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
     redis.call('DEL', K.clean(host, pool))

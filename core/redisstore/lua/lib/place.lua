@@ -21,6 +21,9 @@ local function place(key)
     return { 'queued', pool, class, '', '', '', '0', ahead, submitter, '0', '' }
   end
   local due = redis.call('ZSCORE', K.later, key)
+  if not due and marked({ key })[1] and redis.call('LPOS', K.apart(pool), key) then
+    return { 'queued', pool, class, '', '', '', '0', 0, submitter, '0', '' }
+  end
   local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
   if due or state == 'scheduled' then
     return { 'queued', pool, class, '', '', '', '0', 0, submitter,

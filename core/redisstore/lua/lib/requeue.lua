@@ -1,8 +1,13 @@
--- Put a request back to the front of its queue and wake who may want it.
+-- Put a request back to the front of its queue, or, if it met a death, to those that run apart,
+-- and wake who may want it.
 local function requeue(key, clock)
   local pool, class, submitter = spec_head(key)
   if pool then
-    enqueue(pool, class, submitter, { key }, true)
+    if marked({ key })[1] then
+      redis.call('RPUSH', K.apart(pool), key)
+    else
+      enqueue(pool, class, submitter, { key }, true)
+    end
     wake(pool, 1, clock)
   end
 end

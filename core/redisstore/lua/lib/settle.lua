@@ -3,7 +3,7 @@
 -- moved) and what moved, for the event. A task's retry or later may carry its delay in ms, as
 -- in retry5000, a request's retry or release where it goes, as in retry>h2. how says late: the
 -- host may have been lost since the claim, and VMs that it does not have any more are not
--- listed; death: a retry is one; why: for the records; probation and canary: the host's.
+-- listed; lost: so was the owner; why: for the records; probation and canary: the host's.
 local function settle(owner, host, ends, clock, how)
   local slots, role = K.slots(owner), string.match(owner, '^%a+')
   local tried, by = string.match(how.canary or '', '^(.-)|(.*)$')
@@ -40,12 +40,16 @@ local function settle(owner, host, ends, clock, how)
           dead[#dead + 1], dead[#dead + 2] = clock, key
         end
       else
-        other[#other + 1] = { key, outcome }
+        other[#other + 1] = { key, outcome, dirty[n] }
       end
     end
   end
   if n == 0 then
     return table.concat(verdict), ''
+  end
+  local apart = false
+  for _, is in ipairs(role == 'testrunner' and marked(gone) or {}) do
+    apart = apart or is
   end
   redis.call('HDEL', slots, unpack(gone))
   if ndone > 0 then
@@ -66,10 +70,13 @@ local function settle(owner, host, ends, clock, how)
       -- Who ends its own claims looks for others itself.
       ring(K.tasks_bell)
     end
-    again_tasks(other, clock)
+    again_tasks(other, clock, how)
   else
     if role ~= 'vmfactory' then
       again_requests(other, clock, owner, host, how)
+      if apart then
+        apart_next(host, clock)
+      end
     end
     if how.late then
       local known, its = {}, redis.call('HMGET', K.vms(host), unpack(dirty))

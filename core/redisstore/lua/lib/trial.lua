@@ -7,7 +7,10 @@ local function trial(host, want, clock)
   end
   local key, owner = string.match(its[2] or '', '^(.-)|(.*)$')
   local out = key and redis.call('HEXISTS', K.slots(owner), key) == 1
-  if out or clock < tonumber(string.match(its[1], '^%d+')) then
+  local from, delay = string.match(its[1], '^(%d+)|%d+|%d+|(%d+)')
+  -- A delay that has longer to go than it is was begun by a clock that was set back since: it is over.
+  local early = tonumber(from) - clock
+  if out or early > 0 and early <= tonumber(delay) then
     return 0, true
   end
   return math.min(want, 1), true

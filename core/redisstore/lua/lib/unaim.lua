@@ -1,12 +1,13 @@
 -- Put back into their queues, in their order, what has been aimed at a host since some time
--- or before. Answers which.
+-- or before, or by a clock that was set back since. Answers which.
 local function unaim(host, before, clock, why)
   local gone = {}
   for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
     local keys = redis.call('LRANGE', K.aimed(host, pool), 0, -1)
     for i = #keys, 1, -1 do
       local record = redis.call('HGET', K.evacuations, keys[i])
-      if not record or tonumber(string.match(record, '^.-|.-|.-|(%d+)|')) <= before then
+      local at = tonumber(string.match(record or '', '^.-|.-|.-|(%d+)|') or 0)
+      if at <= before or at > clock then
         redis.call('LREM', K.aimed(host, pool), 1, keys[i])
         evacuated(keys[i], record, 'failed', clock, why)
         requeue(keys[i], clock)
