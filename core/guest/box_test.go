@@ -20,6 +20,13 @@ import (
 func grading(t *testing.T, kind string) *vm {
 	t.Helper()
 	v, _ := again(t, kind)
+	v.program(t)
+	return v
+}
+
+// program puts drover-run where harnesses find it.
+func (v *vm) program(t *testing.T) {
+	t.Helper()
 	bin := filepath.Join(v.dir, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o711))
 	require.NoError(t, os.Chmod(bin, 0o711))
@@ -27,7 +34,6 @@ func grading(t *testing.T, kind string) *vm {
 	require.NoError(t, err)
 	require.NoError(t, os.Link(self, filepath.Join(bin, boxrun.Name)))
 	require.NoError(t, os.Chmod(bin, 0o711))
-	return v
 }
 
 // harness runs a shell script that may use the box.
@@ -74,6 +80,7 @@ func TestBox(t *testing.T) {
 			"its environment":     {`drover-run --env GIVEN=yes -- env | grep -c SECRET; drover-run --env GIVEN=yes -- env | grep GIVEN`, "0\nGIVEN=yes\n"},
 			"a state":             {`drover-run --save built -- sh -c 'echo one >f; ln -s f l'; for i in 1 2; do drover-run --with built -- sh -c 'cat l; echo two >f'; done`, "one\none\n"},
 			"a state made anew":   {`drover-run --save built -- touch a; drover-run --with built --save built -- touch b; drover-run --with built -- ls`, "a\nb\n"},
+			"no failure forged":   {`drover-run --usage u -- sh -c 'exit 125'; echo $?; grep -c '"exit":125' u; drover-run --usage v --with none -- true 2>/dev/null; echo $?; wc -c <v`, "125\n1\n125\n0\n"},
 			"nothing left alive":  {`drover-run -- sh -c 'setsid sleep 1000 & echo started'; drover-run -- sh -c 'ps -e -o args= 2>/dev/null | grep -c "^sleep 1000"'`, "started\n0\n"},
 			"one after the other": {`for i in 1 2 3 4; do drover-run -- sh -c 'ls -A; echo x >f; sleep 0.01; ls -A' & done; wait`, "f\nf\nf\nf\n"},
 			"it goes with its caller": {
@@ -137,4 +144,44 @@ func TestBoxEndsWithItsHarness(t *testing.T) {
 		_, o = v.sh(t, fmt.Sprintf(`ls -A %s/box; drover-run -- true`, v.home), func(r *guest.Run) { r.Env = []string{"PATH=/usr/bin:/bin:" + filepath.Join(v.dir, "bin")} })
 		assert.Contains(t, string(o.err), "only a harness can call it")
 	})
+}
+
+// What a run left is gone, however it is made, and who hands the harness's output on
+// waits until a disk that was filled up has room again.
+func TestBoxIsTidied(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		v := grading(t, kind)
+		scratch := v.config.Scratch[0]
+		script := `mkdir "$S/mine" 2>/dev/null && cd "$S/mine"; i=0; while [ $i -lt 300 ]; do i=$((i+1)); mkdir d; cd d; done; : >f; chmod 0 .; cd "$HOME"; mkdir -p a/b; ln -s / a/b/l; mkfifo p; chmod 0 a .`
+		for range 2 {
+			assert.Equal(t, []string{"0"}, v.lines(t, "export S="+scratch+`; drover-run --env S="$S" -- sh -c '`+script+`'; echo $?`))
+			assert.Equal(t, []string{"."}, v.lines(t, `drover-run -- find .`))
+			entries, err := os.ReadDir(scratch)
+			require.NoError(t, err)
+			assert.Empty(t, entries)
+		}
+	})
+}
+
+// A harness that puts something else in the place of its box has nothing emptied but that.
+func TestBoxIsNotLookedUp(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		v := grading(t, kind)
+		precious := filepath.Join(v.home, "work", "precious")
+		_, _ = v.harness(t, `: >precious; drover-run -- sh -c 'echo up; sleep 0.2' >out & while ! [ -s out ]; do sleep 0.01; done; mv ../box ../away; ln -s work ../box; wait`)
+		assert.FileExists(t, precious)
+	})
+}
+
+func TestBoxOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	v := prepare(t, inside, nil)
+	v.cmd.Env = append(v.cmd.Env, diskEnv+"="+v.home)
+	v.boot(t)
+	require.NoError(t, v.client.Assign(context.Background(), "r1-1.t1"))
+	v.program(t)
+	got := v.lines(t, `drover-run --output 64K -- sh -c 'cat /dev/zero >f; head -c 60000 /dev/zero' 2>/dev/null >out; echo $?; wc -c <out; drover-run -- ls -A`)
+	assert.Equal(t, []string{"0", "60000"}, got)
 }

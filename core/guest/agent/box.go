@@ -86,11 +86,10 @@ func (b *box) open() (*os.File, error) {
 	if err := a.makeBox(); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(path.Join(a.cfg.Home, wire.Box))
-	if err != nil {
+	var err error
+	if b.folder, err = openPlace(path.Join(a.cfg.Home, wire.Box), wire.Box, a.places[wire.Work].limit, b.cred); err != nil {
 		return nil, err
 	}
-	b.folder = &place{name: wire.Box, root: root, limit: a.places[wire.Work].limit, cred: b.cred}
 	b.starter = &a.starter
 	b.starter.ready(a.enter)
 	if a.oneUser() {
@@ -110,7 +109,7 @@ func (b *box) open() (*os.File, error) {
 		sock, err = b.listen()
 	}
 	if err != nil {
-		_ = root.Close() // the first error counts
+		b.folder.close()
 	}
 	return sock, err
 }
@@ -168,7 +167,7 @@ func (b *box) close() error {
 	if b.starter != &b.agent.starter {
 		b.starter.close()
 	}
-	_ = b.folder.root.Close() // nothing was written through it
+	b.folder.close()
 	_ = syscall.Unlink(path.Join(b.agent.cfg.Home, wire.BoxSocket))
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -37,7 +37,9 @@ func (a *Agent) makeBox() error {
 
 // tidy removes whatever the box's user has left, who has no process any more.
 func (b *box) tidy() error {
-	err := b.agent.empty(path.Join(b.agent.cfg.Home, wire.Box), boxMode)
+	// By now the harness's user, who owns the folder above, may have put something else
+	// in its place, so it is not looked up again; and its own user may have shut it.
+	err := b.agent.empty(b.folder.path(), boxMode)
 	if err == nil && !b.agent.oneUser() {
 		err = b.sweep()
 	}

@@ -96,6 +96,9 @@ func checkCollection(want *wire.Collection) error {
 }
 
 func (c *collecting) place(p *place, paths []string) error {
+	if err := p.unshut(); err != nil {
+		return err
+	}
 	root, err := p.root.Open(".")
 	if err != nil {
 		return err

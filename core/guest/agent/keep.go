@@ -57,6 +57,9 @@ func stateName(name string) bool {
 
 // pack keeps what a place holds, beside the states that are kept already.
 func (a *Agent) pack(p *place, beside map[string]*state) (*state, error) {
+	if err := p.unshut(); err != nil {
+		return nil, p.refusal(err)
+	}
 	file, err := a.nameless()
 	if err != nil {
 		return nil, p.refusal(err)

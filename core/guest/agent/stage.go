@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"syscall"
 
 	"drover/core"
@@ -18,6 +19,7 @@ import (
 type place struct {
 	name  string
 	root  *os.Root
+	at    int   // a descriptor that names the folder
 	limit int64 // bytes of all files
 	cred  credential
 	taken bool
@@ -34,11 +36,10 @@ func openPlaces(cfg wire.Config, cred credential) (map[string]*place, error) {
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return places, fmt.Errorf("make the place for files: %w", err)
 		}
-		root, err := os.OpenRoot(dir)
+		p, err := openPlace(dir, name, limit, cred)
 		if err != nil {
 			return places, fmt.Errorf("open the place for files: %w", err)
 		}
-		p := &place{name: name, root: root, limit: limit, cred: cred}
 		places[name] = p
 		if err := p.adopt(".", p.shown(0o700)); err != nil {
 			return places, fmt.Errorf("give %s to the job user: %w", dir, err)
@@ -47,7 +48,34 @@ func openPlaces(cfg wire.Config, cred credential) (map[string]*place, error) {
 	return places, nil
 }
 
-func (p *place) close() { _ = p.root.Close() }
+func openPlace(dir, name string, limit int64, cred credential) (*place, error) {
+	at, err := syscall.Open(dir, nameOnly|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, syscall.Close(at))
+	}
+	return &place{name: name, root: root, at: at, limit: limit, cred: cred}, nil
+}
+
+func (p *place) close() {
+	_, _ = p.root.Close(), syscall.Close(p.at) // nothing was written through them
+}
+
+// path leads to the folder, whatever its names are by now, and even if its owner has
+// shut himself out of it.
+func (p *place) path() string { return "/proc/self/fd/" + strconv.Itoa(p.at) }
+
+// unshut lets the owner in again.
+func (p *place) unshut() error {
+	var st syscall.Stat_t
+	if err := syscall.Stat(p.path(), &st); err != nil || st.Mode&0o700 == 0o700 {
+		return err
+	}
+	return syscall.Chmod(p.path(), st.Mode&0o777|0o700)
+}
 
 // adopt gives a folder to the job user.
 func (p *place) adopt(name string, mode fs.FileMode) error {

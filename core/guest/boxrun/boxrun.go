@@ -54,7 +54,7 @@ harness has, in an empty folder, and removes all that it leaves. What was handed
 lies in $DROVER_SUBMISSION, where the command may read it. Only a harness may call it.
 
 Exit code: the command's own; 128+N if signal N ended it; 124 if its time was up, 137
-if another limit was reached; 125 if drover-run failed; 126 if the command cannot be
+if another limit was reached; 125 if drover-run failed (then --usage gets no line); 126 if the command cannot be
 executed, 127 if it is not there.
 
 `
@@ -147,6 +147,8 @@ type ended struct {
 	MemoryPeakBytes int64  `json:"memory_peak_bytes"`
 	HarnessHeldBy   string `json:"harness_held_by"` // what keeps the harness from the command: user, landlock; "" is nothing
 	Error           string `json:"error,omitempty"` // why nothing ran, or could not be kept
+
+	failed bool // drover-run itself has: then there is no line, so that no command can pretend it
 }
 
 // Main is the program: it runs what args say and returns its exit code.
@@ -170,7 +172,7 @@ func Main(args []string, stdin, stdout, stderr *os.File) int {
 	if e.Error != "" {
 		fmt.Fprintf(stderr, "%s: %s\n", Name, e.Error)
 	}
-	if usage == nil {
+	if usage == nil || e.failed {
 		return e.Exit
 	}
 	line, err := json.Marshal(e)
@@ -192,6 +194,8 @@ func (c *call) do(stdin, stdout, stderr *os.File) ended {
 			e.Exit = exitNotFound
 		case core.CodeForbidden:
 			e.Exit = exitRefused
+		default:
+			e.failed = true
 		}
 		return e
 	}
