@@ -73,7 +73,7 @@ func TestEnd(t *testing.T) {
 	for _, name := range g.inner() {
 		require.NoError(t, write(filepath.Join(g.job(name), "cgroup.procs"), fmt.Sprint(job.Process.Pid)))
 	}
-	Clear(g.folder(Memory))
+	h.Clear(ours(t))
 	assert.DirExists(t, g.job(Memory), "somebody lives there")
 	require.NoError(t, g.End(t.Context()))
 	require.Error(t, agent.Wait())
@@ -83,8 +83,8 @@ func TestEnd(t *testing.T) {
 	}
 	require.NoError(t, g.End(t.Context()), "again")
 	require.NoError(t, g.Make(core.Limits{Memory: 10 << 20, Pids: 5}, 1))
+	h.Clear(ours(t))
 	for _, folder := range h.Folders() {
-		Clear(filepath.Join(folder, ours(t)))
 		assert.NoDirExists(t, filepath.Join(folder, ours(t)), "nobody lives there")
 	}
 }
@@ -201,4 +201,31 @@ func TestRefusalsAreCounted(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(g.folder(Pids), strings.SplitN(usage.PidsEvents, "/", 4)[3]))
 	require.NoError(t, err)
 	assert.Regexp(t, `max [1-9]`, string(text))
+}
+
+// clearing, in the environment, makes TestClearFromElsewhere who clears it.
+const clearing = "DROVER_TEST_CLEARING"
+
+// TestClearFromElsewhere has somebody in another pid namespace, as a vmfactory in a
+// container is, clear the cgroups of a VM that waits: of version 1 he sees no process
+// in there, and in the cgroup of user code there is none yet.
+func TestClearFromElsewhere(t *testing.T) {
+	t.Parallel()
+	if name := os.Getenv(clearing); name != "" {
+		Find(Root, FSType).Clear(name)
+		return
+	}
+	h := mounted(t)
+	g := h.At(ours(t), true)
+	limits := core.Limits{Memory: 10 << 20, Pids: 5}
+	require.NoError(t, g.Make(limits, 1))
+	defer func() { require.NoError(t, g.End(t.Context())) }()
+	_, agent := sleeper(t)
+	require.NoError(t, g.Take(agent.PID))
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestClearFromElsewhere$")
+	cmd.Env = append(os.Environ(), clearing+"="+ours(t))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, g.InForce(limits, 1))
 }

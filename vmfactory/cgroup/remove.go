@@ -151,16 +151,62 @@ func Remove(ctx context.Context, folder string) error {
 	return err
 }
 
-// Clear removes a cgroup of somebody who is gone, with those below it, unless
-// something is in one of them.
-func Clear(folder string) {
-	if inhabited(folder) {
+// Clear removes the cgroups of that name, of somebody who is gone, with those below
+// them, unless something is in one of them.
+func (h Host) Clear(name string) {
+	if h.inhabited(name) {
 		return
 	}
+	for _, top := range h.Folders() {
+		remove(filepath.Join(top, name))
+	}
+}
+
+// remove removes a cgroup with those below it as far as nothing is in there.
+func remove(folder string) {
 	for _, inner := range below(folder) {
-		Clear(inner)
+		remove(inner)
 	}
 	_ = unix.Rmdir(folder) // refused if something has come meanwhile
+}
+
+// inhabited reports whether something is in cgroups of that name. Lists of processes
+// leave out who is not in the reader's pid namespace: only counts are to be trusted
+// there. A VM that waits has nobody in the cgroup of user code yet, which would go.
+func (h Host) inhabited(name string) bool {
+	sure := initial()
+	for _, top := range h.Folders() {
+		folder := filepath.Join(top, name)
+		switch there, known := populated(folder); {
+		case there:
+			return true
+		case known:
+			sure = true
+		}
+		if _, err := members(folder); err != nil || len(Processes(folder)) > 0 {
+			return true
+		}
+	}
+	return !sure
+}
+
+// populated asks the kernel whether something is in a cgroup or below it, wherever we
+// are. Of version 1 only that of processes knows.
+func populated(folder string) (there, known bool) {
+	if at := words(folder, "cgroup.events"); len(at) > 1 && at[0] == "populated" {
+		return at[1] != "0", true
+	}
+	if count := words(folder, "pids.current"); len(count) == 1 {
+		return count[0] != "0", true
+	}
+	return false, false
+}
+
+// initial reports whether this process is in the host's own pid namespace, which sees
+// every process.
+func initial() bool {
+	own, err := os.Readlink("/proc/self/ns/pid")
+	return err == nil && own == "pid:[4026531836]"
 }
 
 // Processes lists what is in a cgroup and below it, as far as it can be told.
@@ -170,9 +216,4 @@ func Processes(folder string) []int {
 		all = append(all, Processes(inner)...)
 	}
 	return all
-}
-
-func inhabited(folder string) bool {
-	_, err := members(folder)
-	return err != nil || len(Processes(folder)) > 0
 }

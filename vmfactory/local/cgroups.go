@@ -141,7 +141,7 @@ func (c *cgroups) sweep(ctx context.Context, tag string, hasFolder func(vm strin
 			case own && !hasFolder(vm):
 				failed = errors.Join(failed, c.at(e.Name()).End(ctx))
 			case !own && trace.Abandoned(filepath.Join(top, e.Name())):
-				cgroup.Clear(filepath.Join(top, e.Name()))
+				c.host.Clear(e.Name())
 			}
 		}
 	}

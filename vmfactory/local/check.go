@@ -7,12 +7,18 @@ import (
 	"drover/vmfactory"
 )
 
-// Check asks the VM's agent whether it is ready and alone.
+// Check asks the VM's agent whether it is ready and alone, and sees that the cgroups
+// that its job will be in are there, with its limits.
 func (p *Provider) Check(ctx context.Context, id string) error {
-	if _, err := p.traces.Read(id); err != nil {
+	r, err := p.traces.Read(id)
+	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s is not whole", id)
 	}
-	return p.traces.Unused(ctx, id, p.init)
+	if err := p.traces.Unused(ctx, id, p.init); err != nil {
+		return err
+	}
+	err = p.cgroups.at(p.cgroups.name(p.tag, id)).InForce(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs))
+	return core.Wrap(err, core.CodeBadVM, id, "VM %s has lost its limits", id)
 }
 
 // List looks at the folders and asks each VM's agent what became of it.
