@@ -18,8 +18,8 @@ var Shown = []string{
 // Hidden is below what is shown.
 var Hidden = []string{"sys/kernel/random/boot_id"}
 
-// HidePIDs is the option of a VM's /proc where user code has a user of its own:
-// nobody but the agent sees processes of other users, whose arguments are for all to read.
+// HidePIDs is the option of the /proc that user code sees: in it nobody but the agent
+// sees processes of other users, whose arguments are for all to read.
 const HidePIDs = "hidepid=2"
 
 // Proc tells how to hide of the /proc that is mounted in the folder proc what the
@@ -36,7 +36,7 @@ func Proc() []enter.Step {
 		enter.Step{Do: enter.Keep, Path: "proc", Num: []uint64{guest.ProcFD}, Bits: unix.O_DIRECTORY},
 		// User code sees one in which the agent is not: what that one has computed, read
 		// and written tells of the runs before.
-		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: "hidepid=2", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: HidePIDs, Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
 		enter.Step{Do: enter.Restrict, Path: "proc", Bits: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC},
 	)
 	for _, name := range Hidden {
