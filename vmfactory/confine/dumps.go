@@ -14,6 +14,10 @@ const noDump = 1
 // LacksDumpLimit returns why VMs cannot have that limit here and how to mend it, ""
 // if they can. It makes room below a hard limit of 0 where this process may.
 func LacksDumpLimit() string {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err == nil && strings.HasPrefix(string(pattern), "@") {
+		return lacksDumpLimit(string(pattern))
+	}
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
 		return "the kernel does not say how large core dumps may be (" + err.Error() + ")"
@@ -21,15 +25,19 @@ func LacksDumpLimit() string {
 	if now.Max >= noDump || unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: now.Cur, Max: noDump}) == nil {
 		return ""
 	}
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err == nil {
 		return lacksDumpLimit(string(pattern))
 	}
 	return ""
 }
 
-// lacksDumpLimit judges a host's pattern where limits are stuck at 0.
+// lacksDumpLimit judges a host's pattern where limits are stuck at 0. To a socket
+// (Linux 6.16) the kernel dumps whatever the limit is.
 func lacksDumpLimit(pattern string) string {
+	if server, ok := strings.CutPrefix(pattern, "@"); ok {
+		return "the kernel would hand all that a job has in memory when it crashes to the server at " + strings.TrimSpace(strings.TrimPrefix(server, "@")) +
+			", and no limit keeps it from that: set another pattern with sysctl -w kernel.core_pattern=core"
+	}
 	if !strings.HasPrefix(pattern, "|") {
 		return ""
 	}

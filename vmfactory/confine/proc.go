@@ -15,8 +15,11 @@ var Shown = []string{
 	"cgroups", "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "net", "self", "stat", "sys", "sysvipc", "thread-self", "uptime", "version",
 }
 
-// Hidden is below what is shown.
-var Hidden = []string{"sys/kernel/random/boot_id"}
+// Hidden is below what is shown. Numbers that count something for the whole host are
+// what one VM could tell another by.
+var Hidden = []string{
+	"sys/kernel/random/boot_id", "sys/kernel/pty/nr", "sys/fs/aio-nr", "sys/fs/dentry-state", "sys/fs/file-nr", "sys/fs/inode-nr", "sys/fs/inode-state",
+}
 
 // HidePIDs is the option of the /proc that user code sees: in it nobody but the agent
 // sees processes of other users, whose arguments are for all to read.

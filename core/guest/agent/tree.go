@@ -29,6 +29,9 @@ type tree struct {
 	list []byte     // for directory entries
 	text []byte     // for one status file
 	pids []int
+
+	locks  int       // descriptor of the kernel's list of locks; below 0 is none
+	locked time.Time // when it was last looked at
 }
 
 // process is what a status file says of one process.
@@ -57,7 +60,39 @@ func newTree(shown bool) (*tree, error) {
 		return nil, fmt.Errorf("open /proc: %w", err)
 	}
 	self := os.Getpid()
-	return &tree{self: self, init: self == 1, proc: fd, list: make([]byte, 8<<10), text: make([]byte, 4<<10)}, nil
+	t := &tree{self: self, init: self == 1, proc: fd, list: make([]byte, 8<<10), text: make([]byte, 4<<10), locks: -1}
+	if shown { // elsewhere the list is the whole host's, or hidden
+		t.locks, _ = syscall.Openat(fd, "locks", syscall.O_RDONLY|syscall.O_CLOEXEC, 0) // a kernel may have none
+	}
+	return t, nil
+}
+
+// A lock on a part of a file takes some 200 bytes of the kernel's memory, which no
+// cgroup counts; nothing else bounds them.
+const (
+	mostLocks = 16384
+	lookLocks = lookMost // at most so often: the list is the whole host's
+)
+
+// manyLocks reports whether the processes of the VM hold more locks than anybody
+// needs. The list shows those of this PID namespace.
+func (t *tree) manyLocks() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.locks < 0 || time.Since(t.locked) < lookLocks {
+		return false
+	}
+	count, at := 0, int64(0)
+	for count <= mostLocks {
+		n, err := syscall.Pread(t.locks, t.text, at)
+		if err != nil || n <= 0 {
+			break
+		}
+		count += bytes.Count(t.text[:n], []byte{'\n'})
+		at += int64(n)
+	}
+	t.locked = time.Now()
+	return count > mostLocks
 }
 
 func (t *tree) close() { _ = syscall.Close(t.proc) }

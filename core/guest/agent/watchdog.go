@@ -86,6 +86,8 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 		return lookMost // the next look may do better; bury does not depend on it
 	case memory > 0 && used > memory, j.in == nil && j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
 		j.stop(causeMemory)
+	case j.in == nil && j.agent.tree.manyLocks():
+		j.stop(causeMemory)
 	case pids > 0 && tasks > pids:
 		j.stop(causePids)
 	}

@@ -3,8 +3,8 @@ package attack
 // The provider local, in its three ways to make VMs.
 var (
 	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told}}
-	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched()}
-	LocalUser = Column{Title: "local, as a user", except: alone(watched())}
+	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched(true)}
+	LocalUser = Column{Title: "local, as a user", except: alone(watched(false))}
 )
 
 // alone adds what there is where a harness and its submission have one user.
@@ -35,9 +35,9 @@ var told = exception{
 }
 
 // watched is what there is where no cgroup holds memory and processors.
-func watched() map[int]exception {
+func watched(apart bool) map[int]exception {
 	memory := exception{weak: true, why: "A watchdog looks at the processes every 4 to 100 ms and ends a run that has too much: see below what it does not see."}
-	return map[int]exception{
+	all := map[int]exception{
 		2: memory,
 		3: {
 			partly:    true,
@@ -47,6 +47,13 @@ func watched() map[int]exception {
 		},
 		32: locked,
 		42: told,
-		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work.", leaks: []string{"processors"}, sometimes: true},
+		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work, which says nothing between sessions where the kernel groups by them (sched_autogroup_enabled).", leaks: []string{"processors"}, sometimes: true},
 	}
+	if !apart {
+		all[More+18] = exception{
+			why:   "Jobs have the user who runs drover: with enough epoll watches, pipes or signals that wait they take them from his other programs, drover among them. Run drover as root, or with newuidmap.",
+			leaks: []string{"shares its user"},
+		}
+	}
+	return all
 }

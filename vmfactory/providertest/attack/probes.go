@@ -58,5 +58,18 @@ func Probes() []Probe {
 		{More + 7, "a submission reads answers, writes a module beside its harness, changes its files", "EACCES", nil, onHarness("harness-files", "harness-modes")},
 		{More + 8, "a submission has its harness's agent run something", "not reachable", nil, onHarness("harness-door")},
 		{More + 9, "files, links, processes, memory left for the next test, or for the harness to follow", "not there", nil, leftInBox},
+		{More + 10, "POSIX lists of access and attributes on files", "none can be written: no cgroup counts them", nil, probeAt("access-lists")},
+		{More + 11, "policies of memory, huge pages, large buffers of sockets", "refused: no cgroup counts them", nil, probeAt("uncounted")},
+		{More + 12, "a million locks on parts of files", "the job is ended: no cgroup counts them", nil, fileLocks},
+		{More + 13, "asynchronous I/O, labels of flows, filters of sockets", "refused: a host has them once", nil, probeAt("host-stores")},
+		{More + 14, "the host's cache of pages and of names as a store (preadv2, cachestat, openat2)", "nobody hears what is in it", nil, probeAt("cached")},
+		{More + 15, "flags, hints and leases on files", "refused: they outlive a file's content", nil, probeAt("marks")},
+		{More + 16, "watching files that other VMs use (F_NOTIFY, inotify)", "refused", nil, probeAt("watches")},
+		{More + 17, "numbers in /proc/sys that count for the whole host", "hidden", nil, probeAt("counters")},
+		{More + 18, "what the kernel counts by user: epoll watches, pipes, signals that wait", "the user is the VM's own", nil, sameUser},
+		{More + 19, "computing in children that nobody waits for", "counts towards the job's limit", []string{"share/unwaited"}, nil},
+		{More + 20, "leaving word for the next test: files, shared memory, attributes", "a reset leaves nothing", []string{"reset/traces"}, nil},
+		{More + 21, "a test's own memory by files without a name", "counts towards the test's limit", []string{"share/a file without a name"}, nil},
+		{More + 22, "filling the host's tables of neighbours, by IPv4 and IPv6", "a VM has one neighbour, and no IPv6", []string{"../lxc/network_test/one neighbour"}, nil},
 	}
 }

@@ -55,6 +55,7 @@ type host struct {
 	canary string
 	marks  map[string]unix.Stat_t
 	texts  map[string]string
+	state  state
 }
 
 // watchedFiles are the host's that an escape would change, and settings of its kernel.
@@ -66,7 +67,7 @@ var watchedTexts = []string{
 
 func lookAtHost(t *testing.T) host {
 	t.Helper()
-	h := host{canary: filepath.Join(os.TempDir(), "drover-canary-"+providertest.Name()), texts: map[string]string{}}
+	h := host{canary: filepath.Join(os.TempDir(), "drover-canary-"+providertest.Name()), texts: map[string]string{}, state: stateOfHost()}
 	require.NoError(t, os.WriteFile(h.canary, []byte("unharmed"), 0o600))
 	require.NoError(t, os.Chmod(h.canary, 0o666)) // whoever gets to it could change it
 	t.Cleanup(func() { _ = os.Remove(h.canary) })
@@ -101,6 +102,7 @@ func (h host) unharmed(t *testing.T) {
 	text, err := os.ReadFile(h.canary)
 	require.NoError(t, err)
 	assert.Equal(t, "unharmed", string(text))
+	h.state.settled(t)
 	free := dumps(t, unix.LOCK_SH)
 	defer free()
 	for path, was := range h.texts {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -292,4 +293,32 @@ func spinners(t *testing.T, s *scene) []string {
 		return []string{fmt.Sprintf("used %.1f processors", float64(o.CPUMs)/float64(o.WallMs))}
 	}
 	return nil
+}
+
+// probeAt makes an attack of a probe that needs a place to write to, and a file that
+// all VMs have.
+func probeAt(name string) func(*testing.T, *scene) []string {
+	return func(t *testing.T, s *scene) []string {
+		t.Helper()
+		return s.inside(t, name, probe.Target{Folders: []string{"/tmp"}, Files: []string{"/usr/bin/env"}})
+	}
+}
+
+// fileLocks takes locks until it is ended.
+func fileLocks(t *testing.T, s *scene) []string {
+	t.Helper()
+	v := s.Armed(t, providertest.Pool())
+	o := v.Do(t, core.Limits{}, nil, v.ProbeArgs("file-locks", probe.Target{Most: 40_000, Folders: []string{"/tmp"}, PID: 1})...)
+	v.Alive(t)
+	s.end(t, v)
+	if o.Limit() == core.LimitMemory {
+		return nil
+	}
+	return []string{fmt.Sprintf("holds locks: %+v", o)}
+}
+
+// sameUser looks whether a VM's user is the one who made it.
+func sameUser(t *testing.T, s *scene) []string {
+	t.Helper()
+	return s.inside(t, "same-user", probe.Target{Most: int64(os.Geteuid())})
 }

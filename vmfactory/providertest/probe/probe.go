@@ -91,5 +91,7 @@ func register() {
 		"harness-memory": harnessMemory, "harness-arguments": harnessArguments, "harness-signals": harnessSignals, "harness-files": harnessFiles, "harness-modes": harnessModes,
 		"harness-door": harnessDoor, "harness-descriptors": harnessDescriptors,
 		"sight": sight, "stains": stains,
+		"access-lists": accessLists, "uncounted": uncounted, "file-locks": fileLocks, "host-stores": hostStores, "cached": cached, "marks": marks, "watches": watches,
+		"counters": counters, "same-user": sameUser,
 	})
 }

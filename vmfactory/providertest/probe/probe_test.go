@@ -104,7 +104,7 @@ func TestGetThrough(t *testing.T) {
 	require.NoError(t, unix.Flock(int(hold.Fd()), unix.LOCK_EX))
 	queue := fmt.Sprintf("drover-probe-%d", os.Getpid())
 	few := Target{Most: 4, Folders: []string{folder}}
-	covered := map[string]bool{"agent-signals": true, "orphans": true, "memory-and-wait": true, "spin": true, "litter": true} // below, part of another, or measured from outside
+	covered := map[string]bool{"agent-signals": true, "orphans": true, "memory-and-wait": true, "spin": true, "litter": true, "slice": true, "unwaited": true, "unwaited-flag": true} // below, part of another, or measured from outside
 
 	for name, c := range map[string]struct {
 		target  Target
@@ -160,6 +160,15 @@ func TestGetThrough(t *testing.T) {
 		"kernel-parts":    {private: true},
 		"terminal":        {says: "opened /dev/"},
 		"facts":           {says: "/proc/meminfo"},
+		"access-lists":    {target: few},
+		"uncounted":       {says: "policy"},
+		"file-locks":      {target: few},
+		"host-stores":     {},
+		"cached":          {target: Target{Files: []string{file}}},
+		"marks":           {target: Target{Files: []string{file}, Folders: []string{folder}}},
+		"watches":         {target: few},
+		"counters":        {},
+		"same-user":       {target: Target{Most: int64(os.Getuid())}},
 
 		"harness-memory":      {target: Target{PID: victim(t).Process.Pid}},
 		"harness-arguments":   {target: Target{PID: victim(t).Process.Pid}},
