@@ -186,6 +186,11 @@ func (g Group) Take(pid int) error {
 	return nil
 }
 
+// Members lists the processes of the VM in the cgroup below, by that name.
+func (g Group) Members(below string) ([]int, error) {
+	return members(filepath.Join(g.folder(Memory), below))
+}
+
 // Inhabited looks whether something of the VM is in the cgroup below, by that name,
 // of every controller, where somebody else has put it.
 func (g Group) Inhabited(below string) error {

@@ -69,7 +69,7 @@ var imageFolder = sync.OnceValues(func() (string, error) {
 			all = append(all, path)
 		}
 	}
-	for link, to := range map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib", "usr/bin/" + flooder: dialer, "usr/bin/" + knocker: dialer} {
+	for link, to := range map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib", "usr/bin/" + flooder: dialer, "usr/bin/" + knocker: dialer, "usr/bin/" + seeker: dialer} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			return "", err
 		}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -163,6 +164,61 @@ func (l *link) name() error {
 	}
 	only := net.IPNet{IP: net.ParseIP(gateway).To4(), Mask: net.CIDRMask(32, 32)}
 	return netlink.AddrReplace(end, &netlink.Addr{IPNet: &only})
+}
+
+// neighbour is what a VM's own network lets out: what its host passes on. A kernel has
+// one table of neighbours for all its namespaces, with room for some thousand; who names
+// his cable, or a group of receivers, could have it look for whomever he likes.
+const neighbour = `table inet drover {
+	chain output {
+		type filter hook output priority 0; policy accept;
+		oifname "lo" accept
+		meta nfproto != ipv4 drop
+		rt ip nexthop != ` + gateway + ` drop
+	}
+}
+`
+
+// narrow leaves a VM one neighbour, its host, and both ends of its cable no IPv6. In are
+// processes of the VM.
+func (l *link) narrow(ctx context.Context, in []int) error {
+	if len(in) == 0 {
+		return errors.New("it has ended")
+	}
+	if err := withoutIPv6(l.end); err != nil {
+		return err
+	}
+	ended := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends in that network
+		ended <- l.narrowInside(ctx, in[0])
+	}()
+	return <-ended
+}
+
+// narrowInside moves its thread into the network of a process.
+func (l *link) narrowInside(ctx context.Context, pid int) error {
+	space, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if err != nil {
+		return err
+	}
+	defer space.Close() //nolint:errcheck // nothing was written
+	if err := unix.Setns(int(space.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter its network: %w", err)
+	}
+	if err := withoutIPv6("eth0"); err != nil {
+		return err
+	}
+	return command(ctx, neighbour, "nft", "-f", "-")
+}
+
+// withoutIPv6 takes its addresses from an interface of the thread's network.
+func withoutIPv6(name string) error {
+	err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0)
+	if errors.Is(err, os.ErrNotExist) { // a kernel without
+		return nil
+	}
+	return err
 }
 
 // forget removes the host's end of the cable and ends the connections of a VM that

@@ -32,6 +32,7 @@ const (
 	worldly  = "drover-world"
 	flooder  = "drover-flood"
 	knocker  = "drover-knock"
+	seeker   = "drover-seek"
 	patience = 700 * time.Millisecond // with a dial that nobody answers
 )
 
@@ -42,6 +43,9 @@ func init() {
 		os.Exit(0)
 	case flooder:
 		flood()
+		os.Exit(0)
+	case seeker:
+		seek()
 		os.Exit(0)
 	case knocker:
 		knock()
@@ -248,6 +252,8 @@ func egressInside(t *testing.T) {
 	assert.Equal(t, "refused", try("a", "tcp4", "127.0.0.1:1"), "its own loopback is up")
 	assert.Regexp(t, `^(IP.*\n)?(`+regexp.QuoteMeta(gateway)+` .*\n)?$`, in("a", "cat", "/proc/net/arp"), "the host tells none of its addresses")
 
+	narrow(t, p, in) // one neighbour
+
 	claim(t, p, address("b"))
 	assert.Equal(t, "nothing", in("b", knocker), "nobody opens a door for another")
 	reaches("b", "8.8.4.4:8080", "whoever else claims its address")
@@ -285,6 +291,47 @@ func egressInside(t *testing.T) {
 	require.NoError(t, err)
 	for _, i := range all {
 		assert.False(t, strings.HasPrefix(i.Name, cables), "%s is left, and with it the route to an address that the next VM may get", i.Name)
+	}
+}
+
+// narrow has VM a look for many neighbours, by naming its cable and by groups of
+// receivers: the host has one table of them for all.
+func narrow(t *testing.T, p *Provider, in func(from string, args ...string) string) {
+	t.Helper()
+	assert.NotContains(t, in("a", "cat", "/proc/net/if_inet6"), "eth0", "it has no IPv6")
+	in("a", seeker)
+	pid := strconv.Itoa(inside(t, p, "a"))
+	out, err := exec.CommandContext(t.Context(), "nsenter", "-t", pid, "-n", "ip", "neigh", "show", "nud", "all", "dev", "eth0").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for line := range strings.Lines(string(out)) {
+		assert.True(t, strings.HasPrefix(line, gateway+" "), "one neighbour: %s", line)
+	}
+	r, err := p.traces.Read("a")
+	require.NoError(t, err)
+	text, err := os.ReadFile("/proc/net/if_inet6")
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), p.link(r).end, "nor has the host's end")
+}
+
+// seek sends to many of whom it says that they are next to it.
+func seek() {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		os.Exit(1)
+	}
+	_ = unix.BindToDevice(fd, "eth0")
+	for i := range byte(100) {
+		for _, to := range [][4]byte{{100, 64, 0, i}, {239, 1, 1, i}} {
+			_ = unix.Sendto(fd, []byte("x"), unix.MSG_DONTROUTE|unix.MSG_DONTWAIT, &unix.SockaddrInet4{Port: 9, Addr: to})
+		}
+	}
+	six, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return
+	}
+	_ = unix.BindToDevice(six, "eth0")
+	for i := range byte(100) {
+		_ = unix.Sendto(six, []byte("x"), unix.MSG_DONTWAIT, &unix.SockaddrInet6{Port: 9, Addr: [16]byte{0: 0xfe, 1: 0x80, 15: i}})
 	}
 }
 

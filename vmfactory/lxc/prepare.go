@@ -75,7 +75,11 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 		return err
 	}
 	if l := p.link(r); l != nil {
-		if err := l.name(); err != nil {
+		in, err := p.cgroups.of(p.tag, id).Members(initName)
+		if err == nil {
+			err = errors.Join(l.name(), l.narrow(ctx, in))
+		}
+		if err != nil {
 			return core.Wrap(err, core.CodeBadVM, id, "VM %s has no network", id)
 		}
 	}
