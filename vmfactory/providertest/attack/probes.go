@@ -68,7 +68,7 @@ func Probes() []Probe {
 		{More + 17, "numbers in /proc/sys that count for the whole host", "hidden", nil, probeAt("counters")},
 		{More + 18, "what the kernel counts by user: epoll watches, pipes, signals that wait", "the user is the VM's own", nil, sameUser},
 		{More + 19, "computing in children that nobody waits for", "counts towards the job's limit", []string{"share/unwaited"}, nil},
-		{More + 20, "leaving word for the next test: files, shared memory, attributes", "a reset leaves nothing", []string{"reset/traces"}, nil},
+		{More + 20, "leaving word for the next test: files, shared memory, attributes", "a reset leaves nothing", []string{"reset/traces", "anew/stains", "anew/sight"}, nil},
 		{More + 21, "a test's own memory by files without a name", "counts towards the test's limit", []string{"share/a file without a name"}, nil},
 		{More + 22, "filling the host's tables of neighbours, by IPv4 and IPv6", "a VM has one neighbour, and no IPv6", []string{"../lxc/network_test/one neighbour"}, nil},
 	}
