@@ -12,5 +12,5 @@ func Landlock() int {
 	if errno != 0 {
 		return 0
 	}
-	return int(version) //nolint:gosec // a small number
+	return int(version)
 }

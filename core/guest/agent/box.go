@@ -428,7 +428,7 @@ func (b *box) strike() {
 func (b *box) as(f func()) {
 	const same = ^uintptr(0)
 	become := func(uid int) syscall.Errno {
-		_, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, same, uintptr(uid), same) //nolint:gosec // positive
+		_, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, same, uintptr(uid), same)
 		return errno
 	}
 	b.agent.starter.do(func() {

@@ -162,7 +162,7 @@ func (f *frames) Read(b []byte) (int, error) {
 		if err != nil || size == 0 {
 			return 0, io.ErrUnexpectedEOF
 		}
-		f.left = int(size) //nolint:gosec // of 20 bits
+		f.left = int(size)
 	}
 	n, err := f.in.Read(b[:min(len(b), f.left)])
 	f.left -= n
@@ -191,6 +191,7 @@ func follow(in io.Reader, out, errs *outlet) (wire.Exit, error) {
 				return wire.Exit{}, errBroken
 			}
 			return wire.Exit{}, core.Errorf(fault.Code, "", "%s", fault.Text)
+		case wire.KindAlive, wire.KindFile, wire.KindData, wire.KindSkipped, wire.KindTaken: // nothing to carry
 		}
 	}
 }
