@@ -2,6 +2,7 @@ package overseer
 
 import (
 	"context"
+	"time"
 )
 
 // table lists the chores. Their order is that of an overseer that runs once: what
@@ -13,7 +14,7 @@ func (o *Overseer) table() []Chore {
 	for _, m := range o.monitors() {
 		chores = append(chores, o.watch(m))
 	}
-	return append(chores, []Chore{
+	chores = append(chores, []Chore{
 		{Name: "reap", Every: c.JudgeEvery, Run: o.reap},
 		{Name: "hung", Every: hungEvery, Run: o.hung},
 		{Name: "drained", Every: drainedEvery, Run: o.drained},
@@ -25,6 +26,22 @@ func (o *Overseer) table() []Chore {
 		{Name: "schedules", Every: schedulesEvery, Run: o.schedules},
 		{Name: "audit", Every: c.AuditEvery, Run: o.audit},
 	}...)
+	if o.parts.Oversee != nil {
+		chores = append(chores, Chore{Name: "sign", Every: signEvery, Run: o.sign(signWithin), Whole: o.sign(onceWithin)})
+	}
+	return chores
+}
+
+// An overseer gives a sign of its life, so that the herd can say when there is none. One that
+// runs once comes again by cron, nobody knows when: every few minutes is usual.
+const (
+	signEvery  = 5 * time.Second
+	signWithin = 30 * time.Second
+	onceWithin = 5 * time.Minute
+)
+
+func (o *Overseer) sign(within time.Duration) func(context.Context) (Counts, error) {
+	return func(ctx context.Context) (Counts, error) { return nil, o.parts.Oversee(ctx, within) }
 }
 
 // count makes a chore of a function that only says how many.

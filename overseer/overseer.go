@@ -56,7 +56,10 @@ type Parts struct {
 	Clock       clock.Clock                                                         // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew func(ctx context.Context) (time.Duration, error)
-	Log  logrus.FieldLogger
+	// Oversee notes that an overseer is at work and gives its next sign within that time;
+	// nil: nobody is told.
+	Oversee func(ctx context.Context, within time.Duration) error
+	Log     logrus.FieldLogger
 }
 
 // Overseer runs the chores. Any number of overseers may run at once.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,8 +44,8 @@ func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 	return counts, errors.Join(troubles...)
 }
 
-// builtIn makes the schedule of the purge, once in an overseer's life if there is none of
-// that name: who removes it has rest until the next start.
+// builtIn makes the schedule of the purge, once in an overseer's life, if there is none of
+// that name and nobody removed it: overseers from cron live for one run.
 func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule) ([]core.Schedule, error) {
 	if o.seeded {
 		return all, nil
@@ -55,7 +56,15 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule) ([]core.Sch
 			return all, nil
 		}
 	}
-	_, err := o.parts.Store.PutSchedule(ctx, core.Schedule{
+	removed, err := o.parts.Store.ListDeeds(ctx, core.TrailFilter{Subject: core.KindPurge})
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(removed, func(d core.Deed) bool { return d.Action == core.ActSchedule }) {
+		o.seeded = true
+		return all, nil
+	}
+	_, err = o.parts.Store.PutSchedule(ctx, core.Schedule{
 		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Class: core.ClassLow, Since: o.clock.Now().UnixMilli(),
 	})
 	if err != nil && !core.Is(err, core.CodeConflict) { // another overseer made it

@@ -162,6 +162,34 @@ func TestSchedulesMakeTasks(t *testing.T) {
 	require.Len(t, schedules, 3, "who removes it has rest until the next start")
 }
 
+// Under cron each run is an overseer's whole life: what somebody removed stays away.
+func TestARemovedPurgeStaysAway(t *testing.T) {
+	t.Parallel()
+	c := newCalendar(t, "2026-06-01T12:00:00Z")
+	ctx := t.Context()
+	_, err := c.overseer(c.store).Schedules(ctx)
+	require.NoError(t, err)
+	require.NoError(t, c.store.DeleteSchedule(ctx, core.KindPurge))
+	require.NoError(t, c.store.AddDeed(ctx, core.Deed{ID: "01deed", At: 1, Actor: "olga", Action: core.ActClassEdit, Subject: core.KindPurge, Text: "renames class purge"}))
+	_, err = c.overseer(c.store).Schedules(ctx)
+	require.NoError(t, err)
+	require.Len(t, c.all(), 1, "nobody removed it")
+	require.NoError(t, c.store.DeleteSchedule(ctx, core.KindPurge))
+	require.NoError(t, c.store.AddDeed(ctx, core.Deed{ID: "02deed", At: 2, Actor: "olga", Action: core.ActSchedule, Subject: core.KindPurge, Text: "removes schedule purge"}))
+	for range 2 {
+		_, err = c.overseer(c.store).Schedules(ctx)
+		require.NoError(t, err)
+		require.Empty(t, c.all())
+	}
+}
+
+func (c *calendar) all() []core.Schedule {
+	c.t.Helper()
+	all, err := c.store.ListSchedules(c.t.Context())
+	require.NoError(c.t, err)
+	return all
+}
+
 // Whoever made the task died before it noted that: the next look makes no other.
 func TestACrashBetweenATaskAndItsNote(t *testing.T) {
 	t.Parallel()

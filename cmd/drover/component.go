@@ -69,7 +69,7 @@ func serve(c *cli.Context, h *herd, signals *service.Signals, build func(context
 	if err != nil {
 		return err
 	}
-	registry := newRegistry()
+	registry := newRegistry(h)
 	r, err := build(c.Context, c, surroundings{herd: h, log: log, metrics: registry})
 	if err != nil {
 		return err
@@ -107,10 +107,10 @@ func (r role) end() error {
 	return r.close()
 }
 
-// newRegistry gathers a process's own metrics; its roles add theirs.
-func newRegistry() *prometheus.Registry {
+// newRegistry gathers a process's own metrics, and whether an overseer is at work; its roles add theirs.
+func newRegistry(h *herd) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), signMetrics{h.redis.Overseen})
 	return registry
 }
 

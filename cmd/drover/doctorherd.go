@@ -18,21 +18,37 @@ func (f *findings) owners(ctx context.Context, h *herd) error {
 	if err != nil {
 		return err
 	}
-	roles, versions := map[core.Role]int{}, map[string][]string{}
+	versions := map[string][]string{}
 	for _, o := range owners {
-		roles[o.Role]++
 		versions[o.Version] = append(versions[o.Version], o.Name)
 		if o.Late {
 			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its proof of life is late")
 		}
 	}
-	for _, need := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
-		if roles[need] == 0 {
-			f.fail(string(need), "start one: drover "+string(need)+", or drover up", "none is running")
-		}
+	overseen, err := h.redis.Overseen(ctx)
+	if err != nil {
+		return err
+	}
+	for _, need := range core.Missing(owners, overseen) {
+		f.missing(need, overseen)
 	}
 	f.versions(versions)
 	return nil
+}
+
+// missing tells of a role that nobody does.
+func (f *findings) missing(role core.Role, overseen core.Overseen) {
+	about := string(role)
+	switch {
+	case role == core.RoleTaskrunner:
+		f.fail(about, "start one: drover taskrunner, or drover up", "none is running: archives, gradebooks, deletions and webhooks wait")
+	case role == core.RoleOverseer && overseen.At > 0:
+		f.fail(about, "start one: drover overseer, or run scripts/overseer-cron every minute", "none has been at work for some minutes, the last one %s: what a lost host held stays there, and nothing is swept or purged", since(overseen.At))
+	case role == core.RoleOverseer:
+		f.fail(about, "start one: drover overseer, or run scripts/overseer-cron every minute", "none was ever at work here: what a lost host holds stays there, and nothing is swept or purged")
+	default:
+		f.fail(about, "start one: drover "+about+", or drover up", "none is running")
+	}
 }
 
 // versions looks at whether all owners, and this program, are of one version.

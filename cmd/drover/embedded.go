@@ -129,7 +129,7 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 	if err := e.refill(ctx); err != nil {
 		return e, err
 	}
-	e.metrics = newRegistry()
+	e.metrics = newRegistry(e.herd)
 	if err := e.build(ctx, surroundings{herd: e.herd, log: log, metrics: e.metrics, embedded: throwaway}); err != nil {
 		return e, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,17 +27,20 @@ type herdMetrics struct {
 	read   time.Time
 	queues []core.QueueInfo
 	owners []core.OwnerInfo
+	told   bool // owners was read
 }
 
 var (
 	waitingDesc = prometheus.NewDesc("drover_herd_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
 	beatDesc    = prometheus.NewDesc("drover_herd_heartbeat_late_seconds", "How late an owner's proof of life is; 0 or less is in time.", []string{"owner"}, nil)
+	missingDesc = prometheus.NewDesc("drover_herd_missing", "1 for a role that nobody in the herd does now.", []string{"role"}, nil)
+	unseenDesc  = prometheus.NewDesc("drover_overseer_missing", "1 while no overseer is at work in the herd; one from cron counts for five minutes.", nil, nil)
 	slotsDesc   = prometheus.NewDesc("drover_herd_slots", "Pieces of work that an owner holds.", []string{"owner"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (m *herdMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{waitingDesc, beatDesc, slotsDesc} {
+	for _, d := range []*prometheus.Desc{waitingDesc, beatDesc, slotsDesc, missingDesc} {
 		ch <- d
 	}
 }
@@ -63,6 +67,38 @@ func (m *herdMetrics) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(slotsDesc, float64(o.Slots), o.Name)
 	}
+	if !m.told {
+		return
+	}
+	missing := core.Missing(m.owners, core.Overseen{})
+	for _, role := range []core.Role{core.RoleVMFactory, core.RoleTestrunner, core.RoleTaskrunner} {
+		gauge(missingDesc, oneIf(slices.Contains(missing, role)), string(role))
+	}
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// signMetrics tells where no overseer is at work: each process does, for two cheap commands a
+// scrape, since an overseer that is not there tells nothing.
+type signMetrics struct {
+	overseen func(ctx context.Context) (core.Overseen, error)
+}
+
+// Describe implements prometheus.Collector.
+func (m signMetrics) Describe(ch chan<- *prometheus.Desc) { ch <- unseenDesc }
+
+// Collect implements prometheus.Collector.
+func (m signMetrics) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if o, err := m.overseen(ctx); err == nil {
+		ch <- prometheus.MustNewConstMetric(unseenDesc, prometheus.GaugeValue, oneIf(o.Late))
+	}
 }
 
 // look reads the herd. The caller has m.mu.
@@ -76,4 +112,5 @@ func (m *herdMetrics) look() {
 	if m.owners, err = m.herd.ListOwners(ctx); err != nil {
 		m.owners = nil
 	}
+	m.told = err == nil
 }

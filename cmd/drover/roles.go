@@ -251,6 +251,7 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 	}, overseer.Parts{
 		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Evacuations: s.herd.redis, Reports: s.herd.redis,
 		History: s.herd.redis, Audit: s.herd.redis, Store: s.herd.store, Intake: s.herd.intake, Cancel: s.herd.intake.Cancel, Skew: s.herd.redis.Skew, Log: s.log,
+		Oversee: s.herd.redis.Oversee,
 	})
 	if err == nil {
 		err = errors.Join(s.metrics.Register(o.Collector()), s.metrics.Register(&herdMetrics{herd: s.herd.redis, now: time.Now}))

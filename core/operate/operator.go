@@ -35,6 +35,8 @@ type Herd interface {
 	ForgetHost(ctx context.Context, host string) error
 	AddHostReport(ctx context.Context, r core.HostReport) error
 
+	Overseen(ctx context.Context) (core.Overseen, error)
+
 	ListPools(ctx context.Context) ([]core.Pool, error)
 	GetPool(ctx context.Context, name string) (core.Pool, error)
 

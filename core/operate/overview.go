@@ -10,14 +10,15 @@ import (
 
 // Overview is the herd at one moment.
 type Overview struct {
-	At     int64             `json:"at_ms"` // when it was read
-	Hosts  []core.HostInfo   `json:"hosts"`
-	Owners []core.OwnerInfo  `json:"owners"`
-	Pools  []core.Pool       `json:"pools"`
-	Queues []core.QueueInfo  `json:"queues"`
-	Loads  map[string][]Load `json:"loads"`  // host → its pools, in order of name
-	Totals []Load            `json:"totals"` // of the pools, over all hosts, in order of name
-	Moves  int               `json:"moves"`  // requests that are on their way to another host, or parked
+	At      int64             `json:"at_ms"` // when it was read
+	Hosts   []core.HostInfo   `json:"hosts"`
+	Owners  []core.OwnerInfo  `json:"owners"`
+	Pools   []core.Pool       `json:"pools"`
+	Queues  []core.QueueInfo  `json:"queues"`
+	Loads   map[string][]Load `json:"loads"`   // host → its pools, in order of name
+	Totals  []Load            `json:"totals"`  // of the pools, over all hosts, in order of name
+	Missing []core.Role       `json:"missing"` // roles that nobody does now, without which work waits or nothing heals
+	Moves   int               `json:"moves"`   // requests that are on their way to another host, or parked
 }
 
 // Load counts a pool's VMs, on one host or on all.
@@ -56,6 +57,11 @@ func (o *Operator) readOverview(ctx context.Context) (v Overview, err error) {
 	if v.Owners, err = o.Herd.ListOwners(ctx); err != nil {
 		return v, err
 	}
+	overseen, err := o.Herd.Overseen(ctx)
+	if err != nil {
+		return v, err
+	}
+	v.Missing = core.Missing(v.Owners, overseen)
 	if v.Pools, err = o.Herd.ListPools(ctx); err != nil {
 		return v, err
 	}

@@ -166,6 +166,12 @@ func before(p core.Preceding, class core.Class) int {
 	return n
 }
 
+// TasksRun reports whether anybody runs background tasks.
+func (d *Desk) TasksRun(ctx context.Context) (bool, error) {
+	owners, err := d.Herd.ListOwners(ctx)
+	return !slices.Contains(core.Missing(owners, core.Overseen{}), core.RoleTaskrunner), err
+}
+
 // trouble says what keeps a pool's requests from being run; ReasonTurn if nothing does.
 func (d *Desk) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
 	pool, err := d.Herd.GetPool(ctx, name)

@@ -26,6 +26,7 @@ type herdData struct {
 	InUse   int
 	Waiting int
 	Moves   int
+	Missing []core.Role
 	Totals  []bar
 	Hosts   []hostRow
 	Heart   heart
@@ -51,7 +52,7 @@ func (s *pages) herd(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	d := herdData{At: v.At, Moves: v.Moves, Totals: bars(v.Totals), Heart: heart(s.Beat)}
+	d := herdData{At: v.At, Moves: v.Moves, Missing: v.Missing, Totals: bars(v.Totals), Heart: heart(s.Beat)}
 	for i := range v.Hosts {
 		d.count(&v.Hosts[i])
 	}

@@ -84,6 +84,15 @@ func TestHerdShowsHeartbeats(t *testing.T) {
 	}
 }
 
+func TestHerdShowsWhatNobodyRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, coretest.Mini(t))
+	page := w.shows(t, "otto", "/herd")
+	require.Contains(t, page, "No taskrunner is running")
+	require.Contains(t, page, "No overseer is at work")
+	require.NotContains(t, page, "No testrunner is running")
+}
+
 func TestHostIsDrained(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

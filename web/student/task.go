@@ -25,6 +25,7 @@ type task struct {
 	Stop  bool // the reader may stop it
 	Retry bool // the reader may have it tried once more
 	Ready bool // its file can be had, by the reader
+	Stuck bool // it waits, and nobody runs tasks
 }
 
 // taskKinds are what tasks do.
@@ -86,7 +87,12 @@ func (d *desk) task(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Render("student/task", readTask(r, t))
+	read := readTask(r, t)
+	if t.State == core.TaskQueued {
+		runs, err := d.parts.Requests.TasksRun(r.Context())
+		read.Stuck = err == nil && !runs // what Redis does not say, pages of the herd do
+	}
+	return r.Render("student/task", read)
 }
 
 func (d *desk) cancelTask(r *page.Request) error {

@@ -51,8 +51,12 @@ func TestATaskInEachState(t *testing.T) {
 	w := newWorld(t)
 	w.graded("hw1")
 	w.handIn("ann", "hw1")
-	k := w.tasker()
 	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
+	body := w.get("ann", at)
+	assert.Contains(t, body, "Nobody runs such tasks now")
+	assert.NotContains(t, body, "Begun", "nobody has begun it")
+	k := w.tasker()
+	assert.NotContains(t, w.get("ann", at), "Nobody runs such tasks now")
 	shows := func(says ...string) string {
 		t.Helper()
 		body := w.get("ann", at)
@@ -69,7 +73,7 @@ func TestATaskInEachState(t *testing.T) {
 	k.exchange(0, core.TaskFinish{Key: c.Task.Key(), Token: c.Token, Outcome: core.OutcomeRetry, Delay: time.Hour})
 	shows(">waiting for its time</span>", "Its next try")
 	require.Equal(t, http.StatusSeeOther, w.post("ann", at+"/cancel", nil).Code)
-	body := shows(">cancelled</span>", "/retry")
+	body = shows(">cancelled</span>", "/retry")
 	assert.NotContains(t, body, "data-events=")
 	assert.NotContains(t, body, "/cancel")
 

@@ -1,0 +1,39 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"drover/core"
+)
+
+// Oversee notes that an overseer is at work, which gives its next sign within that time.
+func (s *Store) Oversee(ctx context.Context, within time.Duration) error {
+	_, err := s.run(ctx, "oversee", "", within.Milliseconds())
+	return err
+}
+
+// Overseen returns the last sign of an overseer. Late is by Redis' clock.
+func (s *Store) Overseen(ctx context.Context) (core.Overseen, error) {
+	text, err := s.db.HGet(ctx, s.space.Key("meta"), "overseen").Result()
+	if err == redis.Nil { //nolint:errorlint // it comes as it is
+		return core.Overseen{Late: true}, nil
+	}
+	if err != nil {
+		return core.Overseen{}, fault(ctx, err, "")
+	}
+	now, err := s.db.Time(ctx).Result()
+	if err != nil {
+		return core.Overseen{}, fault(ctx, err, "")
+	}
+	at, due, _ := strings.Cut(text, "|")
+	var o core.Overseen
+	o.At, _ = strconv.ParseInt(at, 10, 64) // only the script writes it
+	next, _ := strconv.ParseInt(due, 10, 64)
+	o.Late = next < now.UnixMilli()
+	return o, nil
+}
