@@ -79,7 +79,7 @@ const (
 
 // HostReport is a watchdog's word on a host.
 type HostReport struct {
-	ID     string    `json:"id,omitempty"` // of its entry in the stream
+	ID     string    `json:"id,omitempty"` // of its entry in the stream: one that is older than what was acted on changes nothing
 	Host   string    `json:"host"`
 	Event  HostEvent `json:"event,omitempty"`
 	By     string    `json:"by"`

@@ -29,6 +29,7 @@ func Transitions() []Transition {
 		{EntityRequest, "queued", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
 		{EntityRequest, "parked", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
 		{EntityRequest, "parked", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
+		{EntityRequest, "parked", "queued", []string{"exchange"}, "it met a death since it was parked: it runs apart"},
 		{EntityRequest, "claimed", "running", []string{"progress"}, "staged; its command starts"},
 		{EntityRequest, "claimed", "queued", []string{"exchange", "settle", "oust"}, "released, or a platform fault"},
 		{EntityRequest, "running", "queued", []string{"exchange", "settle", "oust"}, "a platform fault"},

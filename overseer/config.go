@@ -18,8 +18,8 @@ type Config struct {
 	Down    time.Duration // how long ago an owner's or host's may be before it is fenced
 
 	Monitors       []string      // by their names; nil: all
-	MaxAttempts    int           // tries that platform faults ended until a request is dead
-	MaxDeaths      int           // owners that died with a request in hand until it is dead; below 0: any number
+	MaxAttempts    int           // VMs that may die under a request until it is dead
+	MaxDeaths      int           // deaths of owners that may count against a request until it is dead; below 0: any number
 	KeepFinished   time.Duration // how long finished work stays in the result store
 	KeepTombstones time.Duration // how long Redis remembers what ended
 

@@ -100,7 +100,7 @@ func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) er
 	case Lost:
 		err = o.parts.Hosts.Down(ctx, n.Host, o.late(o.cfg.Down))
 	case Failed, Recovered:
-		err = o.parts.Hosts.Report(ctx, core.HostReport{Host: n.Host, Event: core.HostEvent(n.Kind), By: n.By, Reason: n.Reason})
+		err = o.parts.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostEvent(n.Kind), By: n.By, Reason: n.Reason})
 	default:
 		err = core.Errorf(core.CodeInvalid, n.Host, "%q is no news of a host", n.Kind)
 	}

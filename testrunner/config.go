@@ -21,8 +21,8 @@ type Config struct {
 	SpoolDir     string            // where results wait while the store is down; runners of a host may share it
 
 	Poll        time.Duration // how often an idle runner asks for work unasked; default 1 s
-	MaxAttempts int           // platform faults until a request is dead; default recovery.MaxAttempts
-	MaxDeaths   int           // runners that died with a request in hand until it is dead; default recovery.MaxDeaths, below 0 any number
+	MaxAttempts int           // VMs that may die under a request until it is dead; default recovery.MaxAttempts
+	MaxDeaths   int           // deaths of runners that may count against a request until it is dead; default recovery.MaxDeaths, below 0 any number
 	RunGrace    time.Duration // how long after a run's time limit its VM may take to say so; default 10 s
 	HandOver    time.Duration // how long a runner that must stop still tries to deliver results; default 10 s
 	SpoolFiles  int           // most results that the spool holds; default 10,000

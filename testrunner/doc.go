@@ -23,10 +23,14 @@
 //	  store any more                           missing the next time too
 //	the input for the harness is wrong         failed, blame platform               done
 //	somebody cancels it                        cancelled; the VM's work is killed   done
-//	the VM does not answer, breaks, has        none                                 retry on another VM
-//	  another assignment, or staging or the run takes
-//	  longer than it may; a blob cannot be read
-//	the same, attempts used up                 dead, blame platform                 dead
+//	the VM breaks: its agent is gone, hangs    none                                 broken: as a retry, and it counts
+//	  up, or says that it cannot go on                                                against the request
+//	the VM is silent, has another assignment,  none                                 retry on another VM
+//	  or staging or the run takes longer than it
+//	  may; a blob cannot be read
+//	a blob is damaged, several times over      failed, blame platform               done
+//	enough has died with it in hand (package   dead, blame platform: it is not run  dead
+//	  recovery), as its claim says
 //	the blob store is down                     none: the claim is kept until it is back
 //	the result store is down                   kept in memory and in the spool, tried until it is
 //	                                           recorded; the slot is not cleared before

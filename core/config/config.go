@@ -44,8 +44,8 @@ type Config struct {
 	MaxWaiting      int           `koanf:"max_waiting" default:"1000000" usage:"most requests that Redis holds unfinished; more are refused"`
 	MaxWaitingBytes Size          `koanf:"max_waiting_bytes" default:"1GiB" usage:"most memory that their specs may take in Redis; more are refused"`
 	LiveOutput      Size          `koanf:"live_output" default:"256MiB" for:"testrunner" usage:"most live output that Redis holds, of each submitter an eighth; the oldest of what has ended goes first"`
-	MaxAttempts     int           `koanf:"max_attempts" default:"3" usage:"platform faults after which a request is dead"`
-	MaxDeaths       int           `koanf:"max_deaths" default:"2" for:"testrunner overseer" usage:"deaths of testrunners or hosts that have a request in hand after which it is dead: it may be what kills them; 0 for never"`
+	MaxAttempts     int           `koanf:"max_attempts" default:"3" usage:"VMs that die under a request after which it is dead"`
+	MaxDeaths       int           `koanf:"max_deaths" default:"2" for:"testrunner overseer" usage:"deaths of testrunners or hosts that have a request alone in hand, or apart, after which it is dead: it may be what kills them; 0 for never"`
 	Poll            time.Duration `koanf:"poll" default:"1s" usage:"how often an idle component looks for work even if no bell rings"`
 
 	MetricsListen string `koanf:"metrics_listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420, for all components of a host: the vmfactory has that port, the testrunner the next one, then the taskrunner and the overseer; empty for none"`

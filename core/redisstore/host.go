@@ -143,7 +143,7 @@ func (s *Store) Report(ctx context.Context, r core.HostReport) error {
 	if err := checkReport(r); err != nil {
 		return err
 	}
-	_, err := s.run(ctx, "host_report", r.Host, r.Host, string(r.Event), name(r.By), oneLine(r.Reason))
+	_, err := s.run(ctx, "host_report", r.Host, r.Host, string(r.Event), name(r.By), oneLine(r.Reason), r.ID)
 	return err
 }
 

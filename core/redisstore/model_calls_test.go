@@ -133,6 +133,7 @@ func (m *model) check(c *call) {
 	m.checkMoves(c)
 	m.checkSlots(c)
 	m.checkAttempts(c)
+	m.checkBlame(c)
 	m.checkOwners(c)
 	m.checkHosts(c)
 	m.checkCancels(c)
@@ -260,7 +261,7 @@ func (m *model) checkAttempts(c *call) {
 			continue
 		}
 		slot, held := c.before.Slots[[2]string{c.args[0], id[0]}]
-		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && strings.HasPrefix(outcome, string(core.OutcomeRetry)) {
+		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && (strings.HasPrefix(outcome, string(core.OutcomeRetry)) || outcome == string(core.OutcomeBroken)) {
 			retried[id[0]] = 1
 		}
 	}

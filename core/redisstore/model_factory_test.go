@@ -21,7 +21,7 @@ type factory struct {
 }
 
 func (f *factory) start() {
-	f.epoch, f.left = f.register(f.name, f.host)
+	f.epoch, f.left = f.register(f.name, f.host, f.newProcess())
 	f.creating, f.destroying = nil, nil
 	f.note("%s starts as %d, finds %d", f.name, f.epoch, len(f.left))
 }

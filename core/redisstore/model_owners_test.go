@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/recovery"
 )
 
 // runner is a testrunner process. It may sleep and wake when another has its name.
 type runner struct {
 	*model
 	name, host string
+	process    string // which it is
 	epoch      int64
 	base       int64
 	lanes      [2]lane
@@ -40,7 +42,7 @@ func claimID(key, token string) string { return key + " " + token }
 func (m *model) newRunner(name string) *runner {
 	_, host, err := core.ParseOwner(name)
 	m.must(err)
-	r := &runner{model: m, name: name, host: host}
+	r := &runner{model: m, name: name, host: host, process: m.newProcess()}
 	r.start()
 	return r
 }
@@ -48,15 +50,21 @@ func (m *model) newRunner(name string) *runner {
 // start registers: the process forgets what it had in hand and hears what it left.
 func (r *runner) start() {
 	r.lanes, r.held, r.past, r.left, r.base = [2]lane{}, make(map[string]work), nil, nil, 0
-	r.epoch, r.left = r.register(r.name, r.host)
+	r.epoch, r.left = r.register(r.name, r.host, r.process)
 	r.note("%s starts as %d, finds %d", r.name, r.epoch, len(r.left))
 }
 
-func (m *model) register(name, host string) (int64, []core.Held) {
+// newProcess names one.
+func (m *model) newProcess() string {
+	m.processes++
+	return fmt.Sprintf("p%d", m.processes)
+}
+
+func (m *model) register(name, host, process string) (int64, []core.Held) {
 	var reg core.Registered
 	for range 1 + m.n("register runs again", 2) {
 		var err error
-		reg, err = m.s.Register(m.ctx, core.Registration{Owner: name, Host: host, Machine: "m-" + host, PID: 1, Version: "test", Beat: time.Second})
+		reg, err = m.s.Register(m.ctx, core.Registration{Owner: name, Host: host, Machine: "m-" + host, PID: 1, Version: "test", Beat: time.Second, Process: process})
 		m.must(err)
 	}
 	return reg.Epoch, reg.Left
@@ -80,6 +88,7 @@ func (r *runner) crash() {
 	}
 	r.note("%s %d crashes", r.name, r.epoch)
 	r.bury(r.name, r.epoch)
+	r.process = r.newProcess()
 	if r.chance("is replaced at once", 2) {
 		r.start()
 		return
@@ -236,7 +245,7 @@ func (r *runner) outcome(w work) core.Outcome {
 	case r.chance("release", 5):
 		return core.OutcomeRelease
 	case r.chance("fault", 4):
-		return r.retryOrDead(w.Key, w.Attempts)
+		return r.retryOrDead(w.Key, w.Deaths, []core.Outcome{core.OutcomeRetry, core.OutcomeBroken}[r.n("how", 2)])
 	case r.chance("time-out", 4):
 		r.record(w.Key, core.RequestTimedOut)
 	default:
@@ -245,12 +254,13 @@ func (r *runner) outcome(w work) core.Outcome {
 	return core.OutcomeDone
 }
 
-func (m *model) retryOrDead(key string, attempts int) core.Outcome {
+// retryOrDead ends what nobody ended: dead only by the deaths that count against it.
+func (m *model) retryOrDead(key string, deaths []core.Death, again core.Outcome) core.Outcome {
 	if m.ledger[key].end != "" {
 		return core.OutcomeDone
 	}
-	if attempts+1 < maxAttempts {
-		return core.OutcomeRetry
+	if recovery.Verdict(deaths, recovery.Options{}) == "" {
+		return again
 	}
 	m.record(key, core.RequestDead)
 	return core.OutcomeDead
@@ -277,9 +287,6 @@ func (r *runner) answered(call core.Exchange, x core.Exchanged) {
 		id := claimID(c.Key, c.Token)
 		if _, twice := r.held[id]; twice {
 			r.fail("%s got %s a second time", r.name, id)
-		}
-		if c.Attempts >= maxAttempts {
-			r.fail("%s is claimed for attempt %d", c.Key, c.Attempts+1)
 		}
 		r.serve(c)
 		r.held[id] = work{c, r.life}
@@ -405,7 +412,7 @@ func (m *model) decide(held []core.Held) []core.Settlement {
 				m.record(h.Key, core.RequestCancelled)
 				it.Outcome = core.OutcomeDone
 			default:
-				it.Outcome = m.retryOrDead(h.Key, h.Attempts)
+				it.Outcome = m.retryOrDead(h.Key, h.Deaths, core.OutcomeRetry)
 			}
 		}
 		items = append(items, it)

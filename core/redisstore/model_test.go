@@ -47,6 +47,7 @@ type model struct {
 	ousted    map[string]bool   // claims that were taken from owners that live
 	saved     *snapshot
 	made      int // names given
+	processes int // names of those given
 	steps     int // done
 	draining  bool
 
@@ -89,10 +90,7 @@ func pick[T any](m *model, what string, from []T) T { return from[m.n(what, len(
 
 var modelPools = []string{"p1", "p2"}
 
-const (
-	lateBy      = 5 * time.Second
-	maxAttempts = 3
-)
+const lateBy = 5 * time.Second
 
 func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(*redisstore.Store)) *model {
 	m := &model{

@@ -4,7 +4,7 @@
 -- RETURN  the epoch under which its slots are settled; 0 if they were, and the owner forgotten
 -- REFUSE  NOTFOUND CONFLICT
 -- MOVES   -
--- REPEAT  answers the same epoch, and notes no second death
+-- REPEAT  answers the same epoch, or NOTFOUND once the owner is forgotten; notes no second death
 local owner = ARGV[1]
 local due = tonumber(redis.call('ZSCORE', K.owners, owner) or -1)
 local kept = string.match(redis.call('HGET', K.hands, owner) or '', '^.-|(%d+)|') == ARGV[2]

@@ -12,6 +12,7 @@
 --         where the call is no proof of life
 -- REFUSE  FENCED STALE
 -- MOVES   request queued→claimed, queued→cancelling, parked→claimed, parked→cancelling,
+--         parked→queued,
 --         claimed→queued, running→queued,
 --         cancelling→queued, claimed→completed, running→completed, cancelling→completed,
 --         claimed→failed, running→failed, cancelling→failed, running→timed_out,

@@ -1,14 +1,29 @@
 -- Act on a watchdog's word on a host. One that failed is down at once, its owners are fenced,
 -- and it claims nothing until it recovered.
--- ARGV    1 host, 2 failed or recovered, 3 who says so, 4 why
+-- ARGV    1 host, 2 failed or recovered, 3 who says so, 4 why, 5 its entry in the stream of
+--         reports; nothing: it is none
 -- RETURN  1
 -- REFUSE  NOTFOUND
 -- MOVES   host up→down, suspect→down, down→up; vm clean→lost, dirty→lost, aside→lost
--- REPEAT  the first word stands; nothing is lost twice
+-- REPEAT  the first word stands; nothing is lost twice. A report that comes after a later one of
+--         the same host, since who had it first did not act on it, changes nothing
 local host, clock = ARGV[1], now()
 local its = redis.call('HMGET', K.host(host), 'state', 'failed')
 if not its[1] then
   return fail('NOTFOUND', host)
+end
+local function parts(id)
+  local ms, n = string.match(id or '', '^(%d+)-(%d+)$')
+  return tonumber(ms or 0), tonumber(n or 0)
+end
+if ARGV[5] ~= '' then
+  local ms, n = parts(ARGV[5])
+  local last_ms, last_n = parts(redis.call('HGET', K.host(host), 'reported'))
+  if ms < last_ms or ms == last_ms and n < last_n then
+    return 1
+  end
+  pass_when_full()
+  redis.call('HSET', K.host(host), 'reported', ARGV[5])
 end
 local failed = ARGV[2] == 'failed'
 if failed == (its[2] and true or false) then

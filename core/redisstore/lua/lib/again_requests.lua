@@ -3,7 +3,7 @@
 -- retry is a fault and uses an attempt; broken is one in which the VM died, which counts against
 -- the request. A fault pauses, from the second on if how.lost: nobody was there to end it. Else
 -- it shuns the host. The fault of a host's canary is the host's and uses none.
-local function again_requests(items, clock, owner, host, how)
+local function again_requests(items, clock, host, how)
   local placed, keys = {}, {}
   for i = 1, #items do
     keys[i] = items[i][1]
@@ -35,6 +35,8 @@ local function again_requests(items, clock, owner, host, how)
       elseif step >= 0 then
         -- 250 ms, 1 s, 4 s and so on, at most some four minutes.
         redis.call('ZADD', K.later, int(clock + 250 * 4 ^ math.min(step, 5)), key)
+      elseif apart[i] then
+        placed[i] = { pool, 'apart' }
       else
         requeue(key, clock)
       end
@@ -42,7 +44,10 @@ local function again_requests(items, clock, owner, host, how)
   end
   for i = 1, #items do
     local key, its = items[i][1], placed[i]
-    if its and its[2] ~= '-' then
+    if its and apart[i] then
+      -- Behind those that are there.
+      requeue(key, clock)
+    elseif its and its[2] ~= '-' then
       aim(its[1], key, host, its[2], clock, how.why or '')
     elseif its then
       evacuate(key, 'parked', host, '', clock, how.why or '')

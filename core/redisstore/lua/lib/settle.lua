@@ -73,7 +73,7 @@ local function settle(owner, host, ends, clock, how)
     again_tasks(other, clock, how)
   else
     if role ~= 'vmfactory' then
-      again_requests(other, clock, owner, host, how)
+      again_requests(other, clock, host, how)
       if apart then
         apart_next(host, clock)
       end
