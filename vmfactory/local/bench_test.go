@@ -122,7 +122,7 @@ func BenchmarkTest(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			defer p.Destroy(b.Context(), "vm") //nolint:errcheck // the folder goes anyway
+			defer p.Destroy(b.Context(), "vm")
 			c, err := guest.Dial(filepath.Join(p.traces.Path("vm")))
 			if err != nil {
 				b.Fatal(err)

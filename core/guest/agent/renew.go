@@ -25,7 +25,7 @@ func (a *Agent) renew(note *atomic.Int64) error {
 	if a.cfg.Renews == 0 {
 		return nil
 	}
-	if err := syscall.Unshare(int(a.cfg.Renews)); err != nil { //nolint:gosec // flags
+	if err := syscall.Unshare(int(a.cfg.Renews)); err != nil {
 		return fmt.Errorf("renew namespaces: %w", err)
 	}
 	if a.cfg.Renews&syscall.CLONE_NEWNET == 0 {

@@ -45,6 +45,10 @@ func watched(apart bool) map[int]exception {
 			leaks:     []string{"bytes of files", "bytes of pipes"},
 			sometimes: true,
 		},
+		More + 19: {
+			weak: true,
+			why:  "What the agent has seen of such a child counts. Children that each live for less than 5 ms escape it if their parent has a handler with SA_NOCLDWAIT.",
+		},
 		32: locked,
 		42: told,
 		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work, which says nothing between sessions where the kernel groups by them (sched_autogroup_enabled).", leaks: []string{"processors"}, sometimes: true},
