@@ -12,6 +12,7 @@ import (
 var (
 	queueInText = regexp.MustCompile(`queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
 	placeInText = regexp.MustCompile(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|aimed:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
+	hostInText  = regexp.MustCompile(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
 	countInText = regexp.MustCompile(`counted (-?\d+), and there are (\d+)`)
 	turnInText  = regexp.MustCompile(`in pool (\S+), class (\S+),`)
 	laneInText  = regexp.MustCompile(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
@@ -55,7 +56,11 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	case core.RuleTokens:
 		return s.mendSlot(ctx, v)
 	case core.RuleVMs:
-		return s.mend(ctx, "mend_vm", v.ID, v.ID)
+		args := []any{v.ID}
+		for _, m := range hostInText.FindAllStringSubmatch(v.Text, -1) {
+			args = append(args, m[1]+m[2]+m[3])
+		}
+		return s.mend(ctx, "mend_vm", v.ID, args...)
 	case core.RuleTasks:
 		return s.mendTask(ctx, v)
 	case core.RuleCounts:

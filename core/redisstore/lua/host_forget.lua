@@ -13,7 +13,7 @@ if state ~= 'down' then
   return fail('CONFLICT', host)
 end
 for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  if redis.call('HGET', K.owner(owner), 'host') == host then
+  if string.match(owner, '@(.-)#') == host then
     return fail('CONFLICT', host)
   end
 end

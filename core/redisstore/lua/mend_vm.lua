@@ -1,22 +1,30 @@
 -- Put a VM right that an audit found in no place or in several: whoever has it in a slot keeps
 -- it, else it is destroyed; a VM is never used that may have been. Lists lose what is no VM.
--- ARGV    1 VM
+-- ARGV    1 VM, then the hosts where it was found
 -- RETURN  1, or 0 if there is nothing wrong with it
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  the answer is 0
-local vm, hosts, wrong, known = ARGV[1], redis.call('ZRANGE', K.hosts, 0, -1), 0, 0
+local vm, hosts, wrong, known, its_hosts = ARGV[1], {}, 0, 0, {}
+for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
+  known = known + redis.call('HEXISTS', K.vms(host), vm)
+  if known > #hosts then
+    hosts[#hosts + 1], its_hosts[host] = host, true
+  end
+end
+for i = 2, #ARGV do
+  if not its_hosts[ARGV[i]] then
+    hosts[#hosts + 1], its_hosts[ARGV[i]] = ARGV[i], true
+  end
+end
 local pools, slotted = redis.call('SMEMBERS', K.pools), {}
 for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  local all = redis.call('HGETALL', K.slots(owner))
+  local all = its_hosts[string.match(owner, '@(.-)#')] and redis.call('HGETALL', K.slots(owner)) or {}
   for i = 1, #all, 2 do
     if all[i] == vm or held(all[i + 1]) == vm then
       slotted[string.match(owner, '@(.-)#')] = true
     end
   end
-end
-for _, host in ipairs(hosts) do
-  known = known + redis.call('HEXISTS', K.vms(host), vm)
 end
 for _, host in ipairs(hosts) do
   local fact = redis.call('HGET', K.vms(host), vm)

@@ -6,6 +6,7 @@
 -- REPEAT  writes the same
 local key = K.web_session(ARGV[1])
 if redis.call('EXISTS', key) == 1 then
+  pass_when_full()
   redis.call('SET', key, '', 'PX', ARGV[2])
 end
 return 1

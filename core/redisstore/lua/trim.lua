@@ -6,7 +6,9 @@
 -- MOVES   -
 -- REPEAT  forgets what became old meanwhile
 local clock, keep, most = now(), tonumber(ARGV[1]), tonumber(ARGV[2])
-local n = redis.call('ZREMRANGEBYSCORE', K.dead, 0, clock - keep)
+-- So many at a time as nobody has to wait for; the others next time.
+local old = redis.call('ZRANGEBYSCORE', K.dead, 0, clock - keep, 'LIMIT', 0, 1000)
+local n = #old > 0 and redis.call('ZREM', K.dead, unpack(old)) or 0
 local since = tonumber(redis.call('HGET', K.meta, 'tombstones_since') or 0)
 if clock - since >= keep or redis.call('SCARD', K.tombstones) > most / 2 then
   n = n + redis.call('SCARD', K.tombstones_old)

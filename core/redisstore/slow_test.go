@@ -1,0 +1,333 @@
+package redisstore_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/redisstore"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var manyWaiting = flag.Int("waiting", 100_000, "requests that wait in TestNoScriptIsSlow; 1000000 for the whole of it")
+
+// Bounds of one call of a script, whatever waits.
+const (
+	mostCommands = 4500 // of Redis; at 1,000 hosts whose proofs of life a clock that was set back makes due too late
+	slowScript   = 5 * time.Millisecond
+)
+
+// No script holds Redis up, with 10,000 submitters, three classes, ten pools, 1,000 hosts and a
+// million requests that wait. Every script there is is called: what is not called here fails the
+// test. Judged are the commands that a call makes. Its time is judged against a script that does
+// as many, in the same run, and only if it is too long each of three times.
+func TestNoScriptIsSlow(t *testing.T) {
+	x := newSuite(t, coretest.Alone(t), false)
+	crowd(t, x)
+	ctx := t.Context()
+	require.NoError(t, x.b.Admin.ConfigSet(ctx, "slowlog-max-len", "100000").Err())
+	names := make(map[string]string)
+	for _, name := range redisstore.ScriptNames() {
+		names[redis.NewScript(redisstore.Assemble(name)).Hash()] = name
+	}
+	least, inner := make(map[string]time.Duration), make(map[string]int)
+	allowed := slowScript
+	for round := range 4 {
+		// The first round counts: the log has every command, and costs time. The others measure.
+		counts, slower := round == 0, "100"
+		if counts {
+			slower = "0"
+		}
+		require.NoError(t, x.b.Admin.ConfigSet(ctx, "slowlog-log-slower-than", slower).Err())
+		worst := make(map[string]time.Duration)
+		step := func(do func()) {
+			t.Helper()
+			require.NoError(t, x.b.Admin.Do(ctx, "SLOWLOG", "RESET").Err())
+			total := 0
+			for _, n := range commands(t, x.b, do) {
+				total += n
+			}
+			log, err := x.b.Admin.SlowLogGet(ctx, 100_000).Result()
+			require.NoError(t, err)
+			called := make(map[string]int)
+			for _, e := range log {
+				name := names[e.Args[min(1, len(e.Args)-1)]]
+				if (e.Args[0] == "evalsha" || e.Args[0] == "EVALSHA") && name != "" {
+					called[name]++
+					worst[name] = max(worst[name], e.Duration)
+				}
+			}
+			for name := range called {
+				if counts && len(called) == 1 { // else nobody knows whose they are
+					inner[name] = max(inner[name], total/called[name]-1)
+				}
+			}
+		}
+		tour(t, x, round, step)
+		if counts {
+			for name := range worst {
+				least[name] = time.Hour
+			}
+			continue
+		}
+		for name, had := range least {
+			least[name] = min(had, worst[name])
+		}
+		allowed = max(allowed, 3*calibrated(t, x)) // the machine may be busy
+	}
+	for _, name := range redisstore.ScriptNames() {
+		if _, called := least[name]; !called {
+			t.Errorf("script %s is not called: call it in tour", name)
+			continue
+		}
+		assert.LessOrEqual(t, inner[name], mostCommands, "%s makes too many commands in one call", name)
+		assert.LessOrEqual(t, least[name], allowed, "%s is slow", name)
+	}
+	order := slices.SortedFunc(maps.Keys(least), func(a, b string) int { return int(least[b] - least[a]) })
+	for _, name := range order[:8] {
+		t.Logf("%-16s %6d µs, %d commands a call", name, least[name].Microseconds(), inner[name])
+	}
+	t.Logf("%d waiting; as slow as this is too slow here: %s", *manyWaiting, allowed)
+}
+
+// calibrated is how long a script takes here that makes as many commands as one may.
+func calibrated(t *testing.T, x *suite) time.Duration {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, x.b.Admin.Do(ctx, "SLOWLOG", "RESET").Err())
+	for range 5 {
+		require.NoError(t, x.b.Admin.Eval(ctx, `for i=1,tonumber(ARGV[1]) do redis.call('HGET', KEYS[1], 'schema') end return 1`,
+			[]string{x.key("meta")}, mostCommands).Err())
+	}
+	log, err := x.b.Admin.SlowLogGet(ctx, 100).Result()
+	require.NoError(t, err)
+	var took time.Duration
+	for _, e := range log {
+		took = max(took, e.Duration)
+	}
+	return took
+}
+
+// crowd seeds the herd: hosts with their owners, pools, and what waits.
+func crowd(t *testing.T, x *suite) {
+	t.Helper()
+	ctx := t.Context()
+	const hosts, pools, submitters = 1000, 10, 10_000
+	due := x.now(t).Add(time.Hour).UnixMilli()
+	p := x.b.Admin.Pipeline()
+	for h := range hosts {
+		host := fmt.Sprintf("m%d", h)
+		p.ZAdd(ctx, x.key("hosts"), redis.Z{Member: host, Score: float64(due)})
+		p.HSet(ctx, x.key("host", host), "state", "up", "epoch", "1", "machine", host, "incarnation", x.Store.Incarnation())
+		p.HSet(ctx, x.key("epochs"), "host:"+host, "1")
+		for _, role := range []string{"testrunner", "vmfactory", "taskrunner"} {
+			owner := role + "@" + host + "#0"
+			p.ZAdd(ctx, x.key("owners"), redis.Z{Member: owner, Score: float64(due)})
+			p.HSet(ctx, x.key("owner", owner), "role", role, "host", host, "epoch", "1")
+			p.HSet(ctx, x.key("epochs"), owner, "1")
+		}
+		p.SAdd(ctx, x.key("idle", "p1"), host)
+		p.RPush(ctx, x.key("clean", host, "p1"), host+"-vm")
+		p.HSet(ctx, x.key("vms", host), host+"-vm", "p1|1")
+	}
+	_, err := p.Exec(ctx)
+	require.NoError(t, err)
+	for i := range pools {
+		pool := core.DefaultPool(fmt.Sprintf("p%d", i))
+		pool.MaxWaiting = 1_000_000
+		require.NoError(t, x.Store.SetPool(ctx, pool))
+	}
+	each := max(1, *manyWaiting/(pools*3*submitters))
+	some := min(submitters, *manyWaiting/(pools*3)) // submitters of each pool and class
+	const page = 500
+	for i := range pools {
+		for _, class := range core.Classes() {
+			for first := 0; first < some; first += page {
+				n := min(page, some-first)
+				require.NoError(t, x.b.Admin.Eval(ctx, `
+					local ns, pool, class, at, n, each = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+					local bytes = 0
+					for u = at, at + n - 1 do
+						local who = 'u' .. u
+						for i = 1, each do
+							local id = pool .. class .. who .. '-' .. i
+							local spec = '{"id":"' .. id .. '","gen":1,"pool":"' .. pool .. '","class":"' .. class .. '","submitter":"' .. who .. '","command":["true"]}'
+							redis.call('HSET', ns .. ':specs', id .. '-1', spec)
+							redis.call('RPUSH', ns .. ':queue:' .. pool .. ':' .. class .. ':' .. who, id .. '-1')
+							bytes = bytes + #id + 2 + #spec + 96
+						end
+						redis.call('RPUSH', ns .. ':turns:' .. pool .. ':' .. class, who)
+					end
+					redis.call('HINCRBY', ns .. ':counts', pool .. ':' .. class, n * each)
+					redis.call('HINCRBY', ns .. ':counts', 'bytes', bytes)
+					return 1`,
+					[]string{x.b.Namespace}, fmt.Sprintf("p%d", i), string(class), first, n, each).Err())
+			}
+		}
+	}
+	flood := specs("flood-", 10_000, "flood")
+	for i := range flood {
+		flood[i].Pool = "p9"
+	}
+	x.Submit(t, flood...)
+}
+
+// tour makes every call that components, pages, the API and scrapes make, in one go each.
+func tour(t *testing.T, x *suite, round int, step func(do func())) {
+	t.Helper()
+	ctx := context.Background()
+	s := x.Store
+	id := func(name string) string { return fmt.Sprintf("%s%d", name, round) }
+	ok := func(err error) { t.Helper(); require.NoError(t, err) }
+	seq := int64(100 * (round + 1))
+
+	// Herd, pages and scrapes.
+	step(func() { x.b.Open(t) }) // life
+	step(func() { ok(s.Join(ctx, redisstore.Stores{Results: "l", Blobs: "b"})) })
+	step(func() { ok(s.SetPool(ctx, core.DefaultPool("p3"))) })
+	step(func() { _, err := s.Waiting(ctx); ok(err) })
+	step(func() { _, err := s.TaskQueues(ctx); ok(err) })
+	for _, key := range []string{"p1normalu9-1-1", "p8lowu1-1-1", "flood-9999-1"} {
+		step(func() { _, _, err := s.Preceding(ctx, key); ok(err) })
+		step(func() { _, err := s.Locate(ctx, key); ok(err) })
+	}
+	step(func() { _, err := s.Cancel(ctx, "flood-9998-1", "bob", core.CancelAny); ok(err) })
+	step(func() { _, err := s.Withdraw(ctx, fmt.Sprintf("flood-%d-1", 9000+round)); ok(err) })
+	step(func() { x.take(t, "sign-in:ann", core.Rate{Every: time.Second, Burst: 5}, 1) })
+	step(func() { ok(s.Sessions().CommitCtx(ctx, id("token"), []byte("x"), time.Now().Add(time.Hour))) })
+	step(func() { ok(s.Sessions().DeleteCtx(ctx, id("token"))) })
+
+	many := make([]string, 500)
+	for i := range many {
+		many[i] = fmt.Sprintf("flood-%d-1", i)
+	}
+	step(func() { ok(s.WaitAnew(ctx, many)) })
+	step(func() { _, err := s.Waits(ctx, many); ok(err) })
+
+	// Requests and VMs.
+	step(func() { x.Submit(t, specs(id("n")+"-", 500, "zoe")...) })
+	x.AddVMs(t, 100)
+	step(func() { ok(s.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{id("v")})) })
+	step(func() { ok(s.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{id("v"): true})) })
+	step(func() {
+		_, err := s.Load(ctx, "h1", []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"})
+		ok(err)
+	})
+	step(func() { ok(s.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{})) })
+	var claims []core.Claim
+	step(func() { claims = x.Exchange(t, seq, 64).Claims })
+	require.Len(t, claims, 64)
+	step(func() { ok(s.Progress(ctx, x.Runner, x.Epoch, claims[0].Key, claims[0].Token, "running", 0)) })
+	step(func() { _, err := s.Beat(ctx, x.Runner, x.Epoch, time.Minute); ok(err) })
+	chunks := make([]core.OutputChunk, 128)
+	for i := range chunks {
+		chunks[i] = core.OutputChunk{Stream: "stdout", Data: make([]byte, 2<<10)}
+	}
+	for range 3 {
+		step(func() { ok(s.Append(ctx, claims[0].Key, claims[0].Token, chunks)) })
+	}
+	// Retries that are due, after their second fault: each looks for another host.
+	x.Exchange(t, seq+1, 0, ends(claims[:32], core.OutcomeRetry)...)
+	for _, c := range claims[:32] {
+		ok(x.b.Admin.HSet(ctx, x.key("attempts"), c.Key, 2).Err())
+	}
+	x.pausesEnd(t)
+	step(func() { _, err := s.Promote(ctx); ok(err) })
+	for _, host := range []string{"m0", "m1", "m2"} {
+		step(func() { _, err := s.Unaim(ctx, host, 0); ok(err) })
+	}
+	step(func() { x.Exchange(t, seq+2, 0, ends(claims[32:40], core.OutcomeDone)...) })
+	var held []core.Held
+	step(func() { var err error; held, err = s.Held(ctx, x.Runner, 0); ok(err) })
+	step(func() {
+		ok(s.Oust(ctx, x.Runner, held[0], core.Settlement{Key: held[0].Key, Token: held[0].Token, Outcome: core.OutcomeRetry}, "hangs"))
+	})
+	step(func() { x.Epoch = x.Register(t, x.Runner).Epoch })
+	var left []core.Settlement
+	for _, h := range held[1:] {
+		left = append(left, core.Settlement{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRetry})
+	}
+	step(func() { _, err := s.Settle(ctx, x.Runner, x.Epoch, left, 0); ok(err) })
+	clean, err := s.CleanVMs(ctx, "h1", "p1")
+	ok(err)
+	step(func() { _, err := s.Retire(ctx, x.Factory, x.Made, "h1", clean[:5]); ok(err) })
+	var vms []string
+	step(func() { vms, err = s.Destroy(ctx, x.Factory, x.Made, "h1", 64); ok(err) })
+	gone := make(map[string]string)
+	for _, vm := range vms {
+		gone[vm] = ""
+	}
+	step(func() { ok(s.Gone(ctx, x.Factory, x.Made, "h1", gone)) })
+	step(func() {
+		_, err := s.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"v9": {Pool: "p1", Usable: true}})
+		ok(err)
+	})
+
+	// Tasks.
+	k := newTasker(t, x)
+	step(func() { k.add(t, id("ta"), id("tb"), id("tc"), id("td")) })
+	var got core.TaskExchanged
+	step(func() { got = k.run(t, 1, 1) })
+	c := got.Claims[0]
+	step(func() {
+		ok(s.ProgressTask(ctx, k.owner, k.epoch, c.Task.Key(), c.Token, core.TaskProgress{Done: 1}, time.Hour))
+	})
+	step(func() { _, err := s.LocateTasks(ctx, []string{c.Task.Key()}); ok(err) })
+	step(func() { _, err := s.CancelTask(ctx, c.Task.Key(), "bob"); ok(err) })
+	k.run(t, 2, 0, ended(c, core.OutcomeRetry, time.Hour))
+	step(func() { ok(s.WakeTask(ctx, c.Task.Key())) })
+	step(func() { _, err := s.WithdrawTask(ctx, c.Task.Key()); ok(err) })
+	step(func() { ok(s.SetTaskRates(ctx, nil)) })
+
+	// Hosts and owners.
+	h2 := x.other(t, id("z"))
+	dog := h2.Host
+	step(func() { _, err := s.Late(ctx, time.Second); ok(err) })
+	step(func() { _, err := s.Judge(ctx, time.Second, time.Minute); ok(err) })
+	step(func() { ok(s.Drain(ctx, dog, true, 0)) })
+	step(func() { ok(s.Probation(ctx, dog, "it flaps", 0, 1)) })
+	step(func() { ok(s.Report(ctx, core.HostReport{Host: dog, Event: core.HostFailed, By: "dog"})) })
+	x.owners(t, 2)
+	step(func() { _, err := s.Bury(ctx, "testrunner@o0#0", x.epochOf(t, "testrunner@o0#0")); ok(err) })
+	x.due(t, -time.Hour, "testrunner@o1#0")
+	step(func() { _, err := s.Fence(ctx, "testrunner@o1#0", time.Second); ok(err) })
+	step(func() { ok(s.Deregister(ctx, "testrunner@o1#0", x.epochOf(t, "testrunner@o1#0"))) })
+	ok(x.b.Admin.HSet(ctx, x.key("host", "o1"), "state", "suspect").Err())
+	step(func() { ok(s.Down(ctx, "o1", time.Second)) })
+	step(func() { ok(s.ForgetHost(ctx, "o1")) })
+	step(func() { _, err := s.Trim(ctx, 0); ok(err) })
+
+	// What an overseer mends.
+	for _, v := range []core.Violation{
+		{Rule: core.RuleRequests, ID: "flood-5-1", Text: "it is in queue:p9:normal:flood and aimed:m1:p1, parked:p1"},
+		{Rule: core.RuleTurns, ID: "queue:p1:normal:u1"},
+		{Rule: core.RuleTurns, ID: "tasks:lanes:low:none"},
+		{Rule: core.RuleOwners, ID: "testrunner@m1#0"},
+		{Rule: core.RuleTokens, ID: "nobody-1", Text: "its token is not of an epoch of testrunner@m1#0, it is said"},
+		{Rule: core.RuleVMs, ID: "m1-vm", Text: "it is in vms:m1:p1:clean and vms:m2:dirty"},
+		{Rule: core.RuleTasks, ID: id("tb") + "-1"},
+		{Rule: core.RuleHosts, ID: "m1"},
+		{Rule: core.RuleLeft, ID: "nobody-1"},
+		{Rule: core.RuleCounts, ID: "bytes", Text: "it is counted 1, and there are 2"},
+		{Rule: core.RuleOutput, ID: "output:nobody-1:1.1"},
+	} {
+		step(func() { _, err := s.Mend(ctx, v); ok(err) })
+	}
+}
+
+// epochOf is an owner's epoch.
+func (x *suite) epochOf(t *testing.T, owner string) int64 {
+	t.Helper()
+	n, err := x.b.Admin.HGet(t.Context(), x.key("owner", owner), "epoch").Int64()
+	require.NoError(t, err)
+	return n
+}
