@@ -26,16 +26,20 @@ const (
 // made up for once. One schedule that fails does not hold back the others.
 func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 	counts := Counts{}
+	now, err := o.now(ctx)
+	if err != nil {
+		return counts, err
+	}
 	all, err := o.parts.Store.ListSchedules(ctx)
 	if err == nil {
-		all, err = o.builtIn(ctx, all)
+		all, err = o.builtIn(ctx, all, now)
 	}
 	if err != nil {
 		return counts, err
 	}
 	var troubles []error
 	for _, s := range all {
-		made, err := o.due(ctx, s)
+		made, err := o.due(ctx, s, now)
 		if made {
 			counts["tasks"]++
 		}
@@ -46,7 +50,7 @@ func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 
 // builtIn makes the schedule of the purge, once in an overseer's life, if there is none of
 // that name and nobody removed it: overseers from cron live for one run.
-func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule) ([]core.Schedule, error) {
+func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Time) ([]core.Schedule, error) {
 	if o.seeded {
 		return all, nil
 	}
@@ -65,7 +69,7 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule) ([]core.Sch
 		return all, nil
 	}
 	_, err = o.parts.Store.PutSchedule(ctx, core.Schedule{
-		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Class: core.ClassLow, Since: o.clock.Now().UnixMilli(),
+		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Class: core.ClassLow, Since: now.UnixMilli(),
 	})
 	if err != nil && !core.Is(err, core.CodeConflict) { // another overseer made it
 		return nil, err
@@ -76,7 +80,9 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule) ([]core.Sch
 
 // due makes the task of a schedule's last moment, if that is not made yet. It returns
 // false if nothing was due, another overseer made it, or the last one has not ended.
-func (o *Overseer) due(ctx context.Context, s core.Schedule) (bool, error) {
+// Times are Redis', so that a host whose clock is ahead makes nothing early, nor notes a
+// moment that keeps the others from making any until it has come.
+func (o *Overseer) due(ctx context.Context, s core.Schedule, now time.Time) (bool, error) {
 	if s.Paused {
 		return false, nil
 	}
@@ -88,7 +94,7 @@ func (o *Overseer) due(ctx context.Context, s core.Schedule) (bool, error) {
 		}
 		return false, nil
 	}
-	moment, ok := times.Last(time.UnixMilli(max(s.Since, s.Last)), o.clock.Now())
+	moment, ok := times.Last(time.UnixMilli(max(s.Since, s.Last)), now)
 	if !ok {
 		return false, nil
 	}

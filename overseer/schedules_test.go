@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/clock"
 	"drover/core/intake"
 	"drover/core/resultstore/sqlite"
 	"drover/overseer"
@@ -240,3 +241,34 @@ func TestASchedulesZone(t *testing.T) {
 		"gradebook 28 05:30", "archive 28 01:30",
 	}, got, "the 29th has no half past two")
 }
+
+// An overseer whose clock is a month ahead makes nothing early, nor keeps the others from
+// making what is due.
+func TestSchedulesGoByRedisClock(t *testing.T) {
+	t.Parallel()
+	c := newCalendar(t, "2026-06-01T12:00:30Z")
+	c.put(core.Schedule{Name: "often", Cron: "*/10 * * * *", Kind: "gradebook"})
+	const ahead = 30 * 24 * time.Hour
+	wrong, err := overseer.New(overseer.Config{}, overseer.Parts{
+		Store: c.store, Intake: &intake.Intake{Store: c.store, Tasks: deaf{}, Now: c.clock.Now}, Clock: fast{c.clock, ahead}, Log: c.log,
+		Skew: func(context.Context) (time.Duration, error) { return ahead, nil },
+	})
+	require.NoError(t, err)
+	counts, err := wrong.Schedules(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, counts["tasks"])
+	require.Empty(t, c.made())
+	c.clock.at = c.clock.at.Add(10 * time.Minute)
+	counts, err = c.overseer(c.store).Schedules(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, counts["tasks"])
+	require.Equal(t, []string{"gradebook 01 12:10"}, c.made())
+}
+
+// fast is a clock that is ahead of another.
+type fast struct {
+	clock.Clock
+	by time.Duration
+}
+
+func (f fast) Now() time.Time { return f.Clock.Now().Add(f.by) }

@@ -6,7 +6,7 @@ import (
 
 // builtIn returns the kinds that every taskrunner does.
 func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
-	purge := Purge{Store: parts.Store, Blobs: parts.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: c}
+	purge := Purge{Store: parts.Store, Blobs: parts.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: c, Skew: parts.Skew}
 	made := downloads{blobs: parts.Blobs, clock: c, keep: cfg.KeepDownloads}
 	archive := Archive{Store: parts.Store, downloads: made}
 	scores := Scores{Store: parts.Store, downloads: made}

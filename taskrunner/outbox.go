@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/clock"
+	"drover/core/resultstore/bounds"
 	"drover/core/webhook"
 )
 
@@ -36,6 +37,7 @@ type outbox struct {
 	log    logrus.FieldLogger
 	poll   time.Duration
 	news   chan struct{}
+	stuck  int // ends that the last look could not hand on: the next one looks behind them
 }
 
 // TaskSubmitter takes tasks, as core/intake does.
@@ -86,17 +88,35 @@ func (o *outbox) run(ctx context.Context) {
 
 // empty hands on the oldest ends and reports whether there may be more.
 func (o *outbox) empty(ctx context.Context) (more bool, err error) {
-	notices, err := o.store.Outbox(ctx, outboxPage)
+	limit := min(outboxPage+o.stuck, bounds.MaxPage)
+	notices, err := o.store.Outbox(ctx, limit)
 	if err != nil || len(notices) == 0 {
 		return false, err
 	}
 	known := map[string]*core.Webhook{}
-	for i, n := range notices {
-		if err := o.handOn(ctx, n, known); err != nil {
-			return false, core.Wrap(errors.Join(err, o.store.Sent(ctx, notices[:i])), core.CodeUnavailable, n.Key, "the end of %s is not handed on yet", n.Key)
+	var done []core.Notice
+	var stuck error
+	for _, n := range notices {
+		err := o.handOn(ctx, n, known)
+		switch {
+		case err == nil:
+			done = append(done, n)
+		case ctx.Err() != nil:
+			return false, err
+		default:
+			// It stays for the next look, and does not hold back those behind it, unless
+			// nothing can be asked now.
+			stuck = core.Wrap(err, core.CodeUnavailable, n.Key, "the end of %s is not handed on yet", n.Key)
+			if away := o.store.Ping(ctx); away != nil {
+				return false, errors.Join(stuck, o.store.Sent(ctx, done))
+			}
 		}
 	}
-	return len(notices) == outboxPage, o.store.Sent(ctx, notices)
+	o.stuck = len(notices) - len(done)
+	if len(done) > 0 {
+		err = o.store.Sent(ctx, done)
+	}
+	return len(notices) == limit && len(done) > 0, errors.Join(stuck, err)
 }
 
 // handOn makes the deliveries of one end. An error says that the store could not be

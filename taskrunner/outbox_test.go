@@ -34,6 +34,44 @@ func TestManyEnds(t *testing.T) {
 	})
 }
 
+// damaged is a store in which some requests cannot be read.
+type damaged struct {
+	core.ResultStore
+	bad map[string]bool
+}
+
+func (d damaged) Get(ctx context.Context, id string) (core.Row, error) {
+	if d.bad[id] {
+		return core.Row{}, core.Errorf(core.CodeUnavailable, id, "the result store holds something unreadable for %s: restore a backup", id)
+	}
+	return d.ResultStore.Get(ctx, id)
+}
+
+// Ends that cannot be read hold back no others, however many there are, and are told once they can.
+func TestAnEndThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	at := newReceiver(t, statuses(200))
+	synctest.Test(t, func(t *testing.T) {
+		r := newTeller(t)
+		w := r.hook(at)
+		const bad, good = 210, 3 // more than one page of the outbox
+		store := damaged{r.store, map[string]bool{}}
+		for range bad {
+			store.bad[r.request(w).ID] = true
+		}
+		for range good {
+			r.request(w)
+		}
+		r.proc = r.startWith(taskrunner.Parts{Owners: r.herd, Tasks: r.herd, Store: store, Intake: r.in, Callbacks: r.callbacks})
+		settle(10 * time.Minute)
+		require.Len(t, at.got(), good)
+		left, err := r.store.Outbox(t.Context(), 1000)
+		require.NoError(t, err)
+		require.Len(t, left, bad, "they stay")
+		r.end()
+	})
+}
+
 // dying is a store that a process uses until it is killed, before or after a call.
 type dying struct {
 	core.ResultStore

@@ -31,6 +31,9 @@ type Purge struct {
 	Keep  time.Duration // how long finished work stays, if the arguments do not say
 	Grace time.Duration // how old a file that nothing names must be to be set aside, and then to go
 	Clock clock.Clock
+	// Skew is how far that clock is ahead of Redis'; nil: not at all. What a clock that is ahead
+	// takes for old is not deleted.
+	Skew func(ctx context.Context) (time.Duration, error)
 
 	bits int // of the filter; 0 is filterBits
 }
@@ -46,7 +49,11 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	if a.Keep <= 0 {
 		return End{}, core.Errorf(core.CodeInvalid, job.Task.ID, "a purge must keep finished work for some time, not for %s", a.Keep)
 	}
-	before := p.Clock.Now().Add(-a.Keep)
+	now, err := p.now(ctx)
+	if err != nil {
+		return End{}, err
+	}
+	before := now.Add(-a.Keep)
 	rows, err := p.rows(ctx, before, job)
 	if err != nil {
 		return End{}, err
@@ -54,14 +61,25 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	if err := p.tokens(ctx, before); err != nil {
 		return End{}, err
 	}
-	expired, err := p.outputs(ctx, job)
+	expired, err := p.outputs(ctx, now, job)
 	if err != nil {
 		return End{}, err
 	}
 	job.Progress(int64(rows+expired), 0, "deleting files that nothing names")
-	files, err := p.files(ctx)
+	files, err := p.files(ctx, now)
 	note := fmt.Sprintf("deleted %d rows, the outputs of %d requests and %d files (%s); set aside %d files", rows, expired, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside)
 	return End{Note: note}, err
+}
+
+// now is the time by this host's clock or by Redis', whichever is earlier: what a purge deletes
+// is gone, so both must take it for old. It is read before all rows: what is put from here on is younger.
+func (p *Purge) now(ctx context.Context) (time.Time, error) {
+	now := p.Clock.Now()
+	if p.Skew == nil {
+		return now, nil
+	}
+	ahead, err := p.Skew(ctx)
+	return now.Add(-max(0, ahead)), err
 }
 
 // rows deletes what finished before the time.
@@ -91,7 +109,7 @@ func (p *Purge) tokens(ctx context.Context, before time.Time) error {
 }
 
 // outputs expires what results of each pool that says so wrote and collected.
-func (p *Purge) outputs(ctx context.Context, job *Job) (int, error) {
+func (p *Purge) outputs(ctx context.Context, now time.Time, job *Job) (int, error) {
 	pools, err := p.Store.Pools(ctx)
 	if err != nil {
 		return 0, err
@@ -102,7 +120,7 @@ func (p *Purge) outputs(ctx context.Context, job *Job) (int, error) {
 			continue
 		}
 		for n := purgeBatch; n == purgeBatch; {
-			if n, err = p.Store.ExpireOutputs(ctx, pool.Name, p.Clock.Now().Add(-pool.KeepOutputs), purgeBatch); err != nil {
+			if n, err = p.Store.ExpireOutputs(ctx, pool.Name, now.Add(-pool.KeepOutputs), purgeBatch); err != nil {
 				return total, err
 			}
 			total += n
@@ -116,8 +134,7 @@ func (p *Purge) outputs(ctx context.Context, job *Job) (int, error) {
 }
 
 // files purges what no row names.
-func (p *Purge) files(ctx context.Context) (core.Purged, error) {
-	now := p.Clock.Now() // before the rows are read: what is put from here on is younger
+func (p *Purge) files(ctx context.Context, now time.Time) (core.Purged, error) {
 	named := newFilter(p.bits)
 	if err := p.Store.Digests(ctx, func(digest string) error {
 		named.add(digest)

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,10 +34,12 @@ type shelf struct {
 	named   []string             // digests that rows name
 	blobs   map[string]int64     // digest → stored, ms
 	batches []int
+	before  time.Time // of what age rows were asked for
 	fail    map[string]error
 }
 
-func (s *shelf) Purge(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *shelf) Purge(_ context.Context, before time.Time, limit int) (int, error) {
+	s.before = before
 	n := min(limit, s.rows)
 	s.rows -= n
 	s.batches = append(s.batches, n)
@@ -258,6 +262,31 @@ func TestTheFilterKeepsItsPromise(t *testing.T) {
 	}
 	require.Less(t, mistakes, 40, "about one in 40,000 is expected")
 	require.Len(t, newFilter(0).words, 16<<20/8)
+}
+
+// A host whose clock is ahead takes nothing for older than Redis' clock does, nor one that is
+// behind for older than its own. Where Redis cannot be asked nothing is deleted.
+func TestPurgeDoesNotTrustItsOwnClock(t *testing.T) {
+	t.Parallel()
+	const now = 1000 * day // by this host's clock
+	for ahead, want := range map[time.Duration]time.Duration{31 * day: now - 31*day, -31 * day: now, 0: now} {
+		s := &shelf{rows: 1, pools: []core.Pool{{Name: "a", KeepOutputs: day}}, outputs: map[string]int{"a": 1}, blobs: map[string]int64{
+			digest(1): (want - day).Milliseconds() + 1, digest(2): (want - day).Milliseconds() - 1,
+		}}
+		p := newPurge(s)
+		p.Skew = func(context.Context) (time.Duration, error) { return ahead, nil }
+		_, err := doPurge(t.Context(), p, nil)
+		require.NoError(t, err)
+		require.Equal(t, time.UnixMilli(0).Add(want-30*day), s.before)
+		require.Equal(t, time.UnixMilli(0).Add(want-day), s.asked["a"])
+		require.Equal(t, []string{digest(1)}, slices.Collect(maps.Keys(s.blobs)))
+	}
+	s := &shelf{rows: 1}
+	p := newPurge(s)
+	p.Skew = func(context.Context) (time.Duration, error) { return 0, errors.New("it is away") }
+	_, err := doPurge(t.Context(), p, nil)
+	require.Error(t, err)
+	require.Equal(t, 1, s.rows)
 }
 
 func TestPurgeArguments(t *testing.T) {

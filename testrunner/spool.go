@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"drover/core"
 )
@@ -28,7 +29,9 @@ type spool struct {
 
 const (
 	spoolSuffix = ".json"
-	spoolAside  = ".bad" // what cannot be read or recorded waits for a person
+	spoolAside  = ".bad"    // what cannot be read or recorded waits for a person
+	spoolNew    = ".new"    // what is not wholly written
+	halfWritten = time.Hour // no write takes so long
 )
 
 // spoolName is what put makes: <request>-<generation>@<token>.json.
@@ -38,7 +41,24 @@ func openSpool(dir string, maxFiles int, maxBytes int64) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the folder %s for results that wait cannot be made", dir)
 	}
-	return &spool{dir: dir, maxFiles: maxFiles, maxBytes: maxBytes}, nil
+	s := &spool{dir: dir, maxFiles: maxFiles, maxBytes: maxBytes}
+	return s, core.Wrap(s.tidy(), core.CodeUnavailable, dir, "the spool %s cannot be tidied", dir)
+}
+
+// tidy removes what runners that were killed left half written. Others may be
+// writing just now, so what is young stays.
+func (s *spool) tidy() error {
+	left, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolNew))
+	for _, path := range left {
+		info, gone := os.Stat(path)
+		if gone == nil && time.Since(info.ModTime()) > halfWritten {
+			gone = os.Remove(path)
+		}
+		if gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
 func (s *spool) path(res *core.Result) (string, error) {
@@ -75,17 +95,17 @@ func (s *spool) put(res core.Result) error {
 // writeDurably writes a file that is either there whole or not at all, whatever
 // dies. A leftover of an earlier try is overwritten.
 func writeDurably(path string, raw []byte) error {
-	file, err := os.OpenFile(filepath.Clean(path+".new"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(filepath.Clean(path+spoolNew), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(raw)
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(path+spoolNew, path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(path+".new"))
+		return errors.Join(err, os.Remove(path+spoolNew))
 	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -106,13 +126,18 @@ func (s *spool) remove(res *core.Result) error {
 	return nil
 }
 
-// size counts everything in the folder, what was set aside as well.
+// size counts the results that wait. What was set aside waits for a person, and what a
+// runner that was killed left half written for nobody: neither takes the room of
+// the next outage.
 func (s *spool) size() (files int, bytes int64, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return 0, 0, err
 	}
 	for _, e := range entries {
+		if !spoolName.MatchString(e.Name()) {
+			continue
+		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another runner delivered it
@@ -151,7 +176,7 @@ func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 		switch core.CodeOf(err) {
 		case "":
 		case core.CodeInvalid, core.CodeLimit:
-			if err := os.Rename(path, strings.TrimSuffix(path, spoolSuffix)+spoolAside); err != nil {
+			if err := s.setAside(path); err != nil {
 				return core.Wrap(err, core.CodeUnavailable, s.dir, "the spool %s cannot be written", s.dir)
 			}
 		default:
@@ -159,6 +184,23 @@ func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 		}
 	}
 	return nil
+}
+
+// mostAside is how many files are kept for a person to look at; the oldest names go.
+const mostAside = 100
+
+// setAside keeps a result that cannot be recorded out of the way.
+func (s *spool) setAside(path string) error {
+	if err := os.Rename(path, strings.TrimSuffix(path, spoolSuffix)+spoolAside); err != nil {
+		return err
+	}
+	aside, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolAside))
+	for _, old := range aside[:max(0, len(aside)-mostAside)] {
+		if gone := os.Remove(old); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
 func (s *spool) read(path string) (core.Result, error) {

@@ -3,9 +3,11 @@ package testrunner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,6 +61,32 @@ func TestSpoolIsBounded(t *testing.T) {
 	s = spoolOf(t, 10, 300)
 	assert.Equal(t, core.CodeLimit, core.CodeOf(s.put(resultOf("a"))))
 	assert.Empty(t, contents(t, s))
+}
+
+// What was set aside, and what a killed runner left half written, takes no room of results.
+func TestSpoolsLeftoversTakeNoRoom(t *testing.T) {
+	t.Parallel()
+	s := spoolOf(t, 2, 1<<20)
+	for i := range 3 * mostAside / 2 {
+		require.NoError(t, s.put(resultOf(fmt.Sprintf("r%03d", i))))
+		require.NoError(t, s.each(t.Context(), func(core.Result) error { return core.Errorf(core.CodeInvalid, "", "bad") }))
+	}
+	aside, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolAside))
+	require.NoError(t, err)
+	require.Len(t, aside, mostAside, "nor without bound")
+	require.NoError(t, s.put(resultOf("a")))
+	require.NoError(t, s.put(resultOf("b")))
+	assert.Equal(t, core.CodeLimit, core.CodeOf(s.put(resultOf("c"))))
+
+	old, young := filepath.Join(s.dir, "x-1@1.1.json.new"), filepath.Join(s.dir, "y-1@1.1.json.new")
+	require.NoError(t, os.WriteFile(old, []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(young, []byte("{"), 0o600))
+	past := time.Now().Add(-2 * halfWritten)
+	require.NoError(t, os.Chtimes(old, past, past))
+	_, err = openSpool(s.dir, 2, 1<<20)
+	require.NoError(t, err)
+	require.NoFileExists(t, old)
+	require.FileExists(t, young, "another runner may be writing it")
 }
 
 func TestSpoolRefusesForeignNames(t *testing.T) {

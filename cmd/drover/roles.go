@@ -209,7 +209,7 @@ func newTaskrunner(s surroundings) (role, error) {
 		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.herd.webhooks,
 	}, taskrunner.Parts{
 		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Work: s.herd.intake, Intake: s.herd.intake, Log: s.log,
-		Callbacks: frontend.Callbacks(s.herd.blobs),
+		Skew: s.herd.redis.Skew, Callbacks: frontend.Callbacks(s.herd.blobs),
 	})
 	if err == nil {
 		err = s.metrics.Register(t.Collector())
