@@ -37,11 +37,22 @@ type Pools interface {
 	ListPools(ctx context.Context) ([]Pool, error)
 }
 
+// VMWant is what a host would make of a pool's VMs for waiting work.
+type VMWant struct {
+	Pool            string
+	Clean, Creating int // that it has
+	More            int // that it has room for
+}
+
 // VMs is the vmfactory's side of its host's VMs. Owner and epoch are the
 // vmfactory's; each call returns FENCED when that epoch is over.
 type VMs interface {
 	// Load counts the named pools on the host, with their settings; unknown pools are left out.
 	Load(ctx context.Context, host string, pools []string) ([]PoolLoad, error)
+	// Promise shares out the waiting work of pools among the hosts that would make VMs for it,
+	// and says how many of each want the host is to make. What is in creation, and what was
+	// granted and is begun soon, keeps others from making the same.
+	Promise(ctx context.Context, host string, wants []VMWant) ([]int, error)
 	// Create notes VMs that are about to be made, so that a crash leaves them reachable.
 	Create(ctx context.Context, owner string, epoch int64, host, pool string, vms []string) error
 	// Ready ends creations: ok ones become clean, the others dirty. It rings for waiting work.

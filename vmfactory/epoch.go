@@ -42,6 +42,8 @@ type epoch struct {
 	rest time.Time         // no calls before this, Redis being down
 	wait *backoff.ExponentialBackOff
 
+	promised map[string]bool // pools of which Redis has a promise of ours to make VMs
+
 	reported *core.HostNotes // what Redis knows of the host; nil before the first report
 
 	draining  bool // the host takes no new work
@@ -61,7 +63,7 @@ func newEpoch(f *Factory, n int64) *epoch {
 		Factory: f, n: n,
 		events: make(chan func(), 64), wake: make(chan struct{}, 1), over: make(chan struct{}),
 		jobs: make(map[string]*job), made: make(map[string]madeVM), gone: make(map[string]string),
-		sick: make(map[string]error), view: view{full: true}, wait: patience(),
+		sick: make(map[string]error), promised: make(map[string]bool), view: view{full: true}, wait: patience(),
 		nextCheck: f.clock.Now().Add(f.cfg.CheckEvery),
 	}
 }

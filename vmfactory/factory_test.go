@@ -147,6 +147,26 @@ func TestAUsedVMIsReplacedAndWaitingWorkRaisesTheTarget(t *testing.T) {
 	})
 }
 
+// What other hosts make VMs for raises nothing here, nor does another pool give way to it.
+func TestWaitingWorkThatOthersMakeVMsFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 1, 4), pool("b", 2, 4))
+		r.cfg.MaxVMs = 3
+		r.herd.look(func(h *herd) { h.waiting["a"], h.othersMake = 10, true })
+		p := r.start()
+		defer p.end()
+		settle(time.Minute)
+		require.Len(t, r.herd.cleanVMs("a"), 1, "what it keeps warm")
+		require.Len(t, r.herd.cleanVMs("b"), 2)
+		require.Equal(t, 3, r.prov.Created(), "and nothing gave way")
+		r.herd.look(func(h *herd) { h.othersMake = false })
+		settle(time.Minute)
+		require.Len(t, r.herd.cleanVMs("a"), 3, "they did not: it is this host's turn")
+		r.whole()
+	})
+}
+
 // Work that is judged by a pool's settings does not run in VMs of earlier ones.
 func TestVMsOfEarlierSettingsAreReplaced(t *testing.T) {
 	t.Parallel()

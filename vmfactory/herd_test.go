@@ -18,24 +18,25 @@ const (
 // herd is Redis as a vmfactory sees it, in memory, so that tests run on virtual
 // time. What the scripts really do is tested on them, in redis_test.go.
 type herd struct {
-	mu       sync.Mutex
-	pools    map[string]core.Pool
-	waiting  map[string]int
-	epochs   map[string]int64
-	fenced   map[string]bool
-	slots    map[string]map[string]core.Held
-	vms      map[string]string // VM → pool
-	clean    map[string][]string
-	dirty    []string
-	aside    map[string]string
-	broken   map[string]string
-	fetching map[string]string
-	notes    []core.ProviderNote
-	ready    bool
-	draining bool
-	bell     chan struct{}
-	calls    map[string]int
-	fault    func(op string) (before, after error)
+	mu         sync.Mutex
+	pools      map[string]core.Pool
+	waiting    map[string]int
+	epochs     map[string]int64
+	fenced     map[string]bool
+	slots      map[string]map[string]core.Held
+	vms        map[string]string // VM → pool
+	clean      map[string][]string
+	dirty      []string
+	aside      map[string]string
+	broken     map[string]string
+	fetching   map[string]string
+	notes      []core.ProviderNote
+	ready      bool
+	draining   bool
+	bell       chan struct{}
+	calls      map[string]int
+	othersMake bool // VMs for all that waits
+	fault      func(op string) (before, after error)
 }
 
 func newHerd(pools ...core.Pool) *herd {
@@ -269,6 +270,20 @@ func (h *herd) Load(ctx context.Context, _ string, pools []string) (loads []core
 		}
 	})
 	return loads, err
+}
+
+// Promise implements core.VMs: no other host makes anything, unless the test says so.
+func (h *herd) Promise(ctx context.Context, _ string, wants []core.VMWant) (granted []int, err error) {
+	err = h.do(ctx, "promise", "", 0, func() {
+		for _, w := range wants {
+			n := w.More
+			if h.othersMake {
+				n = 0
+			}
+			granted = append(granted, n)
+		}
+	})
+	return granted, err
 }
 
 // Create implements core.VMs.

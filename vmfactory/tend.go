@@ -21,7 +21,10 @@ func (e *epoch) create(ctx context.Context) error {
 		pools[i] = demand{PoolLoad: l, most: e.most(ps, l), turn: ps.turn}
 	}
 	_, busy := e.running()
-	moves := plan(pools, e.cfg.MaxVMs, e.cfg.Parallel-busy)
+	moves, err := e.share(ctx, pools, e.cfg.Parallel-busy)
+	if err != nil {
+		return err
+	}
 	e.metrics.observe(loads, moves)
 	status := e.statuses(loads, moves)
 	e.board.show(status)
@@ -50,6 +53,41 @@ func (e *epoch) create(ctx context.Context) error {
 	}
 	return nil
 }
+
+// share plans, with as much of the waiting work as other hosts do not make VMs for already.
+func (e *epoch) share(ctx context.Context, pools []demand, begin int) ([]move, error) {
+	moves := plan(pools, e.cfg.MaxVMs, begin)
+	if !e.surveyed {
+		return moves, nil // nothing is made yet
+	}
+	var wants []core.VMWant
+	var of []int
+	for i := range pools {
+		d := &pools[i]
+		more := max(0, moves[i].target-enough(d))
+		if more > 0 || e.promised[d.Pool.Name] {
+			wants, of = append(wants, core.VMWant{Pool: d.Pool.Name, Clean: d.Clean, Creating: d.Creating, More: more}), append(of, i)
+		}
+	}
+	if len(wants) == 0 {
+		return moves, nil
+	}
+	granted, err := e.vms.Promise(ctx, e.host(), wants)
+	if err != nil {
+		return nil, err
+	}
+	for j, i := range of {
+		d := &pools[i]
+		e.promised[d.Pool.Name] = granted[j]+d.Creating > 0
+		if granted[j] < wants[j].More {
+			d.Waiting = enough(d) + granted[j]
+		}
+	}
+	return plan(pools, e.cfg.MaxVMs, begin), nil
+}
+
+// enough is how many clean VMs, made and in creation, a pool has or is to have whatever waits.
+func enough(d *demand) int { return max(d.Clean+d.Creating, d.Pool.Warm) }
 
 // maxReason bounds what Redis is told of a broken pool; the log has the whole.
 const maxReason = 300

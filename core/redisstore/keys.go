@@ -50,6 +50,7 @@ func Keys() []KeyDef {
 		{"vms", "vms:<host>", "hash", "VM → pool | since: all VMs of the host"},
 		{"clean", "vms:<host>:<pool>:clean", "list", "ready and unused VMs, oldest first"},
 		{"dirty", "vms:<host>:dirty", "list", "VMs to be destroyed, oldest first"},
+		{"promises", "promises:<pool>", "hash", "host → VMs that it makes for waiting work, or is about to | how many of them are in creation | until when that holds unless it is said again, ms | since when some are not begun, ms"},
 		{"aside", "vms:<host>:aside", "hash", "VM → why it could not be destroyed"},
 		{"tasks", "tasks", "hash", "task → its class, kind, lane and itself as JSON, separated by a space: every accepted, unfinished task"},
 		{"tasks_kinds", "tasks:kinds:<class>", "list", "kinds with waiting tasks, whose turn is next first"},

@@ -39,6 +39,23 @@ func (s *Store) Load(ctx context.Context, host string, pools []string) ([]core.P
 	return out, nil
 }
 
+// Promise implements core.VMs.
+func (s *Store) Promise(ctx context.Context, host string, wants []core.VMWant) ([]int, error) {
+	args := []any{host}
+	for _, w := range wants {
+		args = append(args, w.Pool, w.Clean, w.Creating, w.More)
+	}
+	reply, err := s.run(ctx, "vm_promise", host, args...)
+	if err != nil {
+		return nil, err
+	}
+	granted := make([]int, len(wants))
+	for i, n := range list(reply) {
+		granted[i] = int(num(n))
+	}
+	return granted, nil
+}
+
 // each calls a script for at most maxBatch VMs at a time, after the common arguments.
 func (s *Store) each(ctx context.Context, script string, head []any, width int, rest []any) ([]any, error) {
 	var replies []any
