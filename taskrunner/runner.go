@@ -24,9 +24,9 @@ type Parts struct {
 	Intake TaskSubmitter // takes the deliveries of webhooks, and parts of tasks
 	Clock  clock.Clock   // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
-	Skew func(ctx context.Context) (time.Duration, error)
-	Log    logrus.FieldLogger
-	Kinds  []Kind // beside the built-in ones, or in their place
+	Skew  func(ctx context.Context) (time.Duration, error)
+	Log   logrus.FieldLogger
+	Kinds []Kind // beside the built-in ones, or in their place
 
 	Callbacks map[string]core.Callback // by the door that requests came in by
 }
