@@ -118,7 +118,7 @@ func (f *checked) reach(held map[string]string) {
 	switch by, told := held[wire.LimitHarness]; {
 	case !told || by == wire.HeldByUser:
 	case by == wire.HeldByLandlock:
-		f.warn("on this machine %s keeps a submission from the harness by %s: it sees the arguments of the harness's processes, and can change modes and times of its files; %s",
+		f.warn("on this machine %s keeps a submission from the harness by %s: it can change modes and times of its files; %s",
 			boxrun.Name, by, mend)
 	default:
 		f.warn("on this machine nothing keeps a submission from the harness: VMs have one user, and the kernel has no Landlock; %s", mend)

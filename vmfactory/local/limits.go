@@ -54,9 +54,9 @@ func (o owners) reach(landlock int) vmfactory.Limit {
 	case landlock == 0:
 		l.HeldBy, l.Note = "", "a submission can read and change its harness: VMs have one user, and this kernel has no Landlock (boot it with landlock in lsm=)"+mend
 	case landlock < confine.LandlockScopes:
-		l.HeldBy, l.Note = wire.HeldByLandlock, "a submission can signal its harness on a kernel before Linux 6.12, sees its arguments, and can change modes and times of its files"+mend
+		l.HeldBy, l.Note = wire.HeldByLandlock, "a submission can signal its harness on a kernel before Linux 6.12, and can change modes and times of its files"+mend
 	default:
-		l.HeldBy, l.Note = wire.HeldByLandlock, "a submission sees the arguments of its harness, and can change modes and times of its files"+mend
+		l.HeldBy, l.Note = wire.HeldByLandlock, "a submission can change modes and times of its files"+mend
 	}
 	return l
 }

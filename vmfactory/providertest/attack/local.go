@@ -10,9 +10,9 @@ var (
 // alone adds what there is where a harness and its submission have one user.
 func alone(all map[int]exception) map[int]exception {
 	const none = "this kernel has no Landlock"
-	why := "With one user for all, a Landlock domain keeps a submission from its harness's files and processes. It sees their names and arguments, and may change modes and times of files. " +
+	why := "With one user for all, a Landlock domain keeps a submission from its harness's files and processes. It may change modes and times of files. " +
 		"Before Linux 6.12 it may signal them, and a kernel without Landlock keeps it from nothing: drover doctor says what there is."
-	all[More+5] = exception{partly: true, why: why, leaks: []string{"read its arguments", none}}
+	all[More+5] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+6] = exception{partly: true, why: why, leaks: []string{"may signal it", none}, sometimes: true}
 	all[More+7] = exception{partly: true, why: why, leaks: []string{"may change the mode", none}}
 	all[More+9] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
