@@ -222,6 +222,14 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 		_, err := s.Load(ctx, "h1", []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"})
 		ok(err)
 	})
+	step(func() {
+		var wants []core.VMWant
+		for i := range 10 {
+			wants = append(wants, core.VMWant{Pool: fmt.Sprintf("p%d", i), More: 8})
+		}
+		_, err := s.Promise(ctx, "h1", wants)
+		ok(err)
+	})
 	step(func() { ok(s.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{})) })
 	var claims []core.Claim
 	step(func() { claims = x.Exchange(t, seq, 64).Claims })
