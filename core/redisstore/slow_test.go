@@ -31,6 +31,7 @@ const (
 // test. Judged are the commands that a call makes. Its time is judged against a script that does
 // as many, in the same run, and only if it is too long each of three times.
 func TestNoScriptIsSlow(t *testing.T) {
+	t.Parallel()
 	x := newSuite(t, coretest.Alone(t), false)
 	crowd(t, x)
 	ctx := t.Context()
@@ -194,6 +195,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { x.b.Open(t) }) // life
 	step(func() { ok(s.Join(ctx, redisstore.Stores{Results: "l", Blobs: "b"})) })
 	step(func() { ok(s.SetPool(ctx, core.DefaultPool("p3"))) })
+	step(func() { ok(s.Oversee(ctx, time.Minute)) })
 	step(func() { _, err := s.Waiting(ctx); ok(err) })
 	step(func() { _, err := s.TaskQueues(ctx); ok(err) })
 	for _, key := range []string{"p1normalu9-1-1", "p8lowu1-1-1", "flood-9999-1"} {
