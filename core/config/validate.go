@@ -77,9 +77,12 @@ func (c *Config) checkListen() error {
 var metricsRoles = []string{"vmfactory", "testrunner", "taskrunner", "overseer"}
 
 func (c *Config) checkMetricsPort() error {
+	if c.MetricsListen == "" {
+		return nil
+	}
 	_, port, err := net.SplitHostPort(c.MetricsListen)
 	if err != nil {
-		return nil // empty
+		return c.problem("metrics_listen", "%v: write it such as 127.0.0.1:9090", err)
 	}
 	const last = 1<<16 - 1
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > last-len(metricsRoles)+1 {

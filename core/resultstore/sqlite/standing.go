@@ -22,7 +22,10 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 		return nil, err
 	}
 	query, args := selection(selectStandings+"submissions s"+joinRequest, []condition{
-		{"s.class = ?", f.Class}, {"s.assignment = ?", f.Assignment}, {"s.user = ?", f.User}, {"s.id < ?", f.Before},
+		{"s.class = ?", f.Class},
+		{"s.assignment = ?", f.Assignment},
+		{"s.user = ?", f.User},
+		{"s.id < ?", f.Before},
 		{"s.idempotency = ? AND s.idempotency <> ''", f.Idempotency},
 	})
 	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)

@@ -41,6 +41,6 @@ func TestHostState(t *testing.T) {
 	if err != nil {
 		t.Skipf("no shared memory here: %v", err)
 	}
-	defer unix.SysvShmCtl(id, unix.IPC_RMID, nil) //nolint:errcheck // of a test
+	defer unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 	assert.Positive(t, stateOfHost().counts["shared memory, queues, semaphores"])
 }

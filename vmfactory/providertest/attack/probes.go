@@ -5,7 +5,7 @@ const More = 43
 
 // Probes lists the attacks by number.
 func Probes() []Probe {
-	return []Probe{
+	return append([]Probe{
 		{1, "fork bomb", "no more processes than the limit, the others unaffected", []string{"limits/forks", "limits/fork bomb"}, forkBomb},
 		{2, "memory bomb", "the job is killed, the verdict is memory", []string{"limits/memory", "limits/memory-by-many"}, memoryBomb},
 		{3, "memory by tmpfs, memfd, System V, pipes, page tables", "counts like any other", []string{"limits/shared-zero"}, memoryElsewhere},
@@ -58,6 +58,12 @@ func Probes() []Probe {
 		{More + 7, "a submission reads answers, writes a module beside its harness, changes its files", "EACCES", nil, onHarness("harness-files", "harness-modes")},
 		{More + 8, "a submission has its harness's agent run something", "not reachable", nil, onHarness("harness-door")},
 		{More + 9, "files, links, processes, memory left for the next test, or for the harness to follow", "not there", nil, leftInBox},
+	}, kernelProbes()...)
+}
+
+// kernelProbes lists what is tried of the kernel that VMs share, and of tests in one VM.
+func kernelProbes() []Probe {
+	return []Probe{
 		{More + 10, "POSIX lists of access and attributes on files", "none can be written: no cgroup counts them", nil, probeAt("access-lists")},
 		{More + 11, "policies of memory, huge pages, large buffers of sockets", "refused: no cgroup counts them", nil, probeAt("uncounted")},
 		{More + 12, "a million locks on parts of files", "the job is ended: no cgroup counts them", nil, fileLocks},

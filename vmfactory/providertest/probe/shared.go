@@ -40,7 +40,7 @@ func accessLists(t Target) error {
 		value uint64
 		size  uint32
 		flags uint32
-	}{uint64(uintptr(unsafe.Pointer(&list[0]))), uint32(len(list)), 0} //nolint:gosec // small
+	}{uint64(uintptr(unsafe.Pointer(&list[0]))), uint32(len(list)), 0}
 	path, name := append([]byte(folder), 0), append([]byte("user.probe"), 0)
 	here := unix.AT_FDCWD
 	_, _, errno := unix.Syscall6(setxattrat, uintptr(here), uintptr(unsafe.Pointer(&path[0])), 0, uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args))
@@ -93,22 +93,28 @@ func uncounted(Target) error {
 // fileLocks takes Most locks on parts of files in Folders[0], a thousand on each.
 func fileLocks(t Target) error {
 	const each = 1000
+	var holding []*os.File
+	defer func() {
+		for _, f := range holding {
+			_ = f.Close() // nothing was written
+		}
+	}()
 	for n := int64(0); n < t.Most; {
 		f, err := os.Create(filepath.Join(t.Folders[0], fmt.Sprintf("locked%d", n/each)))
 		if err != nil {
-			return nil //nolint:nilerr // held
+			return nil // held
 		}
+		holding = append(holding, f)
 		for range min(each, t.Most-n) {
 			lock := unix.Flock_t{Type: unix.F_WRLCK, Start: 2 * (n % each), Len: 1}
 			if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lock); err != nil {
-				return nil //nolint:nilerr // held
+				return nil // held
 			}
 			n++
 		}
-		defer f.Close() //nolint:errcheck,gocritic // they hold until the end
 	}
-	for t.PID != 0 { // asked to keep them until somebody ends it
-		_ = unix.Pause()
+	if t.PID != 0 { // asked to keep them
+		stay()
 	}
 	return fmt.Errorf("holds %d locks", t.Most)
 }
@@ -131,7 +137,7 @@ func hostStores(Target) error {
 	}
 	six, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM, 0)
 	if err != nil {
-		return nil //nolint:nilerr // a kernel without
+		return nil // a kernel without
 	}
 	defer unix.Close(six) //nolint:errcheck // nothing was written
 	const labels = 32
