@@ -23,6 +23,8 @@
 //	                                                                        the next CancelTask goes on from there
 //	         EndTask               ended task, waits, marked                a claim: its end is refused, it finishes
 //	         WithdrawTask          parts of it that go on                   Sweep stops what is a part of the cancelled
+//	Sweep    Enqueue               queued; max_wait counts from its submit  nothing: it may end too early, as if
+//	                                                                        Redis had not been lost
 //	Redis    everything            unfinished rows, nowhere in Redis        RestorePools, then Sweep
 //
 // stop is the one way to end what nobody has begun: cancel, supersede, expire
