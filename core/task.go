@@ -305,5 +305,6 @@ type TaskExchanged struct {
 	Finished  []bool
 	Claims    []TaskClaim
 	Cancelled map[string]string // keys in its slots that somebody cancelled → who
+	Slots     int               // how many slots Redis has for the owner now
 	Next      time.Duration     // until a rate or a delay lets the next task begin, where nothing could; 0 if nothing waits for that
 }

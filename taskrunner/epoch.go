@@ -2,6 +2,7 @@ package taskrunner
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type epoch struct {
 	next       time.Time                          // when a rate or a delay lets a task begin; zero if nothing waits for that
 	running    map[string]context.CancelCauseFunc // tasks in hand: what ends their handlers
 	ends       []core.TaskFinish                  // ready to be told
+	strange    bool                               // Redis has more in our slots than we have in hand
 
 	finished chan core.TaskFinish
 	settled  chan struct{}
@@ -73,6 +75,7 @@ func (e *epoch) run(stop context.Context) error {
 			return err
 		}
 		e.heed(work, x)
+		e.giveBack(ctx)
 		if stopping && len(e.running)+len(e.ends) == 0 && e.call == nil {
 			return e.leave(ctx)
 		}
@@ -106,6 +109,28 @@ func (e *epoch) heed(work context.Context, x core.TaskExchanged) {
 		if stop := e.running[key]; stop != nil {
 			stop(cancelled(by))
 		}
+	}
+}
+
+// giveBack releases what Redis has in our slots and we do not know: it was set back, and has
+// forgotten that the tasks ended.
+func (e *epoch) giveBack(ctx context.Context) {
+	if !e.strange {
+		return
+	}
+	e.strange = false
+	held, err := e.owners.Held(ctx, e.cfg.Registration.Owner, e.n)
+	if err != nil {
+		e.log.WithError(err).Debug("cannot look at our slots; the next answer tells again")
+		return
+	}
+	for _, h := range held {
+		told := slices.ContainsFunc(e.ends, func(f core.TaskFinish) bool { return f.Key == h.Key })
+		if _, runs := e.running[h.Key]; runs || told {
+			continue
+		}
+		e.log.WithField("task", h.Key).Warn("Redis has a task in our slots that is not in hand: it is given back")
+		e.ends = append(e.ends, core.TaskFinish{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRelease})
 	}
 }
 
@@ -200,6 +225,7 @@ func (e *epoch) answered(x core.TaskExchanged) {
 	if !e.rest.IsZero() {
 		e.log.Info("Redis answers again")
 	}
+	e.strange = len(e.left) == 0 && x.Slots > len(e.running)+len(x.Claims)+len(e.ends)
 	// Fewer than wanted means that nothing waits; the bell tells when that changes.
 	e.more = len(x.Claims) > 0 && len(x.Claims) == e.call.Want
 	e.call, e.rest, e.looked, e.next, e.rung = nil, time.Time{}, e.clock.Now(), time.Time{}, false

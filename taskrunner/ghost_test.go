@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
@@ -42,6 +43,51 @@ func TestOnRedisWhatHasEndedIsNotDoneAgain(t *testing.T) {
 		p.stop()
 		require.Equal(t, 1, r.runs("ok"), "only what has no end is done")
 		require.Equal(t, "before", r.states()[id].Note)
+		coretest.RequireSound(t, r.redis)
+	})
+}
+
+// Redis is set back to when a task was in hand that has ended since: its runner does not know of it
+// any more, and gives it back, or its kind would be held up until the slot counts as hung.
+func TestOnRedisASlotOfBeforeIsGivenBack(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		ctx := context.Background()
+		r := newRedisRig(t, b)
+		runs, goOn := make(chan bool), make(chan bool)
+		r.handle("slow", func(context.Context) error {
+			runs <- true
+			<-goOn
+			return nil
+		})
+		parts := r.parts()
+		parts.Tasks = young{parts.Tasks}
+		p := r.startWith(parts)
+		id, _ := r.submit("slow", "")
+		key, space := core.Key(id, 1), b.Namespace
+		<-runs
+		slot := b.Admin.HGet(ctx, space+":slots:"+owner, key).Val()
+		task := b.Admin.HGet(ctx, space+":tasks", key).Val()
+		require.NotEmpty(t, slot)
+		goOn <- true
+		r.untilEnded()
+		gone := func() bool {
+			at, err := r.redis.LocateTasks(ctx, []string{key})
+			require.NoError(t, err)
+			return at[0].State == ""
+		}
+		until(t, gone)
+		_, err := b.Admin.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.SRem(ctx, space+":tombstones", key)
+			p.HSet(ctx, space+":tasks", key, task)
+			p.HSet(ctx, space+":slots:"+owner, key, slot)
+			p.SAdd(ctx, space+":tasks:hand:slow", key)
+			return nil
+		})
+		require.NoError(t, err)
+		until(t, gone)
+		p.stop()
+		require.Equal(t, 1, r.runs("slow"))
 		coretest.RequireSound(t, r.redis)
 	})
 }

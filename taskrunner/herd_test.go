@@ -161,6 +161,11 @@ func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.S
 	return out, err
 }
 
+func (h *herd) Held(ctx context.Context, _ string, epoch int64) (held []core.Held, err error) {
+	err = h.do(ctx, "held", epoch, func() { held = h.held() })
+	return held, err
+}
+
 func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
 	conflict := false
 	err := h.do(ctx, "deregister", epoch, func() {
@@ -229,6 +234,7 @@ func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core
 	})
 	out.Cancelled = map[string]string{}
 	h.look(func() {
+		out.Slots = len(h.slots)
 		for id := range h.slots {
 			if by := h.marked[id]; by != "" {
 				out.Cancelled[core.Key(id, 1)] = by

@@ -97,11 +97,12 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 		return core.TaskExchanged{}, err
 	}
 	f := list(reply)
-	if len(f) != 4 {
+	if len(f) != 5 { //nolint:mnd // as the script's header says
 		return core.TaskExchanged{}, core.Errorf(core.CodeInternal, x.Owner, "the task script answered %d parts", len(f))
 	}
 	out := core.TaskExchanged{
 		Finished: verdicts(str(f[0]), len(x.Finish)), Next: time.Duration(num(f[1])) * time.Millisecond, Cancelled: byWhom(f[2]),
+		Slots: int(num(f[4])),
 	}
 	got := list(f[3])
 	for i := 0; i+4 < len(got); i += 5 {

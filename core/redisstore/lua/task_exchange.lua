@@ -3,7 +3,7 @@
 --         8 ms until the next proof of life, 9 number of finishes, then the finishes in
 --         runs: token, outcome, count, key, ...
 -- RETURN  {verdicts, ms until a task may begin if fewer were there than wanted, or 0, {cancelled key,
---         who, ...}, {key, token, attempts, who cancelled it, task, ...}}
+--         who, ...}, {key, token, attempts, who cancelled it, task, ...}, slots held}
 -- REFUSE  FENCED STALE
 -- MOVES   -
 -- REPEAT  the same lane and seq answer the same and act once
@@ -79,4 +79,4 @@ for _, key in ipairs(claimed) do
   end
 end
 local stop = redis.call('EXISTS', K.cancels) == 1 and cancelled(owner) or {}
-return { verdicts, wait, stop, claims }
+return { verdicts, wait, stop, claims, redis.call('HLEN', slots) }
