@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 
 	"drover/core"
 
@@ -118,6 +119,8 @@ func (c *Config) fileLayer(m machine, set, around layer) (layer, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return layer{}, core.Errorf(core.CodeInvalid, path,
 			"the file of settings %s (from %s) does not exist: make it, or name another with --config", path, c.Source(FileSetting))
+	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+		return layer{}, core.Wrap(err, core.CodeUnavailable, path, "the file of settings %s cannot be read now", path)
 	case err != nil:
 		return layer{}, core.Wrap(err, core.CodeInvalid, path, "the file of settings %s cannot be read: it must be YAML, one \"name: value\" a line", path)
 	}
