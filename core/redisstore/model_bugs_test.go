@@ -49,7 +49,7 @@ var bugs = map[string][2]string{
 	"a proof of life does not tell of a cancel": {"promote_tasks(clock)\n  stop = cancelled(owner)", "promote_tasks(clock)"},
 	"a zombie settles":                          {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal ends, aims, can = ", "local ends, aims, can = "},
 	"a zombie makes VMs clean":                  {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase", "local moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase"},
-	"a retry forgets that it is to stop":        {"redis.call('HINCRBY', K_attempts, key, 1)", "redis.call('HINCRBY', K_attempts, key, 1) redis.call('HDEL', K_cancels, key)"},
+	"a retry forgets that it is to stop":        {"tries = redis.call('HINCRBY', K_attempts, key, 1)", "tries = redis.call('HINCRBY', K_attempts, key, 1) redis.call('HDEL', K_cancels, key)"},
 	"one bad token holds back the others":       {"verdict[i] = '0' else", "verdict[i] = '0' break else"},
 	"a release uses an attempt":                 {"if string.sub(outcome, 1, 7) ~= 'release' then if key ~= how.tried", "if true then if key ~= how.tried"},
 	"a lower number of a lane acts":             {"if seq < last then\n  return fail('STALE', owner)\nend", ""},
@@ -75,6 +75,10 @@ var bugs = map[string][2]string{
 	"a late owner's work met its death":         {"local placed = redis.call('HGET', K_meta, 'placed') or '0'", "for i = 1, #ends.keys do redis.call('HSET', K_deaths, ends.keys[i], owner) end local placed = redis.call('HGET', K_meta, 'placed') or '0'"},
 	"a cohort travels together":                 {"if is and apart then", "if false then"},
 	"a host that is reported failed comes up":   {"if not its[3] and (other", "if (other"},
+	"a clock that was set back prolongs pauses": {"int(clock + 300000), '+inf'", "'+inf', '+inf'"},
+	"a clock set back prolongs a probation":     {"early > 0 and early <= tonumber(delay)", "early > 0"},
+	"a clock set back keeps work aimed":         {"at <= before or at > clock", "at <= before"},
+	"a clock that steps forward is lateness":    {"(silent_until <= clock and clock - silent_until < by)", "false"},
 }
 
 var findBugs = flag.Bool("bugs", false, "let the model look for the bugs that it must notice")

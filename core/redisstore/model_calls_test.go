@@ -136,6 +136,7 @@ func (m *model) check(c *call) {
 	m.checkBlame(c)
 	m.checkOwners(c)
 	m.checkHosts(c)
+	m.checkClock(c)
 	m.checkCancels(c)
 	if c.name == "exchange" && c.err == nil {
 		m.checkExchange(c)
@@ -287,10 +288,10 @@ func (m *model) checkOwners(c *call) {
 		epoch, err := strconv.ParseInt(c.after.Hash("owner", owner)["epoch"], 10, 64)
 		m.must(err)
 		if old := c.before.Hash("owner", owner)["epoch"]; old != c.after.Hash("owner", owner)["epoch"] {
-			if epoch <= m.epochs[owner] {
-				m.fail("%s gave %s the epoch %d, and it had %d before", c.name, owner, epoch, m.epochs[owner])
+			if now, _ := strconv.ParseInt(old, 10, 64); epoch <= now || m.epochs[owner+" "+strconv.FormatInt(epoch, 10)] || epoch <= m.newest[owner] && m.back == 0 {
+				m.fail("%s gave %s the epoch %d, and it had %d before", c.name, owner, epoch, m.newest[owner])
 			}
-			m.epochs[owner] = epoch
+			m.epochs[owner+" "+strconv.FormatInt(epoch, 10)], m.newest[owner] = true, max(epoch, m.newest[owner])
 		}
 		if due > 0 && (!there || was == 0) && c.name != "register" {
 			m.fail("%s brought %s back to life", c.name, owner)
@@ -429,7 +430,7 @@ func (m *model) checkTrial(c *call, claims int) {
 	if claims > 1 || out && c.before.Slots[[2]string{owner, canary}].Token == c.after.Slots[[2]string{owner, canary}].Token {
 		m.fail("%s claimed %d on a host on probation, whose canary was %q", c.args[0], claims, canary)
 	}
-	if from, _, _ := strings.Cut(host["probation"], "|"); m.b.Mini != nil && from > strconv.FormatInt(m.at.UnixMilli(), 10) {
+	if from, _, _ := strings.Cut(host["probation"], "|"); m.b.Mini != nil && m.early(from, host["probation"]) {
 		m.fail("%s claimed on a host that gets nothing before %s", c.args[0], from)
 	}
 }

@@ -71,7 +71,7 @@ func (m *model) setBack() {
 
 // wipe makes Redis forget everything, or remember only what it was when last saved.
 func (m *model) wipe() {
-	if m.life > 3 {
+	if m.life > 3 || m.back > 0 {
 		return
 	}
 	if keys := m.allKeys(); len(keys) > 0 {

@@ -51,10 +51,15 @@ type model struct {
 	steps     int // done
 	draining  bool
 
-	weights []int            // of the actions, in this game
-	seen    *redisstore.Look // after the last call; nil: look again
-	acted   map[string]int64 // lane of an owner's epoch → its last call that acted, as Redis remembers
-	epochs  map[string]int64 // owner → the highest that it ever had
+	weights []int                // of the actions, in this game
+	seen    *redisstore.Look     // after the last call; nil: look again
+	acted   map[string]int64     // lane of an owner's epoch → its last call that acted, as Redis remembers
+	epochs  map[string]bool      // owner and epoch: those that it ever had
+	newest  map[string]int64     // owner → the highest of them
+	heard   map[string]time.Time // owner → when its next proof of life is due, in true time
+	ahead   time.Duration        // of Redis' clock before the true time
+	stepped int                  // how often that clock was set
+	back    int                  // how often that clock was set back
 	log     []string
 }
 
@@ -96,7 +101,7 @@ func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(
 	m := &model{
 		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
 		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), ousted: make(map[string]bool),
-		acted: make(map[string]int64), epochs: make(map[string]int64),
+		acted: make(map[string]int64), epochs: make(map[string]bool), newest: make(map[string]int64), heard: make(map[string]time.Time),
 	}
 	m.fail = func(format string, args ...any) {
 		fail("%s\nsteps:\n%s", fmt.Sprintf(format, args...), joinTail(m.log, 60))
@@ -261,6 +266,7 @@ func (m *model) actions() []action {
 		{4, m.probation},
 		{3, m.pause},
 		{5, m.tick},
+		{4, m.stepClock},
 		{14, m.arrive},
 		{8, m.follow},
 		{2, m.save},

@@ -1,0 +1,181 @@
+package redisstore_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"drover/core"
+)
+
+// stepClock sets Redis' clock by hours, forwards or backwards, while everybody lives on: they
+// prove their lives as before, in any order, and overseers judge in between.
+func (m *model) stepClock() {
+	if m.b.Mini == nil || !m.waitsForClock() && !m.chance("all the same", 4) {
+		return
+	}
+	by := time.Duration(1+m.n("minutes", 12*60))*time.Minute + time.Duration(m.n("ms", 59_999))*time.Millisecond
+	// Not both a Redis that lost its memory and a clock behind it: epochs are no smaller than the
+	// clock, so that none comes again.
+	if m.life == 1 && m.chance("back", 2) {
+		by = -by
+		m.back++
+	}
+	m.note("the clock of Redis steps by %s", by)
+	// Who was judged by the former clock came back before the step or not at all.
+	m.later, m.overseers = nil, [2]overseer{}
+	m.ahead, m.stepped = m.ahead+by, m.stepped+1
+	m.pass(by)
+	for range 2 {
+		m.beatOneByOne()
+		m.pass(lateBy / 2)
+	}
+	m.promote()
+	for _, host := range modelHosts {
+		_, err := m.s.Unaim(m.ctx, host, lateBy)
+		m.must(err)
+	}
+}
+
+// waitsForClock says whether something waits for a time to come.
+func (m *model) waitsForClock() bool {
+	l := m.look()
+	if len(l.Scores("later")) > 0 || len(l.Lists("aimed")) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(modelHosts, func(host string) bool { return l.Hash("host", host)["probation"] != "" })
+}
+
+// beatOneByOne lets everybody that is awake prove its life, in any order, and overseers judge in between.
+func (m *model) beatOneByOne() {
+	type proof struct {
+		name  string
+		epoch int64
+	}
+	var proofs []proof
+	for _, r := range m.runners {
+		if m.steps >= r.wakes {
+			proofs = append(proofs, proof{r.name, r.epoch})
+		}
+	}
+	for _, f := range m.factories {
+		if m.steps >= f.wakes {
+			proofs = append(proofs, proof{f.name, f.epoch})
+		}
+	}
+	for len(proofs) > 0 {
+		if m.chance("is judged", 3) {
+			m.takeDown(m.judge())
+			m.reap()
+		}
+		i := m.n("who", len(proofs))
+		m.beatOrLate(proofs[i].name, false, proofs[i].epoch)
+		proofs = slices.Delete(proofs, i, i+1)
+	}
+}
+
+// now is the true time.
+func (m *model) now() time.Time { return m.at.Add(-m.ahead) }
+
+// provedBy says which owner a call lets prove its life, and when the next proof is due.
+func (c *call) provedBy() (string, time.Duration) {
+	at := map[string]int{"register": 6, "beat": 2, "exchange": 7}
+	if i, proves := at[c.name]; proves && c.err == nil && c.num(i) > 0 {
+		return c.args[0], time.Duration(c.num(i)) * time.Millisecond
+	}
+	return "", 0
+}
+
+// The longest that anything waits by a clock, and a bit.
+const longestPause = 6 * time.Minute
+
+// checkClock requires that a clock which steps changes nothing but itself: who is heard of
+// in time is not fenced, and what waits for a time waits no longer than it ever may.
+func (m *model) checkClock(c *call) {
+	if m.b.Mini == nil {
+		return
+	}
+	if owner, next := c.provedBy(); owner != "" {
+		m.heard[owner] = m.now().Add(next)
+	}
+	before, after := c.before.Scores("owners"), c.after.Scores("owners")
+	alive := 0
+	for _, due := range before {
+		if due > 0 {
+			alive++
+		}
+	}
+	for owner, due := range after {
+		if alive < 3 || m.stepped > 1 {
+			break // of so few nobody can tell whether it was they or the clock; nor of a second step while some are silent since the first
+		}
+		if due == 0 && before[owner] > 0 && (c.name == "fence" || c.name == "host_down") && m.now().Sub(m.heard[owner]) < 0 {
+			m.fail("%s fenced %s, whose next proof of life is due in %s", c.name, owner, m.heard[owner].Sub(m.now()))
+		}
+	}
+	clock := m.at.UnixMilli()
+	if _, proof := c.provedBy(); c.name == "promote" || proof > 0 && c.name == "beat" {
+		later, most := c.after.Scores("later"), m.at.Add(longestPause).UnixMilli()
+		for key, due := range later {
+			if int64(due) > most && len(c.before.Scores("later")) <= 64 {
+				m.fail("%s pauses for %s after %s", key, time.Duration(int64(due)-clock)*time.Millisecond, c.name)
+			}
+		}
+	}
+	switch c.name {
+	case "unaim":
+		for _, pool := range modelPools {
+			for _, key := range c.after.List("aimed", c.args[0], pool) {
+				at := strings.Split(c.after.Hash("evacuations")[key], "|")[3]
+				if ms, err := strconv.ParseInt(at, 10, 64); err != nil || ms > clock {
+					m.fail("%s is aimed since %s, which is to come, after unaim", key, at)
+				}
+			}
+		}
+	case "exchange":
+		m.checkDelay(c)
+	}
+}
+
+// early says whether a delay that ends at from, in ms, is not over. One that has longer to go than
+// it is was begun by a clock that was set back since.
+func (m *model) early(from, probation string) bool {
+	ms, _ := strconv.ParseInt(from, 10, 64)
+	delay, _ := strconv.ParseInt(strings.Split(probation, "|")[3], 10, 64)
+	left := ms - m.at.UnixMilli()
+	return left > 0 && left <= delay
+}
+
+// checkDelay requires that a host on probation gets its canary, though the clock was set back since.
+func (m *model) checkDelay(c *call) {
+	host := c.before.Hash("host", c.args[1])
+	its := strings.Split(host["probation"], "|")
+	if c.err != nil || len(its) < 4 || c.num(6) == 0 || host["incarnation"] != c.args[8] || host["drain"] == "1" {
+		return
+	}
+	if lane := c.before.Hash("owner", c.args[0])["lane"+c.args[3]]; strings.HasPrefix(lane, c.args[4]+"|") {
+		return // it acted before
+	}
+	from, _ := strconv.ParseInt(its[0], 10, 64)
+	delay, _ := strconv.ParseInt(its[3], 10, 64)
+	key, owner, _ := strings.Cut(host["canary"], "|")
+	if _, out := c.before.Slots[[2]string{owner, key}]; out || from-m.at.UnixMilli() <= delay {
+		return
+	}
+	for id, slot := range c.after.Slots {
+		if id[0] == c.args[0] && c.before.Slots[id].Token != slot.Token {
+			return
+		}
+	}
+	for _, pool := range modelPools {
+		if len(c.before.List("clean", c.args[1], pool)) == 0 || c.before.Hash("pool", pool)["paused"] == "1" {
+			continue
+		}
+		for _, class := range core.Classes() {
+			if turns := c.before.List("turns", pool, string(class)); len(turns) > 0 && !slices.Contains(turns, "") {
+				m.fail("%s gets no canary for a host whose delay of %d ms has %d ms to go", c.args[0], delay, from-m.at.UnixMilli())
+			}
+		}
+	}
+}
