@@ -115,6 +115,8 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"doubled", r.Doubled, "must be 0"},
 		{"leaked", r.Leaked, "must be 0"},
 		{"broken invariants", len(r.Audit) + len(r.Unknown), "must be 0"},
+		{"dead without own fault", r.Innocent, "must be 0"},
+		{"broken promises", r.Broken, "must be 0"},
 		{"faults", r.Faults["total"], fmt.Sprintf("in %s, seed %d", (time.Duration(r.DurationMs) * time.Millisecond).Round(time.Second), r.Seed)},
 		{"requests", r.Jobs, fmt.Sprintf("accepted; %d submits were refused", r.Refused)},
 		{"tasks", r.Tasks, "accepted"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -22,9 +23,16 @@ type component struct {
 	mu      sync.Mutex
 	cmd     *exec.Cmd     // nil while it does not run
 	done    chan struct{} // closed when cmd has ended
+	all     []*life       // every process that it was
 	down    bool          // it is meant not to run
 	exits   int           // how often it ended by itself
 	crashes int           // how often by a panic
+}
+
+// life is one process that a component was.
+type life struct {
+	pid   int
+	ended time.Time // zero while it runs; guarded by the component
 }
 
 // restartAfter is what a supervisor waits before it starts a process again.
@@ -57,21 +65,21 @@ func (p *component) launch() error {
 	if err := cmd.Start(); err != nil {
 		return core.Wrap(err, core.CodeUnavailable, p.name, "%s cannot be started", p.name)
 	}
-	done := make(chan struct{})
-	p.cmd, p.done = cmd, done
+	done, its := make(chan struct{}), &life{pid: cmd.Process.Pid}
+	p.cmd, p.done, p.all = cmd, done, append(p.all, its)
 	go func() {
 		_ = cmd.Wait() // how it ended, its log says
-		p.ended(cmd.ProcessState.ExitCode())
+		p.ended(its, cmd.ProcessState.ExitCode())
 		close(done)
 	}()
 	return nil
 }
 
 // ended notes that the process is dead and has it started again if nobody wanted that.
-func (p *component) ended(code int) {
+func (p *component) ended(its *life, code int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd = nil
+	p.cmd, its.ended = nil, time.Now()
 	if p.down {
 		return
 	}
@@ -84,6 +92,28 @@ func (p *component) ended(code int) {
 		defer p.mu.Unlock()
 		_ = p.launch() // it is tried again when a fault on it heals
 	})
+}
+
+// newest is the last process of that number that the component was; nil: none was.
+func (p *component) newest(pid int) *life {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range slices.Backward(p.all) {
+		if one.pid == pid {
+			return one
+		}
+	}
+	return nil
+}
+
+// runs is the number of the process that runs; 0: none does.
+func (p *component) runs() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
 }
 
 // send signals the process if it runs.

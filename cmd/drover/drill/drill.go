@@ -156,6 +156,7 @@ func (d *drill) work(ctx context.Context, kinds []*kind) error {
 		return err
 	}
 	w, l := newWatch(h), newLoad(d.cfg, h)
+	h.watch = w
 	watching, enough := context.WithCancel(always)
 	var watched sync.WaitGroup
 	watched.Go(func() { w.run(watching) })
@@ -179,7 +180,7 @@ func (d *drill) work(ctx context.Context, kinds []*kind) error {
 	d.settle(always, l)
 	w.times(d.report)
 	h.exits(d.report)
-	return d.report.count(always, h, l)
+	return d.report.count(always, h, l, w.seen)
 }
 
 // inject carries out the plan, several faults at a time, and returns once all are healed.

@@ -2,14 +2,16 @@ package drill
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"drover/core"
 	"drover/core/clock"
@@ -30,8 +32,10 @@ type kind struct {
 
 // Kinds whose measurement differs.
 const (
-	loseHostName  = "lose-host"
-	wipeRedisName = "wipe-redis"
+	loseHostName     = "lose-host"
+	wipeRedisName    = "wipe-redis"
+	restoreRedisName = "restore-redis"
+	drainHostName    = "drain-host"
 )
 
 // kinds is the table of all faults.
@@ -45,20 +49,26 @@ var kinds = func() []*kind {
 		all = append(all,
 			&kind{name: "kill-" + string(role), weight: 2 * weight, long: long, victims: having(role), role: role, inject: kill},
 			&kind{name: "stop-" + string(role), weight: weight, long: long, victims: having(role), role: role, inject: freeze},
+			&kind{name: "late-" + string(role), weight: 1, long: long, victims: having(role), role: role, inject: late},
+			&kind{name: "starve-" + string(role), weight: 1, long: long, victims: having(role), role: role, inject: starve},
 		)
 	}
 	return append(all,
 		&kind{name: loseHostName, weight: 4, long: 0.5, victims: anyHost, part: "host", inject: loseHost},
+		&kind{name: "pause-host", weight: 2, long: 0.5, victims: anyHost, part: "host", inject: pauseHost},
+		&kind{name: drainHostName, weight: 2, long: 0.5, victims: anyHost, part: "drain", inject: drainHost},
 		&kind{name: "cut-host", weight: 3, long: 0.5, root: true, victims: anyHost, part: "net", inject: cut},
 		&kind{name: "deafen-host", weight: 2, long: 0.5, root: true, victims: anyHost, part: "net", inject: deafen("input")},
 		&kind{name: "mute-host", weight: 2, long: 0.5, root: true, victims: anyHost, part: "net", inject: deafen("output")},
 		&kind{name: "fill-disk", weight: 3, long: 0.3, root: true, victims: anyHost, part: "disk", inject: fillDisk},
 		&kind{name: "kill-redis", weight: 3, long: 0.2, part: "redis", inject: killRedis},
 		&kind{name: wipeRedisName, weight: 2, long: 0.2, part: "redis", inject: wipeRedis},
+		&kind{name: restoreRedisName, weight: 2, long: 0.2, part: "redis", inject: restoreRedis},
 		&kind{name: "stop-redis", weight: 2, long: 0.3, part: "redis", inject: freezeRedis},
 		&kind{name: "fill-redis", weight: 2, long: 0.3, part: "redis", inject: fillRedis},
 		&kind{name: "jump-clock", weight: 2, long: 0.3, part: "clock", inject: jumpClock},
 		&kind{name: "lock-store", weight: 3, long: 0.3, part: "store", inject: lockStore},
+		&kind{name: "crowd", weight: 1, long: 0.3, part: "crowd", inject: crowd},
 	)
 }()
 
@@ -107,7 +117,8 @@ func (f fault) needs() []string {
 // struck lists the owners that fall silent by the fault.
 func (f fault) struck() []string {
 	var all []string
-	if f.host == nil || f.kind.part == "disk" || f.kind.role == overseerRole {
+	quiet := strings.HasPrefix(f.kind.name, "late-") || strings.HasPrefix(f.kind.name, "starve-") // who says good-bye, or can still speak
+	if f.host == nil || quiet || f.kind.part == "disk" || f.kind.part == "drain" || f.kind.role == overseerRole {
 		return nil
 	}
 	for role := range f.host.parts {
@@ -122,7 +133,7 @@ func (f fault) struck() []string {
 func (f fault) carryOut(ctx context.Context, h *herd, w *watch) error {
 	w.about(ctx, f.kind.name, f.struck())
 	heal, err := f.kind.inject(ctx, h, f)
-	if f.kind.name == wipeRedisName {
+	if f.kind.name == wipeRedisName || f.kind.name == restoreRedisName {
 		w.forget()
 	}
 	if err == nil {
@@ -148,6 +159,76 @@ func freeze(_ context.Context, _ *herd, f fault) (func(context.Context) error, e
 		p.send(syscall.SIGCONT)
 		return nil
 	}, nil
+}
+
+// late stops a process as an operator does; it comes back late.
+func late(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	p := f.host.parts[f.kind.role]
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	defer cancel()
+	heal := func(context.Context) error { return p.start() }
+	if !p.stop(ctx) {
+		return heal, core.Errorf(core.CodeConflict, p.name, "%s did not stop within %s", p.name, stopPatience)
+	}
+	return heal, nil
+}
+
+// starve leaves a living process no file descriptor beyond those that it has, or one, or two: there
+// is a first step that succeeds, and a second one that does not.
+func starve(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	const spares = 3
+	pid := f.host.parts[f.kind.role].runs()
+	entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
+	var before unix.Rlimit
+	if err != nil || unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &before) != nil {
+		return nil, nil //nolint:nilerr,nilnil // another fault ended it: there is nothing to starve, and to heal
+	}
+	open := map[string]bool{}
+	for _, e := range entries {
+		open[e.Name()] = true
+	}
+	less := before
+	less.Cur = 0 // the first number that is out of reach
+	for spare := f.n % spares; spare > 0 || open[strconv.FormatUint(less.Cur, 10)]; less.Cur++ {
+		if !open[strconv.FormatUint(less.Cur, 10)] {
+			spare--
+		}
+	}
+	heal := func(context.Context) error {
+		_ = unix.Prlimit(pid, unix.RLIMIT_NOFILE, &before, nil) // it may have died of it
+		return nil
+	}
+	return heal, os.NewSyscallError("prlimit", unix.Prlimit(pid, unix.RLIMIT_NOFILE, &less, nil))
+}
+
+// pauseHost stops all that drover runs on the host, and lets it go on: a laptop that is
+// shut, a machine that is moved while it runs.
+func pauseHost(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+	for _, p := range f.host.parts {
+		p.send(syscall.SIGSTOP)
+	}
+	return func(context.Context) error {
+		for _, p := range f.host.parts {
+			p.send(syscall.SIGCONT)
+		}
+		return nil
+	}, nil
+}
+
+// drainHost drains the host; what runs there is given back when half the time is over.
+func drainHost(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+	set := func(ctx context.Context, on bool, deadline time.Duration) error {
+		var err error
+		h.await(ctx, stopPatience, func(ctx context.Context) bool {
+			err = h.client.Redis.Drain(ctx, f.host.name, on, deadline)
+			return err == nil || !core.Is(err, core.CodeUnavailable)
+		})
+		if core.Is(err, core.CodeNotFound) {
+			return nil // Redis was wiped, or has not heard of the host yet
+		}
+		return err
+	}
+	return func(ctx context.Context) error { return set(ctx, false, 0) }, set(ctx, true, f.hold/2)
 }
 
 // loseHost ends all that runs on the host at once; it returns with its disk as it was.
@@ -198,77 +279,4 @@ func fillDisk(_ context.Context, _ *herd, f fault) (func(context.Context) error,
 		}
 	}
 	return heal, file.Close()
-}
-
-func killRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
-	h.refusals.read(ctx, h.client) // it forgets them
-	h.redis.kill()
-	return func(ctx context.Context) error {
-		err := h.redis.start()
-		h.await(ctx, stopPatience, func(ctx context.Context) bool { return h.client.Redis.Ping(ctx) == nil })
-		return err
-	}, nil
-}
-
-// wipeRedis kills the server, and it comes back without its memory.
-func wipeRedis(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
-	heal, err := killRedis(ctx, h, f)
-	return heal, errors.Join(err, h.redis.wipe())
-}
-
-func freezeRedis(_ context.Context, h *herd, _ fault) (func(context.Context) error, error) {
-	h.redis.send(syscall.SIGSTOP)
-	return func(context.Context) error {
-		h.redis.send(syscall.SIGCONT)
-		return nil
-	}, nil
-}
-
-func fillRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
-	return func(ctx context.Context) error { return fill(ctx, h.client, false) }, fill(ctx, h.client, true)
-}
-
-func jumpClock(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
-	return func(ctx context.Context) error { return h.moveClock(ctx, 0) }, h.moveClock(ctx, f.shift)
-}
-
-// moveClock sets Redis' clock and waits until it shows.
-func (h *herd) moveClock(ctx context.Context, ahead time.Duration) error {
-	if err := h.redis.jump(ahead); err != nil {
-		return err
-	}
-	var seen time.Duration
-	const near = 2 * time.Second
-	if !h.await(ctx, stopPatience, func(ctx context.Context) bool {
-		skew, err := h.client.Redis.Skew(ctx)
-		seen = -skew
-		return err == nil && (seen-ahead).Abs() < near
-	}) {
-		return fmt.Errorf("the clock of Redis is ahead by %s, not by %s", seen, ahead)
-	}
-	return nil
-}
-
-// lockStore has another connection hold the result store, so that nobody can write.
-func lockStore(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
-	db, err := sql.Open("sqlite", filepath.Join(h.dir, "store", "drover.db")) // the store registered the driver
-	if err != nil {
-		return nil, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	heal := func(ctx context.Context) error {
-		_, err := conn.ExecContext(ctx, "ROLLBACK")
-		return errors.Join(err, conn.Close(), db.Close())
-	}
-	const patient = "PRAGMA busy_timeout = 10000"
-	if _, err := conn.ExecContext(ctx, patient); err != nil {
-		return nil, errors.Join(err, conn.Close(), db.Close())
-	}
-	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		return nil, errors.Join(err, conn.Close(), db.Close())
-	}
-	return heal, nil
 }

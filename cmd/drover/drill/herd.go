@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,9 +30,12 @@ type herd struct {
 	redis  *server
 	hosts  []*host
 	client *Client
+	watch  *watch
+	crowd  atomic.Int64 // requests that a crowd handed in
 	logs   []*os.File
 
-	faults   *os.File // the log of faults
+	full     atomic.Int64 // since when Redis has no room for more, ns; 0: it has
+	faults   *os.File     // the log of faults
 	refusals refusals
 }
 

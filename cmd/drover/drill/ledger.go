@@ -3,6 +3,7 @@ package drill
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // count compares what was accepted with what ended.
-func (r *Report) count(ctx context.Context, h *herd, l *load) error {
+func (r *Report) count(ctx context.Context, h *herd, l *load, seen *evidence) error {
 	h.refusals.read(ctx, h.client)
 	r.Jobs, r.Tasks, r.Refused, r.Zombies = len(l.ids), len(l.tasks), l.refused, h.refusals.sum()
 	left, err := h.client.Store.Unfinished(ctx, "", page)
@@ -34,7 +35,18 @@ func (r *Report) count(ctx context.Context, h *herd, l *load) error {
 			return err
 		}
 	}
-	return nil
+	for _, key := range r.given {
+		if why := seen.innocent(key); why != "" {
+			r.Innocent++
+			r.detail("dead without its own fault: %s: %s", key, why)
+		}
+	}
+	broken, err := l.promises(ctx)
+	for _, what := range slices.Concat(broken, seen.promises()) {
+		r.Broken++
+		r.detail("broken promise: %s", what)
+	}
+	return err
 }
 
 func (r *Report) lost(ctx context.Context, h *herd, id, key string) {
@@ -92,6 +104,7 @@ func (r *Report) judge(id string, row core.Row) {
 	switch {
 	case row.State == core.RequestDead:
 		r.Dead++
+		r.given = append(r.given, row.Spec.Key())
 	case row.State != core.RequestCompleted:
 		r.double("request %s ended %s (%s): %s", id, row.State, row.Result.Blame, row.Result.Reason)
 	case row.Result.Stdout != id+"\n"+id+"\n":

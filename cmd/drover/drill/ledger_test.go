@@ -30,7 +30,7 @@ func ledger(t *testing.T, ids ...string) (*herd, *load) {
 
 func (r *Report) of(t *testing.T, h *herd, l *load) *Report {
 	t.Helper()
-	require.NoError(t, r.count(context.Background(), h, l))
+	require.NoError(t, r.count(context.Background(), h, l, newEvidence()))
 	return r
 }
 
@@ -79,7 +79,13 @@ func TestCount(t *testing.T) {
 		}, Report{Jobs: 1, Attempts: 1, Doubled: 1}},
 		"dead": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {
 			end(t, h, "a", "", "", "", core.RequestDead)
-		}, Report{Jobs: 1, Attempts: 1, Dead: 1}},
+		}, Report{Jobs: 1, Attempts: 1, Dead: 1, Innocent: 1}},
+		"refused, and run": {nil, func(t *testing.T, h *herd, l *load) {
+			_, _, err := h.client.Store.Create(context.Background(), coretest.Spec("f", "exam", "ann"))
+			require.NoError(t, err)
+			end(t, h, "f", "v1", "1.1", "f\nf\n", core.RequestCompleted)
+			l.full = append(l.full, "f")
+		}, Report{Broken: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,9 +93,10 @@ func TestCount(t *testing.T) {
 			test.ends(t, h, l)
 			var got Report
 			got.of(t, h, l)
-			require.Len(t, got.Details, test.want.Lost+test.want.Doubled, "each is told: %v", got.Details)
-			require.Equal(t, test.want.Lost+test.want.Doubled == 0, got.Sound())
-			got.Details = nil
+			wrong := test.want.Lost + test.want.Doubled + test.want.Innocent + test.want.Broken
+			require.Len(t, got.Details, wrong, "each is told: %v", got.Details)
+			require.Equal(t, wrong == 0, got.Sound())
+			got.Details, got.given = nil, nil
 			require.Equal(t, &test.want, &got)
 		})
 	}

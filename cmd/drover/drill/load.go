@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type load struct {
 	tasks   []string // accepted tasks
 	refused int      // submits that failed
 	waiting int      // unfinished requests, as last counted
+	full    []string // requests that were refused as FULL: nobody may run them
+	broken  []string // promises that were not kept
 }
 
 func newLoad(cfg Config, h *herd) *load { return &load{cfg: cfg, herd: h, client: h.client} }
@@ -126,26 +129,76 @@ func (l *load) hand(ctx context.Context, n int) {
 // output that was mixed with another's is not two equal lines.
 const script = `mkdir used && echo "$1" && sleep "$2" && echo "$1"`
 
-// submit hands in one job.
+// submit hands in one job, and now and then the same one again, as a client does that did not
+// hear the answer: what was accepted is not refused.
 func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
-	id := strings.ToLower(ulid.Make().String())
-	const longOnes = 6 // one of so many is long
+	const longOnes, repeats = 6, 6 // one of so many is long, or comes again
 	seconds := 0.05 + 0.4*dice.Float64()
 	if dice.IntN(longOnes) == 0 {
 		seconds = 2 + 3*dice.Float64()
 	}
-	classes := core.Classes()
-	_, _, err := l.client.Intake.Submit(ctx, core.Spec{
-		ID: id, Pool: pools[dice.IntN(len(pools))], Class: classes[dice.IntN(len(classes))], Submitter: fmt.Sprintf("s%d", n),
+	id, classes := newID(), core.Classes()
+	spec := core.Spec{
+		ID: id, Pool: pools[dice.IntN(len(pools))], Class: classes[dice.IntN(len(classes))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
-	})
-	if err != nil {
+	}
+	again := dice.IntN(repeats) == 0
+	if err := l.accept(ctx, spec); err != nil {
 		return err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.ids = append(l.ids, id)
+	l.mu.Unlock()
+	if again {
+		l.repeat(ctx, spec)
+	}
 	return nil
+}
+
+func newID() string { return strings.ToLower(ulid.Make().String()) }
+
+// accept hands in a request, and holds what the herd answers against what Redis can take.
+func (l *load) accept(ctx context.Context, spec core.Spec) error {
+	before := l.herd.full.Load()
+	_, _, err := l.client.Intake.Submit(ctx, spec)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case core.Is(err, core.CodeFull):
+		l.full = append(l.full, spec.ID)
+	case err == nil && before != 0 && l.herd.full.Load() == before:
+		l.broken = append(l.broken, "request "+spec.ID+" was accepted though Redis was full all the time")
+	}
+	return err
+}
+
+// repeat hands in a request again that was accepted.
+func (l *load) repeat(ctx context.Context, spec core.Spec) {
+	_, created, err := l.client.Intake.Submit(ctx, spec)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if created || err != nil && !core.Is(err, core.CodeUnavailable) && ctx.Err() == nil {
+		l.broken = append(l.broken, fmt.Sprintf("request %s was accepted, and handed in again it is: new %t, %v", spec.ID, created, err))
+	}
+}
+
+// promises lists those that were not kept: what is refused is not run, what is accepted is
+// not refused, and a Redis that is full accepts nothing.
+func (l *load) promises(ctx context.Context) ([]string, error) {
+	all := slices.Clone(l.broken)
+	for _, id := range l.full {
+		row, err := l.client.Store.Get(ctx, id)
+		if core.Is(err, core.CodeNotFound) {
+			continue
+		}
+		if err != nil {
+			return all, err
+		}
+		if row.State != core.RequestCancelled {
+			all = append(all, fmt.Sprintf("request %s was refused as FULL, and is %s", id, row.State))
+		}
+	}
+	return all, nil
 }
 
 // unfinished counts accepted requests and tasks without an end.

@@ -24,6 +24,9 @@ type fault struct {
 
 // String names the fault for people.
 func (f fault) String() string {
+	if f.kind.part == "clock" {
+		return fmt.Sprintf("%s by %s for %s", f.kind.name, f.shift, f.hold.Round(time.Millisecond))
+	}
 	if f.host == nil {
 		return fmt.Sprintf("%s for %s", f.kind.name, f.hold.Round(time.Millisecond))
 	}
@@ -70,7 +73,10 @@ func (k *kind) draw(n int, dice *rand.Rand, cfg Config, h *herd) fault {
 	if cfg.Hold > 0 {
 		f.hold = cfg.Hold
 	}
-	const farthest = 240 // s
+	farthest := 240 // s
+	if dice.IntN(2) == 0 {
+		farthest *= 360 // a day
+	}
 	f.shift = time.Duration(dice.IntN(farthest)-farthest/2) * time.Second
 	return f
 }

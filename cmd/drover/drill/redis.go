@@ -60,6 +60,27 @@ func (s *server) wipe() error {
 	return core.Wrap(os.RemoveAll(s.kept), core.CodeUnavailable, s.kept, "what Redis kept cannot be removed")
 }
 
+// saved is the folder of the copy of what the server had written.
+func (s *server) saved() string { return s.kept + ".saved" }
+
+// save copies what the server has written; it writes on meanwhile, and the copy ends somewhere.
+func (s *server) save() error {
+	err := os.RemoveAll(s.saved())
+	if err == nil {
+		err = os.CopyFS(s.saved(), os.DirFS(s.kept))
+	}
+	return core.Wrap(err, core.CodeUnavailable, s.kept, "what Redis keeps cannot be copied")
+}
+
+// restore puts the copy in the place of what a server which is down had kept.
+func (s *server) restore() error {
+	err := os.RemoveAll(s.kept)
+	if err == nil {
+		err = os.Rename(s.saved(), s.kept)
+	}
+	return core.Wrap(err, core.CodeUnavailable, s.kept, "what Redis kept cannot be restored")
+}
+
 // fake puts the server under a clock that can be moved.
 func (s *server) fake(ctx context.Context, dir string) {
 	faker, libc := first(fakers), first(libcs)
@@ -110,7 +131,8 @@ func (s *server) jump(ahead time.Duration) error {
 	return core.Wrap(os.Rename(next, s.clock), core.CodeUnavailable, s.clock, "the clock of Redis cannot be moved")
 }
 
-// fill leaves the server so little memory that it refuses what needs more; 0 lifts it.
+// fill leaves the server so little memory that it refuses what needs more, whatever ends
+// meanwhile, or lifts that.
 func fill(ctx context.Context, c *Client, full bool) error {
 	most := "0"
 	if full {
@@ -122,7 +144,7 @@ func fill(ctx context.Context, c *Client, full bool) error {
 		if err != nil {
 			return core.Wrap(err, core.CodeUnavailable, "", "Redis does not say what memory it uses")
 		}
-		most = strconv.FormatInt(used-1, 10)
+		most = strconv.FormatInt(used/2, 10)
 	}
 	return core.Wrap(c.Redis.Client().ConfigSet(ctx, "maxmemory", most).Err(), core.CodeUnavailable, "", "maxmemory of Redis cannot be set")
 }

@@ -20,11 +20,13 @@ type Report struct {
 	Faults  map[string]int    `json:"faults"`  // injected, by kind, and their total
 	Skipped map[string]string `json:"skipped"` // kind → why it could not be injected here
 
-	Jobs     int `json:"jobs"`     // accepted requests
-	Tasks    int `json:"tasks"`    // accepted tasks
-	Refused  int `json:"refused"`  // submits that were not accepted
-	Attempts int `json:"attempts"` // recorded tries
-	Dead     int `json:"dead"`     // given up after too many platform faults, and told so
+	Jobs     int `json:"jobs"`                   // accepted requests
+	Tasks    int `json:"tasks"`                  // accepted tasks
+	Refused  int `json:"refused"`                // submits that were not accepted
+	Attempts int `json:"attempts"`               // recorded tries
+	Dead     int `json:"dead"`                   // given up after too many platform faults, and told so
+	Innocent int `json:"dead_without_own_fault"` // of them: those that cannot have been the cause
+	Broken   int `json:"broken_promises"`        // what submitters and owners were told, or may rely on, and was not so
 
 	Lost    int              `json:"lost"`    // accepted, and without an end
 	Doubled int              `json:"doubled"` // with two ends, in a VM that served another, or with another's output
@@ -40,6 +42,8 @@ type Report struct {
 	Crashes int      `json:"crashes"` // those of them that were a bug
 	Details []string `json:"details"` // what was lost, doubled or leaked, and where
 	Unknown []string `json:"unknown"` // VMs of which hosts and Redis disagree at the end
+
+	given []string // requests that were given up
 }
 
 // Spread is the distribution of times, in milliseconds.
@@ -72,7 +76,7 @@ func newReport(cfg Config) *Report {
 
 // Sound reports whether all that must hold did.
 func (r *Report) Sound() bool {
-	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && len(r.Audit) == 0 && len(r.Unknown) == 0
+	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && len(r.Audit) == 0 && len(r.Unknown) == 0
 }
 
 func (r *Report) detail(format string, args ...any) {

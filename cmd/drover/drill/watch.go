@@ -25,6 +25,9 @@ type watch struct {
 	blows map[string]*blow // by owner: those that nobody has noticed yet
 	work  map[string]*blow // by request: what was in hand and does not run again yet
 	found map[string]*samples
+	seen  *evidence
+	again string // the last event that Redis remembers which was set back; "": the reader knows
+	until string // the reader's: what comes up to this event was read before
 }
 
 // blow is one owner that fell silent.
@@ -41,7 +44,7 @@ type samples struct {
 }
 
 func newWatch(h *herd) *watch {
-	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}}
+	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}, seen: newEvidence()}
 }
 
 // about notes that owners are to fall silent, and what they have in hand. One that is
@@ -103,6 +106,7 @@ func (w *watch) all(ctx context.Context, owners []string) bool {
 
 // forget drops all that is not noticed yet: Redis has forgotten it too.
 func (w *watch) forget() {
+	w.seen.forget()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.blows)
@@ -128,9 +132,13 @@ func (w *watch) run(ctx context.Context) {
 		most  = 1000
 		pause = 20 * time.Millisecond
 	)
-	redisClient, last := w.herd.client.Redis.Client(), "$"
+	redisClient, last := w.herd.client.Redis.Client(), "0-0"
 	stream := w.herd.client.Redis.Namespace().Key("events")
 	for ctx.Err() == nil {
+		if id := w.rewound(); id != "" {
+			w.seen.forget()
+			last, w.until = "0-0", id
+		}
 		read, err := redisClient.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: most, Block: block}).Result()
 		if err != nil { // also if there was nothing to read
 			if its, unknown := redisClient.XInfoStream(ctx, stream).Result(); unknown == nil && before(its.LastGeneratedID, last) {
@@ -143,10 +151,62 @@ func (w *watch) run(ctx context.Context) {
 		for _, s := range read {
 			for _, m := range s.Messages {
 				last = m.ID
-				w.event(now, text(m, "op"), text(m, "by"), text(m, "moved"))
+				w.happened(ctx, now, m)
 			}
 		}
 	}
+}
+
+// happened takes in one entry of the stream of events.
+func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
+	h := happening{op: text(m, "op"), by: text(m, "by"), moved: text(m, "moved"), claimed: text(m, "claimed"), at: now, again: w.until != ""}
+	if m.ID == w.until {
+		w.until = ""
+	}
+	if h.op == "register" && !h.again {
+		h.its = w.who(ctx, h.by, h.moved)
+	}
+	w.seen.take(h)
+	if !h.again {
+		w.event(now, h.op, h.by, h.moved)
+	}
+}
+
+// who is the process that registered as an owner under an epoch; nil: Redis does not tell any more.
+func (w *watch) who(ctx context.Context, owner, epoch string) *life {
+	key := w.herd.client.Redis.Namespace().Key("owner", owner)
+	its, err := w.herd.client.Redis.Client().HMGet(ctx, key, "epoch", "pid").Result()
+	role, host, wrong := core.ParseOwner(owner)
+	if err != nil || wrong != nil || its[0] != epoch {
+		return nil
+	}
+	text, _ := its[1].(string)
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		return nil
+	}
+	for _, o := range w.herd.hosts {
+		if p := o.parts[role]; o.name == host && p != nil {
+			return p.newest(pid)
+		}
+	}
+	return nil
+}
+
+// rewind has the events read again from the first on, because Redis was set back to when
+// last was the newest of them. What is read until then is known already.
+func (w *watch) rewind(last string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.again = last
+}
+
+func (w *watch) rewound() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.again
+	w.again = ""
+	return last
 }
 
 // before compares two ids of a stream by their times. "$" is before none.

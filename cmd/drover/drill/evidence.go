@@ -1,0 +1,243 @@
+package drill
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// evidence says, of every request that the platform gave up, whether that was its own
+// fault. It goes by what the drill itself did and saw: which process was which owner and
+// when it ended, and what each owner had in hand by the herd's events. What those
+// who gave the request up say of it counts for nothing.
+//
+// No job of a drill hurts anybody. So one may be given up only where it could have been
+// it: its VM failed again and again while its owner lived, or processes died that
+// had it in hand alone, or apart from the others that had a death on them. A death is a process
+// that ended: a pause, a cut cable or a clock that jumped is none.
+type evidence struct {
+	mu     sync.Mutex
+	hands  map[string]map[string]bool // testrunner → what it has in hand, as Redis has it
+	now    map[string]*life           // owner → the process that registered last, as far as known
+	losing map[string]*loss           // owner → the loss whose slots are being emptied
+	losses []*loss                    // in their order; nil: Redis has lost its memory
+	faults map[string]int             // request → faults that an owner told of which went on
+	ended  map[string]time.Time       // request → when Redis said that it ended
+	broken []string                   // promises to submitters and owners that were not kept
+	buried []burial
+}
+
+// loss is one end of an owner's epoch with something in hand.
+type loss struct {
+	owner  string
+	op     string // the event: bury, fence, register, host down
+	at     time.Time
+	its    *life    // nil: unknown
+	cohort []string // what was in hand
+}
+
+// burial is of a process that may have been alive.
+type burial struct {
+	owner string
+	at    time.Time
+	its   *life
+}
+
+// soonAfter bounds how much later the drill hears of the end of a process than its neighbours do.
+const soonAfter = time.Second
+
+func newEvidence() *evidence {
+	return &evidence{
+		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{},
+		faults: map[string]int{}, ended: map[string]time.Time{},
+	}
+}
+
+// happening is one event of the herd.
+type happening struct {
+	op, by, moved, claimed, why string
+	at                          time.Time // when the drill read it
+	its                         *life     // of a registration: who did it; nil: unknown
+	again                       bool      // it was read before: Redis was set back
+}
+
+// take takes in what the herd says happened, in its order.
+func (e *evidence) take(h happening) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch h.op {
+	case "register":
+		e.lose(h.by, h)
+		e.now[h.by] = h.its
+	case "fence", "bury":
+		e.lose(h.by, h)
+	case "host down", "host failed":
+		for owner := range e.hands {
+			if strings.HasSuffix(strings.TrimSuffix(owner, "#0"), "@"+h.moved) {
+				e.lose(owner, h)
+			}
+		}
+	case "exchange", "settle", "oust":
+		if !strings.HasPrefix(h.by, "testrunner@") {
+			return
+		}
+		e.end(h)
+		for key := range strings.FieldsSeq(h.claimed) {
+			e.hand(h.by)[key] = true
+			delete(e.losing, h.by)
+		}
+	case "running":
+		if at, over := e.ended[h.moved]; over && !h.again {
+			e.broken = append(e.broken, h.moved+" is run by "+h.by+" though it had ended "+h.at.Sub(at).Round(time.Millisecond).String()+" before")
+		}
+	}
+}
+
+// hand needs the mutex.
+func (e *evidence) hand(owner string) map[string]bool {
+	if e.hands[owner] == nil {
+		e.hands[owner] = map[string]bool{}
+	}
+	return e.hands[owner]
+}
+
+// lose notes that an owner's epoch ends.
+func (e *evidence) lose(owner string, h happening) {
+	if h.again || !strings.HasPrefix(owner, "testrunner@") {
+		return
+	}
+	its := e.now[owner]
+	if h.op == "bury" && its != nil {
+		e.buried = append(e.buried, burial{owner, h.at, its})
+	}
+	if old := e.losing[owner]; old != nil {
+		if h.op == "register" && dead(old.its, h.at) {
+			old.at, old.op = h.at, h.op // it was late and alive when it was fenced, and has died since
+		}
+		return
+	}
+	if len(e.hands[owner]) == 0 {
+		return
+	}
+	l := &loss{owner: owner, op: h.op, at: h.at, its: its, cohort: slices.Sorted(maps.Keys(e.hands[owner]))}
+	e.losing[owner], e.losses = l, append(e.losses, l)
+}
+
+// end takes what left an owner's hands out of them.
+func (e *evidence) end(h happening) {
+	hand := e.hand(h.by)
+	for word := range strings.FieldsSeq(h.moved) {
+		key, outcome, back := strings.Cut(word, "=")
+		delete(hand, key)
+		if h.again {
+			continue
+		}
+		if !back {
+			e.ended[key] = h.at
+		}
+		if back && h.op == "exchange" && !strings.HasPrefix(outcome, "release") {
+			e.faults[key]++
+		}
+	}
+	if len(hand) == 0 {
+		delete(e.losing, h.by)
+	}
+}
+
+// forget empties all hands: Redis has lost its memory, or what it remembers will be read again.
+func (e *evidence) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clear(e.hands)
+	clear(e.losing)
+	e.losses = append(e.losses, nil)
+}
+
+// dead reports whether a process had ended by that time. One that is not known is taken for alive.
+func dead(its *life, by time.Time) bool {
+	return its != nil && !its.ended.IsZero() && its.ended.Before(by.Add(soonAfter))
+}
+
+// maxFaults is how many of its VMs must fail to make a request dead.
+const maxFaults = 3
+
+// innocent says why a request that was given up had no fault of its own, or "" if it may have had.
+func (e *evidence) innocent(key string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.faults[key] >= maxFaults {
+		return ""
+	}
+	deaths, alone := 0, false
+	marked := map[string]bool{} // those with a death on them that somebody saw
+	var last []string
+	for _, l := range e.losses {
+		if l == nil {
+			clear(marked) // nobody can know any more
+			continue
+		}
+		real := dead(l.its, l.at)
+		if slices.Contains(l.cohort, key) {
+			others := 0
+			for _, other := range l.cohort {
+				if other != key && marked[other] {
+					others++
+				}
+			}
+			if real {
+				alone = alone || len(l.cohort) == 1 || deaths > 0 && others == 0
+				deaths++
+			}
+			last = append(last, sentence(l, real, others))
+		}
+		if real && (l.op == "bury" || l.op == "register") {
+			for _, one := range l.cohort {
+				marked[one] = true
+			}
+		}
+	}
+	const quarantine = 2
+	if deaths >= quarantine && alone {
+		return ""
+	}
+	if len(last) == 0 {
+		return "no owner lost it"
+	}
+	return strings.Join(last, "; ")
+}
+
+// sentence tells of a loss.
+func sentence(l *loss, real bool, others int) string {
+	how := "lived, and was given up (" + l.op + ")"
+	if real {
+		how = "died"
+	}
+	with := "alone"
+	if n := len(l.cohort) - 1; n > 0 {
+		with = fmt.Sprintf("%d others, %d of which had a death on them", n, others)
+	}
+	return l.owner + " " + how + " with it and " + with
+}
+
+// slow notes looks that took too long.
+func (e *evidence) slow(looks []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.broken = append(e.broken, looks...)
+}
+
+// promises lists what was not kept.
+func (e *evidence) promises() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := slices.Clone(e.broken)
+	for _, b := range e.buried {
+		if !dead(b.its, b.at) {
+			all = append(all, fmt.Sprintf("%s was buried, and its process %d was alive", b.owner, b.its.pid))
+		}
+	}
+	return all
+}
