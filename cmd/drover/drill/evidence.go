@@ -58,10 +58,10 @@ func newEvidence() *evidence {
 
 // happening is one event of the herd.
 type happening struct {
-	op, by, moved, claimed, why string
-	at                          time.Time // when the drill read it
-	its                         *life     // of a registration: who did it; nil: unknown
-	again                       bool      // it was read before: Redis was set back
+	op, by, moved, claimed string
+	at                     time.Time // when the drill read it
+	its                    *life     // of a registration: who did it; nil: unknown
+	again                  bool      // it was read before: Redis was set back
 }
 
 // take takes in what the herd says happened, in its order.
