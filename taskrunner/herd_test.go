@@ -25,6 +25,7 @@ type herd struct {
 	queue    []string
 	later    map[string]time.Time
 	attempts map[string]int
+	deaths   map[string][]core.Death
 	slots    map[string]string // task → token
 	epoch    int64
 	fenced   bool
@@ -58,7 +59,7 @@ type told struct {
 
 func newHerd() *herd {
 	return &herd{
-		tasks: map[string]core.Task{}, later: map[string]time.Time{}, attempts: map[string]int{}, slots: map[string]string{},
+		tasks: map[string]core.Task{}, later: map[string]time.Time{}, attempts: map[string]int{}, deaths: map[string][]core.Death{}, slots: map[string]string{},
 		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
 		marked: map[string]string{}, progress: map[string][]told{}, rows: map[string]core.Task{}, full: map[string]core.TaskEnd{},
 		failures: map[string][]core.TaskFailure{},
@@ -145,7 +146,7 @@ func (h *herd) Register(ctx context.Context, _ core.Registration) (reg core.Regi
 
 func (h *herd) held() (held []core.Held) {
 	for _, id := range slices.Sorted(maps.Keys(h.slots)) {
-		held = append(held, core.Held{Key: core.Key(id, 1), Token: h.slots[id], Phase: "task", Attempts: h.attempts[id]})
+		held = append(held, core.Held{Key: core.Key(id, 1), Token: h.slots[id], Phase: "task", Attempts: h.attempts[id], Deaths: h.deaths[id]})
 	}
 	return held
 }

@@ -424,6 +424,8 @@ func TestRecoveryAtStart(t *testing.T) {
 			died := core.TaskFailure{Generation: 1, Attempt: 1, Text: "its taskrunner died"}
 			again := died
 			again.Attempt = 2
+			one := core.Death{Of: owner, Counts: true}
+			r.herd.deaths["last"] = []core.Death{one, one}
 			r.herd.rows["last"] = core.Task{ID: "last", Generation: 1, State: core.TaskQueued, Failures: []core.TaskFailure{died, again}}
 		})
 		n := 0
@@ -444,7 +446,7 @@ func TestRecoveryAtStart(t *testing.T) {
 			require.Equal(t, want, state, id)
 		}
 		_, note := r.herd.end("last")
-		require.Contains(t, note, "taskrunner died")
+		require.Contains(t, note, "when 2 runners died (taskrunner")
 		p.drain()
 	})
 }

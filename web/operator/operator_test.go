@@ -231,10 +231,10 @@ func TestParkedRequests(t *testing.T) {
 	w.AddVMs(t, 1)
 	w.seq++
 	c := w.Exchange(t, w.seq, 1).Claims[0]
-	next, err := w.Store.Bury(ctx, w.Runner, w.Epoch)
+	held, err := w.Store.Held(ctx, w.Runner, 0)
 	require.NoError(t, err)
-	_, err = w.Store.Settle(ctx, w.Runner, next, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry, To: core.Parked}}, 0)
-	require.NoError(t, err)
+	parked := core.Settlement{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry, To: core.Parked}
+	require.NoError(t, w.Store.Oust(ctx, w.Runner, held[0], parked, "its host is drained"))
 	require.Contains(t, w.shows(t, "olga", "/herd/parked"), waiting)
 	w.does(t, "olga", "/herd/requests/"+waiting+"/cancel", form("next", "/herd/parked"), "/herd/parked")
 	require.Contains(t, w.shows(t, "olga", "/herd/parked"), "None is parked.")
