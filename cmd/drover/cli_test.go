@@ -154,7 +154,7 @@ func TestClientCommands(t *testing.T) {
 		{"overseer", "--once", "--json"},
 	} {
 		text, errs, code := h.run(args...)
-		require.Zero(t, code, "%v: %s", args, errs)
+		require.Zero(t, code, "%v: %s%s", args, text, errs)
 		require.True(t, json.Valid([]byte(text)), "%v printed %s", args, text)
 	}
 	for _, test := range []struct {

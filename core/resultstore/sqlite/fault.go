@@ -44,6 +44,12 @@ func fault(err error, id string) error {
 	return core.Wrap(err, core.CodeInternal, id, "the result store failed")
 }
 
+// busy reports whether somebody else has the file's lock for now.
+func busy(err error) bool {
+	var its *sqlite.Error
+	return errors.As(err, &its) && its.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // closed is what every call on a closed store returns.
 func closed() error {
 	return core.Errorf(core.CodeUnavailable, "", "the result store is closed")

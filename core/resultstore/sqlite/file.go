@@ -83,10 +83,21 @@ func connect(ctx context.Context, path string, settings url.Values, size int) (*
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
-	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(fault(err, path), db.Close())
+	// Who changes the journal mode of a new file is told BUSY at once while another does,
+	// whatever the time-out says.
+	for until := time.Now().Add(lockTimeout); ; {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return db, nil
+		}
+		if !busy(err) || time.Now().After(until) {
+			return nil, errors.Join(fault(err, path), db.Close())
+		}
+		select {
+		case <-time.After(lockTimeout / 1000):
+		case <-ctx.Done():
+		}
 	}
-	return db, nil
 }
 
 // inspect refuses a file that is not ours before anything in it is changed.
