@@ -185,13 +185,13 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 	h.pool()
 	id := h.submit(1, "true")[0]
 	for range 2 {
-		h.fake("h1", 1).claim(1)
-		h.said("host", "report", "h1", "failed")
-		h.said("overseer", "--once")
-		h.said("host", "report", "h1", "recovered")
+		f := h.fake("h1", 1)
+		f.claim(1)
+		_, err := h.herd.redis.Bury(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
+		require.NoError(t, err)
 		h.said("overseer", "--once")
 	}
-	const why = "in quarantine: it was in hand when 2 testrunners died"
+	const why = "in quarantine: it was alone in hand, or apart from the others, when 2 runners died"
 	require.Contains(t, h.said("request", "list", "--state", "dead"), why)
 	require.Contains(t, h.said("request", "list", "--state", "dead", "--json"), why+" (testrunner@h1#0, testrunner@h1#0)")
 	h.said("request", "rerun", id)

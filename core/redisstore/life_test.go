@@ -78,6 +78,11 @@ func TestAFailoverIsAnotherLife(t *testing.T) {
 	follows(t, admin(t, f.Servers[1]), admin(t, f.Servers[0]))
 	waiting := make(chan error, 1)
 	go func() { waiting <- s.Wait(context.Background(), h.Runner, "h1", time.Hour) }()
+	primary := admin(t, f.Servers[0])
+	require.Eventually(t, func() bool { // else it may come late, and wait on the next primary
+		text, err := primary.Info(context.Background(), "clients").Result()
+		return err == nil && redisstore.InfoField(text, "blocked_clients") == "1"
+	}, patience, time.Millisecond)
 	before := time.Now()
 	require.NoError(t, f.Servers[0].Kill())
 
