@@ -196,7 +196,6 @@ func (h *herd) finish(f core.TaskFinish) bool {
 		h.later[id] = time.Now().Add(f.Delay)
 	case core.OutcomeRelease:
 		h.queue = append([]string{id}, h.queue...)
-	case core.OutcomeBroken: // of requests
 	}
 	return true
 }
