@@ -67,11 +67,7 @@ func (t tally) share() float64 { return float64(t.faults) / float64(max(1, t.fau
 // damp puts hosts on probation that flap or fail work far more than the others do.
 func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	now, err := o.now(ctx)
-	if err != nil {
-		return counts, err
-	}
-	tallies, err := o.damper.read(ctx, o.parts.History, now.Add(-window))
+	tallies, err := o.damper.read(ctx, o.parts.History, o.now)
 	if err != nil {
 		return counts, err
 	}
@@ -120,9 +116,9 @@ func suspicious(name string, hosts []core.HostInfo, tallies map[string]tally) st
 	return ""
 }
 
-// read counts what is new in the stream of events, forgets what was before since,
+// read counts what is new in the stream of events, forgets what is not of the window before now,
 // and returns what is known of each host.
-func (d *damper) read(ctx context.Context, history History, since time.Time) (map[string]tally, error) {
+func (d *damper) read(ctx context.Context, history History, clock func(context.Context) (time.Time, error)) (map[string]tally, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for {
@@ -138,8 +134,14 @@ func (d *damper) read(ctx context.Context, history History, since time.Time) (ma
 			d.after = e.ID
 		}
 	}
+	now, err := clock(ctx) // after the events: what lies ahead of it is of a clock that was set back since
+	if err != nil {
+		return nil, err
+	}
+	d.marks = slices.DeleteFunc(d.marks, func(m mark) bool {
+		return m.at < now.Add(-window).UnixMilli() || m.at > now.UnixMilli()
+	})
 	known := make(map[string]tally)
-	d.marks = slices.DeleteFunc(d.marks, func(m mark) bool { return m.at < since.UnixMilli() })
 	for _, m := range d.marks {
 		t := known[m.host]
 		t.add(m.tally)
@@ -168,7 +170,7 @@ func (d *damper) mark(e core.Event) {
 		return
 	}
 	const together = 5000 // ms; as exact as it needs to be
-	if n := len(d.marks); n > 0 && d.marks[n-1].host == host && e.At-d.marks[n-1].at < together {
+	if n := len(d.marks); n > 0 && d.marks[n-1].host == host && d.marks[n-1].at <= e.At && e.At-d.marks[n-1].at < together {
 		d.marks[n-1].tally.add(t)
 		return
 	}

@@ -168,6 +168,9 @@ func TestWhoIsSuspicious(t *testing.T) {
 		"down twice":                             {both, downs(2, 0), nil},
 		"down three times":                       {both, downs(3, 0), []string{"h1 30s"}},
 		"down three times, long ago":             {both, downs(3, 1e12-601_000), nil},
+		"down before the clock was set back":     {both, downs(3, 1e12+3_600_000), nil},
+		"down before and since then":             {both, append(downs(2, 1e12+3_600_000), downs(2, 0)...), nil},
+		"down often since then":                  {both, append(downs(1, 1e12+3_600_000), downs(3, 0)...), []string{"h1 30s"}},
 		"a word that is none":                    {both, []core.Event{{Op: "exchange", By: "who?", Moved: five}}, nil},
 	} {
 		require.Equal(t, c.want, suspects(t, c.hosts, c.events...), name)

@@ -49,7 +49,8 @@ func (p *provider) Look(ctx context.Context, _ time.Duration) ([]News, error) {
 		switch {
 		case mine && why == "":
 			recovered = append(recovered, News{Host: h.Name, Kind: Recovered, By: p.Name(), Reason: "it can make VMs again"})
-		case mine, h.State == core.HostUp && h.Failed == nil && why != "" && now.Sub(since) >= providerGrace:
+		case mine, h.State == core.HostUp && h.Failed == nil && why != "" && now.Sub(since).Abs() >= providerGrace: // ahead: Redis' clock was set back since
+
 			failed = append(failed, News{Host: h.Name, Kind: Failed, By: p.Name(), Reason: why})
 		}
 	}

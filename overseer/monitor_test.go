@@ -120,12 +120,13 @@ func TestAHostWithoutProviders(t *testing.T) {
 		for _, host := range []string{"h1", "h2", "h3"} {
 			s.host(host, time.Hour)
 		}
+		since := time.Now().UnixMilli()
 		note := func(host string, missing ...string) {
 			t.Helper()
 			factory := core.OwnerName(core.RoleVMFactory, host, 0)
 			var notes core.HostNotes
 			for i, why := range missing {
-				notes.Providers = append(notes.Providers, core.ProviderNote{Name: []string{"local", "lxc"}[i], Missing: why, Since: time.Now().UnixMilli()})
+				notes.Providers = append(notes.Providers, core.ProviderNote{Name: []string{"local", "lxc"}[i], Missing: why, Since: since})
 			}
 			require.NoError(t, s.herd.Note(context.Background(), factory, s.epoch[factory], host, notes))
 		}
@@ -157,6 +158,11 @@ func TestAHostWithoutProviders(t *testing.T) {
 		s.report("h2", core.HostFailed)
 		s.once(nil, 2*time.Minute)
 		require.Equal(t, []string{"h2"}, down(), "only who said it takes it back")
+
+		since += time.Hour.Milliseconds()
+		note("h3", "no cgroups", "no liblxc")
+		s.once(nil, 0)
+		require.Equal(t, []string{"h2", "h3"}, down(), "the clock was set back since")
 		coretest.RequireSound(t, s.herd)
 	})
 }

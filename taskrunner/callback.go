@@ -38,7 +38,7 @@ func (c *callbacks) handle(ctx context.Context, job *Job) (End, error) {
 	// Its maker's addresses are one receiver: else one with many could take all slots.
 	maker := "callbacks of " + job.Task.Lane
 	if wait, why := c.gate.enter(maker); wait > 0 {
-		if age := c.clock.Now().Sub(time.UnixMilli(job.Task.Created)); why != "" && age > patienceWithMakers {
+		if why != "" && job.Age > patienceWithMakers {
 			return End{}, core.Errorf(core.CodeLimit, job.Task.ID, "the receiver has been failing for a day: %s", why)
 		}
 		return putOff(wait), nil

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/experiment"
 )
 
@@ -37,7 +36,6 @@ type Experiments struct {
 	}
 	Work  Requests
 	Tasks TaskSubmitter
-	Clock clock.Clock
 }
 
 // Whole is core.KindExperiment. It makes a part for every run of a submission, waits
@@ -72,7 +70,7 @@ const experimentTries = 20
 
 // missing waits for an experiment whose start is between its two steps.
 func (x *Experiments) missing(job *Job, id string) End {
-	if x.Clock.Now().Sub(time.UnixMilli(job.Task.Created)) < experimentGrace {
+	if job.Age < experimentGrace {
 		return End{Later: experimentLook}
 	}
 	return End{Note: fmt.Sprintf("there is no experiment %s: it went with its assignment, or its start failed", id)}

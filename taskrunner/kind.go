@@ -43,6 +43,8 @@ func (r *retryIn) Unwrap() error { return r.error }
 type Job struct {
 	Task    core.Task
 	Attempt int // 1 for the first; waiting for others is no attempt
+	// Age is how long ago the task was made, by the clock that all hosts share.
+	Age time.Duration
 
 	teller *teller
 }

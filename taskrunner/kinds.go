@@ -11,7 +11,7 @@ func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
 	archive := Archive{Store: parts.Store, downloads: made}
 	scores := Scores{Store: parts.Store, downloads: made}
 	deletion := Deletion{Store: parts.Store, Work: parts.Work, Clock: c}
-	experiments := Experiments{Store: parts.Store, Work: parts.Work, Tasks: parts.Intake, Clock: c}
+	experiments := Experiments{Store: parts.Store, Work: parts.Work, Tasks: parts.Intake}
 	send := newSender(cfg, c)
 	told := &deliveries{store: parts.Store, sender: send}
 	called := &callbacks{store: parts.Store, forms: parts.Callbacks, sender: send}

@@ -25,6 +25,7 @@ type Parts struct {
 	Clock  clock.Clock   // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew  func(ctx context.Context) (time.Duration, error)
+	Now   func() time.Time // by the clock that all hosts share; nil: by Clock
 	Log   logrus.FieldLogger
 	Kinds []Kind // beside the built-in ones, or in their place
 
@@ -38,6 +39,7 @@ type Runner struct {
 	tasks   core.Tasks
 	store   core.ResultStore
 	clock   clock.Clock
+	now     func() time.Time // by the clock that all hosts share
 	log     logrus.FieldLogger
 	kinds   map[string]Kind
 	outbox  *outbox
@@ -59,6 +61,9 @@ func New(cfg Config, parts Parts) (*Runner, error) {
 	}
 	if r.clock == nil {
 		r.clock = clock.Real{}
+	}
+	if r.now = parts.Now; r.now == nil {
+		r.now = r.clock.Now
 	}
 	for _, k := range append(builtIn(cfg, parts, r.clock), parts.Kinds...) {
 		r.kinds[k.Name] = cfg.filledKind(k)

@@ -121,6 +121,26 @@ func TestTasksAreDone(t *testing.T) {
 	})
 }
 
+// How old a task is goes by the clock that all hosts share: its maker was another host.
+func TestTheAgeOfATask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ages := make(chan time.Duration, 1)
+		r.kinds = append(r.kinds, taskrunner.Kind{Name: "old", Handle: func(_ context.Context, job *taskrunner.Job) (taskrunner.End, error) {
+			ages <- job.Age
+			return taskrunner.End{}, nil
+		}})
+		r.herd.submit("old", "o")
+		shared := time.UnixMilli(0).Add(time.Hour) // the task is of 1970's first moment
+		p := r.startWith(taskrunner.Parts{
+			Owners: r.herd, Tasks: r.herd, Store: r.herd, Now: func() time.Time { return shared },
+		})
+		require.Equal(t, time.Hour, <-ages)
+		p.drain()
+	})
+}
+
 func TestSlotsBoundWhatRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/experiment"
@@ -147,7 +146,7 @@ func (x *trial) begin(t coursework.Trial) core.Experiment {
 }
 
 func (x *trial) kinds() *taskrunner.Experiments {
-	return &taskrunner.Experiments{Store: x.past, Work: x.work, Tasks: x.submitter, Clock: clock.NewManual(x.now())}
+	return &taskrunner.Experiments{Store: x.past, Work: x.work, Tasks: x.submitter}
 }
 
 // try does one try of a task that is there and has not ended, and records its end as a runner does.
@@ -163,7 +162,7 @@ func (x *trial) try(id string) (taskrunner.End, error) {
 	if task.Kind == core.KindRerun {
 		kind = x.kinds().Part()
 	}
-	end, err := kind.Handle(ctx, &taskrunner.Job{Task: task, Attempt: 1})
+	end, err := kind.Handle(ctx, &taskrunner.Job{Task: task, Attempt: 1, Age: x.now().Sub(time.UnixMilli(task.Created))})
 	if err == nil && end.Later == 0 {
 		_, err = x.store.EndTask(ctx, core.TaskEnd{ID: id, Generation: task.Generation, State: core.TaskDone, Note: end.Note})
 		require.NoError(x.t, err)

@@ -83,8 +83,7 @@ func (d *deliveries) payload(ctx context.Context, job *Job, args core.WebhookArg
 
 // later puts off a delivery that the gate has sent away.
 func (d *deliveries) later(ctx context.Context, job *Job, w core.Webhook, wait time.Duration, why string) (End, error) {
-	age := d.clock.Now().Sub(time.UnixMilli(job.Task.Created))
-	if why != "" && age > patienceWithReceivers {
+	if why != "" && job.Age > patienceWithReceivers {
 		return End{}, d.givenUp(ctx, job, w, core.Errorf(core.CodeLimit, w.ID, "the receiver has been failing for days: %s", why))
 	}
 	return putOff(wait), nil

@@ -64,7 +64,7 @@ func (e *epoch) newTry(c core.TaskClaim) *try {
 	}
 	t := &try{epoch: e, TaskClaim: c, kind: kind}
 	t.log = e.log.WithFields(logrus.Fields{"task": c.Task.ID, "kind": c.Task.Kind, "attempt": c.Attempts + 1})
-	t.job = &Job{Task: c.Task, Attempt: c.Attempts + 1, teller: newTeller(e.clock, kind.Timeout, t.tell)}
+	t.job = &Job{Task: c.Task, Attempt: c.Attempts + 1, Age: e.now().Sub(time.UnixMilli(c.Task.Created)), teller: newTeller(e.clock, kind.Timeout, t.tell)}
 	return t
 }
 

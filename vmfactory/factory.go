@@ -22,7 +22,8 @@ type Parts struct {
 	VMs       core.VMs
 	Owners    core.Owners
 	Providers []Provider
-	Clock     clock.Clock // nil: the machine's
+	Clock     clock.Clock      // nil: the machine's
+	Now       func() time.Time // by the clock that all hosts share; nil: by Clock
 	Log       logrus.FieldLogger
 	NewID     func() string // names a VM; nil: lower-case ULIDs
 	Trial     Trial         // tests a provider before its first VM; nil: nobody does
@@ -36,6 +37,7 @@ type Factory struct {
 	providers map[string]Provider
 	names     []string // of the providers, in the order given
 	clock     clock.Clock
+	now       func() time.Time // by the clock that all hosts share
 	log       logrus.FieldLogger
 	newID     func() string
 	trial     Trial
@@ -62,7 +64,7 @@ func New(cfg Config, parts Parts) (*Factory, error) {
 		return nil, err
 	}
 	f := &Factory{
-		cfg: cfg, vms: parts.VMs, owners: parts.Owners, clock: parts.Clock, log: parts.Log, newID: parts.NewID,
+		cfg: cfg, vms: parts.VMs, owners: parts.Owners, clock: parts.Clock, now: parts.Now, log: parts.Log, newID: parts.NewID,
 		trial: parts.Trial, trials: make(trials),
 		providers: make(map[string]Provider), pools: make(map[string]*poolState),
 		metrics: newMetrics(), purge: cfg.Recover,
@@ -79,6 +81,9 @@ func New(cfg Config, parts Parts) (*Factory, error) {
 	}
 	if f.clock == nil {
 		f.clock = clock.Real{}
+	}
+	if f.now == nil {
+		f.now = f.clock.Now
 	}
 	if f.newID == nil {
 		f.newID = func() string { return strings.ToLower(ulid.Make().String()) }

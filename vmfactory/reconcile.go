@@ -75,7 +75,7 @@ func (e *epoch) looked(s *survey, err error) {
 	e.fresh = s
 	since := make(map[string]int64)
 	for name, why := range s.absent {
-		since[name] = cmp.Or(e.since[name], e.clock.Now().UnixMilli())
+		since[name] = cmp.Or(e.since[name], e.now().UnixMilli())
 		if e.absent[name] == nil {
 			e.log.WithError(why).WithField("provider", name).Error("the provider is not ready on this host")
 		}

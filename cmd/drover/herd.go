@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"time"
 
 	"drover/core"
 	"drover/core/blobstore"
@@ -28,6 +29,7 @@ type herd struct {
 	store  core.ResultStore
 	blobs  core.Blobs
 	intake *intake.Intake
+	now    func() time.Time // by Redis' clock: what one host wrote down is judged by others
 
 	webhooks webhook.Addresses // where deliveries may go
 
@@ -88,10 +90,10 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	if h.blobs, err = blobstore.Open(ctx, cfg.Blobs.Reveal()); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
+	h.now = clock.NewShared(h.redis.Skew).Now
 	h.intake = &intake.Intake{
 		Store: h.store, Queue: h.redis, Pools: h.redis, Tasks: h.redis, Blobs: h.blobs,
-		// When a request was submitted is judged by other hosts.
-		Now: clock.NewShared(h.redis.Skew).Now,
+		Now: h.now,
 	}
 	return h, nil
 }

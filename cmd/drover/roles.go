@@ -180,7 +180,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	}
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.owners(), Providers: made.all, Log: s.log, Trial: selfTest(s),
+		VMs: s.herd.redis, Owners: s.owners(), Now: s.herd.now, Providers: made.all, Log: s.log, Trial: selfTest(s),
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())
@@ -209,7 +209,7 @@ func newTaskrunner(s surroundings) (role, error) {
 		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.herd.webhooks,
 	}, taskrunner.Parts{
 		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Work: s.herd.intake, Intake: s.herd.intake, Log: s.log,
-		Skew: s.herd.redis.Skew, Callbacks: frontend.Callbacks(s.herd.blobs),
+		Skew: s.herd.redis.Skew, Now: s.herd.now, Callbacks: frontend.Callbacks(s.herd.blobs),
 	})
 	if err == nil {
 		err = s.metrics.Register(t.Collector())
