@@ -73,6 +73,8 @@ type Held struct {
 type Death struct {
 	Of     string // the owner's name, or the VM's
 	Counts bool   // it was alone there, or the only one that had met a death before: it may be what kills
+
+	Unclean bool // of a VM: it lives, but what the work left in it could not be removed
 }
 
 // VM says whether it was a VM that died.
@@ -182,8 +184,14 @@ const (
 	OutcomeRetry   Outcome = "retry"   // platform fault, one attempt used: queued again, after a pause unless its owner died
 	OutcomeLater   Outcome = "later"   // a task that waits for others: it goes on after a pause, no attempt used
 	OutcomeBroken  Outcome = "broken"  // as a retry, and its VM died under the request: that counts against it
+	OutcomeUnclean Outcome = "unclean" // as broken: what the work left in its VM could not be removed
 	OutcomeDead    Outcome = "dead"    // its terminal result "dead" is in the store
 )
+
+// Fault reports whether the work is to run again because something failed under it.
+func (o Outcome) Fault() bool {
+	return o == OutcomeRetry || o == OutcomeBroken || o == OutcomeUnclean
+}
 
 // Settlement ends one slot of an owner that is not there to do it.
 type Settlement struct {

@@ -186,7 +186,7 @@ func ended(moved string) tally {
 		switch {
 		case !other:
 			t.ends++
-		case strings.HasPrefix(outcome, string(core.OutcomeRetry)), outcome == string(core.OutcomeBroken):
+		case strings.HasPrefix(outcome, string(core.OutcomeRetry)), core.Outcome(outcome).Fault():
 			t.faults++
 		}
 	}

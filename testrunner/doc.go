@@ -25,6 +25,10 @@
 //	somebody cancels it                        cancelled; the VM's work is killed   done
 //	the VM breaks: its agent is gone, hangs    none                                 broken: as a retry, and it counts
 //	  up, or says that it cannot go on                                                against the request
+//	what the submission left in the VM cannot  none                                 unclean: as a retry on another VM, and
+//	  be removed, as its agent says                                                   it counts against the request
+//	that was so in MaxAttempts new VMs         failed, blame submission             done
+//	  (package recovery), as its claim says
 //	the VM is silent, has another assignment,  none                                 retry on another VM
 //	  or staging or the run takes longer than it
 //	  may; a blob cannot be read

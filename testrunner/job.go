@@ -36,12 +36,14 @@ type job struct {
 	vm       VM
 	image    string
 	assigned bool // the VM has taken the request
-	staged   map[string]bool
-	input    harness.Input
-	stdin    *source // of a plain command
-	suite    *suite  // of the stock harness
-	out      capture
-	live     *live
+	// What ran last in the VM was the submission, or had it run: what is left there is its.
+	untrusted bool
+	staged    map[string]bool
+	input     harness.Input
+	stdin     *source // of a plain command
+	suite     *suite  // of the stock harness
+	out       capture
+	live      *live
 }
 
 func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
@@ -119,7 +121,7 @@ func (j *job) run() (core.Result, error) {
 	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
-	j.started = j.r.parts.Clock.Now()
+	j.started, j.untrusted = j.r.parts.Clock.Now(), true
 	late := j.limits.Timeout + j.r.cfg.RunGrace
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late,
 		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))

@@ -9,6 +9,7 @@ import (
 	"drover/core"
 	"drover/core/claims"
 	"drover/core/clock"
+	"drover/core/guest"
 	"drover/core/recovery"
 )
 
@@ -119,7 +120,7 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 			return "", false
 		}
 		state = res.State
-	case core.OutcomeRelease, core.OutcomeRetry, core.OutcomeBroken, core.OutcomeLater:
+	case core.OutcomeRelease, core.OutcomeRetry, core.OutcomeBroken, core.OutcomeUnclean, core.OutcomeLater:
 	}
 	if err := j.live.end(state); err != nil {
 		j.log.WithError(err).Debug("watchers were not told of the end")
@@ -151,11 +152,14 @@ func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
 // whoever has it next, and not who saw the last death. For that one may have lost the claim
 // in the meantime, and only Redis knows whose it is.
 func (s *session) run(j *job) (core.Result, core.Outcome) {
-	why := recovery.Verdict(j.w.Deaths, recovery.Options{MaxAttempts: s.r.cfg.MaxAttempts, MaxDeaths: s.r.cfg.MaxDeaths})
-	if why != "" && j.ctx.Err() == nil {
+	end := recovery.Verdict(j.w.Deaths, recovery.Options{MaxAttempts: s.r.cfg.MaxAttempts, MaxDeaths: s.r.cfg.MaxDeaths})
+	if end.State != "" && j.ctx.Err() == nil {
 		j.live.close()
-		j.log.WithField("reason", why).Error("the request is dead: it is not run again")
-		return j.dead(why), core.OutcomeDead
+		j.log.WithField("reason", end.Reason).Error("the request is not run again")
+		if end.State == core.RequestDead {
+			return j.dead(end.Reason), core.OutcomeDead
+		}
+		return j.failed(end.Blame, end.Reason), core.OutcomeDone
 	}
 	res, err := j.do()
 	if err != nil {
@@ -185,6 +189,10 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 		return j.failed(core.BlamePlatform, "A file of it cannot be read, which is not your fault: "+err.Error()+"."), core.OutcomeDone
 	}
 	s.r.metrics.retries.Inc()
+	if j.untrusted && errors.Is(err, guest.ErrUnclean) {
+		j.log.WithError(err).Warn("what the submission left in its VM could not be removed; trying again on another VM")
+		return core.Result{}, core.OutcomeUnclean
+	}
 	if j.broke(err) {
 		j.log.WithError(err).Warn("the VM died under the request; trying again on another VM")
 		return core.Result{}, core.OutcomeBroken

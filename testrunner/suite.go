@@ -88,7 +88,7 @@ func (j *job) grade() (core.Result, error) {
 	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
-	j.started = j.r.parts.Clock.Now()
+	j.started, j.untrusted = j.r.parts.Clock.Now(), true
 	s.until = j.started.Add(j.limits.Timeout)
 	report, err := j.tests()
 	if err != nil {
@@ -199,6 +199,7 @@ func (j *job) prepareChecker() error {
 	if err := j.vm.Reset(j.ctx, ""); err != nil {
 		return err
 	}
+	j.untrusted = false
 	bad, err := j.build(c.Files, c.Build, c.Limits)
 	if err != nil {
 		return err
@@ -209,7 +210,11 @@ func (j *job) prepareChecker() error {
 	if err := j.vm.Keep(j.ctx, keptChecker); err != nil {
 		return j.refused(core.BlameHarness, err)
 	}
-	return j.vm.Reset(j.ctx, keptSubmission)
+	if err := j.vm.Reset(j.ctx, keptSubmission); err != nil {
+		return err // the checker's doing, if anybody's
+	}
+	j.untrusted = true
+	return nil
 }
 
 // refused makes a bad end of what the VM would not take, and leaves other errors alone.
@@ -273,6 +278,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	if err := j.vm.Reset(j.ctx, keptBuilt); err != nil {
 		return err
 	}
+	j.untrusted = true
 	if len(t.Files) > 0 {
 		err := j.lay(func(w *tar.Writer) error {
 			for _, f := range t.Files {
@@ -350,6 +356,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	if err := j.vm.Reset(j.ctx, keptChecker); err != nil {
 		return err
 	}
+	j.untrusted = false
 	answer := cases.Content{}
 	if t.Output != nil {
 		answer = *t.Output

@@ -163,6 +163,51 @@ func TestSuite_TimeIsUp(t *testing.T) {
 	assert.Equal(t, "skipped", r.Tests[1].Verdict)
 }
 
+// What cannot be removed after a submission in any of the VMs that it gets is its doing. It is not
+// where a VM dies, nor where it was the checker that ran last.
+func TestSuite_Unclean(t *testing.T) {
+	t.Parallel()
+	unclean := core.Wrap(guest.ErrUnclean, core.CodeBadVM, "vm", "VM vm failed")
+	died := core.Errorf(core.CodeBadVM, "vm", "VM vm does not answer")
+	const checked = "run: [prog]\nchecker: {files: [check], run: [check]}\ntests: [{compare: checker}, {compare: checker}]"
+	for name, test := range map[string]struct {
+		yaml  string
+		at    int // which reset of a VM fails
+		errs  []error
+		state core.RequestState
+		blame core.Blame
+	}{
+		"in every VM":       {"run: [prog]\ntests: [{}, {}]", 2, []error{unclean, unclean, unclean}, core.RequestFailed, core.BlameSubmission},
+		"in two VMs":        {"run: [prog]\ntests: [{}, {}]", 2, []error{unclean, unclean, nil}, core.RequestCompleted, core.BlameNone},
+		"and one VM died":   {"run: [prog]\ntests: [{}, {}]", 2, []error{unclean, died, unclean}, core.RequestDead, core.BlamePlatform},
+		"before a checker":  {checked, 4, []error{unclean, unclean, unclean}, core.RequestFailed, core.BlameSubmission},
+		"after the checker": {checked, 5, []error{unclean, unclean, unclean}, core.RequestDead, core.BlamePlatform},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			resets := map[int]int{}
+			w.script.reset = func(n int) error {
+				if resets[n]++; resets[n] == test.at && n <= len(test.errs) {
+					return test.errs[n-1]
+				}
+				return nil
+			}
+			w.script.run = answers(map[string]guest.Exit{"prog": {}, "check": {}}, nil)
+			w.submit(w.stock(map[string]string{"cases.yaml": test.yaml, "check": "x"}))
+			w.herd.AddVMs(t, len(test.errs)+1)
+			w.start(nil)
+			r := w.result()
+			assert.Equal(t, test.state, r.State, r.Reason)
+			assert.Equal(t, test.blame, r.Blame)
+			if test.blame == core.BlameSubmission {
+				assert.Equal(t, "The program left something behind that could not be removed after it, in each of the 3 new VMs that it ran in.", r.Reason)
+				assert.Equal(t, harness.Rejected, harness.VerdictOf(&r))
+			}
+		})
+	}
+}
+
 // A VM that breaks in the middle of a grading is the platform's fault, and another one tries again.
 func TestSuite_BrokenVM(t *testing.T) {
 	t.Parallel()

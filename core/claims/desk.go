@@ -213,7 +213,7 @@ func (d *Desk) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (n
 
 func checkOutcome(w *Work, outcome core.Outcome) error {
 	switch outcome {
-	case core.OutcomeDone, core.OutcomeRelease, core.OutcomeRetry, core.OutcomeBroken, core.OutcomeDead:
+	case core.OutcomeDone, core.OutcomeRelease, core.OutcomeRetry, core.OutcomeBroken, core.OutcomeUnclean, core.OutcomeDead:
 		return nil
 	case core.OutcomeLater: // is a task's
 	}

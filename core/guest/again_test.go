@@ -102,6 +102,37 @@ func TestResetLeavesNoTrace(t *testing.T) {
 	})
 }
 
+// An agent that cannot remove what user code left says so, in words for programs, too.
+func TestUnclean(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		ctx := context.Background()
+		spoil := func(v *vm, scratch string) { // no user code is known that can: the host does it
+			require.NoError(t, os.RemoveAll(scratch))
+			require.NoError(t, os.WriteFile(scratch, nil, 0o600))
+		}
+		v, scratch := again(t, kind)
+		_, _ = v.sh(t, `:`, nil)
+		spoil(v, scratch)
+		for range 2 {
+			err := v.client.Reset(ctx, "")
+			require.ErrorIs(t, err, guest.ErrUnclean)
+			require.Equal(t, core.CodeBadVM, core.CodeOf(err))
+		}
+		if kind == single || os.Getuid() != 0 {
+			return // what the box's user has there is no other user's
+		}
+		v, scratch = again(t, kind)
+		v.program(t)
+		spoil(v, scratch)
+		_, err := v.client.Run(ctx, guest.Run{
+			Args: []string{"sh", "-c", "drover-run -- true"}, Dir: v.home, Harness: true, Limits: core.Limits{Timeout: time.Minute},
+			Env: []string{"PATH=/usr/bin:/bin:" + filepath.Join(v.dir, "bin")},
+		}, nil)
+		require.ErrorIs(t, err, guest.ErrUnclean)
+	})
+}
+
 // A folder that user code owns can be written on, too.
 func TestResetForgetsWhatFoldersSay(t *testing.T) {
 	t.Parallel()

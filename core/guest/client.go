@@ -23,6 +23,10 @@ import (
 // ErrSilent is why an agent that says nothing any more is given up.
 var ErrSilent = errors.New("the agent has fallen silent")
 
+// ErrUnclean is why an agent does nothing more that says so itself: what user code left in its VM
+// cannot be removed. Such errors are BADVM.
+var ErrUnclean = errors.New("what ran in it could not be removed")
+
 // Client talks to one VM's agent. It is safe for concurrent use.
 type Client struct {
 	vm         string
@@ -196,6 +200,13 @@ func (c *Client) theirs(r wire.Refusal) error {
 	switch r.Code {
 	case core.CodeInvalid, core.CodeLimit, core.CodeConflict:
 		return core.Errorf(r.Code, c.vm, "%s", r.Text)
+	}
+	return c.failed(r)
+}
+
+func (c *Client) failed(r wire.Refusal) error {
+	if r.Unclean {
+		return core.Wrap(ErrUnclean, core.CodeBadVM, c.vm, "VM %s failed: %s", c.vm, r.Text)
 	}
 	return core.Errorf(core.CodeBadVM, c.vm, "VM %s failed: %s", c.vm, r.Text)
 }

@@ -112,7 +112,7 @@ func (in *incoming) frame() (wire.Kind, []byte, error) {
 			if err := json.Unmarshal(data, &fault); err != nil {
 				return 0, nil, in.nonsense(err)
 			}
-			return 0, nil, core.Errorf(core.CodeBadVM, in.client.vm, "VM %s failed: %s", in.client.vm, fault.Text)
+			return 0, nil, in.client.failed(fault)
 		case kind != wire.KindAlive:
 			return kind, data, nil
 		}

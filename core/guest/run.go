@@ -127,7 +127,7 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 			if err := json.Unmarshal(data, &fault); err != nil {
 				return Exit{}, core.Wrap(err, core.CodeBadVM, c.vm, "VM %s ended a run with nonsense", c.vm)
 			}
-			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s failed: %s", c.vm, fault.Text)
+			return Exit{}, c.failed(fault)
 		case wire.KindAlive:
 		default: // what belongs to a collection
 			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends files in the middle of a run", c.vm)

@@ -159,7 +159,7 @@ func stepOf(e core.Event, key string) (StepKind, bool) {
 		}
 		outcome, _, _ = strings.Cut(outcome, ">")
 		switch {
-		case core.Outcome(outcome) == core.OutcomeRetry, core.Outcome(outcome) == core.OutcomeBroken:
+		case core.Outcome(outcome).Fault():
 			return StepFault, true
 		case core.Outcome(outcome) == core.OutcomeRelease:
 			return StepReleased, true

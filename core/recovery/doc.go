@@ -42,6 +42,8 @@
 //	a slot is hung; a host is drained              its owner lives                    no
 //	Redis is away, emptied, or its clock is set    nobody died                        no
 //	a VM dies under a request (broken)             the runner, whose claim it is yet  yes, of the VM
+//	what a request's work left in its VM cannot    the same, from the VM's agent      yes, of the VM
+//	  be removed (unclean)
 //	a VM is late; a host or a store fails          the runner                         no
 //
 // All that the owner had in hand when its epoch ended met its death and is marked. A
@@ -59,7 +61,18 @@
 // What a host held that was lost as a whole is one hand. A VM has one request in its
 // life, so its death counts, and marks nobody. A request is dead once MaxDeaths
 // deaths of owners or MaxAttempts of VMs count against it; whoever has it in hand
-// then records that instead of running it. Nothing else makes a request dead: no
+// then records that instead of running it.
+//
+// A VM that does not come clean is one that nobody may use, and the request runs
+// again in a new one. If that goes on, it is not the platform that fails, for what ran there
+// before was the submission alone:
+//
+//	VMs that count against it            those of them that did not come clean    the request
+//	fewer than MaxAttempts               any                                      runs again, in a new VM
+//	MaxAttempts                          all                                      failed, blame submission
+//	MaxAttempts                          not all: some died                       dead
+//
+// Nothing else makes a request dead: no
 // number of faults in which nobody died. Those only make its pauses longer, up to
 // some four minutes. Tasks are judged by the same rule.
 //

@@ -171,28 +171,46 @@ func (j *judge) vm(context.Context, core.Held, core.RequestState) (core.Outcome,
 	return core.OutcomeRelease, nil
 }
 
-// Verdict says why a request or task is dead that met these deaths; "" if it is not.
+// End is how a request or task ends that is not run again. The zero End is none.
+type End struct {
+	State  core.RequestState
+	Blame  core.Blame
+	Reason string
+}
+
+// Verdict says how a request or task ends that met these deaths; the zero End if it is to run.
 // It stays so whoever has it in hand, and whatever happens to that one meanwhile.
-func Verdict(deaths []core.Death, opts Options) string {
+func Verdict(deaths []core.Death, opts Options) End {
 	opts = opts.filled()
 	var owners, vms []string
+	unclean := 0
 	for _, d := range deaths {
 		switch {
 		case !d.Counts:
 		case d.VM():
 			vms = append(vms, d.Of)
+			if d.Unclean {
+				unclean++
+			}
 		default:
 			owners = append(owners, d.Of)
 		}
 	}
 	switch {
 	case opts.MaxDeaths > 0 && len(owners) >= opts.MaxDeaths:
-		return fmt.Sprintf("in quarantine: it was alone in hand, or apart from the others, when %d runners died (%s), so it may be what kills them",
+		return quarantine("it was alone in hand, or apart from the others, when %d runners died (%s), so it may be what kills them",
 			len(owners), strings.Join(owners, ", "))
-	case opts.MaxAttempts > 0 && len(vms) >= opts.MaxAttempts:
-		return fmt.Sprintf("in quarantine: %d VMs died while it ran in them (%s), so it may be what kills them", len(vms), strings.Join(vms, ", "))
+	case opts.MaxAttempts <= 0 || len(vms) < opts.MaxAttempts:
+		return End{}
+	case unclean == len(vms):
+		return End{core.RequestFailed, core.BlameSubmission,
+			fmt.Sprintf("The program left something behind that could not be removed after it, in each of the %d new VMs that it ran in.", len(vms))}
 	}
-	return ""
+	return quarantine("%d VMs died while it ran in them (%s), so it may be what kills them", len(vms), strings.Join(vms, ", "))
+}
+
+func quarantine(format string, args ...any) End {
+	return End{core.RequestDead, core.BlamePlatform, fmt.Sprintf("in quarantine: "+format, args...)}
 }
 
 // String is the cause as a part of a sentence about the owner.
@@ -218,7 +236,7 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 		j.report.Done++
 		return core.OutcomeDone, nil //nolint:nilerr // no request has this key: nobody waits for it
 	}
-	why := Verdict(h.Deaths, j.opts)
+	end := Verdict(h.Deaths, j.opts)
 	switch {
 	case j.opts.Cause != Lost: // its owner may go on with it until the slot is empty
 	case h.Cancelled != "":
@@ -227,8 +245,8 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 	case j.opts.Fail != nil && j.opts.Fail(h):
 		reason := fmt.Sprintf("host %s was lost while it ran, and such work of pool %s is not run again", j.host, h.Pool)
 		return j.record(ctx, h, core.RequestFailed, core.BlamePlatform, reason)
-	case why != "":
-		return j.record(ctx, h, core.RequestDead, core.BlamePlatform, why)
+	case end.State != "":
+		return j.record(ctx, h, end.State, end.Blame, end.Reason)
 	}
 	return j.again(), nil
 }

@@ -33,7 +33,7 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 		if err := j.store.FailTask(ctx, id, failure); err != nil {
 			return "", err
 		}
-		if end.Note = Verdict(h.Deaths, j.opts); j.opts.Cause != Lost || end.Note == "" {
+		if end.Note = Verdict(h.Deaths, j.opts).Reason; j.opts.Cause != Lost || end.Note == "" {
 			return j.again(), nil
 		}
 	}

@@ -175,13 +175,15 @@ func TestBlameOfAVM(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		cs := x.start(t, 2)
-		x.Exchange(t, 2, 0, end(cs[0], core.OutcomeBroken), end(cs[1], core.OutcomeBroken))
-		require.Equal(t, map[string]string{"a0-1": cs[0].VM + "!", "a1-1": cs[1].VM + "!"}, x.deaths(t))
+		x.Exchange(t, 2, 0, end(cs[0], core.OutcomeBroken), end(cs[1], core.OutcomeUnclean))
+		require.Equal(t, map[string]string{"a0-1": cs[0].VM + "!", "a1-1": cs[1].VM + "~!"}, x.deaths(t))
 		x.pausesEnd(t)
 		x.AddVMs(t, 2)
 		got := x.Exchange(t, 3, 2).Claims
 		require.Len(t, got, 2, "they do not run apart")
-		require.True(t, got[0].Deaths[0].VM() && got[0].Deaths[0].Counts)
+		require.Equal(t, []core.Death{{Of: cs[0].VM, Counts: true}}, got[0].Deaths)
+		require.Equal(t, []core.Death{{Of: cs[1].VM, Counts: true, Unclean: true}}, got[1].Deaths)
+		require.True(t, got[0].Deaths[0].VM())
 		require.Equal(t, 1, got[0].Attempts)
 	})
 }

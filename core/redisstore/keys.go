@@ -36,7 +36,7 @@ func Keys() []KeyDef {
 		{"specs", "specs", "hash", "request → its spec as JSON: every accepted, unfinished request that Redis knows"},
 		{"counts", "counts", "hash", "<pool>:<class> → how many of their requests wait, wherever; tasks:<class>:<kind> → how many of their tasks are in queues; bytes → what the specs take: doctor holds them against what is there"},
 		{"attempts", "attempts", "hash", "request or task → tries that a fault ended, only once there was one"},
-		{"deaths", "deaths", "hash", "request or task → the owners that died with it in hand, and its VMs that died, separated by a space, oldest first, with ! where that counts against it; the last 8"},
+		{"deaths", "deaths", "hash", "request or task → the owners that died with it in hand, and its VMs that died, separated by a space, oldest first, with ~ for a VM that did not come clean, and ! where it counts against it; the last 8"},
 		{"hands", "hands", "hash", "owner whose epoch was ended → its process | that epoch | which of what it had in hand its death would count against | what it had in hand then: until it is known whether the process died or lives"},
 		{"waits", "waits", "hash", "request → since when it waits anew, ms: it was in a hand and was given back, or Redis had lost it"},
 		{"shun", "shun", "hash", "request → the host where its last platform fault was"},

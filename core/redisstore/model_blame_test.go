@@ -89,9 +89,10 @@ func (m *model) checkBlame(c *call) {
 	for id, outcome := range c.items() {
 		slot := c.before.Slots[[2]string{owner, id[0]}]
 		_, host, _ := core.ParseOwner(owner)
-		if outcome == string(core.OutcomeBroken) && slot.Token == id[1] && c.after.Slots[[2]string{owner, id[0]}].Token != id[1] &&
+		how := map[core.Outcome]string{core.OutcomeBroken: "!", core.OutcomeUnclean: "~!"}[core.Outcome(outcome)]
+		if how != "" && slot.Token == id[1] && c.after.Slots[[2]string{owner, id[0]}].Token != id[1] &&
 			c.before.Hash("host", host)["canary"] != id[0]+"|"+owner {
-			note(id[0], slot.VM+"!")
+			note(id[0], slot.VM+how)
 		}
 	}
 	deaths := c.after.Hash("deaths")

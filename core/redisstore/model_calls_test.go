@@ -262,7 +262,7 @@ func (m *model) checkAttempts(c *call) {
 			continue
 		}
 		slot, held := c.before.Slots[[2]string{c.args[0], id[0]}]
-		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && (strings.HasPrefix(outcome, string(core.OutcomeRetry)) || outcome == string(core.OutcomeBroken)) {
+		if held && slot.Token == id[1] && c.after.Slots[[2]string{c.args[0], id[0]}].Token != id[1] && (strings.HasPrefix(outcome, string(core.OutcomeRetry)) || core.Outcome(outcome).Fault()) {
 			retried[id[0]] = 1
 		}
 	}

@@ -245,7 +245,7 @@ func (r *runner) outcome(w work) core.Outcome {
 	case r.chance("release", 5):
 		return core.OutcomeRelease
 	case r.chance("fault", 4):
-		return r.retryOrDead(w.Key, w.Deaths, []core.Outcome{core.OutcomeRetry, core.OutcomeBroken}[r.n("how", 2)])
+		return r.retryOrDead(w.Key, w.Deaths, []core.Outcome{core.OutcomeRetry, core.OutcomeBroken, core.OutcomeUnclean}[r.n("how", 3)])
 	case r.chance("time-out", 4):
 		r.record(w.Key, core.RequestTimedOut)
 	default:
@@ -259,11 +259,16 @@ func (m *model) retryOrDead(key string, deaths []core.Death, again core.Outcome)
 	if m.ledger[key].end != "" {
 		return core.OutcomeDone
 	}
-	if recovery.Verdict(deaths, recovery.Options{}) == "" {
+	end := recovery.Verdict(deaths, recovery.Options{})
+	switch end.State {
+	case "":
 		return again
+	case core.RequestDead:
+		m.record(key, core.RequestDead)
+		return core.OutcomeDead
 	}
-	m.record(key, core.RequestDead)
-	return core.OutcomeDead
+	m.record(key, end.State)
+	return core.OutcomeDone
 }
 
 func (r *runner) answered(call core.Exchange, x core.Exchanged) {

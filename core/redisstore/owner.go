@@ -62,7 +62,8 @@ func toDeaths(text any) []core.Death {
 	var deaths []core.Death
 	for who := range strings.FieldsSeq(str(text)) {
 		name, counts := strings.CutSuffix(who, "!")
-		deaths = append(deaths, core.Death{Of: name, Counts: counts})
+		name, unclean := strings.CutSuffix(name, "~")
+		deaths = append(deaths, core.Death{Of: name, Counts: counts, Unclean: unclean})
 	}
 	return deaths
 }

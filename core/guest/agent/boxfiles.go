@@ -46,7 +46,7 @@ func (b *box) tidy() error {
 	if err == nil {
 		return nil
 	}
-	err = core.Wrap(err, core.CodeBadVM, b.agent.cfg.VM, "remove what a run in the box left")
+	err = unclean{core.Wrap(err, core.CodeBadVM, b.agent.cfg.VM, "remove what a run in the box left")}
 	b.mu.Lock()
 	b.spoilt = err
 	b.mu.Unlock()

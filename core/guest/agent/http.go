@@ -223,5 +223,5 @@ func refuse(err error) []byte {
 	if len(text) > wire.MaxBody/2 {
 		text = text[:wire.MaxBody/2]
 	}
-	return answer(statusOf(code), wire.Refusal{Code: code, Text: strings.ToValidUTF8(text, "?")}, true)
+	return answer(statusOf(code), wire.Refusal{Code: code, Text: strings.ToValidUTF8(text, "?"), Unclean: errors.As(err, new(unclean))}, true)
 }

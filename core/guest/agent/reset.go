@@ -33,18 +33,25 @@ func (a *Agent) reset(owner, name string) error {
 	if s == nil && name != "" {
 		return core.Errorf(core.CodeInvalid, a.cfg.VM, "nothing is kept as %q", name)
 	}
-	if bad = core.Wrap(a.wipe(), core.CodeBadVM, a.cfg.VM, "remove what earlier runs left"); bad != nil {
+	if err := a.wipe(); err != nil {
+		bad = unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "remove what earlier runs left")}
 		return bad
 	}
 	if s == nil {
 		return nil
 	}
-	if bad = core.Wrap(a.places[wire.Work].restore(s), core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name); bad != nil {
+	if err := a.places[wire.Work].restore(s); err != nil {
+		bad = unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name)}
 		return bad
 	}
 	a.places[wire.Work].taken = true
 	return nil
 }
+
+// unclean is why a VM can do nothing more: user code left what cannot be removed.
+type unclean struct{ error }
+
+func (u unclean) Unwrap() error { return u.error }
 
 // Modes of the places that all of a VM use.
 const (

@@ -230,7 +230,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	}
 	j.leave() // before the host hears of the end and asks for more
 	if j.failure != nil {
-		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error()})
+		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error(), Unclean: errors.As(j.failure, new(unclean))})
 	} else {
 		j.frames.last(wire.KindExit, j.report(wall))
 	}
@@ -257,7 +257,11 @@ func (j *job) bury() error {
 			return nil
 		case <-again.C:
 		case <-late.C:
-			return core.Wrap(errUndead, core.CodeBadVM, j.agent.cfg.VM, "end a run")
+			err := core.Wrap(errUndead, core.CodeBadVM, j.agent.cfg.VM, "end a run")
+			if j.lends == nil { // else it may be the harness that did not die
+				err = unclean{err}
+			}
+			return err
 		}
 	}
 }

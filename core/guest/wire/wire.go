@@ -194,8 +194,9 @@ const (
 
 // Refusal is the body of every answer that is not 2xx.
 type Refusal struct {
-	Code core.Code `json:"code"`
-	Text string    `json:"text"`
+	Code    core.Code `json:"code"`
+	Text    string    `json:"text"`
+	Unclean bool      `json:"unclean,omitempty"` // the VM can do nothing more because what user code left cannot be removed
 }
 
 // Status is what a VM's agent says of itself.

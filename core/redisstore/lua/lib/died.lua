@@ -1,4 +1,5 @@
--- Note a death that a request or task met: of an owner, or of its VM. With ! it counts against it.
+-- Note a death that a request or task met: of an owner, or of its VM. With ! it counts against it, with
+-- ~ the VM lives and did not come clean.
 local function died(key, who)
   local before, names = redis.call('HGET', K.deaths, key), {}
   for name in string.gmatch(before or '', '%S+') do
