@@ -77,7 +77,7 @@ func TestAFailoverIsAnotherLife(t *testing.T) {
 	first := s.Incarnation()
 	follows(t, admin(t, f.Servers[1]), admin(t, f.Servers[0]))
 	waiting := make(chan error, 1)
-	go func() { waiting <- s.Wait(context.Background(), h.Runner, "h1", time.Hour) }()
+	go func() { waiting <- s.Wait(context.Background(), h.Runner, "", time.Hour) }() // the host's bell has been rung
 	primary := admin(t, f.Servers[0])
 	require.Eventually(t, func() bool { // else it may come late, and wait on the next primary
 		text, err := primary.Info(context.Background(), "clients").Result()
