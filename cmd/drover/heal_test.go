@@ -192,7 +192,7 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 		h.said("overseer", "--once")
 	}
 	const why = "in quarantine: it was alone in hand, or apart from the others, when 2 runners died"
-	require.Contains(t, h.said("request", "list", "--state", "dead"), why)
+	require.Contains(t, h.said("request", "list", "--state", "dead"), why[:60]) // a table's column is cut
 	require.Contains(t, h.said("request", "list", "--state", "dead", "--json"), why+" (testrunner@h1#0, testrunner@h1#0)")
 	h.said("request", "rerun", id)
 	require.Contains(t, h.said("request", "list", "--state", "dead"), "no requests")
