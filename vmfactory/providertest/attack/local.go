@@ -15,6 +15,7 @@ func alone(all map[int]exception) map[int]exception {
 	all[More+5] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+6] = exception{partly: true, why: why, leaks: []string{"may signal it", none}, sometimes: true}
 	all[More+7] = exception{partly: true, why: why, leaks: []string{"may change the mode", none}}
+	all[More+23] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+9] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	return all
 }

@@ -77,5 +77,6 @@ func kernelProbes() []Probe {
 		{More + 20, "leaving word for the next test: files, shared memory, attributes", "a reset leaves nothing", []string{"reset/traces", "anew/stains", "anew/sight"}, nil},
 		{More + 21, "a test's own memory by files without a name", "counts towards the test's limit", []string{"share/a file without a name"}, nil},
 		{More + 22, "filling the host's tables of neighbours, by IPv4 and IPv6", "a VM has one neighbour, and no IPv6", []string{"../lxc/network_test/one neighbour"}, nil},
+		{More + 23, "a submission forges its grade: a module beside its harness, answers from its memory, files and variables, a report of its own", "no points", nil, forgeries},
 	}
 }

@@ -30,20 +30,27 @@ func threads(t Target) error {
 }
 
 // zombies leaves Most children of nobody that have ended, and is held if the init
-// of the VM buries them.
+// of the VM buries them. It may be slower than they come, so who is refused waits.
 func zombies(t Target) error {
+	const looks, pause = 200, 10 * time.Millisecond
 	var left []int
+	bury := func() {
+		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
+	}
 	for range t.Most {
 		pid, err := orphan()
+		for look := 0; err != nil && look < looks; look++ {
+			time.Sleep(pause)
+			bury()
+			pid, err = orphan()
+		}
 		if err != nil {
-			return fmt.Errorf("after %d dead nothing can be started: %w", len(left), err)
+			return fmt.Errorf("with %d dead nothing can be started: %w", len(left), err)
 		}
 		left = append(left, pid)
 	}
-	const looks, pause = 200, 10 * time.Millisecond
 	for range looks {
-		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
-		if len(left) == 0 {
+		if bury(); len(left) == 0 {
 			return nil
 		}
 		time.Sleep(pause)
