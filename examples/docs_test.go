@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,9 @@ func graded(t *testing.T, program, name, submission string) (core.Result, string
 		coretest.Missing(t, "a machine that can make VMs", err)
 	}
 	t.Cleanup(func() { require.NoError(t, provider.Destroy(context.Background(), "guide")) })
-	vm, err := makeVM(t.Context(), provider, filepath.Join(run, "guide"), core.DefaultPool("guide"))
+	pool := core.DefaultPool("guide")
+	pool.Limits.Timeout = 5 * time.Minute // of the whole harness: on a busy machine a second of processor takes many
+	vm, err := makeVM(t.Context(), provider, filepath.Join(run, "guide"), pool)
 	require.NoError(t, err)
 	defer vm.Close()
 	require.NoError(t, vm.Assign(t.Context(), "guide"))
