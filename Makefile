@@ -39,7 +39,7 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
-	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=25m -p=$(packages)
+	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=60m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)

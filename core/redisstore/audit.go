@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"drover/core"
 
@@ -69,13 +70,14 @@ func (r reading) one(name string) value {
 }
 
 // keyPatterns recognise the keys.
-var keyPatterns = func() map[string]*regexp.Regexp {
+var keyPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	m := make(map[string]*regexp.Regexp)
+	argument := regexp.MustCompile(`<\w+>`)
 	for _, k := range Keys() {
-		m[k.Name] = regexp.MustCompile("^" + regexp.MustCompile(`<\w+>`).ReplaceAllString(k.Pattern, "([^:]+)") + "$")
+		m[k.Name] = regexp.MustCompile("^" + argument.ReplaceAllString(k.Pattern, "([^:]+)") + "$")
 	}
 	return m
-}()
+})
 
 // step is how much one call of a reading asks for: keys, fields or members.
 const step = 500
@@ -162,7 +164,7 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 // classify says which key it is, and its arguments. The KeyDef is empty for a stranger.
 func classify(key string) (KeyDef, []string) {
 	for _, k := range Keys() {
-		if m := keyPatterns[k.Name].FindStringSubmatch(key); m != nil {
+		if m := keyPatterns()[k.Name].FindStringSubmatch(key); m != nil {
 			return k, m[1:]
 		}
 	}

@@ -79,7 +79,7 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	if old := s.lives.now.Load(); old != nil && old.incarnation == incarnation {
 		return true, nil
 	}
-	its, err := scripts["life"].Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds()).Int64Slice()
+	its, err := scripts["life"]().Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds()).Int64Slice()
 	if err != nil {
 		return false, err
 	}

@@ -31,7 +31,7 @@ func (s *Store) Append(ctx context.Context, key, token string, chunks []core.Out
 		for _, c := range page {
 			args = append(args, c.Stream, c.Offset, c.Data)
 		}
-		if err := scripts["output"].Run(live, s.once, []string{s.space.Key("meta")}, args...).Err(); err != nil {
+		if err := scripts["output"]().Run(live, s.once, []string{s.space.Key("meta")}, args...).Err(); err != nil {
 			return fault(ctx, err, key)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -29,11 +30,12 @@ var (
 	luaKeyUse  = regexp.MustCompile(`\bK\.([a-z_]+)`)
 )
 
-// scripts holds every operation by the stem of its file.
-var scripts = func() map[string]*redis.Script {
-	all := make(map[string]*redis.Script)
+// scripts makes every operation, by the stem of its file, once it is first called: a
+// program calls few of them, and most commands none.
+var scripts = func() map[string]func() *redis.Script {
+	all := make(map[string]func() *redis.Script)
 	for _, name := range scriptNames() {
-		all[name] = redis.NewScript(assemble(name))
+		all[name] = sync.OnceValue(func() *redis.Script { return redis.NewScript(assemble(name)) })
 	}
 	return all
 }()

@@ -170,7 +170,7 @@ func infoField(text, name string) string {
 
 // run calls a script and turns its refusals into core errors about id.
 func (s *Store) run(ctx context.Context, script, id string, args ...any) (any, error) {
-	reply, err := scripts[script].Run(ctx, s.db, []string{s.space.Key("meta")}, args...).Result()
+	reply, err := scripts[script]().Run(ctx, s.db, []string{s.space.Key("meta")}, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, fault(ctx, err, id)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,7 @@ func (s *scene) graded(t *testing.T, script, want string) []string {
 	t.Helper()
 	pool := providertest.Pool() // the probe is large with the race detector, and is there twice
 	pool.Limits.Disk, pool.Limits.FileSize, pool.Limits.Memory = 320<<20, 160<<20, 512<<20
+	pool.Limits.Timeout = 5 * time.Minute // of a dozen programs on a busy machine
 	v := s.Armed(t, pool)
 	o := v.Harness(t, script, "DROVER_TOKEN="+secretWord)
 	v.Alive(t)
