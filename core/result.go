@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Blame says whose fault a bad end is. Platform faults never count against a submitter.
@@ -82,6 +83,46 @@ type Usage struct {
 	CPUMs           int64 `json:"cpu_ms"`
 	WallMs          int64 `json:"wall_ms"`
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
+}
+
+// Steps of what is told of hidden tests: a program chooses what it uses, and could tell by
+// it what it was given.
+const (
+	stepMs    = 10      // ms
+	stepBytes = 1 << 20 // bytes
+)
+
+// Coarse is the usage in the steps that those get it in who may not know what was tested.
+func (u Usage) Coarse() Usage {
+	return Usage{CPUMs: upTo(u.CPUMs, stepMs), WallMs: upTo(u.WallMs, stepMs), MemoryPeakBytes: upTo(u.MemoryPeakBytes, stepBytes)}
+}
+
+// upTo is n or the next larger multiple of step; what is below 0 says that nobody knows.
+func upTo(n, step int64) int64 {
+	if n <= 0 {
+		return n
+	}
+	return (n + step - 1) / step * step
+}
+
+// Coarse is the result for those who may not know what its hidden tests are: what they used,
+// and with them the whole, in steps of 10 ms and 1 MiB. One without hidden tests is as it is.
+func (r Result) Coarse() Result {
+	if !slices.ContainsFunc(r.Tests, func(t Test) bool { return t.Hidden }) {
+		return r
+	}
+	r.Usage = r.Usage.Coarse()
+	for _, at := range []*int64{&r.Times.Started, &r.Times.Finished} {
+		*at = upTo(*at, stepMs)
+	}
+	r.Tests = slices.Clone(r.Tests)
+	for i := range r.Tests {
+		if t := &r.Tests[i]; t.Hidden && t.Usage != nil {
+			used := t.Usage.Coarse()
+			t.Usage = &used
+		}
+	}
+	return r
 }
 
 // Result is the one terminal result of a request, and the row of each of its attempts.

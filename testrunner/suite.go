@@ -102,6 +102,10 @@ func (j *job) grade() (core.Result, error) {
 	s.usage.WallMs = j.r.parts.Clock.Now().Sub(j.started).Milliseconds()
 	res.Usage, res.HeldBy = s.usage, s.held
 	judgeReport(&res, text)
+	// Students may be shown this, too.
+	if text, err = report.Coarse(s.plan).JSON(s.plan); err != nil {
+		return core.Result{}, core.Wrap(err, core.CodeInternal, j.w.Spec.ID, "write the report")
+	}
 	if int64(len(text)) <= j.limits.Output {
 		res.Stdout = string(text)
 	}

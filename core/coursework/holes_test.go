@@ -194,3 +194,41 @@ func TestOutputIsForStaff(t *testing.T) {
 	assert.Nil(t, e.Harness)
 	assert.True(t, e.Graded)
 }
+
+// What a hidden test has used tells what it was given, if the program wants that: students
+// get it in steps, and those who teach as it is.
+func TestFiguresOfHiddenTests(t *testing.T) {
+	t.Parallel()
+	used := func() *core.Usage { return &core.Usage{CPUMs: 11, WallMs: 10, MemoryPeakBytes: 5<<20 + 1} }
+	coarse := core.Usage{CPUMs: 20, WallMs: 10, MemoryPeakBytes: 6 << 20}
+	for name, hidden := range map[string]bool{"hidden": true, "public": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.graded("hw1")
+			s := w.submit("ann", "hw1")
+			w.grade(func(r *core.Result) {
+				r.Tests = []core.Test{{Name: "a", Usage: used()}, {Name: "b", Usage: used(), Hidden: hidden}, {Name: "c", Hidden: hidden}}
+				r.Usage, r.Times = *used(), core.Times{Started: 3, Finished: 1234}
+			})
+			view := func(who string) *core.Result {
+				v, err := w.reg.ViewSubmission(t.Context(), w.as(who), s.ID)
+				require.NoError(t, err)
+				return v.Result
+			}
+			staff := view("tina")
+			require.Equal(t, *used(), *staff.Tests[1].Usage)
+			require.Equal(t, int64(1234), staff.Times.Finished)
+			student := view("ann")
+			require.Equal(t, *used(), *student.Tests[0].Usage, "its input is known")
+			require.Nil(t, student.Tests[2].Usage)
+			if !hidden {
+				require.Equal(t, staff.Tests, student.Tests)
+				return
+			}
+			require.Equal(t, coarse, *student.Tests[1].Usage)
+			require.Equal(t, coarse, student.Usage, "the whole tells it, too")
+			require.Equal(t, []int64{10, 1240}, []int64{student.Times.Started, student.Times.Finished})
+		})
+	}
+}

@@ -96,7 +96,7 @@ func (b *box) open() (*os.File, error) {
 		b.held = ""
 		b.starter = &starter{}
 		b.starter.begin(func() error {
-			err := a.renew(&a.tree.boxed) // first: a domain holds settings, too
+			err := errors.Join(a.renew(&a.tree.boxed), a.muted()) // first: a domain holds settings, too
 			if err == nil {
 				b.held, err = a.confined()
 			}
@@ -316,7 +316,7 @@ func (b *box) fill(spec wire.BoxSpec) error {
 // holds reports whether a process is of the box.
 func (b *box) holds(p process) bool {
 	if b.agent.oneUser() {
-		return p.filters > b.agent.filters
+		return p.filters > b.agent.filters+b.agent.mutes()
 	}
 	return p.uid == b.cred.uid
 }

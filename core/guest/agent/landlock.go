@@ -13,11 +13,12 @@ import (
 	"drover/core/guest/wire"
 )
 
-// Landlock's system calls, which have these numbers on all architectures.
+// System calls that package syscall does not know, which have these numbers on all architectures.
 const (
 	sysLandlockCreate   = 444
 	sysLandlockAddRule  = 445
 	sysLandlockRestrict = 446
+	sysPidfdOpen        = 434
 )
 
 // Rights of Landlock, and what else a domain holds.
@@ -27,7 +28,8 @@ const (
 	llRead     = 1 << 2
 	llReadDir  = 1 << 3
 	llTruncate = 1 << 14
-	llScopes   = 1<<0 | 1<<1 // abstract sockets, and signals, of those outside
+	llSignals  = 1 << 1           // to those outside
+	llScopes   = 1<<0 | llSignals // and abstract sockets of theirs
 
 	llVersion   = 1 // asks for the version
 	llBeneath   = 1 // kind of a rule
@@ -46,20 +48,27 @@ func (a *Agent) confined() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a Landlock domain: %w", err)
 	}
-	allow := instruction{code: 0x06, value: 0x7fff0000} // return SECCOMP_RET_ALLOW
+	filter := []instruction{{code: 0x06, value: allowed}}
+	if n := len(a.cfg.BoxBPF) / int(unsafe.Sizeof(instruction{})); n > 0 {
+		filter = unsafe.Slice((*instruction)(unsafe.Pointer(&a.cfg.BoxBPF[0])), n)
+	}
+	return held, addFilter(filter)
+}
+
+const allowed = 0x7fff0000 // SECCOMP_RET_ALLOW
+
+// addFilter adds a filter to those of the calling thread.
+func addFilter(filter []instruction) error {
 	program := struct {
 		length uint16
 		filter *instruction
-	}{1, &allow}
-	if n := len(a.cfg.BoxBPF) / int(unsafe.Sizeof(allow)); n > 0 {
-		program.length, program.filter = uint16(n), (*instruction)(unsafe.Pointer(&a.cfg.BoxBPF[0])) //nolint:gosec // checked
-	}
+	}{uint16(len(filter)), &filter[0]} //nolint:gosec // the kernel has a bound far below
 	const modeFilter = 2 // SECCOMP_MODE_FILTER
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, modeFilter, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
-		return "", fmt.Errorf("add a filter: %w", errno)
+		return fmt.Errorf("add a filter: %w", errno)
 	}
-	return held, nil
+	return nil
 }
 
 // instruction is a struct sock_filter.
@@ -69,12 +78,73 @@ type instruction struct {
 	value     uint32
 }
 
-func (a *Agent) landlock() (string, error) {
+// domain is what a Landlock domain is about: a struct landlock_ruleset_attr.
+type domain struct{ files, network, scopes uint64 }
+
+// landlockVersion is 0 where the kernel has no Landlock, or it is switched off.
+func landlockVersion() int {
 	version, _, errno := syscall.RawSyscall(sysLandlockCreate, 0, 0, llVersion)
 	if errno != 0 {
-		return "", nil // this kernel has none, or it is switched off
+		return 0
 	}
-	attr := struct{ files, network, scopes uint64 }{files: 1<<13 - 1}
+	return int(version)
+}
+
+// mutes is how many filters a starter of commands has beside the agent's.
+func (a *Agent) mutes() int {
+	if a.cred.sys != nil {
+		return 0
+	}
+	return 1
+}
+
+// muted keeps the calling thread, and all that it starts, from signalling the agent
+// where that has the same user: by a domain from all threads of it but the calling
+// one, which is in there, too; and by a filter from that. Kernels before scopes let
+// signals through; the agent has handlers for those that it can have.
+func (a *Agent) muted() error {
+	if a.mutes() == 0 {
+		return nil
+	}
+	const number, first, denied = 0, 16, 0x00050000 | uint32(syscall.EPERM) // parts of struct seccomp_data; SECCOMP_RET_ERRNO
+	const load, equal, give = 0x20, 0x15, 0x06                              // BPF's LD+W+ABS, JMP+JEQ+K, RET+K
+	low := uint32(first)
+	if *(*byte)(unsafe.Pointer(&[]uint16{1}[0])) == 0 {
+		low += 4 // the lower half of an argument comes last
+	}
+	if err := addFilter([]instruction{
+		{code: load, value: number},
+		{code: equal, then: 2, value: syscall.SYS_KILL},
+		{code: equal, then: 1, value: syscall.SYS_TKILL},
+		{code: equal, els: 3, value: sysPidfdOpen},
+		{code: load, value: low},
+		{code: equal, els: 1, value: uint32(syscall.Gettid())}, //nolint:gosec // a number of a thread
+		{code: give, value: denied},
+		{code: give, value: allowed},
+	}); err != nil {
+		return err
+	}
+	if landlockVersion() < llHasScopes {
+		return nil
+	}
+	attr := domain{scopes: llSignals}
+	fd, _, errno := syscall.RawSyscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return fmt.Errorf("make a Landlock domain: %w", errno)
+	}
+	defer syscall.Close(int(fd)) //nolint:errcheck // nothing was written
+	if _, _, errno := syscall.RawSyscall(sysLandlockRestrict, fd, 0, 0); errno != 0 {
+		return fmt.Errorf("enter a Landlock domain: %w", errno)
+	}
+	return nil
+}
+
+func (a *Agent) landlock() (string, error) {
+	version := landlockVersion()
+	if version == 0 {
+		return "", nil
+	}
+	attr := domain{files: 1<<13 - 1}
 	size := unsafe.Sizeof(attr.files)
 	if version >= llHasRefer {
 		attr.files |= 1 << 13

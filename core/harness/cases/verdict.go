@@ -3,6 +3,7 @@ package cases
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -66,6 +67,21 @@ func Ended(e wire.Exit, exit *int, l Limits) (verdict, why string) {
 type Report struct {
 	Build    *Outcome // nil if all commands went well
 	Outcomes []Outcome
+}
+
+// Coarse is the report with what hidden tests of the plan have used in the steps of core.Usage.Coarse.
+func (r *Report) Coarse(p *Plan) *Report {
+	coarse := Report{Build: r.Build, Outcomes: slices.Clone(r.Outcomes)}
+	next := 0
+	for _, g := range p.Groups {
+		for i := range g.Tests {
+			if o := &coarse.Outcomes[next]; g.Tests[i].Hidden {
+				o.Usage = o.Usage.Coarse()
+			}
+			next++
+		}
+	}
+	return &coarse
 }
 
 // Bounds on what is quoted in messages.

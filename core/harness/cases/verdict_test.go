@@ -147,3 +147,15 @@ func TestReport_BuildError(t *testing.T) {
 	assert.Equal(t, harness.BuildError, harness.VerdictOf(&core.Result{State: core.RequestCompleted, Score: r.Score, MaxScore: r.MaxScore, Tests: r.Tests}))
 	assert.Contains(t, r.Tests[0].Message, "p.c:3: no")
 }
+
+// What is shown of a hidden test is no exact figure, nor is it in the report as printed.
+func TestReport_Coarse(t *testing.T) {
+	t.Parallel()
+	p := plan(t, "run: p\ntests: [{input: a}, {input: b, visibility: hidden}]")
+	used := core.Usage{CPUMs: 101, WallMs: 7, MemoryPeakBytes: 1}
+	r := cases.Report{Outcomes: []cases.Outcome{{Verdict: cases.Accepted, Ran: true, Usage: used}, {Verdict: cases.Accepted, Ran: true, Usage: used}}}
+	coarse := r.Coarse(p)
+	assert.Equal(t, used, coarse.Outcomes[0].Usage)
+	assert.Equal(t, core.Usage{CPUMs: 110, WallMs: 10, MemoryPeakBytes: 1 << 20}, coarse.Outcomes[1].Usage)
+	assert.Equal(t, used, r.Outcomes[1].Usage, "the report itself stays exact")
+}

@@ -15,6 +15,10 @@ func alone(all map[int]exception) map[int]exception {
 	all[More+5] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+6] = exception{partly: true, why: why, leaks: []string{"may signal it", none}, sometimes: true}
 	all[More+7] = exception{partly: true, why: why, leaks: []string{"may change the mode", none}}
+	all[17] = exception{
+		partly: true, sometimes: true, leaks: []string{noScopes},
+		why: "Before Linux 6.12 signals reach the agent by the numbers of its threads. It drops those that it can, and none of the others ends it.",
+	}
 	all[More+23] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+9] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	return all

@@ -22,7 +22,7 @@ func Probes() []Probe {
 		{14, "/proc/sys: core_pattern, hostname, ip_forward", "cannot be written; no core dumps", []string{"isolation/devices", "isolation/hostname"}, probeOf("core-dumps")},
 		{15, "mount, remount, umount, pivot_root, chroot", "EPERM", []string{"isolation/mounts"}, nil},
 		{16, "ptrace, process_vm_readv, pidfd_getfd of the agent", "EPERM", []string{"isolation/agent-tracing"}, nil},
-		{17, "signals to the agent", "without effect", []string{"isolation/agent-signals"}, nil},
+		{17, "signals to the agent", "without effect", []string{"isolation/agent-signals"}, agentThreads},
 		{18, "the agent's socket", "not reachable", []string{"isolation/agent-socket"}, nil},
 		{19, "writing the agent's program (CVE-2019-5736)", "EACCES, EROFS", nil, agentFiles},
 		{20, "leaked descriptors (CVE-2024-21626)", "only 0 to 2", []string{"isolation/descriptors"}, nil},

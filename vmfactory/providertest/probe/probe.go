@@ -78,7 +78,7 @@ func register() {
 	maps.Copy(attacks, map[string]func(Target) error{
 		"network": network, "host-loopback": hostLoopback,
 		"host-files": hostFiles, "system-files": systemFiles, "mounts": mounts, "devices": devices,
-		"host-processes": hostProcesses, "agent-socket": agentSocket, "agent-signals": agentSignals, "agent-tracing": agentTracing,
+		"host-processes": hostProcesses, "agent-socket": agentSocket, "agent-signals": agentSignals, "agent-threads": agentThreads, "agent-tracing": agentTracing,
 		"privileges": privileges, "namespaces": namespaces, "kernel-calls": kernelCalls, "foreign-calls": foreignCalls,
 		"hostname": hostname, "proc-files": procFiles, "own-files": ownFiles, "cgroup-names": cgroupNames, "sockets": sockets,
 		"forks": forks, "memory": memory, "shared-zero": sharedZero, "memory-by-many": memoryByMany, "memory-and-wait": memoryAndWait, "disk": disk, "inodes": inodes, "file-size": fileSize,

@@ -104,7 +104,7 @@ func TestGetThrough(t *testing.T) {
 	require.NoError(t, unix.Flock(int(hold.Fd()), unix.LOCK_EX))
 	queue := fmt.Sprintf("drover-probe-%d", os.Getpid())
 	few := Target{Most: 4, Folders: []string{folder}}
-	covered := map[string]bool{"agent-signals": true, "orphans": true, "memory-and-wait": true, "spin": true, "litter": true, "slice": true, "unwaited": true, "unwaited-flag": true, "sight": true, "stains": true} // below, part of another, or measured from outside
+	covered := map[string]bool{"agent-signals": true, "agent-threads": true, "orphans": true, "memory-and-wait": true, "spin": true, "litter": true, "slice": true, "unwaited": true, "unwaited-flag": true, "sight": true, "stains": true} // below, part of another, or measured from outside
 
 	for name, c := range map[string]struct {
 		target  Target
@@ -226,6 +226,20 @@ func TestSignals(t *testing.T) {
 	one := victim(t)
 	start(t, "agent-signals", Target{PID: one.Process.Pid}, nil)
 	require.Error(t, one.Wait())
+}
+
+// TestThreads shows that the probe of threads finds whom it may signal.
+func TestThreads(t *testing.T) {
+	t.Parallel()
+	args := append([]string{"-c", `/bin/sleep 1000 & "$0" "$@"; exit 0`, ""}, Args("agent-threads", Target{})...)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	args[2] = self
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", args...)
+	cmd.SysProcAttr = private(t) // whose end is the end of all in there
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "may signal")
 }
 
 // TestOrphans shows that the probe leaves something behind where nothing kills it.
