@@ -21,10 +21,10 @@ func score(f *float64, none string) string {
 	return strconv.FormatFloat(*f, 'f', -1, 64)
 }
 
-// cell makes text safe to open in a spreadsheet, which takes for a formula what
+// Cell makes text safe to open in a spreadsheet, which takes for a formula what
 // begins like one: such text gets an apostrophe in front. Numbers stay numbers.
 // Control characters become spaces: a cell is one line.
-func cell(s string) string {
+func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

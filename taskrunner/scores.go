@@ -195,7 +195,7 @@ func (s *Scores) table(ctx context.Context, job *Job, name string, fill func(t *
 // row writes a row whose first cell names a user.
 func (t *table) row(cells ...string) error {
 	for i := range cells {
-		cells[i] = cell(cells[i])
+		cells[i] = Cell(cells[i])
 	}
 	t.rows++
 	t.job.Progress(t.rows, 0, "")

@@ -125,7 +125,7 @@ func TestCells(t *testing.T) {
 		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x", "﹦1": "'﹦1", "−1": "'−1", "\u00a0=1": "'\u00a0=1", "\ufeff=1": "'\ufeff=1", "\u200b=1": "'\u200b=1",
 		"a=1": "a=1", "a\tb": "a b", "a\xffb": "a\ufffdb", "1e5": "1e5", "-1e5": "'-1e5", "0x-": "0x-", "a,b": "a,b",
 	} {
-		require.Equal(t, want, cell(text), "%q", text)
+		require.Equal(t, want, Cell(text), "%q", text)
 	}
 	for f, want := range map[float64]string{
 		0: "0", -0.5: "-0.5", 1e20: "100000000000000000000", 1.0 / 3: "0.3333333333333333", math.Inf(1): "None", math.Inf(-1): "None", math.NaN(): "None",

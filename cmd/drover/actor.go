@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +15,7 @@ type session struct {
 	*herd
 	reg   *coursework.Registrar
 	actor core.Actor
+	notes io.Writer // what is said beside the answer
 }
 
 // asFlag names who acts.
@@ -36,12 +38,13 @@ func operator() core.Actor {
 
 // asOperator starts what this program does itself.
 func (h *herd) asOperator() *session {
-	return &session{herd: h, reg: h.registrar(), actor: operator()}
+	return &session{herd: h, reg: h.registrar(), actor: operator(), notes: io.Discard}
 }
 
 // session starts what a command does as the user that --as names, or else as the operator.
 func (h *herd) session(c *cli.Context) (*session, error) {
 	s := h.asOperator()
+	s.notes = c.App.ErrWriter
 	handle := c.String("as")
 	if handle == "" {
 		return s, nil

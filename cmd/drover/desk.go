@@ -5,10 +5,12 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/account"
 	"drover/core/coursework"
 	"drover/core/requests"
 )
@@ -25,6 +27,10 @@ type desk interface {
 	ListClasses(ctx context.Context, after string, limit int) ([]coursework.ClassEntry, error)
 	ViewClass(ctx context.Context, handle string) (coursework.ClassEntry, error)
 	Roster(ctx context.Context, class, after string, limit int) ([]coursework.Member, error)
+	// MakeLink makes a link by which a user can sign in once, within life; 0 is an hour.
+	MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error)
+	// MakeLinks makes such links for a page of a class's members; next begins the page after.
+	MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error)
 
 	FindAssignment(ctx context.Context, query string) (core.Assignment, error)
 	ListAssignments(ctx context.Context, f coursework.AssignmentFilter) (all []coursework.AssignmentEntry, left int, err error)

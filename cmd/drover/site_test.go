@@ -128,6 +128,7 @@ func TestCommandsAskASite(t *testing.T) {
 	up := h.up()
 	s := newTestSite(t, h.herd)
 	coursesOnASite(h, s)
+	linksOnASite(h, s)
 	runsOnASite(h, s)
 	gradingOnASite(h, s)
 	aSiteThatGoesAway(h, s)

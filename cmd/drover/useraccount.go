@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/url"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -16,7 +15,7 @@ func accountCommands() []*cli.Command {
 	return []*cli.Command{
 		userCommand("password", "give a user a password, which it changes when it signs in next", "USER", "drover user password --stdin ann < password",
 			[]cli.Flag{&cli.BoolFlag{Name: "stdin", Usage: "read the password from standard input, without asking", DisableDefaultText: true}}, givePassword),
-		userCommand("link", "make a link that lets a user in once, within an hour, to set a new password", "USER", "drover user link ann", nil, makeLink),
+		linkCommand(),
 		userCommand("tokens", "list the tokens by which programs act as a user, or revoke one", "USER", "drover user tokens ann",
 			[]cli.Flag{&cli.StringFlag{Name: "revoke", Usage: "revoke the token with this `ID`"}}, userTokens),
 	}
@@ -58,34 +57,6 @@ func givePassword(c *cli.Context, s *session) error {
 		return err
 	}
 	return say(c, map[string]string{"user": u.Handle}, "user %s has that password, and changes it at the next sign-in", u.Handle)
-}
-
-// linkTo is where a secret lets somebody in, on a site.
-func linkTo(site *url.URL, secret string) string {
-	u := site.JoinPath("sign-in", "link")
-	u.RawQuery = url.Values{"token": {secret}}.Encode()
-	return u.String()
-}
-
-func makeLink(c *cli.Context, s *session) error {
-	handle, err := oneArg(c, "user's handle or e-mail address")
-	if err != nil {
-		return err
-	}
-	desk, err := s.accounts()
-	if err != nil {
-		return err
-	}
-	site, err := siteURL(s.cfg, listenAddress(s.cfg))
-	if err != nil {
-		return err
-	}
-	secret, err := desk.MakeLink(c.Context, s.actor, handle)
-	if err != nil {
-		return err
-	}
-	link := linkTo(site, secret)
-	return say(c, map[string]string{"user": handle, "link": link}, "%s", link)
 }
 
 func userTokens(c *cli.Context, s *session) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -28,9 +27,6 @@ import (
 	"drover/web/parts"
 	"drover/web/sign"
 )
-
-// siteAddress is where the site listens, unless it is told.
-const siteAddress = "127.0.0.1:8080"
 
 func webCommand() *cli.Command {
 	return &cli.Command{
@@ -66,6 +62,7 @@ type website struct {
 	url      *url.URL // by which browsers reach it
 	accounts *account.Desk
 	watch    *requests.Watch
+	address  service.Service // tells the herd url
 }
 
 // newWebsite listens where the settings say.
@@ -91,12 +88,13 @@ func newWebsite(h *herd, log logrus.FieldLogger) (*website, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.server.Close())
 	}
+	f.address = h.tellAddress(f.url)
 	f.warn(log)
 	return f, nil
 }
 
 func (f *website) services() []service.Service {
-	return []service.Service{f.server.Service(f.handler), {Name: "watch", Run: f.watch.Run}}
+	return []service.Service{f.server.Service(f.handler), {Name: "watch", Run: f.watch.Run}, f.address}
 }
 
 // certificateOf returns the site's certificate; nil if it speaks http.
@@ -110,29 +108,6 @@ func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
 			"the site's certificate %s and its key %s (settings tls_cert and tls_key) cannot be used: both must be PEM files that belong together", cfg.TLSCert, cfg.TLSKey)
 	}
 	return &pair, nil
-}
-
-// listenAddress is where the site is to listen.
-func listenAddress(cfg *config.Config) string { return cmp.Or(cfg.Listen, siteAddress) }
-
-// siteURL is the setting, or the address that the site listens on.
-func siteURL(cfg *config.Config, address string) (*url.URL, error) {
-	if cfg.SiteURL != "" {
-		u, err := url.Parse(cfg.SiteURL)
-		return u, core.Wrap(err, core.CodeInvalid, cfg.SiteURL, "the setting site_url is no URL: write it such as https://drover.example.org")
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeInternal, address, "the site listens on %q, which is no address", address)
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	u := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-	if cfg.TLSCert != "" {
-		u.Scheme = "https"
-	}
-	return u, nil
 }
 
 // warn says what an operator should know of how the site is reached.
@@ -219,7 +194,7 @@ func (f *website) announce(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	if secret != "" {
-		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), linkTo(f.url, secret))
+		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), account.Link{Secret: secret}.At(f.url).URL)
 	}
 	_, err = io.WriteString(w, text)
 	return err

@@ -24,8 +24,8 @@ func (d *Desk) Bootstrap(ctx context.Context) (handle, secret string, err error)
 		}
 		first = firstAdmin
 	}
-	secret, err = d.MakeLink(ctx, core.System(), first)
-	return first, secret, err
+	l, err := d.MakeLink(ctx, core.System(), first, LinkLife)
+	return first, l.Secret, err
 }
 
 // admins returns the first admin there is, and whether any can sign in.

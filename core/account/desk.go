@@ -29,6 +29,8 @@ type Store interface {
 	PutUser(ctx context.Context, u core.User) (revision int64, err error)
 	GetUser(ctx context.Context, handle string) (core.User, error)
 	ListUsers(ctx context.Context, after string, limit int) ([]core.User, error)
+	GetClass(ctx context.Context, handle string) (core.SchoolClass, error)
+	Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error)
 }
 
 // SignedIn is a user that has proved who it is.

@@ -99,10 +99,11 @@ func TestLink(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	was := w.password("ann", good)
-	_, err := w.MakeLink(ctx, ann, "ann")
+	_, err := w.MakeLink(ctx, ann, "ann", 0)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
-	secret, err := w.MakeLink(ctx, root, "ann@school.example")
+	made, err := w.MakeLink(ctx, root, "ann@school.example", 0)
 	require.NoError(t, err)
+	secret := made.Secret
 	for range 3 {
 		require.NoError(t, w.LookAtLink(ctx, secret), "looking is no use")
 	}
@@ -139,9 +140,9 @@ func TestLinkEnds(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	link := func() string {
-		secret, err := w.MakeLink(ctx, root, "ann")
+		made, err := w.MakeLink(ctx, root, "ann", 0)
 		require.NoError(t, err)
-		return secret
+		return made.Secret
 	}
 	old := link()
 	w.after(account.LinkLife)
@@ -167,7 +168,7 @@ func TestLinkEnds(t *testing.T) {
 	w.disable("ann")
 	_, err = w.RedeemLink(ctx, last)
 	require.ErrorContains(t, err, "disabled")
-	_, err = w.MakeLink(ctx, root, "ann")
+	_, err = w.MakeLink(ctx, root, "ann", 0)
 	require.Equal(t, core.CodeConflict, core.CodeOf(err))
 	_, err = w.RedeemLink(ctx, token)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "a token is no link")
@@ -297,4 +298,42 @@ func TestBootstrapOfAnAdminThatIsThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "root", handle)
 	require.NoError(t, w.LookAtLink(t.Context(), secret))
+}
+
+func TestLinksOfAClass(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.user(core.User{Handle: "bob"})
+	_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: "cs101", Title: "Programming I"})
+	require.NoError(t, err)
+	for user, role := range map[string]core.UserRole{"ann": core.RoleStudent, "bob": core.RoleStudent, "root": core.RoleTeacher} {
+		require.NoError(t, w.store.Enrol(ctx, core.Enrolment{Class: "cs101", User: user, Role: role}))
+	}
+	of := account.ClassLinks{Class: "cs101", Limit: 2}
+	_, _, err = w.MakeLinks(ctx, ann, of)
+	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	_, _, err = w.MakeLinks(ctx, root, account.ClassLinks{Class: "cs9", Limit: 2})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	of.Life = account.MaxLinkLife + 1
+	_, _, err = w.MakeLinks(ctx, root, of)
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+	of.Life = 0
+	all, next, err := w.MakeLinks(ctx, root, of)
+	require.NoError(t, err)
+	require.Equal(t, []string{"ann", "bob"}, []string{all[0].User, all[1].User})
+	require.Equal(t, "bob", next)
+	of.After = next
+	all, next, err = w.MakeLinks(ctx, root, of)
+	require.NoError(t, err)
+	require.Equal(t, "root", all[0].User)
+	require.Empty(t, next)
+	of.After, of.Role, of.Life, of.Limit = "", core.RoleTeacher, account.MaxLinkLife, 3
+	all, _, err = w.MakeLinks(ctx, root, of)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	w.after(account.MaxLinkLife - 1)
+	require.NoError(t, w.LookAtLink(ctx, all[0].Secret))
+	w.after(1)
+	require.Error(t, w.LookAtLink(ctx, all[0].Secret))
 }

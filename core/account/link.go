@@ -1,46 +1,115 @@
 package account
 
 import (
+	"cmp"
 	"context"
+	"net/url"
 	"time"
 
 	"drover/core"
 )
 
-// LinkLife is how long a sign-in link can be used.
-const LinkLife = time.Hour
+// How long a sign-in link can be used, unless who makes it says, and at most.
+const (
+	LinkLife    = time.Hour
+	MaxLinkLife = 30 * 24 * time.Hour
+)
 
 // ErrLink is the FORBIDDEN for a link that cannot be used.
-var ErrLink = core.Errorf(core.CodeForbidden, "", "the link is not valid: it was used already, is older than an hour, or is not whole; ask for another one")
+var ErrLink = core.Errorf(core.CodeForbidden, "", "the link is not valid: it was used already, is too old, or is not whole; ask for another one")
 
-// MakeLink makes a secret by which a user can sign in once, within LinkLife, and then
-// sets a new password: for admins. Returns FORBIDDEN, NOTFOUND, LIMIT, and CONFLICT for a
-// user who is disabled.
-func (d *Desk) MakeLink(ctx context.Context, a core.Actor, handle string) (secret string, err error) {
+// Link lets a user sign in once.
+type Link struct {
+	User    string `json:"user"` // its handle
+	Name    string `json:"name,omitempty"`
+	Email   string `json:"email,omitempty"`
+	Secret  string `json:"-"`
+	URL     string `json:"link"` // see At
+	Expires int64  `json:"expires_ms"`
+}
+
+// At returns the link with its URL at a site.
+func (l Link) At(site *url.URL) Link {
+	u := site.JoinPath("sign-in", "link")
+	u.RawQuery = url.Values{"token": {l.Secret}}.Encode()
+	l.URL = u.String()
+	return l
+}
+
+// MakeLink makes a link by which a user can sign in once, within life (0: LinkLife), and then
+// sets a new password: for admins. Returns FORBIDDEN, NOTFOUND, LIMIT, INVALID for a life
+// longer than MaxLinkLife, and CONFLICT for a user who is disabled.
+func (d *Desk) MakeLink(ctx context.Context, a core.Actor, handle string, life time.Duration) (Link, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
-		return "", err
+		return Link{}, err
+	}
+	if life < 0 || life > MaxLinkLife {
+		return Link{}, core.Errorf(core.CodeInvalid, handle, "a sign-in link is good for at most %d days", int(MaxLinkLife.Hours())/24)
 	}
 	u, err := d.Store.GetUser(ctx, handle)
 	if err != nil {
-		return "", err
+		return Link{}, err
 	}
 	if u.Disabled {
-		return "", core.Errorf(core.CodeConflict, u.Handle, "user %s is disabled: enable it first", u.Handle)
+		return Link{}, core.Errorf(core.CodeConflict, u.Handle, "user %s is disabled: enable it first", u.Handle)
 	}
 	account, err := d.Store.GetAccount(ctx, u.Handle)
 	if err != nil {
-		return "", err
+		return Link{}, err
 	}
-	secret = newSecret(linkMark)
 	now := d.next(account)
+	l := Link{User: u.Handle, Name: u.Name, Email: u.Email, Secret: newSecret(linkMark), Expires: now + cmp.Or(life, LinkLife).Milliseconds()}
 	t := core.Token{
-		ID: d.newID(), Kind: core.TokenLink, User: u.Handle, Name: "sign-in link", Hash: hashOf(secret),
-		Created: now, Expires: now + LinkLife.Milliseconds(),
+		ID: d.newID(), Kind: core.TokenLink, User: u.Handle, Name: "sign-in link", Hash: hashOf(l.Secret),
+		Created: now, Expires: l.Expires,
 	}
-	if err := d.change(ctx, a, u.Handle, "makes a sign-in link for "+u.Handle, func() error { return d.Store.AddToken(ctx, t) }); err != nil {
-		return "", err
+	return l, d.change(ctx, a, u.Handle, "makes a sign-in link for "+u.Handle, func() error { return d.Store.AddToken(ctx, t) })
+}
+
+// ClassLinks says for whom links are made: a page of a class's members.
+type ClassLinks struct {
+	Class string
+	Role  core.UserRole // in the class; "": whatever it is
+	Life  time.Duration // as MakeLink has it
+	After string        // handle of the last member of the page before
+	Limit int           // most members of the page, 1 to 1000
+}
+
+// MakeLinks makes a link for each member of a class, but for those who are disabled, and
+// returns the handle that the next page begins after; "" for none. Returns as MakeLink does;
+// links that were made before an error are as good as others.
+func (d *Desk) MakeLinks(ctx context.Context, a core.Actor, of ClassLinks) (all []Link, next string, err error) {
+	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
+		return nil, "", err
 	}
-	return secret, nil
+	if of.Role != "" && !of.Role.InClass() {
+		return nil, "", core.Errorf(core.CodeInvalid, string(of.Role), "the role %.40q is none in a class: use student, teaching_assistant or teacher", of.Role)
+	}
+	if _, err := d.Store.GetClass(ctx, of.Class); err != nil {
+		return nil, "", err
+	}
+	members, err := d.Store.Members(ctx, of.Class, of.After, of.Limit)
+	if err != nil {
+		return nil, "", err
+	}
+	all = []Link{}
+	for _, m := range members {
+		if of.Role != "" && m.Role != of.Role {
+			continue
+		}
+		l, err := d.MakeLink(ctx, a, m.User, of.Life)
+		if core.Is(err, core.CodeConflict) {
+			continue // disabled
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		all = append(all, l)
+	}
+	if len(members) == of.Limit {
+		next = members[len(members)-1].User
+	}
+	return all, next, nil
 }
 
 // LookAtLink returns nil if a link can be used. Looking does not use it up: programs

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/account"
 	"drover/web/caller"
 	"drover/web/parts"
 )
@@ -16,6 +17,8 @@ func accountTable() []entry {
 		is(Operation{"revokeToken", remove, "/tokens/{id}", "", core.ScopeRead, 0, "End the token that calls, or, with the scope admin, another one of one's own"}, (*server).revokeToken),
 		is(Operation{"listUserTokens", get, "/users/{user}/tokens", core.ActAccount, core.ScopeRead, 0, "List a user's tokens, newest first: one's own, or anybody's for admins"}, (*server).listUserTokens),
 		is(Operation{"revokeUserToken", remove, "/users/{user}/tokens/{id}", core.ActAccount, core.ScopeAdmin, 0, "End a user's token: one's own, or anybody's for admins"}, (*server).revokeUserToken),
+		is(Operation{"makeLink", post, "/users/{user}/link", core.ActUserManage, core.ScopeAdmin, 201, "Make a link by which a user can sign in once; only this answer has it"}, (*server).makeLink),
+		is(Operation{"makeLinks", post, "/classes/{class}/links", core.ActUserManage, core.ScopeAdmin, 201, "Make a sign-in link for each member of a class who is not disabled; only this answer has them"}, (*server).makeLinks),
 	}
 }
 
@@ -85,4 +88,39 @@ func (s *server) revokeUserToken(ctx context.Context, a core.Actor, in *struct {
 },
 ) (*done, error) {
 	return &done{}, s.Accounts.Revoke(ctx, a, in.User, in.ID)
+}
+
+// LinkLife is how long a link is good for.
+type LinkLife struct {
+	Life int64 `query:"life_ms" minimum:"60000" maximum:"2592000000" doc:"how long a link can be used; an hour if left out"`
+}
+
+func (l LinkLife) time() time.Duration { return time.Duration(l.Life) * time.Millisecond }
+
+func (s *server) makeLink(ctx context.Context, a core.Actor, in *struct {
+	OneUser
+	LinkLife
+},
+) (*answer[account.Link], error) {
+	l, err := s.Accounts.MakeLink(ctx, a, in.User, in.time())
+	if err != nil {
+		return nil, err
+	}
+	return answered(l.At(s.URL), nil)
+}
+
+func (s *server) makeLinks(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	LinkLife
+	Cursor
+	Role core.UserRole `query:"role" enum:"student,teaching_assistant,teacher" doc:"only for members with this role"`
+},
+) (*answer[Page[account.Link]], error) {
+	links, next, err := s.Accounts.MakeLinks(ctx, a, account.ClassLinks{
+		Class: in.Class, Role: in.Role, Life: in.time(), After: in.Cursor.Cursor, Limit: in.limit(),
+	})
+	for i := range links {
+		links[i] = links[i].At(s.URL)
+	}
+	return answered(Page[account.Link]{Items: links, Next: next}, err)
 }

@@ -40,6 +40,8 @@ func samples() map[string]sample {
 		"listTokens": {}, "revokeToken": {prepare: theToken},
 		"listUserTokens":  {path: "/users/ann/tokens", made: true},
 		"revokeUserToken": {prepare: ofAnn, path: "/users/ann/tokens/{id}", made: true},
+		"makeLink":        {path: "/users/ann/link", made: true},
+		"makeLinks":       {made: true},
 
 		"listClasses": {}, "createClass": named("handle", "new-"), "viewClass": {},
 		"changeClass": {prepare: func(_ *world, n int) string { return fmt.Sprint(n) }, body: func(id string) any { return object{"title": "Title " + id} }},

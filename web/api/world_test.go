@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/textproto"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -84,7 +85,7 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
 	p := parts.Parts{
-		Name: "Test school", Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
+		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
 		Live:     &live.Streams{Requests: desk, Registrar: w.reg},
 		Operator: &operate.Operator{Registrar: w.reg, Herd: redis, Store: store, Intake: w.in, Now: w.clock},
 	}

@@ -3,9 +3,12 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"drover/core"
+	"drover/core/account"
 	"drover/core/coursework"
 )
 
@@ -62,4 +65,30 @@ func (c *Client) SignIn(ctx context.Context, s SignIn) (secret string, t core.To
 // RevokeToken makes one of one's tokens, by its id, good for nothing.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: []string{"tokens", id}})
+}
+
+// MakeLink makes a link by which a user can sign in once, within life (0: an hour): for
+// admins. It is not repeated: each time makes a link.
+func (c *Client) MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error) {
+	return post[account.Link](ctx, c, lifeOf(life), "users", user, "link")
+}
+
+// MakeLinks makes such links for a page of a class's members, and returns what the next page
+// begins after; "" for none.
+func (c *Client) MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error) {
+	query := lifeOf(of.Life)
+	for name, value := range map[string]string{"role": string(of.Role), "cursor": of.After, "limit": strconv.Itoa(min(of.Limit, maxPage))} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	page, err := post[pageOf[account.Link]](ctx, c, query, "classes", of.Class, "links")
+	return page.Items, page.Next, err
+}
+
+func lifeOf(life time.Duration) url.Values {
+	if life == 0 {
+		return url.Values{}
+	}
+	return values("life_ms", strconv.FormatInt(life.Milliseconds(), 10))
 }

@@ -61,12 +61,13 @@ type Parts struct {
 
 // New makes the site. Returns INVALID for a setting that is no good.
 func New(cfg Config, p Parts) (http.Handler, error) {
+	p.URL = cfg.URL
 	keeper := &session.Keeper{
 		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
 	}
 	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts, keeper, cfg.URL, cfg.Provider)...)
+		Sections(p.Parts, keeper, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +88,8 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 }
 
 // Sections are all pages.
-func Sections(p parts.Parts, k *session.Keeper, site *url.URL, provider *sign.Provider) []page.Section {
-	return []page.Section{sign.Section(p, k, site, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+func Sections(p parts.Parts, k *session.Keeper, provider *sign.Provider) []page.Section {
+	return []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
 }
 
 // Callbacks are how the doors tell who came in by them of the ends of requests.

@@ -88,9 +88,9 @@ func (w *world) link() string {
 	w.t.Helper()
 	handle := w.next("new")
 	w.user(handle)
-	secret, err := w.parts.Accounts.MakeLink(w.t.Context(), w.as("root"), handle)
+	link, err := w.parts.Accounts.MakeLink(w.t.Context(), w.as("root"), handle, 0)
 	require.NoError(w.t, err)
-	return secret
+	return link.Secret
 }
 
 // own is for what a student may do for itself, and staff as well.

@@ -100,7 +100,7 @@ func newWorld(t *testing.T) *world {
 	}
 	u, err := url.Parse(at)
 	require.NoError(t, err)
-	for _, section := range frontend.Sections(w.parts.Parts, &session.Keeper{}, u, nil) {
+	for _, section := range frontend.Sections(w.parts.Parts, &session.Keeper{}, nil) {
 		w.routes = append(w.routes, section.Routes...)
 	}
 	w.site, err = frontend.New(frontend.Config{URL: u, Log: log, Judge0: frontend.Judge0{Pool: pool}}, w.parts)

@@ -3,6 +3,7 @@
 package parts
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -17,7 +18,8 @@ import (
 
 // Parts are what answers. All of them check the caller's rights themselves.
 type Parts struct {
-	Name      string // of the site
+	Name      string   // of the site
+	URL       *url.URL // by which browsers reach the site, without a path
 	Registrar *coursework.Registrar
 	Requests  *requests.Desk
 	Operator  *operate.Operator

@@ -97,8 +97,9 @@ func TestIdentitiesAreUntied(t *testing.T) {
 	w := newWorld(t, plain, nil)
 	_, err := w.desk.SignInOIDC(t.Context(), account.Claim{Issuer: "https://id.example", Subject: "<i>7</i>", Email: "ann@school.example", Verified: true})
 	require.NoError(t, err)
-	secret, err := w.desk.MakeLink(t.Context(), root, "ann")
+	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
 	require.NoError(t, err)
+	secret := link.Secret
 	b := w.browser()
 	b.goes(b.post("/sign-in/link", "token", secret), "/")
 	require.NotContains(t, b.shows(b.get("/account"), "https://id.example", "You have none."), "<i>7")

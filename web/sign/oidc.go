@@ -21,7 +21,7 @@ const (
 )
 
 // back is where the provider sends users to.
-func (s *pages) back() *url.URL { return s.site.JoinPath("sign-in", "oidc", "callback") }
+func (s *pages) back() *url.URL { return s.URL.JoinPath("sign-in", "oidc", "callback") }
 
 // leave sends a user to the provider. It is a link, for policies of browsers forbid forms
 // that lead to other sites; what it changes is this browser's session alone.

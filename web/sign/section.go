@@ -4,7 +4,6 @@ import (
 	"embed"
 	"io/fs"
 	"net"
-	"net/url"
 
 	"drover/core"
 	"drover/core/account"
@@ -21,18 +20,17 @@ type pages struct {
 	parts.Parts
 
 	keeper   *session.Keeper
-	site     *url.URL
 	provider *Provider // nil: users sign in by password alone
 }
 
 // Section returns the pages. site is the URL by which browsers reach them, without a path;
 // provider may be nil.
-func Section(p parts.Parts, k *session.Keeper, site *url.URL, provider *Provider) page.Section {
+func Section(p parts.Parts, k *session.Keeper, provider *Provider) page.Section {
 	own, err := fs.Sub(files, "pages")
 	if err != nil {
 		panic(err) // embedded: cannot be missing
 	}
-	s := &pages{Parts: p, keeper: k, site: site, provider: provider}
+	s := &pages{Parts: p, keeper: k, provider: provider}
 	all := page.Section{Name: "sign", Pages: own, Routes: []page.Route{
 		{Pattern: "GET /sign-in", Public: true, Serve: s.signIn},
 		{Pattern: "POST /sign-in", Public: true, Serve: s.enter},

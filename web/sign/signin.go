@@ -87,7 +87,7 @@ func (s *pages) redeem(r *page.Request) error {
 // deadLink says in the reader's language that a link is no good.
 func deadLink(r *page.Request, err error) error {
 	if errors.Is(err, account.ErrLink) {
-		err = core.Errorf(core.CodeForbidden, "", "%s", r.T("The link cannot be used: it was used already, is older than an hour, or is not whole. Ask for another one."))
+		err = core.Errorf(core.CodeForbidden, "", "%s", r.T("The link cannot be used: it was used already, is too old, or is not whole. Ask for another one."))
 	}
 	return err
 }

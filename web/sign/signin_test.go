@@ -122,8 +122,9 @@ func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plain, nil)
 	w.password("ann", good)
-	secret, err := w.desk.MakeLink(t.Context(), root, "ann")
+	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
 	require.NoError(t, err)
+	secret := link.Secret
 	b := w.browser()
 	for range 3 { // scanners of mail
 		a := b.get("/sign-in/link?token=" + secret)

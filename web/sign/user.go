@@ -1,7 +1,6 @@
 package sign
 
 import (
-	"net/url"
 	"strconv"
 
 	"drover/core"
@@ -109,13 +108,11 @@ func (s *pages) deleteUser(r *page.Request) error {
 
 // makeLink shows a sign-in link, this once: so it answers the form itself.
 func (s *pages) makeLink(r *page.Request) error {
-	secret, err := s.Accounts.MakeLink(r.Context(), r.Actor(), r.PathValue("user"))
+	link, err := s.Accounts.MakeLink(r.Context(), r.Actor(), r.PathValue("user"), account.LinkLife)
 	if err != nil {
 		return s.changed(r, err, "")
 	}
-	link := s.site.JoinPath("sign-in", "link")
-	link.RawQuery = url.Values{"token": {secret}}.Encode()
-	return r.Render("sign/userlink", map[string]string{"User": r.PathValue("user"), "Link": link.String()})
+	return r.Render("sign/userlink", map[string]string{"User": link.User, "Link": link.At(s.URL).URL})
 }
 
 func (s *pages) signUserOut(r *page.Request) error {

@@ -62,13 +62,13 @@ func newWorld(t *testing.T, at string, provider *sign.Provider) *world {
 	require.NoError(t, err)
 	redis := w.redis.Open(t)
 	w.desk = &account.Desk{Store: store, Limits: redis, Hasher: hasher}
-	w.parts = parts.Parts{Registrar: &coursework.Registrar{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
+	w.parts = parts.Parts{URL: w.url, Registrar: &coursework.Registrar{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
 	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Desk: w.desk, Actors: w.parts.Registrar, Log: log}
 	where := page.Section{Pages: fstest.MapFS{}, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: func(r *page.Request) error { return r.Redirect("/account", "") }},
 		{Pattern: "GET /secret", Serve: func(r *page.Request) error { _, err := io.WriteString(r.W, "for "+r.Caller.Name); return err }},
 	}}
-	w.site, err = page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(w.parts, keeper, w.url, provider), where)
+	w.site, err = page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(w.parts, keeper, provider), where)
 	require.NoError(t, err)
 	none := http.NotFoundHandler()
 	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(w.site)})

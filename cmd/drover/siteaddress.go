@@ -1,0 +1,105 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"time"
+
+	"drover/core"
+	"drover/core/clock"
+	"drover/core/config"
+	"drover/core/service"
+)
+
+// siteAddress is where the site listens, unless it is told.
+const siteAddress = "127.0.0.1:8080"
+
+// Sites tell their addresses through Redis, by host, so that commands can print links to them.
+const (
+	siteShelf = "addresses of sites"
+	mostSites = 1000
+	keepAddress  = 10 * time.Minute // after a site's last word
+)
+
+// listenAddress is where the site is to listen.
+func listenAddress(cfg *config.Config) string { return cmp.Or(cfg.Listen, siteAddress) }
+
+// siteURL is the setting, or the address that the site listens on.
+func siteURL(cfg *config.Config, address string) (*url.URL, error) {
+	if cfg.SiteURL != "" {
+		u, err := url.Parse(cfg.SiteURL)
+		return u, core.Wrap(err, core.CodeInvalid, cfg.SiteURL, "the setting site_url is no URL: write it such as https://drover.example.org")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInternal, address, "the site listens on %q, which is no address", address)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	u := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if cfg.TLSCert != "" {
+		u.Scheme = "https"
+	}
+	return u, nil
+}
+
+// tellAddress tells the herd where this host's site is, again and again: Redis may forget it.
+func (h *herd) tellAddress(at *url.URL) service.Service {
+	return service.Service{Name: "address", Run: func(ctx context.Context) error {
+		return service.Every(ctx, clock.Real{}, h.cfg.Poll, func(ctx context.Context) error {
+			_ = h.redis.Put(ctx, siteShelf, h.cfg.Host, at.String(), mostSites, keepAddress) // Redis is away, which /healthz says
+			return nil
+		})
+	}}
+}
+
+// siteOfHerd is where the herd's site is: as the setting site_url says, or else as sites told.
+// Where none did lately it is where one listens by default, and who gave the command is told.
+func (h *herd) siteOfHerd(ctx context.Context, notes io.Writer) (*url.URL, error) {
+	if h.cfg.SiteURL != "" {
+		return siteURL(h.cfg, "")
+	}
+	told, err := h.redis.Fields(ctx, siteShelf)
+	if err != nil {
+		return nil, err
+	}
+	if at := bestSite(told, h.cfg.Host); at != nil {
+		return at, nil
+	}
+	at, err := siteURL(h.cfg, listenAddress(h.cfg))
+	if err == nil {
+		fmt.Fprintf(notes, "drover: no site of this herd has answered lately: the link is good once one is at %s; name another with the setting site_url\n", at)
+	}
+	return at, err
+}
+
+// bestSite chooses among addresses by host: the host's own, else one that others can reach,
+// else the first; nil for none.
+func bestSite(told map[string]string, host string) *url.URL {
+	sites := map[string]*url.URL{}
+	for on, text := range told {
+		if at, err := url.Parse(text); err == nil && at.Host != "" {
+			sites[on] = at
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(sites), func(a, b string) int {
+		return cmp.Or(cmp.Compare(oneIf(a != host), oneIf(b != host)), cmp.Compare(oneIf(onlyThere(sites[a])), oneIf(onlyThere(sites[b]))), cmp.Compare(a, b))
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return sites[names[0]]
+}
+
+// onlyThere reports whether an address is good on its own host alone.
+func onlyThere(at *url.URL) bool {
+	ip := net.ParseIP(at.Hostname())
+	return at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/taskrunner"
+)
+
+func linkCommand() *cli.Command {
+	return deskCommand("link", "make a link that lets a user in once, to set a new password, or one for each member of a class, as CSV", "[USER]",
+		"drover user link --class cs101 --role student --days 14 > links.csv", []cli.Flag{
+			&cli.StringFlag{Name: "class", Usage: "for everybody in `CLASS`: a line each with name, e-mail address, handle, link and when it expires"},
+			&cli.StringFlag{Name: "role", Usage: "only for those who are `ROLE` there: student, teaching_assistant or teacher"},
+			&cli.IntFlag{Name: "days", Usage: "good for `N` days, at most 30", DefaultText: "an hour"},
+		}, makeLink)
+}
+
+func makeLink(c *cli.Context, d desk) error {
+	life := time.Duration(c.Int("days")) * 24 * time.Hour
+	if c.IsSet("days") && (life <= 0 || life > account.MaxLinkLife) {
+		return core.Errorf(core.CodeInvalid, "", "--days %d is too few or too many: use 1 to %d", c.Int("days"), int(account.MaxLinkLife.Hours())/24)
+	}
+	if c.IsSet("class") {
+		return makeLinks(c, d, life)
+	}
+	if c.IsSet("role") {
+		return core.Errorf(core.CodeInvalid, "", "--role goes with --class: a user's own link needs no more than the user")
+	}
+	handle, err := oneArg(c, "user's handle or e-mail address; --class CLASS makes one for everybody there")
+	if err != nil {
+		return err
+	}
+	l, err := d.MakeLink(c.Context, handle, life)
+	if err != nil {
+		return err
+	}
+	return say(c, l, "%s", l.URL)
+}
+
+// makeLinks writes the links of a class as they are made: none is lost to an error that comes later.
+func makeLinks(c *cli.Context, d desk, life time.Duration) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	class, err := d.FindClass(c.Context, c.String("class"))
+	if err != nil {
+		return err
+	}
+	of := account.ClassLinks{Class: class.Handle, Role: core.UserRole(c.String("role")), Life: life, Limit: linksAtOnce}
+	all := []account.Link{}
+	out := csv.NewWriter(c.App.Writer)
+	for first := true; first || of.After != ""; first = false {
+		some, next, err := d.MakeLinks(c.Context, of)
+		if err != nil {
+			return err
+		}
+		if first && !c.Bool("json") {
+			_ = out.Write([]string{"name", "email", "handle", "link", "expires"}) // Error below has it
+		}
+		for _, l := range some {
+			all = append(all, l)
+			if !c.Bool("json") {
+				expires := time.UnixMilli(l.Expires).UTC().Format(time.RFC3339)
+				_ = out.Write([]string{taskrunner.Cell(l.Name), taskrunner.Cell(l.Email), l.User, l.URL, expires})
+			}
+		}
+		if out.Flush(); out.Error() != nil {
+			return out.Error()
+		}
+		of.After = next
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, all)
+	}
+	return nil
+}
+
+// linksAtOnce is how many links one call makes at most.
+const linksAtOnce = 100
+
+// MakeLink makes a link at the herd's site.
+func (s *session) MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error) {
+	site, err := s.siteOfHerd(ctx, s.notes)
+	if err != nil {
+		return account.Link{}, err
+	}
+	accounts, err := s.accounts()
+	if err != nil {
+		return account.Link{}, err
+	}
+	l, err := accounts.MakeLink(ctx, s.actor, user, life)
+	return l.At(site), err
+}
+
+// MakeLinks makes links at the herd's site.
+func (s *session) MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error) {
+	notes := s.notes
+	if of.After != "" {
+		notes = io.Discard // it was said with the first page
+	}
+	site, err := s.siteOfHerd(ctx, notes)
+	if err != nil {
+		return nil, "", err
+	}
+	accounts, err := s.accounts()
+	if err != nil {
+		return nil, "", err
+	}
+	all, next, err = accounts.MakeLinks(ctx, s.actor, of)
+	for i := range all {
+		all[i] = all[i].At(site)
+	}
+	return all, next, err
+}
