@@ -2,7 +2,9 @@ package taskrunner
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +31,8 @@ const submissionsAtOnce = 100
 const momentForm = "2006-01-02-15-04-05"
 
 // Archive makes a zip of an assignment's submissions: a folder for each user, in
-// it one for each submission, named by its moment. It goes to the blob store while
+// it one for each submission, named by its moment, and in one of all users the table
+// users.csv, which says what lists of scores call each. It goes to the blob store while
 // it is made. The same submissions make the same bytes.
 //
 // Who teaches the class is left out, who has left it is not, unless one user is
@@ -70,6 +73,11 @@ func (a *Archive) handle(ctx context.Context, job *Job) (End, error) {
 		made.zip = zip.NewWriter(w)
 		if err := p.each(ctx, func(s *core.Submission) error { return made.add(ctx, s) }); err != nil {
 			return err
+		}
+		if args.User == "" {
+			if err := a.index(ctx, &made); err != nil {
+				return err
+			}
 		}
 		return made.zip.Close()
 	})
@@ -157,7 +165,7 @@ type packing struct {
 
 	user        string
 	moments     map[string]int // of the user's submissions, how many there were in each
-	users       int
+	users       []string
 	done        int64 // submissions
 	files, lost int
 }
@@ -166,7 +174,7 @@ type packing struct {
 func (p *packing) add(ctx context.Context, s *core.Submission) error {
 	if s.User != p.user {
 		p.user, p.moments = s.User, map[string]int{}
-		p.users++
+		p.users = append(p.users, s.User)
 	}
 	at := time.UnixMilli(s.At).UTC()
 	folder := at.Format(momentForm)
@@ -227,8 +235,33 @@ func (p *packing) create(name string, at time.Time) (io.Writer, error) {
 	return p.zip.CreateHeader(h)
 }
 
+// indexFile says who has which folder. No handle has a dot, so no folder is called so.
+const indexFile = "users.csv"
+
+// index writes who has which folder, and what lists of scores call each.
+func (a *Archive) index(ctx context.Context, p *packing) error {
+	if len(p.users) == 0 {
+		return nil
+	}
+	to, err := p.create(indexFile, time.Time{})
+	if err != nil {
+		return err
+	}
+	rows := csv.NewWriter(to)
+	_ = rows.Write([]string{"Username", "Handle", "Name", "Folder"}) // Error below has it
+	for _, handle := range p.users {
+		u, err := a.Store.GetUser(ctx, handle)
+		if err != nil && !core.Is(err, core.CodeNotFound) {
+			return err
+		}
+		_ = rows.Write([]string{Cell(cmp.Or(u.Email, handle)), handle, Cell(u.Name), portable.Part(handle)})
+	}
+	rows.Flush()
+	return rows.Error()
+}
+
 func (p *packing) note() string {
-	note := fmt.Sprintf("%d submissions of %d users, %d files", p.done, p.users, p.files)
+	note := fmt.Sprintf("%d submissions of %d users, %d files", p.done, len(p.users), p.files)
 	if p.lost > 0 {
 		note += fmt.Sprintf("; %d files are lost: empty ones whose names end in .lost stand for them", p.lost)
 	}

@@ -67,7 +67,12 @@ func TestArchive(t *testing.T) { // W18
 		require.Equal(t, "submissions.zip", end.Download.Name)
 		require.Equal(t, "application/zip", end.Download.Type)
 		require.Equal(t, begun.Add(24*time.Hour).UnixMilli(), end.Download.Expires)
-		require.Equal(t, tc.want, unzip(t, s.fetch(end.Download)), name)
+		got := unzip(t, s.fetch(end.Download))
+		if tc.args.User == "" {
+			require.Equal(t, "Username,Handle,Name,Folder\nann,ann,,ann\nbob@example.org,bob,,bob\nzoe,zoe,,zoe\n", got[indexFile], name)
+			delete(got, indexFile)
+		}
+		require.Equal(t, tc.want, got, name)
 	}
 }
 
@@ -85,7 +90,7 @@ func TestAnArchiveIsTheSameEachTime(t *testing.T) {
 	require.Equal(t, first.Download.Digest, second.Download.Digest)
 	z, err := zip.NewReader(bytes.NewReader(s.fetch(first.Download)), first.Download.Size)
 	require.NoError(t, err)
-	require.Len(t, z.File, 30)
+	require.Len(t, z.File, 31)
 	for _, f := range z.File {
 		require.EqualValues(t, 0o644, f.Mode())
 	}
@@ -100,7 +105,7 @@ func TestAUserCalledAsADevice(t *testing.T) {
 	s.submit("cs/hw1", "con", 0, s.files("main.c", "one"))
 	end, err := s.run(s.archive().Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"_con/2026-10-01-12-00-00/main.c": "one"}, unzip(t, s.fetch(end.Download)))
+	require.Equal(t, map[string]string{"_con/2026-10-01-12-00-00/main.c": "one", indexFile: "Username,Handle,Name,Folder\ncon,con,,_con\n"}, unzip(t, s.fetch(end.Download)))
 }
 
 func TestLostFilesLeaveAMark(t *testing.T) { // W18
@@ -120,6 +125,7 @@ func TestLostFilesLeaveAMark(t *testing.T) { // W18
 	const dir = "ann/2026-10-01-12-00-00/"
 	require.Equal(t, map[string]string{
 		dir + "main.c": "fine", dir + "gone.c.lost": "", dir + "gone.c-2.lost": "the student's own", dir + "torn.c": "as it", dir + "torn.c.lost": "",
+		indexFile: "Username,Handle,Name,Folder\nann,ann,,ann\n",
 	}, unzip(t, s.fetch(end.Download)))
 }
 
@@ -272,6 +278,10 @@ type crowd struct {
 
 func (c crowd) GetAssignment(context.Context, string, string) (core.Assignment, error) {
 	return core.Assignment{Class: "cs", Handle: "hw1"}, nil
+}
+
+func (c crowd) GetUser(_ context.Context, handle string) (core.User, error) {
+	return core.User{Handle: handle}, nil
 }
 
 func (c crowd) Members(context.Context, string, string, int) ([]core.Enrolment, error) {

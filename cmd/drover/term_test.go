@@ -267,7 +267,7 @@ func exports(h *testHerd, dir string, cleos core.Submission) {
 	h.said("task", "fetch", "--as", "tess", "--to", packed, id)
 	z, err := zip.OpenReader(packed)
 	require.NoError(t, err)
-	require.Len(t, z.File, 2)
+	require.Len(t, z.File, 3, "and users.csv")
 	require.Equal(t, "cleo/"+time.UnixMilli(cleos.At).UTC().Format("2006-01-02-15-04-05")+"/ledger.sh", z.File[0].Name)
 	in, err := z.File[0].Open()
 	require.NoError(t, err)
