@@ -3,20 +3,22 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/coursework"
 	"drover/core/harness"
 )
 
-func setHarness(c *cli.Context, s *session) error {
+func setHarness(c *cli.Context, d desk) error {
 	if c.Bool("none") {
-		as, err := assignmentArg(c, s)
+		as, err := assignmentArg(c, d)
 		if err != nil {
 			return err
 		}
-		if as, err = s.reg.RemoveHarness(c.Context, s.actor, as.Class, as.Handle); err != nil {
+		if as, err = d.RemoveHarness(c.Context, as.Class, as.Handle); err != nil {
 			return err
 		}
 		return say(c, as, "assignment %s is not graded any more", as.Name())
@@ -25,7 +27,7 @@ func setHarness(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	as, err := s.reg.FindAssignment(c.Context, s.actor, args[0])
+	as, err := d.FindAssignment(c.Context, args[0])
 	if err != nil {
 		return err
 	}
@@ -33,24 +35,26 @@ func setHarness(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.withHarness(c, as, &pack, "is graded by "+args[1])
+	return withHarness(c, d, as, &pack, "is graded by "+args[1])
 }
 
 // withHarness gives an assignment its harness, if there is one, and says what was done
 // and what the harness's author may have overlooked.
-func (s *session) withHarness(c *cli.Context, as core.Assignment, pack *harness.Package, done string) error {
+func withHarness(c *cli.Context, d desk, as core.Assignment, pack *harness.Package, done string) error {
 	var found checked
 	if pack != nil {
 		var err error
-		if as, err = s.reg.SetHarness(c.Context, s.actor, as.Class, as.Handle, bytes.NewReader(pack.Tar)); err != nil {
+		if as, err = d.SetHarness(c.Context, as.Class, as.Handle, bytes.NewReader(pack.Tar)); err != nil {
 			return err
 		}
 		if pack.Cases != nil {
-			pool, err := s.redis.GetPool(c.Context, as.Pool)
+			pools, err := d.PoolChoices(c.Context, as.Class)
 			if err != nil {
 				return err
 			}
-			found.look(pack.Cases, as.Limits.Or(pool.Limits))
+			if i := slices.IndexFunc(pools, func(p coursework.PoolChoice) bool { return p.Name == as.Pool }); i >= 0 {
+				found.look(pack.Cases, as.Limits.Or(pools[i].Limits))
+			}
 		}
 	}
 	if !c.Bool("json") {

@@ -84,7 +84,7 @@ func packFlag(c *cli.Context) (*harness.Package, error) {
 	return &pack, err
 }
 
-func addAssignment(c *cli.Context, s *session) error {
+func addAssignment(c *cli.Context, d desk) error {
 	name, err := oneArg(c, "new assignment, as CLASS/HANDLE")
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func addAssignment(c *cli.Context, s *session) error {
 	if !ok {
 		return core.Errorf(core.CodeInvalid, name, "%.80q says no class: write CLASS/HANDLE, such as cs101/%.80s", name, name)
 	}
-	class, err := s.reg.FindClass(c.Context, s.actor, query)
+	class, err := d.FindClass(c.Context, query)
 	if err != nil {
 		return err
 	}
@@ -105,14 +105,14 @@ func addAssignment(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if as, err = s.reg.CreateAssignment(c.Context, s.actor, as); err != nil {
+	if as, err = d.CreateAssignment(c.Context, as); err != nil {
 		return err
 	}
-	return s.withHarness(c, as, pack, "is made")
+	return withHarness(c, d, as, pack, "is made")
 }
 
-func setAssignment(c *cli.Context, s *session) error {
-	as, err := assignmentArg(c, s)
+func setAssignment(c *cli.Context, d desk) error {
+	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
@@ -123,21 +123,21 @@ func setAssignment(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if as, err = s.reg.EditAssignment(c.Context, s.actor, as); err != nil {
+	if as, err = d.EditAssignment(c.Context, as); err != nil {
 		return err
 	}
-	return s.withHarness(c, as, pack, "is set")
+	return withHarness(c, d, as, pack, "is set")
 }
 
-func removeAssignment(c *cli.Context, s *session) error {
+func removeAssignment(c *cli.Context, d desk) error {
 	name, err := oneArg(c, "assignment's whole name, as CLASS/HANDLE")
 	if err != nil {
 		return err
 	}
 	class, handle, _ := strings.Cut(name, "/")
-	t, err := s.reg.DeleteAssignment(c.Context, s.actor, class, handle)
+	t, err := d.DeleteAssignment(c.Context, class, handle)
 	if err != nil {
 		return err
 	}
-	return deletion(c, s, t, "assignment "+name)
+	return deletion(c, d, t, "assignment "+name)
 }

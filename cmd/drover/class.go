@@ -28,9 +28,9 @@ func classCommand() *cli.Command {
 			userCommand("set", "change title and term", "CLASS", `drover class set --term "2026 autumn" cs101`, own, setClass),
 			userCommand("remove", "delete a class with all that hangs on it: assignments, submissions, grades", "HANDLE", "drover class remove cs101", waitFlags(), removeClass),
 			deskCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
-			userCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
-			userCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
-			userCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
+			deskCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
+			deskCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
+			deskCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
 		},
 	}
 }
@@ -159,16 +159,16 @@ func listMembers(c *cli.Context, d desk) error {
 }
 
 // classAndUsers are the arguments of who changes a roster.
-func (s *session) classAndUsers(c *cli.Context) (class string, users []string, err error) {
+func classAndUsers(c *cli.Context, d desk) (class string, users []string, err error) {
 	if c.NArg() < 2 {
 		return "", nil, core.Errorf(core.CodeInvalid, "", "which users? %s CLASS USER...", c.Command.HelpName)
 	}
-	found, err := s.reg.FindClass(c.Context, s.actor, c.Args().First())
+	found, err := d.FindClass(c.Context, c.Args().First())
 	return found.Handle, c.Args().Tail(), err
 }
 
-func enrol(c *cli.Context, s *session) error {
-	class, users, err := s.classAndUsers(c)
+func enrol(c *cli.Context, d desk) error {
+	class, users, err := classAndUsers(c, d)
 	if err != nil {
 		return err
 	}
@@ -177,20 +177,20 @@ func enrol(c *cli.Context, s *session) error {
 		return core.Errorf(core.CodeInvalid, string(role), "--role %q is none in a class: use student, teaching_assistant or teacher", role)
 	}
 	for _, user := range users {
-		if err := s.reg.Enrol(c.Context, s.actor, class, user, role); err != nil {
+		if err := d.Enrol(c.Context, class, user, role); err != nil {
 			return err
 		}
 	}
 	return say(c, map[string]any{"class": class, "users": users, "role": role}, "%s: %s of class %s", strings.Join(users, ", "), role, class)
 }
 
-func drop(c *cli.Context, s *session) error {
-	class, users, err := s.classAndUsers(c)
+func drop(c *cli.Context, d desk) error {
+	class, users, err := classAndUsers(c, d)
 	if err != nil {
 		return err
 	}
 	for _, user := range users {
-		if err := s.reg.Drop(c.Context, s.actor, class, user); err != nil {
+		if err := d.Drop(c.Context, class, user); err != nil {
 			return err
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"drover/core/coursework"
 )
 
-func importRoster(c *cli.Context, s *session) error {
+func importRoster(c *cli.Context, d desk) error {
 	args, err := exactArgs(c, "the class", "a CSV file, or - for the standard input")
 	if err != nil {
 		return err
 	}
-	class, err := s.reg.FindClass(c.Context, s.actor, args[0])
+	class, err := d.FindClass(c.Context, args[0])
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func importRoster(c *cli.Context, s *session) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	done, err := s.reg.ImportRoster(c.Context, s.actor, class.Handle, in, c.Bool("dry-run"))
+	done, err := d.ImportRoster(c.Context, class.Handle, in, c.Bool("dry-run"))
 	if err != nil && done.Rows == 0 {
 		return err
 	}

@@ -19,12 +19,12 @@ func deadlineFlags() []cli.Flag {
 	}
 }
 
-func assignmentDeadline(c *cli.Context, s *session) error {
+func assignmentDeadline(c *cli.Context, d desk) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
 	}
-	as, err := assignmentArg(c, s)
+	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
@@ -32,47 +32,47 @@ func assignmentDeadline(c *cli.Context, s *session) error {
 	user := c.String("user")
 	switch {
 	case !change:
-		return s.listDeadlines(c, as, at)
+		return listDeadlines(c, d, as, at)
 	case user == "":
 		return core.Errorf(core.CodeInvalid, "", "whose dates? --user HANDLE; those of everybody are changed with drover assignment set")
 	case c.Bool("none") && (c.IsSet("due") || c.IsSet("cutoff")):
 		return core.Errorf(core.CodeInvalid, "", "--none takes the dates back: leave --due and --cutoff away")
 	}
-	d := core.Deadline{Class: as.Class, Assignment: as.Handle, User: user, Reason: c.String("reason")}
+	own := core.Deadline{Class: as.Class, Assignment: as.Handle, User: user, Reason: c.String("reason")}
 	if !c.Bool("none") {
-		if d, err = s.newDeadline(c, as, d); err != nil {
+		if own, err = newDeadline(c, d, as, own); err != nil {
 			return err
 		}
 	}
-	if err := s.reg.SetDeadline(c.Context, s.actor, d); err != nil {
+	if err := d.SetDeadline(c.Context, own); err != nil {
 		return err
 	}
-	if d.Due == 0 && d.Cutoff == 0 {
-		return say(c, d, "%s has the dates of %s again", user, as.Name())
+	if own.Due == 0 && own.Cutoff == 0 {
+		return say(c, own, "%s has the dates of %s again", user, as.Name())
 	}
-	own := as.For(&d)
-	return say(c, d, "for %s %s is due %s, cutoff %s", user, as.Name(), showMoment(own.Due, at), showMoment(own.Cutoff, at))
+	dates := as.For(&own)
+	return say(c, own, "for %s %s is due %s, cutoff %s", user, as.Name(), showMoment(dates.Due, at), showMoment(dates.Cutoff, at))
 }
 
 // newDeadline is what a user has, with those dates changed that flags name.
-func (s *session) newDeadline(c *cli.Context, as core.Assignment, d core.Deadline) (core.Deadline, error) {
-	had, err := s.reg.Deadlines(c.Context, s.actor, as.Class, as.Handle, d.User)
+func newDeadline(c *cli.Context, d desk, as core.Assignment, own core.Deadline) (core.Deadline, error) {
+	had, err := d.Deadlines(c.Context, as.Class, as.Handle, own.User)
 	if err != nil {
-		return d, err
+		return own, err
 	}
 	if len(had) > 0 {
-		d.Due, d.Cutoff = had[0].Due, had[0].Cutoff
+		own.Due, own.Cutoff = had[0].Due, had[0].Cutoff
 	}
-	for name, into := range map[string]*int64{"due": &d.Due, "cutoff": &d.Cutoff} {
+	for name, into := range map[string]*int64{"due": &own.Due, "cutoff": &own.Cutoff} {
 		if err := momentFlag(c, name, into); err != nil {
-			return d, err
+			return own, err
 		}
 	}
-	return d, nil
+	return own, nil
 }
 
-func (s *session) listDeadlines(c *cli.Context, as core.Assignment, at *time.Location) error {
-	all, err := s.reg.Deadlines(c.Context, s.actor, as.Class, as.Handle, c.String("user"))
+func listDeadlines(c *cli.Context, d desk, as core.Assignment, at *time.Location) error {
+	all, err := d.Deadlines(c.Context, as.Class, as.Handle, c.String("user"))
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,9 @@ type desk interface {
 	ListClasses(ctx context.Context, after string, limit int) ([]coursework.ClassEntry, error)
 	ViewClass(ctx context.Context, handle string) (coursework.ClassEntry, error)
 	Roster(ctx context.Context, class, after string, limit int) ([]coursework.Member, error)
+	Enrol(ctx context.Context, class, user string, role core.UserRole) error
+	Drop(ctx context.Context, class, user string) error
+	ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (coursework.Imported, error)
 	// MakeLink makes a link by which a user can sign in once, within life; 0 is an hour.
 	MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error)
 	// MakeLinks makes such links for a page of a class's members; next begins the page after.
@@ -37,7 +40,23 @@ type desk interface {
 	ViewAssignment(ctx context.Context, class, handle string) (coursework.AssignmentEntry, error)
 	Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error)
 	Progress(ctx context.Context, class, assignment string) (coursework.Progress, error)
+	CreateAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error)
+	EditAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error)
+	DeleteAssignment(ctx context.Context, class, handle string) (core.Task, error)
+	SetHarness(ctx context.Context, class, handle string, archive io.Reader) (core.Assignment, error)
+	RemoveHarness(ctx context.Context, class, handle string) (core.Assignment, error)
+	// PoolChoices lists the pools that assignments of a class can be graded in.
+	PoolChoices(ctx context.Context, class string) ([]coursework.PoolChoice, error)
+	// SetDeadline gives a user dates of its own; without any the assignment's count again.
+	SetDeadline(ctx context.Context, own core.Deadline) error
 	ChangeGrade(ctx context.Context, change coursework.GradeChange) (core.Standing, error)
+
+	StartExperiment(ctx context.Context, class, assignment string, t coursework.Trial) (core.Experiment, error)
+	Experiments(ctx context.Context, class, assignment string, limit int) ([]core.Experiment, error)
+	ExperimentProgress(ctx context.Context, id string) (core.Experiment, core.TaskProgress, error)
+	ViewExperiment(ctx context.Context, id string, p coursework.OutcomePage) (coursework.ExperimentView, error)
+	ApplyExperiment(ctx context.Context, id string) (coursework.Applied, error)
+	AbortExperiment(ctx context.Context, id string) (core.Experiment, error)
 
 	Submit(ctx context.Context, h coursework.Handin) (core.Submission, error)
 	ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]coursework.SubmissionEntry, error)

@@ -20,7 +20,7 @@ import (
 
 // rerunCommand is that of an assignment which starts an experiment.
 func rerunCommand() *cli.Command {
-	return userCommand("rerun", "grade everybody's newest submission anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
+	return deskCommand("rerun", "grade everybody's newest submission anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
 		"drover assignment rerun --harness harness/hw1-fixed --repeat 3 --wait cs101/hw1", []cli.Flag{
 			&cli.StringFlag{Name: "harness", Usage: "try the harness in the folder, or the tar or zip of one, `DIR`; applied, it becomes the assignment's"},
 			&cli.StringSliceFlag{Name: "user", Usage: "only what is of the user `HANDLE`; repeatable"},
@@ -33,20 +33,20 @@ func experimentCommand() *cli.Command {
 	return &cli.Command{
 		Name: "experiment", Usage: "look at reruns of assignments, and decide what becomes of them", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			userCommand("list", "list the experiments of an assignment, newest first", "CLASS/ASSIGNMENT", "drover experiment list cs101/hw1", []cli.Flag{
+			deskCommand("list", "list the experiments of an assignment, newest first", "CLASS/ASSIGNMENT", "drover experiment list cs101/hw1", []cli.Flag{
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 100},
 			}, listExperiments),
-			userCommand("show", "show new verdicts against old ones, and the submissions that differ or are flaky", "ID", "drover experiment show 01jd…", slices.Concat([]cli.Flag{
+			deskCommand("show", "show new verdicts against old ones, and the submissions that differ or are flaky", "ID", "drover experiment show 01jd…", slices.Concat([]cli.Flag{
 				&cli.BoolFlag{Name: "all", Usage: "also submissions whose verdict and score stay", DisableDefaultText: true},
 			}, pageFlags("after", "submission `ID`")), showExperiment),
-			userCommand("apply", "make the results count, and the harness that was tried the assignment's", "ID", "drover experiment apply 01jd…", nil, applyExperiment),
-			userCommand("abort", "stop it and forget its results; what waits is withdrawn at once", "ID", "drover experiment abort 01jd…", nil, abortExperiment),
+			deskCommand("apply", "make the results count, and the harness that was tried the assignment's", "ID", "drover experiment apply 01jd…", nil, applyExperiment),
+			deskCommand("abort", "stop it and forget its results; what waits is withdrawn at once", "ID", "drover experiment abort 01jd…", nil, abortExperiment),
 		},
 	}
 }
 
-func rerunAssignment(c *cli.Context, s *session) error {
-	as, err := assignmentArg(c, s)
+func rerunAssignment(c *cli.Context, d desk) error {
+	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
@@ -61,17 +61,17 @@ func rerunAssignment(c *cli.Context, s *session) error {
 		}
 		trial.Harness = bytes.NewReader(pack.Tar)
 	}
-	e, err := s.reg.StartExperiment(c.Context, s.actor, as.Class, as.Handle, trial)
+	e, err := d.StartExperiment(c.Context, as.Class, as.Handle, trial)
 	if err != nil {
 		return err
 	}
 	if !c.Bool("wait") {
 		return say(c, e, "experiment %s of %s runs; drover experiment show %s says how it goes", e.ID, as.Name(), e.ID)
 	}
-	if err := s.followExperiment(c, e.ID); err != nil {
+	if err := followExperiment(c, d, e.ID); err != nil {
 		return err
 	}
-	return s.printExperiment(c, e.ID, coursework.OutcomePage{Differing: true, Limit: 100})
+	return printExperiment(c, d, e.ID, coursework.OutcomePage{Differing: true, Limit: 100})
 }
 
 // experimentMost is the longest pause between looks at an experiment, which read all its waiting requests.
@@ -79,18 +79,18 @@ const experimentMost = 2 * time.Second
 
 // followExperiment tells how far an experiment is until its task has ended. Between its
 // looks that task is in nobody's hand, so its own progress cannot be seen.
-func (s *session) followExperiment(c *cli.Context, id string) error {
+func followExperiment(c *cli.Context, d desk, id string) error {
 	tell := &teller{w: c.App.ErrWriter, terminal: onTerminal(c.App.ErrWriter)}
 	defer tell.done()
 	for pause := followFirst; ; pause = min(2*pause, experimentMost) {
-		t, err := s.reg.ViewTask(c.Context, s.actor, id)
+		t, err := d.TrackTask(c.Context, id)
 		if err != nil {
 			return err
 		}
 		if t.State.Terminal() {
-			return endOfTask(&t)
+			return endOfTask(&t.Task)
 		}
-		e, p, err := s.reg.ExperimentProgress(c.Context, s.actor, id)
+		e, p, err := d.ExperimentProgress(c.Context, id)
 		if err != nil {
 			return err
 		}
@@ -103,16 +103,16 @@ func (s *session) followExperiment(c *cli.Context, id string) error {
 	}
 }
 
-func listExperiments(c *cli.Context, s *session) error {
+func listExperiments(c *cli.Context, d desk) error {
 	limit, err := limitFlag(c)
 	if err != nil {
 		return err
 	}
-	as, err := assignmentArg(c, s)
+	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
 	}
-	all, err := s.reg.Experiments(c.Context, s.actor, as.Class, as.Handle, limit)
+	all, err := d.Experiments(c.Context, as.Class, as.Handle, limit)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func triedWord(e *core.Experiment) string {
 	return "another"
 }
 
-func showExperiment(c *cli.Context, s *session) error {
+func showExperiment(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "experiment's id")
 	if err != nil {
 		return err
@@ -141,11 +141,11 @@ func showExperiment(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.printExperiment(c, id, coursework.OutcomePage{Differing: !c.Bool("all"), After: c.String("after"), Limit: limit})
+	return printExperiment(c, d, id, coursework.OutcomePage{Differing: !c.Bool("all"), After: c.String("after"), Limit: limit})
 }
 
-func (s *session) printExperiment(c *cli.Context, id string, p coursework.OutcomePage) error {
-	v, err := s.reg.ViewExperiment(c.Context, s.actor, id, p)
+func printExperiment(c *cli.Context, d desk, id string, p coursework.OutcomePage) error {
+	v, err := d.ViewExperiment(c.Context, id, p)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *session) printExperiment(c *cli.Context, id string, p coursework.Outcom
 		return printJSON(c.App.Writer, v)
 	}
 	if v.State == core.ExperimentRunning {
-		_, p, err := s.reg.ExperimentProgress(c.Context, s.actor, id)
+		_, p, err := d.ExperimentProgress(c.Context, id)
 		if err != nil {
 			return err
 		}
@@ -244,12 +244,12 @@ func runWord(r *experiment.Run) string {
 	return string(r.Verdict) + " " + points(r.Score)
 }
 
-func applyExperiment(c *cli.Context, s *session) error {
+func applyExperiment(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "experiment's id")
 	if err != nil {
 		return err
 	}
-	done, err := s.reg.ApplyExperiment(c.Context, s.actor, id)
+	done, err := d.ApplyExperiment(c.Context, id)
 	if err != nil {
 		return err
 	}
@@ -269,12 +269,12 @@ func applyExperiment(c *cli.Context, s *session) error {
 	return printTable(c.App.Writer, "", table.Row{"user", "submission", "why"}, rows)
 }
 
-func abortExperiment(c *cli.Context, s *session) error {
+func abortExperiment(c *cli.Context, d desk) error {
 	id, err := oneArg(c, "experiment's id")
 	if err != nil {
 		return err
 	}
-	e, err := s.reg.AbortExperiment(c.Context, s.actor, id)
+	e, err := d.AbortExperiment(c.Context, id)
 	if err != nil {
 		return err
 	}

@@ -129,6 +129,7 @@ func TestCommandsAskASite(t *testing.T) {
 	s := newTestSite(t, h.herd)
 	coursesOnASite(h, s)
 	linksOnASite(h, s)
+	teachingOnASite(h, s)
 	runsOnASite(h, s)
 	gradingOnASite(h, s)
 	aSiteThatGoesAway(h, s)

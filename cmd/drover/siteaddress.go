@@ -22,9 +22,9 @@ const siteAddress = "127.0.0.1:8080"
 
 // Sites tell their addresses through Redis, by host, so that commands can print links to them.
 const (
-	siteShelf = "addresses of sites"
-	mostSites = 1000
-	keepAddress  = 10 * time.Minute // after a site's last word
+	siteShelf   = "addresses of sites"
+	mostSites   = 1000
+	keepAddress = 10 * time.Minute // after a site's last word
 )
 
 // listenAddress is where the site is to listen.

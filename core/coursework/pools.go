@@ -6,9 +6,15 @@ import (
 	"drover/core"
 )
 
+// PoolChoice is a pool that an assignment can be graded in.
+type PoolChoice struct {
+	Name   string      `json:"name"`
+	Limits core.Limits `json:"limits"` // where the assignment names none
+}
+
 // PoolChoices lists the pools that the assignments of a class can be graded in, in order
 // of name. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) PoolChoices(ctx context.Context, a core.Actor, class string) ([]string, error) {
+func (r *Registrar) PoolChoices(ctx context.Context, a core.Actor, class string) ([]PoolChoice, error) {
 	if _, err := r.class(ctx, a, class, core.ActAssignmentEdit); err != nil {
 		return nil, err
 	}
@@ -16,9 +22,9 @@ func (r *Registrar) PoolChoices(ctx context.Context, a core.Actor, class string)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(pools))
+	all := make([]PoolChoice, len(pools))
 	for i, p := range pools {
-		names[i] = p.Name
+		all[i] = PoolChoice{p.Name, p.Limits}
 	}
-	return names, nil
+	return all, nil
 }

@@ -9,9 +9,11 @@ import (
 func TestPoolChoices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	names, err := w.reg.PoolChoices(t.Context(), w.as("tina"), "cs101")
+	all, err := w.reg.PoolChoices(t.Context(), w.as("tina"), "cs101")
 	require.NoError(t, err)
-	require.Equal(t, []string{pool}, names)
+	require.Len(t, all, 1)
+	require.Equal(t, pool, all[0].Name)
+	require.Positive(t, all[0].Limits.Memory)
 }
 
 // Each setting of an assignment can be changed alone.

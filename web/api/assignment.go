@@ -15,6 +15,7 @@ func assignmentTable() []entry {
 		is(Operation{"viewAssignment", get, "/classes/{class}/assignments/{assignment}", core.ActAssignmentView, core.ScopeRead, 0, "Look at an assignment, with one's own deadlines"}, (*server).viewAssignment),
 		is(Operation{"changeAssignment", patch, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, core.ScopeTeach, 0, "Change an assignment"}, (*server).changeAssignment),
 		is(Operation{"deleteAssignment", remove, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, core.ScopeTeach, 202, "Delete an assignment with all that hangs on it, by a task"}, (*server).deleteAssignment),
+		is(Operation{"listPoolChoices", get, "/classes/{class}/pools", core.ActAssignmentEdit, core.ScopeRead, 0, "List the pools that assignments of a class can be graded in, with their limits"}, (*server).listPoolChoices),
 		is(Operation{"findAssignment", get, "/find/assignment", core.ActAssignmentView, core.ScopeRead, 0, "Find the one assignment that class/assignment means, each a part of a handle or title"}, (*server).findAssignment),
 	}
 }
@@ -140,6 +141,10 @@ func (s *server) changeAssignment(ctx context.Context, a core.Actor, in *struct 
 
 func (s *server) deleteAssignment(ctx context.Context, a core.Actor, in *InAssignment) (*started, error) {
 	return begun(s.Registrar.DeleteAssignment(ctx, a, in.Class, in.Assignment))
+}
+
+func (s *server) listPoolChoices(ctx context.Context, a core.Actor, in *InClass) (*answer[Page[coursework.PoolChoice]], error) {
+	return all(s.Registrar.PoolChoices(ctx, a, in.Class))
 }
 
 func (s *server) findAssignment(ctx context.Context, a core.Actor, in *query) (*answer[core.Assignment], error) {

@@ -57,6 +57,7 @@ func samples() map[string]sample {
 		"listMyAssignments": {}, "listAssignments": {},
 		"createAssignment": {prepare: reopened, body: func(id string) any { return object{"handle": id, "title": "New", "pool": pool} }},
 		"viewAssignment":   {prepare: assignment},
+		"listPoolChoices":  {},
 		"changeAssignment": {prepare: homework, path: "/classes/cs101/assignments/{id}", body: says(object{"title": "Other"})},
 		"deleteAssignment": {prepare: homework, path: "/classes/cs101/assignments/{id}"},
 		"findAssignment":   {prepare: assignment, path: "/find/assignment?query=cs1/HW"},

@@ -68,7 +68,7 @@ func (c Changing) matches(revision int64) bool {
 	}
 	for one := range strings.SplitSeq(c.IfMatch, ",") {
 		one = strings.TrimSpace(one)
-		number, _, _ := strings.Cut(strings.TrimPrefix(one, `"`), "-")
+		number, _, _ := strings.Cut(strings.Trim(one, `"`), "-")
 		if one == "*" || strings.HasPrefix(one, `"`) && number == strconv.FormatInt(revision, 10) {
 			return true
 		}

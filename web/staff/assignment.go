@@ -35,8 +35,12 @@ func (s *staff) assignmentPage(r *page.Request) (*assignmentPage, error) {
 			return nil, err
 		}
 	}
+	p := &assignmentPage{Assignment: as, Typed: assignmentTyped(as), Zone: zone(r)}
 	pools, err := s.Registrar.PoolChoices(r.Context(), r.Actor(), as.Class)
-	return &assignmentPage{Assignment: as, Pools: pools, Typed: assignmentTyped(as), Zone: zone(r)}, err
+	for _, one := range pools {
+		p.Pools = append(p.Pools, one.Name)
+	}
+	return p, err
 }
 
 func (s *staff) newAssignment(r *page.Request) error {

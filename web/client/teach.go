@@ -1,0 +1,173 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"drover/core"
+	"drover/core/coursework"
+	"drover/core/harness"
+)
+
+// Enrol puts a user into a class, or gives another role there.
+func (c *Client) Enrol(ctx context.Context, class, user string, role core.UserRole) error {
+	return c.do(ctx, call{method: http.MethodPut, path: []string{"classes", class, "members", user}, body: map[string]any{"role": role}})
+}
+
+// Drop takes a user out of a class; submissions stay.
+func (c *Client) Drop(ctx context.Context, class, user string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: []string{"classes", class, "members", user}})
+}
+
+// ImportRoster enrols who is in a CSV file; a dry run only says what would be done.
+func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (coursework.Imported, error) {
+	return ask[coursework.Imported](ctx, c, call{
+		method: http.MethodPost, path: []string{"classes", class, "roster"}, query: values("dry_run", strconv.FormatBool(dry)),
+		stream: func() upload { return upload{kind: "text/csv", from: io.NopCloser(csv)} },
+	})
+}
+
+// settings are all that can be set of an assignment: what is 0 is sent, too, since it may have been taken away.
+func settings(as core.Assignment) map[string]any {
+	all := map[string]any{
+		"title": as.Title, "text": as.Text, "due_ms": as.Due, "cutoff_ms": as.Cutoff, "hide_until_ms": as.HideUntil, "allow_final": as.AllowFinal,
+		"pool": as.Pool, "limits": as.Limits, "show_output": as.ShowOutput, "max_files": as.MaxFiles, "max_bytes": as.MaxBytes,
+	}
+	if as.Weight != "" {
+		all["weight"] = as.Weight
+	}
+	return all
+}
+
+// CreateAssignment makes an assignment, without a harness. Returns CONFLICT if the handle is taken.
+func (c *Client) CreateAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error) {
+	body := settings(as)
+	body["handle"] = as.Handle
+	return ask[core.Assignment](ctx, c, call{method: http.MethodPost, path: []string{"classes", as.Class, "assignments"}, body: body})
+}
+
+// EditAssignment sets an assignment of that very revision. Returns CONFLICT if it has changed since.
+func (c *Client) EditAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error) {
+	out, err := ask[core.Assignment](ctx, c, call{
+		method: http.MethodPatch, path: []string{"classes", as.Class, "assignments", as.Handle}, body: settings(as),
+		header: http.Header{"If-Match": {`"` + strconv.FormatInt(as.Revision, 10) + `"`}},
+	})
+	if core.Is(err, core.CodeStale) {
+		err = core.Wrap(err, core.CodeConflict, as.Name(), "assignment %s was changed by somebody else in that moment: look at it, and change it again", as.Name())
+	}
+	return out, err
+}
+
+// DeleteAssignment starts the task that deletes an assignment with all that hangs on it.
+func (c *Client) DeleteAssignment(ctx context.Context, class, handle string) (core.Task, error) {
+	return ask[core.Task](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle}})
+}
+
+// SetHarness gives an assignment the harness in an archive.
+func (c *Client) SetHarness(ctx context.Context, class, handle string, archive io.Reader) (core.Assignment, error) {
+	stream, err := pack(archive)
+	if err != nil {
+		return core.Assignment{}, err
+	}
+	return ask[core.Assignment](ctx, c, call{method: http.MethodPut, path: []string{"classes", class, "assignments", handle, "harness"}, stream: stream})
+}
+
+// pack makes a body of an archive; nil of none.
+func pack(archive io.Reader) (func() upload, error) {
+	if archive == nil {
+		return nil, nil //nolint:nilnil // no archive is no fault
+	}
+	raw, err := io.ReadAll(io.LimitReader(archive, harness.MaxPackBytes+1))
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, "", "the harness cannot be read")
+	}
+	return func() upload {
+		return upload{kind: "application/octet-stream", from: io.NopCloser(bytes.NewReader(raw))}
+	}, nil
+}
+
+// RemoveHarness lets an assignment be handed in without being graded.
+func (c *Client) RemoveHarness(ctx context.Context, class, handle string) (core.Assignment, error) {
+	return ask[core.Assignment](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle, "harness"}})
+}
+
+// PoolChoices lists the pools that assignments of a class can be graded in.
+func (c *Client) PoolChoices(ctx context.Context, class string) ([]coursework.PoolChoice, error) {
+	page, err := get[pageOf[coursework.PoolChoice]](ctx, c, nil, "classes", class, "pools")
+	return page.Items, err
+}
+
+// SetDeadline gives a user dates of its own; without any the assignment's count again.
+func (c *Client) SetDeadline(ctx context.Context, own core.Deadline) error {
+	k := call{method: http.MethodPut, path: []string{"classes", own.Class, "assignments", own.Assignment, "deadlines", own.User}}
+	if own.Due == 0 && own.Cutoff == 0 {
+		k.method, k.query = http.MethodDelete, values("reason", own.Reason)
+	} else {
+		k.body = map[string]any{"due_ms": own.Due, "cutoff_ms": own.Cutoff, "reason": own.Reason}
+	}
+	return c.do(ctx, k)
+}
+
+// StartExperiment reruns the newest submissions to an assignment for a try.
+func (c *Client) StartExperiment(ctx context.Context, class, assignment string, t coursework.Trial) (core.Experiment, error) {
+	stream, err := pack(t.Harness)
+	if err != nil {
+		return core.Experiment{}, err
+	}
+	query := url.Values{"user": t.Users}
+	if t.Repeat != 0 {
+		query.Set("repeat", strconv.Itoa(t.Repeat))
+	}
+	return ask[core.Experiment](ctx, c, call{
+		method: http.MethodPost, path: []string{"classes", class, "assignments", assignment, "experiments"}, query: query, stream: stream,
+	})
+}
+
+// Experiments lists the newest experiments of an assignment, at most 500.
+func (c *Client) Experiments(ctx context.Context, class, assignment string, limit int) ([]core.Experiment, error) {
+	query := values("limit", strconv.Itoa(min(limit, maxPage)))
+	page, err := get[pageOf[core.Experiment]](ctx, c, query, "classes", class, "assignments", assignment, "experiments")
+	return page.Items, err
+}
+
+// ExperimentProgress returns an experiment and how far it is.
+func (c *Client) ExperimentProgress(ctx context.Context, id string) (core.Experiment, core.TaskProgress, error) {
+	out, err := get[struct {
+		core.Experiment
+		Progress core.TaskProgress `json:"progress"`
+	}](ctx, c, nil, "experiments", id)
+	return out.Experiment, out.Progress, err
+}
+
+// ViewExperiment returns an experiment with its verdicts against the old ones.
+func (c *Client) ViewExperiment(ctx context.Context, id string, p coursework.OutcomePage) (coursework.ExperimentView, error) {
+	var all coursework.ExperimentView
+	for first := true; first || p.After != "" && p.Limit > 0; first = false {
+		query := values("differing", strconv.FormatBool(p.Differing), "cursor", p.After, "limit", strconv.Itoa(min(p.Limit, maxPage)))
+		page, err := get[struct {
+			coursework.ExperimentView
+			Next string `json:"next"`
+		}](ctx, c, query, "experiments", id, "outcomes")
+		if err != nil {
+			return all, err
+		}
+		page.Outcomes = append(all.Outcomes, page.Outcomes...)
+		p.Limit -= len(page.Outcomes) - len(all.Outcomes)
+		all, p.After = page.ExperimentView, page.Next
+	}
+	return all, nil
+}
+
+// ApplyExperiment lets the results of an experiment count.
+func (c *Client) ApplyExperiment(ctx context.Context, id string) (coursework.Applied, error) {
+	return post[coursework.Applied](ctx, c, nil, "experiments", id, "apply")
+}
+
+// AbortExperiment drops an experiment; nothing of it counts.
+func (c *Client) AbortExperiment(ctx context.Context, id string) (core.Experiment, error) {
+	return post[core.Experiment](ctx, c, nil, "experiments", id, "abort")
+}
