@@ -40,6 +40,7 @@ type desk interface {
 	ViewAssignment(ctx context.Context, class, handle string) (coursework.AssignmentEntry, error)
 	Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error)
 	Progress(ctx context.Context, class, assignment string) (coursework.Progress, error)
+	Missing(ctx context.Context, class, assignment, after string, limit int) ([]coursework.Absence, error)
 	CreateAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error)
 	EditAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error)
 	DeleteAssignment(ctx context.Context, class, handle string) (core.Task, error)

@@ -20,6 +20,10 @@ func (s *session) ImportRoster(ctx context.Context, class string, csv io.Reader,
 	return s.reg.ImportRoster(ctx, s.actor, class, csv, dry)
 }
 
+func (s *session) Missing(ctx context.Context, class, assignment, after string, limit int) ([]coursework.Absence, error) {
+	return s.reg.Missing(ctx, s.actor, class, assignment, after, limit)
+}
+
 func (s *session) CreateAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error) {
 	return s.reg.CreateAssignment(ctx, s.actor, as)
 }

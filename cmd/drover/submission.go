@@ -22,6 +22,8 @@ func submissionCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			deskCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
 				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, zoneFlag()}, pageFlags("before", "submission `ID`")), listSubmissions),
+			deskCommand("missing", "list the students who have handed in nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
+				slices.Concat([]cli.Flag{zoneFlag()}, pageFlags("after", "user `HANDLE`")), listMissing),
 			deskCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{zoneFlag()}, showSubmission),
 			deskCommand("files", "list its files, or write them to a folder or a zip", "ID", "drover submission files --to hw1-ann 01j8x3k4", []cli.Flag{
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
@@ -73,6 +75,32 @@ func listSubmissions(c *cli.Context, d desk) error {
 			return table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, shortMoment(sub.At, at), particulars(sub), e.Status, standingScore(e.Standing)}
 		},
 		cursor: "before", last: func(e *coursework.SubmissionEntry) string { return e.Submission.ID },
+	}.print(c, all)
+}
+
+func listMissing(c *cli.Context, d desk) error {
+	at, err := zone(c)
+	if err != nil {
+		return err
+	}
+	limit, err := limitFlag(c)
+	if err != nil {
+		return err
+	}
+	as, err := assignmentArg(c, d)
+	if err != nil {
+		return err
+	}
+	all, err := d.Missing(c.Context, as.Class, as.Handle, c.String("after"), limit)
+	if err != nil {
+		return err
+	}
+	return page[coursework.Absence]{
+		empty: "everybody has handed something in for " + as.Name(), header: table.Row{"user", "name", "e-mail", "due", "cutoff"},
+		row: func(one *coursework.Absence) table.Row {
+			return table.Row{one.User, clean(one.Name), clean(one.Email), shortMoment(one.Due, at), shortMoment(one.Cutoff, at)}
+		},
+		cursor: "after", last: func(one *coursework.Absence) string { return one.User },
 	}.print(c, all)
 }
 

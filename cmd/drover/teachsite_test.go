@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,9 @@ func teachingOnASite(h *testHerd, s *testSite) {
 	s.said("class", "drop", "cs200", "dan")
 	require.NotContains(t, h.said("class", "members", "cs200"), "dan@example.org")
 
-	brackets := func(parts ...string) string { return filepath.Join(append([]string{"..", "..", "examples", "brackets"}, parts...)...) }
+	brackets := func(parts ...string) string {
+		return filepath.Join(append([]string{"..", "..", "examples", "brackets"}, parts...)...)
+	}
 	said := s.said("assignment", "add", "--title", "Brackets", "--due", "+7d", "--cutoff", "+8d", "--final", "--harness", brackets("harness"), "cs200/brackets")
 	require.Contains(t, said, "is made: ")
 	s.refused(exitRefused, "already", "assignment", "add", "cs200/brackets")
@@ -62,9 +65,15 @@ func teachingOnASite(h *testHerd, s *testSite) {
 	s.said("assignment", "deadline", "--user", "ann", "--none", "--reason", "is well", "cs200/brackets")
 	require.NotContains(t, h.said("assignment", "deadline", "cs200/brackets"), "ann")
 
+	for _, who := range []string{"missing", "missing --after a"} {
+		args := append(append([]string{"submission"}, strings.Fields(who)...), "cs200/brackets")
+		require.Contains(t, h.said(args...), "ann")
+		require.Equal(t, h.said(args...), s.said(args...))
+	}
 	h.said("submit", "--as", "ann", "--to", "cs200/brackets", brackets("submissions", "right"))
 	out := s.said("assignment", "rerun", "--repeat", "2", "--user", "ann", "--harness", brackets("harness"), "--wait", "cs200/brackets")
 	require.Contains(t, out, "is ready")
+	require.Contains(t, s.said("submission", "missing", "cs200/brackets"), "everybody has handed something in")
 	var all []core.Experiment
 	require.NoError(t, json.Unmarshal([]byte(s.said("experiment", "list", "--json", "cs200/brackets")), &all))
 	require.Len(t, all, 1)

@@ -253,6 +253,9 @@ func assignmentCalls() []call {
 		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.Progress(w.t.Context(), a, "cs101", id))
 		}},
+		{action: core.ActGradeView, method: "Missing", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+			return done(w.reg.Missing(w.t.Context(), a, "cs101", id, "", 10))
+		}},
 		{action: core.ActGradeView, method: "Report", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
 			return done(w.reg.Report(w.t.Context(), a, "cs101", id))
 		}},

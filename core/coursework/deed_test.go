@@ -18,7 +18,7 @@ import (
 var reading = []string{
 	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
 	"Watch", "ViewClass", "FindClass", "Roster", "Deeds", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
-	"Deadlines", "Progress", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
+	"Deadlines", "Progress", "Missing", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest
 }

@@ -34,7 +34,7 @@
 //	PreviewSubmission                          submission.view                          NOTFOUND: its owner does not see it
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
-//	Progress Report GradeHistory               grade.view
+//	Progress Report GradeHistory Missing       grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartArchive                               export; one's own: submission.view       CONFLICT: class or assignment is being deleted
 //	StartAssignmentCSV StartGradebook          export                                   the same

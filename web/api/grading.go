@@ -13,6 +13,7 @@ func gradingTable() []entry {
 		is(Operation{"setHarness", put, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Set the harness: its folder as a tar (.tar, .tgz, …) or zip"}, (*server).setHarness),
 		is(Operation{"removeHarness", remove, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Remove the harness: what is handed in is kept and not graded"}, (*server).removeHarness),
 		is(Operation{"viewProgress", get, "/classes/{class}/assignments/{assignment}/progress", core.ActGradeView, core.ScopeRead, 0, "How far the class is, and how its scores are spread"}, (*server).viewProgress),
+		is(Operation{"listMissing", get, "/classes/{class}/assignments/{assignment}/missing", core.ActGradeView, core.ScopeRead, 0, "List the students who have handed in nothing, in order of handle, each with the dates that count for that one"}, (*server).listMissing),
 		is(Operation{"viewReport", get, "/classes/{class}/assignments/{assignment}/report", core.ActGradeView, core.ScopeRead, 0, "Which tests are flaky, and which are slow, by the newest results"}, (*server).viewReport),
 		is(Operation{"changeGrade", put, "/submissions/{id}/grade", core.ActGradeChange, core.ScopeTeach, 0, "Give a submission a person's grade, or take it back"}, (*server).changeGrade),
 		is(Operation{"changeUserGrade", put, "/classes/{class}/assignments/{assignment}/grades/{user}", core.ActGradeChange, core.ScopeTeach, 0, "Give a user's newest submission a person's grade, or take it back"}, (*server).changeUserGrade),
@@ -41,6 +42,18 @@ func changedTo(as core.Assignment, err error) (*tagged[core.Assignment], error) 
 
 func (s *server) viewProgress(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Progress], error) {
 	return answered(s.Registrar.Progress(ctx, a, in.Class, in.Assignment))
+}
+
+func (s *server) listMissing(ctx context.Context, a core.Actor, in *struct {
+	InAssignment
+	Cursor
+},
+) (*listed[coursework.Absence], error) {
+	found, err := s.Registrar.Missing(ctx, a, in.Class, in.Assignment, in.Cursor.Cursor, in.more())
+	if err != nil {
+		return nil, err
+	}
+	return paged(ctx, in.Cursor, found, func(one *coursework.Absence) string { return one.User }), nil
 }
 
 func (s *server) viewReport(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Report], error) {

@@ -66,6 +66,7 @@ func samples() map[string]sample {
 		"removeHarness":   {prepare: func(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/harness"},
 		"viewProgress":    {prepare: assignment},
 		"viewReport":      {prepare: assignment},
+		"listMissing":     {prepare: assignment},
 		"changeGrade":     {prepare: once(submitted), blind: "cleo", body: says(object{"score": 3, "reason": "late"})},
 		"changeUserGrade": {prepare: once(submitted), path: hw1 + "/grades/ann", body: says(object{"score": 3, "reason": "late"})},
 		"startArchive":    {prepare: assignment}, "startAssignmentCSV": {prepare: assignment}, "startGradebook": {},

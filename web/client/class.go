@@ -62,6 +62,12 @@ func (c *Client) Deadlines(ctx context.Context, class, assignment, user string) 
 	return page.Items, err
 }
 
+// Missing lists the students who have handed in nothing for an assignment, in order of handle,
+// from behind one of them.
+func (c *Client) Missing(ctx context.Context, class, assignment, after string, limit int) ([]coursework.Absence, error) {
+	return list[coursework.Absence](ctx, c, []string{"classes", class, "assignments", assignment, "missing"}, nil, after, limit)
+}
+
 // Progress says how many have handed in, and how the scores are spread.
 func (c *Client) Progress(ctx context.Context, class, assignment string) (coursework.Progress, error) {
 	return get[coursework.Progress](ctx, c, nil, "classes", class, "assignments", assignment, "progress")

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"net/url"
 	"slices"
 
 	"drover/core"
@@ -18,8 +19,13 @@ func (s *staff) progressRoutes() []page.Route {
 type progressPage struct {
 	*coursework.AssignmentEntry
 	coursework.Progress
-	Bars []bar
+	Bars    []bar
+	Missing []coursework.Absence
+	Next    string // where more of these are
 }
+
+// missingRows is how many of those who have handed in nothing a page lists.
+const missingRows = 100
 
 // bar is one part of the histogram. Its places are percent of the plot's.
 type bar struct {
@@ -39,7 +45,14 @@ func (s *staff) progress(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Render("staff/progress", progressPage{AssignmentEntry: &as, Progress: p, Bars: bars(p.Distribution)})
+	shown := progressPage{AssignmentEntry: &as, Progress: p, Bars: bars(p.Distribution)}
+	if shown.Missing, err = s.Registrar.Missing(r.Context(), r.Actor(), class, handle, r.URL.Query().Get("after"), missingRows); err != nil {
+		return err
+	}
+	if len(shown.Missing) == missingRows {
+		shown.Next = "?" + url.Values{"after": {shown.Missing[missingRows-1].User}}.Encode() + "#missing"
+	}
+	return r.Render("staff/progress", shown)
 }
 
 // tallest is the height of the tallest bar: the rest is its number's.
