@@ -18,7 +18,7 @@ func accountTable() []entry {
 		is(Operation{"listUserTokens", get, "/users/{user}/tokens", core.ActAccount, core.ScopeRead, 0, "List a user's tokens, newest first: one's own, or anybody's for admins"}, (*server).listUserTokens),
 		is(Operation{"revokeUserToken", remove, "/users/{user}/tokens/{id}", core.ActAccount, core.ScopeAdmin, 0, "End a user's token: one's own, or anybody's for admins"}, (*server).revokeUserToken),
 		is(Operation{"makeLink", post, "/users/{user}/link", core.ActUserManage, core.ScopeAdmin, 201, "Make a link by which a user can sign in once; only this answer has it"}, (*server).makeLink),
-		is(Operation{"makeLinks", post, "/classes/{class}/links", core.ActUserManage, core.ScopeAdmin, 201, "Make a sign-in link for each member of a class who is not disabled; only this answer has them"}, (*server).makeLinks),
+		is(Operation{"makeLinks", post, "/users/links", core.ActUserManage, core.ScopeAdmin, 201, "Make a sign-in link for each member of a class who is not disabled; only this answer has them"}, (*server).makeLinks),
 	}
 }
 
@@ -110,10 +110,10 @@ func (s *server) makeLink(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) makeLinks(ctx context.Context, a core.Actor, in *struct {
-	InClass
 	LinkLife
 	Cursor
-	Role core.UserRole `query:"role" enum:"student,teaching_assistant,teacher" doc:"only for members with this role"`
+	Class string        `query:"class" required:"true" maxLength:"64" doc:"handle of the class"`
+	Role  core.UserRole `query:"role" enum:"student,teaching_assistant,teacher" doc:"only for members with this role"`
 },
 ) (*answer[Page[account.Link]], error) {
 	links, next, err := s.Accounts.MakeLinks(ctx, a, account.ClassLinks{

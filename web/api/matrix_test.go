@@ -41,7 +41,7 @@ func samples() map[string]sample {
 		"listUserTokens":  {path: "/users/ann/tokens", made: true},
 		"revokeUserToken": {prepare: ofAnn, path: "/users/ann/tokens/{id}", made: true},
 		"makeLink":        {path: "/users/ann/link", made: true},
-		"makeLinks":       {made: true},
+		"makeLinks":       {path: "/users/links?class=cs101", made: true},
 
 		"listClasses": {}, "createClass": named("handle", "new-"), "viewClass": {},
 		"changeClass": {prepare: func(_ *world, n int) string { return fmt.Sprint(n) }, body: func(id string) any { return object{"title": "Title " + id} }},

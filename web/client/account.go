@@ -77,12 +77,12 @@ func (c *Client) MakeLink(ctx context.Context, user string, life time.Duration) 
 // begins after; "" for none.
 func (c *Client) MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error) {
 	query := lifeOf(of.Life)
-	for name, value := range map[string]string{"role": string(of.Role), "cursor": of.After, "limit": strconv.Itoa(min(of.Limit, maxPage))} {
+	for name, value := range map[string]string{"class": of.Class, "role": string(of.Role), "cursor": of.After, "limit": strconv.Itoa(min(of.Limit, maxPage))} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	page, err := post[pageOf[account.Link]](ctx, c, query, "classes", of.Class, "links")
+	page, err := post[pageOf[account.Link]](ctx, c, query, "users", "links")
 	return page.Items, page.Next, err
 }
 
