@@ -12,8 +12,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -126,34 +124,6 @@ table inet drover {
 `, cables+"*", network, strings.Join(closed, ", "), also.String(), mostFlows)
 }
 
-// firewall keeps the rules in place.
-type firewall struct {
-	closed []string // networks beside those that are always closed
-
-	mu   sync.Mutex
-	seen time.Time // when they were last put in place
-}
-
-// fresh is how long the rules are believed to stand, which others may flush.
-const fresh = 10 * time.Second
-
-// stand puts the rules in place, or again. Without them no VM gets a cable.
-func (f *firewall) stand(ctx context.Context) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if time.Since(f.seen) < fresh {
-		return nil
-	}
-	if err := command(ctx, rules(f.closed), "nft", "-f", "-"); err != nil {
-		return err
-	}
-	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
-		return err
-	}
-	f.seen = time.Now()
-	return nil
-}
-
 // name gives the host's end the gateway's address, by which it then asks for the VM
 // and answers it. Without one it would do so by another of the host's, which the VM
 // learns, and late, as on a network of many.
@@ -254,17 +224,23 @@ func (l *link) cut() error {
 
 // command runs a tool of the host.
 func command(ctx context.Context, input, name string, args ...string) error {
+	_, err := said(ctx, input, name, args...)
+	return err
+}
+
+// said runs one and returns what it says.
+func said(ctx context.Context, input, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("there is no program %s, which pools with network %s need: install nftables", name, core.NetworkEgress)
+		return "", fmt.Errorf("there is no program %s, which pools with network %s need: install nftables", name, core.NetworkEgress)
 	case err != nil:
 		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, first)
+		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, first)
 	}
-	return nil
+	return string(out), nil
 }
 
 // checkNetworks returns INVALID for settings that are no addresses or networks.

@@ -205,6 +205,7 @@ func egressInside(t *testing.T) {
 	listener, err := net.Listen("tcp4", ":8081") // of the host
 	require.NoError(t, err)
 	defer listener.Close()
+	require.NoError(t, os.WriteFile(forwarding, []byte(off), 0))
 	p := provider(t, folder(t))
 	p.firewall.closed = []string{"6.6.6.0/24"}
 	open := pool()
@@ -292,6 +293,48 @@ func egressInside(t *testing.T) {
 	for _, i := range all {
 		assert.False(t, strings.HasPrefix(i.Name, cables), "%s is left, and with it the route to an address that the next VM may get", i.Name)
 	}
+	lifted(t, p)
+}
+
+// lifted is that the last firewall of a host leaves it as it was, unless others may need what
+// it has changed.
+func lifted(t *testing.T, p *Provider) {
+	t.Helper()
+	ctx := t.Context()
+	state := func() string {
+		text, err := os.ReadFile(forwarding)
+		require.NoError(t, err)
+		out, err := exec.CommandContext(ctx, "nft", "list", "tables").Output()
+		require.NoError(t, err)
+		return strings.TrimSpace(string(text)) + " " + strings.TrimSpace(string(out))
+	}
+	const rules = "table inet drover"
+	one, two := &p.firewall, &firewall{}
+	require.NoError(t, two.stand(ctx))
+	require.NoError(t, one.lift(ctx))
+	assert.Equal(t, "1 "+rules, state(), "another herd's stands")
+	require.NoError(t, two.lift(ctx))
+	assert.Equal(t, "1 ", state(), "the cable up0 may be somebody's who forwards")
+	run(t, "ip", "link", "del", "up0")
+	again := func() string {
+		require.NoError(t, os.WriteFile(forwarding, []byte(off), 0))
+		require.NoError(t, one.stand(ctx))
+		require.Contains(t, state(), rules)
+		require.NoError(t, one.lift(ctx))
+		return state()
+	}
+	assert.Equal(t, "0 ", again(), "as it was")
+	run(t, "nft", "add", "table", "ip", "other")
+	assert.Equal(t, "1 table ip other", again(), "a table may need it")
+	run(t, "nft", "delete", "table", "ip", "other")
+	run(t, "ip", "link", "add", cables+"0", "type", "veth", "peer", "name", "peer0")
+	assert.Equal(t, "1 "+rules, again(), "a VM has its cable yet")
+	run(t, "ip", "link", "del", cables+"0")
+	assert.Equal(t, "0 ", again(), "and then none")
+	require.NoError(t, os.WriteFile(forwarding, []byte("1"), 0))
+	require.NoError(t, one.stand(ctx))
+	require.NoError(t, one.lift(ctx))
+	assert.Equal(t, "1 ", state(), "it was on before")
 }
 
 // narrow has VM a look for many neighbours, by naming its cable and by groups of
