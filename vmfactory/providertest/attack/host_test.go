@@ -1,6 +1,8 @@
 package attack
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,6 +38,16 @@ func TestHostState(t *testing.T) {
 	now.texts["/proc/sys/kernel/hostname"] = "another"
 	require.Len(t, was.more(now), 1)
 	assert.Contains(t, was.more(now)[0], "hostname")
+
+	f, err := os.Create(filepath.Join(t.TempDir(), "locked"))
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	all := stateOfHost().counts
+	assert.Positive(t, all["locks on files"])
+	for _, kind := range []string{"net", "mnt", "pid", "user"} {
+		assert.Positive(t, all["namespaces: "+kind], kind)
+	}
 
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
 	if err != nil {

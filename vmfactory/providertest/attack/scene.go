@@ -67,6 +67,7 @@ var watchedTexts = []string{
 
 func lookAtHost(t *testing.T) host {
 	t.Helper()
+	drop() // as before the last look
 	h := host{canary: filepath.Join(os.TempDir(), "drover-canary-"+providertest.Name()), texts: map[string]string{}, state: stateOfHost()}
 	require.NoError(t, os.WriteFile(h.canary, []byte("unharmed"), 0o600))
 	require.NoError(t, os.Chmod(h.canary, 0o666)) // whoever gets to it could change it
