@@ -27,12 +27,12 @@ func (s *Store) Join(ctx context.Context, ours Stores) error {
 	return err
 }
 
-// Adopt makes other stores the herd's. Returns BUSY while an owner is alive that would
-// go on with those before, VERSION, UNAVAILABLE.
+// Adopt makes other stores the herd's. Returns BUSY while an owner is alive, or late by
+// less than a minute, that would go on with those before; VERSION, UNAVAILABLE.
 func (s *Store) Adopt(ctx context.Context, ours Stores) error {
 	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(true))
 	if owner := refusedFor(err, core.CodeBusy); owner != "" {
-		return core.Errorf(core.CodeBusy, owner, "%s still works with the stores before: stop all components of the herd first", owner)
+		return core.Errorf(core.CodeBusy, owner, "%s still works with the stores before: stop all components of the herd first; one that was killed counts until it is late by a minute", owner)
 	}
 	return err
 }

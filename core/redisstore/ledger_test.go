@@ -107,7 +107,9 @@ func TestAdoptLedger(t *testing.T) {
 		require.ErrorContains(t, err, "@h1#0")
 		x.changed(t, before)
 
-		x.due(t, -time.Second, x.Runner) // one is late
+		x.due(t, -2*time.Minute, x.Runner) // one is dead
+		refused(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"}), core.CodeBusy)
+		x.due(t, -30*time.Second, x.Factory) // late, and it goes on
 		refused(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"}), core.CodeBusy)
 		require.NoError(t, x.Store.Deregister(ctx, x.Factory, x.Made))
 		require.NoError(t, x.Store.Adopt(ctx, redisstore.Stores{Results: "b", Blobs: "of-b"}))
