@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -147,8 +148,10 @@ func (e *embeddedHerd) refill(ctx context.Context) error {
 	}
 	for _, name := range names {
 		_, err := e.herd.redis.GetPool(ctx, name)
-		if core.Is(err, core.CodeNotFound) {
-			err = e.herd.intake.SetPool(ctx, core.DefaultPool(name))
+		if p := core.DefaultPool(name); core.Is(err, core.CodeNotFound) {
+			if err = nil; e.herd.makes(p) {
+				err = e.herd.intake.SetPool(ctx, p)
+			}
 		}
 		if err != nil {
 			return err
@@ -234,7 +237,7 @@ func up(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 	if err != nil {
 		return err
 	}
-	err = e.announce(c.App.Writer)
+	err = e.announce(c.Context, c.App.Writer)
 	if err == nil && cfg.Listen != "" {
 		err = e.addSite(c, log)
 	}
@@ -271,13 +274,20 @@ func (e *embeddedHerd) addOps(log logrus.FieldLogger) error {
 	return err
 }
 
-func (e *embeddedHerd) announce(w io.Writer) error {
+func (e *embeddedHerd) announce(ctx context.Context, w io.Writer) error {
 	cfg := e.herd.cfg
 	text := "the herd is up on host " + cfg.Host + ", with everything in " + cfg.Data + "\n" +
 		"try: drover run -- echo hello\n"
 	if e.redis == nil {
 		text = "the herd is up on host " + cfg.Host + ", with its queues in " + cfg.Redis.String() + " and the rest in " + cfg.Data + "\n"
 	}
-	_, err := io.WriteString(w, text)
+	pools, err := e.herd.store.Pools(ctx)
+	if err == nil && len(pools) == 0 {
+		text += "it has no pool yet, and its provider " + strings.Join(cfg.Provider, ", ") + " needs an image: drover image build NAME, then\n" +
+			"drover pool set " + defaultPool + " --provider " + cfg.Provider[0] + " --image NAME\n"
+	}
+	if err == nil {
+		_, err = io.WriteString(w, text)
+	}
 	return err
 }

@@ -59,3 +59,20 @@ func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
 		require.Equal(t, 4, p.Warm, "a pool that is there stays as it is")
 	}
 }
+
+// A herd of one process makes no pool either whose VMs it could not make, and says what to do.
+func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
+	for provider, made := range map[string]bool{"local": true, "lxc": false, "lxc,local": true} {
+		h := newTestHerd(t, "DROVER_PROVIDER="+provider)
+		e := &embeddedHerd{herd: h.herd}
+		for range 2 { // a start, and another one
+			require.NoError(t, e.refill(t.Context()))
+			pools, err := h.herd.store.Pools(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, made, len(pools) == 1, "%s: %v", provider, pools)
+			var said strings.Builder
+			require.NoError(t, e.announce(t.Context(), &said))
+			require.Equal(t, !made, strings.Contains(said.String(), "drover pool set default --provider lxc --image NAME"), said.String())
+		}
+	}
+}

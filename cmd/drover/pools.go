@@ -39,8 +39,8 @@ const defaultPool = "default"
 // that its first host can work. It has the defaults of one that drover pool set makes.
 func (h *herd) firstPool(ctx context.Context, log logrus.FieldLogger) error {
 	p := core.DefaultPool(defaultPool)
-	if !slices.Contains(h.cfg.Provider, p.Provider) {
-		return nil // it could not be made here
+	if !h.makes(p) {
+		return nil
 	}
 	if !slices.Equal(h.cfg.Pools, []string{core.AllPools}) && !slices.Contains(h.cfg.Pools, p.Name) {
 		return nil
@@ -52,6 +52,10 @@ func (h *herd) firstPool(ctx context.Context, log logrus.FieldLogger) error {
 	log.WithField("pool", p.Name).Info("the herd has no pool yet: made the first one")
 	return h.intake.SetPool(ctx, p)
 }
+
+// makes reports whether this host can make a pool's VMs: another provider than local needs
+// an image, which somebody has to choose.
+func (h *herd) makes(p core.Pool) bool { return slices.Contains(h.cfg.Provider, p.Provider) }
 
 // newPools tells a component of pools that were set since it started.
 func (h *herd) newPools(name string, known []string, log logrus.FieldLogger, serve func([]string) error) service.Service {
