@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,27 +42,20 @@ func TestATermByTheCommandLine(t *testing.T) {
 // guideTerm types what docs/courses.md says, and gets the grades that it promises.
 func guideTerm(h *testHerd) {
 	h.t.Helper()
+	commands := blockOf(h.t, `courses.md: drover user add --name "Tom Lee" --email tom@example.org tom`).text
+	require.Equal(h.t, 10, strings.Count(commands, "\ndrover ")+1, "ten commands")
 	guide, err := os.ReadFile("../../docs/courses.md")
 	require.NoError(h.t, err)
-	_, rest, ok := strings.Cut(string(guide), "<!-- term -->\n\n```sh\n")
-	require.True(h.t, ok, "docs/courses.md has no term")
-	commands, rest, _ := strings.Cut(rest, "```")
-	require.Equal(h.t, 10, strings.Count(commands, "\ndrover ")+1, "ten commands")
+	_, rest, _ := strings.Cut(string(guide), commands)
+	_, rest, _ = strings.Cut(rest, "```\n\n")
 	_, rest, _ = strings.Cut(rest, "```\n")
 	promised, _, _ := strings.Cut(rest, "```")
-	dir := h.t.TempDir()
-	examples, err := filepath.Abs("../../examples")
-	require.NoError(h.t, err)
-	require.NoError(h.t, os.Symlink(examples, filepath.Join(dir, "examples")))
-	cmd := exec.CommandContext(h.t.Context(), "sh", "-eu", "-c", commands)
-	cmd.Dir = dir
-	cmd.Env = append([]string{"PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")}, h.env[1:]...)
-	out, err := cmd.CombinedOutput()
-	require.NoError(h.t, err, "%s", out)
+	dir := h.desktop()
+	out := h.typesBlock(dir, "", commands)
 	grades, err := os.ReadFile(filepath.Join(dir, "grades.csv"))
 	require.NoError(h.t, err)
 	require.Equal(h.t, promised, string(grades))
-	require.Contains(h.t, string(out), "1 of 3 students have handed in")
+	require.Contains(h.t, out, "1 of 3 students have handed in")
 }
 
 // refusals are what is typed wrongly, or by who may not.

@@ -56,8 +56,12 @@ func linksOnASite(h *testHerd, s *testSite) {
 	}
 	require.Len(t, jsonOf[[]account.Link](h, "user", "link", "--class", "cs101"), 3)
 	for _, refused := range []struct{ args, want string }{
-		{"user link --days 31 ann", "use 1 to 30"}, {"user link --days 0 ann", "use 1 to 30"}, {"user link --role student ann", "--role goes with --class"},
-		{"user link --class cs101 --role admin", "none in a class"}, {"user link --class cs101 ann", "takes no argument"}, {"user link", "--class CLASS"},
+		{"user link --days 31 ann", "use 1 to 30"},
+		{"user link --days 0 ann", "use 1 to 30"},
+		{"user link --role student ann", "--role goes with --class"},
+		{"user link --class cs101 --role admin", "none in a class"},
+		{"user link --class cs101 ann", "takes no argument"},
+		{"user link", "--class CLASS"},
 	} {
 		h.refused(exitUsage, refused.want, strings.Fields(refused.args)...)
 	}
