@@ -34,7 +34,7 @@ const Suite = "bookworm"
 var Languages = []string{"g++", "golang-go", "python3-minimal"}
 
 // buildTimeout bounds a build, and the wait for another test's.
-const buildTimeout = 15 * time.Minute
+const buildTimeout = time.Hour
 
 // Debian keeps an image of packages beside what every Debian has, such as sh,
 // under a name, and returns it. It is built at most once on a machine. Without
