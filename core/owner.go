@@ -121,10 +121,13 @@ type HostInfo struct {
 	Broken    map[string]string          `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
 	Fetching  map[string]string          `json:"fetching,omitempty"` // pool → what is on its way there, before which none can
 
-	DrainUntil int64       `json:"drain_until_ms,omitempty"` // until then what it has in hand may take; 0: as long as it takes
-	Failed     *HostReport `json:"failed,omitempty"`         // who says that it failed; nil: nobody
-	Probation  *Probation  `json:"probation,omitempty"`      // nil: it is trusted
-	Probations int         `json:"probations,omitempty"`     // so often it has been on probation
+	DrainUntil  int64         `json:"drain_until_ms,omitempty"` // until then what it has in hand may take; 0: as long as it takes
+	DrainWithin time.Duration `json:"-"`                        // what it was given then; a drain that has longer to go is over: the server's clock was set back
+	Wished      bool          `json:"-"`                        // this life of Redis has heard what the result store has of it
+
+	Failed     *HostReport `json:"failed,omitempty"`     // who says that it failed; nil: nobody
+	Probation  *Probation  `json:"probation,omitempty"`  // nil: it is trusted
+	Probations int         `json:"probations,omitempty"` // so often it has been on probation
 }
 
 // Owners keeps who is alive and empties the slots of who is not.

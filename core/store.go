@@ -74,6 +74,8 @@ type ResultStore interface {
 	// more than once.
 	Digests(ctx context.Context, fn func(digest string) error) error
 
+	HostWishes
+
 	// PutPool and Pools keep the pools' settings through a loss of Redis.
 	PutPool(ctx context.Context, p Pool) error
 	Pools(ctx context.Context) ([]Pool, error)

@@ -67,8 +67,11 @@ type VMs interface {
 	// Reconcile makes Redis agree with what is really on the host and lets it
 	// claim: found maps VM → (pool, usable). Unknown usable ones become clean,
 	// unknown and clean others dirty, known ones that were not found are removed,
-	// those in anybody's slot stay as they are.
-	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found) (Reconciled, error)
+	// those in anybody's slot stay as they are. Wishes are all that the result store
+	// has of the host, nil if that is not known: what Redis has lost of them holds
+	// before the host claims. A host that is to be failed is down then, and the epoch
+	// of the caller is over.
+	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found, wishes []HostWish) (Reconciled, error)
 	// Note lets operators know how the host fares, in place of what was noted before.
 	Note(ctx context.Context, owner string, epoch int64, host string, notes HostNotes) error
 	// WaitWork returns when the host's vmfactory has something to do, or after poll. It is a hint.
@@ -99,8 +102,9 @@ type Hosts interface {
 	// takes. What is aimed at it goes back to its queue. Returns NOTFOUND for an unknown host.
 	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
 	// Report acts on a watchdog's word: a host that failed is down at once, stays so
-	// and claims nothing until it is reported recovered. Returns NOTFOUND.
-	Report(ctx context.Context, r HostReport) error
+	// and claims nothing until it is reported recovered. The answer is false if it
+	// changes nothing, because a later report was acted on. Returns NOTFOUND.
+	Report(ctx context.Context, r HostReport) (bool, error)
 	// Probation puts a host on probation: it gets nothing for the delay, then one
 	// request at a time until so many in a row went well; a fault doubles the delay
 	// and uses none of the request's attempts. An empty reason ends it. One on

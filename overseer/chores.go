@@ -10,7 +10,7 @@ import (
 // again before the sweep looks for what is missing.
 func (o *Overseer) table() []Chore {
 	in, c := o.parts.Intake, o.cfg
-	chores := []Chore{{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)}}
+	chores := []Chore{{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)}, {Name: "wishes", Every: c.PoolsEvery, Run: o.wishes}}
 	for _, m := range o.monitors() {
 		chores = append(chores, o.watch(m))
 	}

@@ -29,11 +29,18 @@ func (o *Overseer) drained(ctx context.Context) (Counts, error) {
 	}
 	var troubles []error
 	for _, h := range hosts {
-		if h.Drain && h.DrainUntil > 0 && h.DrainUntil <= now.UnixMilli() {
+		if h.Drain && h.DrainUntil > 0 && over(h, now) {
 			troubles = append(troubles, o.empty(ctx, counts, h.Name))
 		}
 	}
 	return counts, errors.Join(troubles...)
+}
+
+// over says whether the time of a drain is over: also if more of it is left than it was
+// given, because the server's clock was set back since.
+func over(h core.HostInfo, now time.Time) bool {
+	left := time.UnixMilli(h.DrainUntil).Sub(now)
+	return left <= 0 || left > h.DrainWithin
 }
 
 // empty takes from the living testrunners of a drained host what they have in hand.

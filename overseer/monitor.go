@@ -42,6 +42,7 @@ type News struct {
 	Kind   Kind
 	By     string // who says so
 	Reason string
+	At     int64 // ms, the server's clock
 }
 
 // monitorNames are all monitors' names, in the order of the chores.
@@ -99,8 +100,10 @@ func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) er
 	switch n.Kind {
 	case Lost:
 		err = o.parts.Hosts.Down(ctx, n.Host, o.late(o.cfg.Down))
-	case Failed, Recovered:
-		err = o.parts.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostEvent(n.Kind), By: n.By, Reason: n.Reason})
+	case Failed:
+		err = o.failed(ctx, n)
+	case Recovered:
+		err = o.recovered(ctx, n)
 	default:
 		err = core.Errorf(core.CodeInvalid, n.Host, "%q is no news of a host", n.Kind)
 	}

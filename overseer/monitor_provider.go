@@ -48,10 +48,9 @@ func (p *provider) Look(ctx context.Context, _ time.Duration) ([]News, error) {
 		}
 		switch {
 		case mine && why == "":
-			recovered = append(recovered, News{Host: h.Name, Kind: Recovered, By: p.Name(), Reason: "it can make VMs again"})
+			recovered = append(recovered, News{Host: h.Name, Kind: Recovered, By: p.Name(), Reason: "it can make VMs again", At: now.UnixMilli()})
 		case mine, h.State == core.HostUp && h.Failed == nil && why != "" && now.Sub(since).Abs() >= providerGrace: // ahead: Redis' clock was set back since
-
-			failed = append(failed, News{Host: h.Name, Kind: Failed, By: p.Name(), Reason: why})
+			failed = append(failed, News{Host: h.Name, Kind: Failed, By: p.Name(), Reason: why, At: now.UnixMilli()})
 		}
 	}
 	if 2*len(failed) > alive {

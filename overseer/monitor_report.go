@@ -28,7 +28,7 @@ func (r *report) Look(ctx context.Context, wait time.Duration) ([]News, error) {
 	told, err := r.reports.HostReports(ctx, "overseer", wait)
 	news := make([]News, len(told))
 	for i, t := range told {
-		news[i] = News{ID: t.ID, Host: t.Host, Kind: Kind(t.Event), By: t.By, Reason: t.Reason}
+		news[i] = News{ID: t.ID, Host: t.Host, Kind: Kind(t.Event), By: t.By, Reason: t.Reason, At: t.At}
 	}
 	return news, err
 }

@@ -78,6 +78,11 @@ func (w *world) SweepAll(ctx context.Context) (int, error)     { return w.call(c
 func (w *world) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
 func (w *world) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
 
+func (w *world) HostWishes(ctx context.Context, _ string) ([]core.HostWish, error) {
+	_, err := w.call(ctx, "wishes")
+	return nil, err
+}
+
 func (w *world) SubmitTask(context.Context, core.Task) (core.Task, bool, error) {
 	panic("nothing is due")
 }
@@ -188,11 +193,12 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "judge", "reports", "promote", "sweep all", "expire all", "trim", "schedules", "audit"}, w.calls)
+	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "promote", "sweep all", "expire all", "trim", "schedules", "audit"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
 		{"chore":"pools","counts":{"restored":1},"took_ms":0},
+		{"chore":"wishes","counts":{},"took_ms":0},
 		{"chore":"watch heartbeat","counts":{},"took_ms":0},
 		{"chore":"watch provider","counts":{},"took_ms":0},
 		{"chore":"watch report","counts":{},"took_ms":0},
@@ -219,8 +225,8 @@ func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
 	require.ErrorContains(t, err, "chore watch heartbeat")
 	require.ErrorContains(t, err, "chore expire")
 	require.Equal(t, 1, w.count("schedules"), "the others were done")
-	require.Equal(t, down.Error(), report.Chores[1].Error)
-	require.Empty(t, report.Chores[2].Error)
+	require.Equal(t, down.Error(), report.Chores[2].Error)
+	require.Empty(t, report.Chores[3].Error)
 	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_failures_total", "watch heartbeat"), 0)
 }
 

@@ -71,7 +71,7 @@ func (s *scene) hostWith(name string, life time.Duration, n int) {
 		s.epoch[owner], s.seq[owner] = reg.Epoch, 0
 	}
 	factory := core.OwnerName(core.RoleVMFactory, name, 0)
-	_, err := s.herd.Reconcile(ctx, factory, s.epoch[factory], name, nil)
+	_, err := s.herd.Reconcile(ctx, factory, s.epoch[factory], name, nil, nil)
 	require.NoError(s.t, err)
 	for _, pool := range []string{"again", "once"} {
 		made := map[string]bool{}

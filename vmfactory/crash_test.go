@@ -101,8 +101,8 @@ func (v mortalVMs) Retire(ctx context.Context, owner string, epoch int64, host s
 	return taken, err
 }
 
-func (v mortalVMs) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found) (r core.Reconciled, err error) {
-	err = v.m.call(func() (err error) { r, err = v.VMs.Reconcile(ctx, owner, epoch, host, found); return err })
+func (v mortalVMs) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found, wishes []core.HostWish) (r core.Reconciled, err error) {
+	err = v.m.call(func() (err error) { r, err = v.VMs.Reconcile(ctx, owner, epoch, host, found, wishes); return err })
 	return r, err
 }
 

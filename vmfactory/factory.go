@@ -26,7 +26,10 @@ type Parts struct {
 	Now       func() time.Time // by the clock that all hosts share; nil: by Clock
 	Log       logrus.FieldLogger
 	NewID     func() string // names a VM; nil: lower-case ULIDs
-	Trial     Trial         // tests a provider before its first VM; nil: nobody does
+	// Wishes reads what the result store has of a host. Before it answers, the host claims
+	// nothing in a new epoch or life of Redis; nil: nothing is wanted of any host.
+	Wishes func(ctx context.Context, host string) ([]core.HostWish, error)
+	Trial  Trial // tests a provider before its first VM; nil: nobody does
 }
 
 // Factory keeps one host's pools at their targets.
@@ -40,6 +43,7 @@ type Factory struct {
 	now       func() time.Time // by the clock that all hosts share
 	log       logrus.FieldLogger
 	newID     func() string
+	wishes    func(ctx context.Context, host string) ([]core.HostWish, error)
 	trial     Trial
 	metrics   *metrics
 
@@ -65,7 +69,7 @@ func New(cfg Config, parts Parts) (*Factory, error) {
 	}
 	f := &Factory{
 		cfg: cfg, vms: parts.VMs, owners: parts.Owners, clock: parts.Clock, now: parts.Now, log: parts.Log, newID: parts.NewID,
-		trial: parts.Trial, trials: make(trials),
+		wishes: parts.Wishes, trial: parts.Trial, trials: make(trials),
 		providers: make(map[string]Provider), pools: make(map[string]*poolState),
 		metrics: newMetrics(), purge: cfg.Recover,
 	}

@@ -367,7 +367,7 @@ func (h *herd) Note(ctx context.Context, owner string, epoch int64, _ string, no
 }
 
 // Reconcile implements core.VMs.
-func (h *herd) Reconcile(ctx context.Context, owner string, epoch int64, _ string, found map[string]core.Found) (r core.Reconciled, err error) {
+func (h *herd) Reconcile(ctx context.Context, owner string, epoch int64, _ string, found map[string]core.Found, _ []core.HostWish) (r core.Reconciled, err error) {
 	err = h.do(ctx, "reconcile", owner, epoch, func() {
 		for vm, f := range found {
 			if state := h.state(vm); state == core.VMClean && !f.Usable {

@@ -46,7 +46,7 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 // destroyAll takes all VMs from Redis first, so that nobody claims one, and gives
 // back those that stay. Returns FENCED, having done nothing, if the epoch is over.
 func (f *Factory) destroyAll(ctx context.Context, epoch int64) (int, error) {
-	_, err := f.vms.Reconcile(ctx, f.owner(), epoch, f.host(), nil)
+	_, err := f.vms.Reconcile(ctx, f.owner(), epoch, f.host(), nil, nil)
 	if core.Is(err, core.CodeFenced) {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (f *Factory) destroyAll(ctx context.Context, epoch int64) (int, error) {
 	if len(left) == 0 {
 		return n, err
 	}
-	if _, told := f.vms.Reconcile(ctx, f.owner(), epoch, f.host(), left); told != nil {
+	if _, told := f.vms.Reconcile(ctx, f.owner(), epoch, f.host(), left, nil); told != nil {
 		f.log.WithError(told).Warn("cannot tell Redis which VMs are left")
 	}
 	return n, err

@@ -105,7 +105,7 @@ func (e *epoch) reconcile(ctx context.Context) error {
 		return nil
 	}
 	found, leaks := e.reality(s)
-	r, err := e.vms.Reconcile(ctx, e.owner(), e.n, e.host(), found)
+	r, err := e.vms.Reconcile(ctx, e.owner(), e.n, e.host(), found, s.wishes)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (e *epoch) forget(ctx context.Context) error {
 	if !e.purge {
 		return nil
 	}
-	r, err := e.vms.Reconcile(ctx, e.owner(), e.n, e.host(), nil)
+	r, err := e.vms.Reconcile(ctx, e.owner(), e.n, e.host(), nil, nil)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package vmfactory_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,6 +204,55 @@ func TestOnRedisRecoverAndDestroyAll(t *testing.T) {
 	})
 }
 
+// A host that was drained takes no work between the loss of Redis and the next overseer's turn,
+// and none before the store has said what is wanted of it.
+func TestOnRedisThatForgotThatTheHostIsDrained(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		r := newRedisRig(t, b)
+		var away atomic.Bool
+		var asked atomic.Int64
+		parts := r.parts()
+		parts.Wishes = func(_ context.Context, of string) ([]core.HostWish, error) {
+			asked.Add(1)
+			if away.Load() {
+				return nil, core.Errorf(core.CodeUnavailable, "", "the store is away")
+			}
+			return []core.HostWish{{Host: of, Kind: core.WishDrain, At: 1}}, nil
+		}
+		p := r.startWith(parts)
+		until(t, func() bool { return r.info().Ready })
+		require.True(t, r.info().Drain)
+		away.Store(true)
+		r.forget()
+		r.begin()
+		before := asked.Load()
+		until(t, func() bool { return asked.Load() > before+3 })
+		require.False(t, r.info().Ready, "the store has not answered")
+		away.Store(false)
+		until(t, func() bool { return r.info().Ready })
+		require.True(t, r.info().Drain)
+		p.end()
+	})
+}
+
+// forget lets Redis lose everything, at once, as a real loss is: what is written between a look
+// and a removal would stay.
+func (r *redisRig) forget() {
+	const forget = `return redis.call('DEL', unpack(redis.call('KEYS', ARGV[1])))`
+	require.NoError(r.t, r.b.Admin.Eval(context.Background(), forget, nil, r.b.Namespace+":*").Err())
+}
+
+// info is the host as Redis has it.
+func (r *redisRig) info() core.HostInfo {
+	hosts, err := r.store.ListHosts(context.Background())
+	require.NoError(r.t, err)
+	if len(hosts) == 0 {
+		return core.HostInfo{}
+	}
+	return hosts[0]
+}
+
 // Redis loses everything: the factory hears that it is fenced, starts anew, and
 // finds its VMs on the host.
 func TestOnRedisThatForgetsEverything(t *testing.T) {
@@ -212,10 +262,7 @@ func TestOnRedisThatForgetsEverything(t *testing.T) {
 		p := r.startWith(r.parts())
 		r.eventuallyWhole()
 		before := r.prov.VMs()
-		ctx := context.Background()
-		// At once, as a real loss is: what is written between a look and a removal would stay.
-		const forget = `return redis.call('DEL', unpack(redis.call('KEYS', ARGV[1])))`
-		require.NoError(t, b.Admin.Eval(ctx, forget, nil, b.Namespace+":*").Err())
+		r.forget()
 		r.begin()
 		r.eventuallyWhole()
 		require.Equal(t, before, r.prov.VMs())

@@ -19,6 +19,7 @@ type survey struct {
 	sick   map[string]error       // unused VMs that failed their check
 	absent map[string]error       // providers that are not ready, or cannot list
 	limits map[string][]Limit     // what holds which limit, by provider
+	wishes []core.HostWish        // in a full look: what is wanted of the host; else nil
 }
 
 // survey looks at Redis first and at the host second: a VM on the host that Redis
@@ -41,6 +42,13 @@ func (f *Factory) survey(ctx context.Context, full bool) (*survey, error) {
 		}
 	}
 	s.sick = f.checkAll(ctx, doubtful, s.homes)
+	if full && f.wishes != nil {
+		wishes, err := f.wishes(ctx, f.host())
+		if err != nil {
+			return nil, err
+		}
+		s.wishes = append([]core.HostWish{}, wishes...)
+	}
 	return s, ctx.Err()
 }
 

@@ -115,7 +115,7 @@ func (b queueBench) prepare(ctx context.Context, s *redisstore.Store, vms int) e
 	if err != nil {
 		return err
 	}
-	if _, err := s.Reconcile(ctx, owner, reg.Epoch, benchHost, nil); err != nil {
+	if _, err := s.Reconcile(ctx, owner, reg.Epoch, benchHost, nil, nil); err != nil {
 		return err
 	}
 	for at := 0; at < vms; at += 500 {

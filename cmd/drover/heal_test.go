@@ -34,7 +34,7 @@ func (h *testHerd) fake(name string, vms int) *fake {
 		f.epochs[role] = reg.Epoch
 	}
 	factory, epoch := core.OwnerName(core.RoleVMFactory, name, 0), f.epochs[core.RoleVMFactory]
-	_, err := h.herd.redis.Reconcile(ctx, factory, epoch, name, nil)
+	_, err := h.herd.redis.Reconcile(ctx, factory, epoch, name, nil, nil)
 	require.NoError(h.t, err)
 	names, made := []string{}, map[string]bool{}
 	for i := range vms {

@@ -180,7 +180,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	}
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.owners(), Now: s.herd.now, Providers: made.all, Log: s.log, Trial: selfTest(s),
+		VMs: s.herd.redis, Owners: s.owners(), Now: s.herd.now, Providers: made.all, Log: s.log, Wishes: s.herd.store.HostWishes, Trial: selfTest(s),
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())

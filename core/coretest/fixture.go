@@ -47,10 +47,13 @@ func NewHerd(t testing.TB, s *redisstore.Store, host, pool string) *Herd {
 	}
 	h.Epoch = h.Register(t, h.Runner).Epoch
 	h.Made = h.Register(t, h.Factory).Epoch
-	_, err := s.Reconcile(ctx, h.Factory, h.Made, host, nil)
+	_, err := s.Reconcile(ctx, h.Factory, h.Made, host, nil, nil)
 	require.NoError(t, err)
 	return h
 }
+
+// ErrOf is the error of a call whose answer does not matter.
+func ErrOf[T any](_ T, err error) error { return err }
 
 // Register registers an owner of the herd's host for a minute.
 func (h *Herd) Register(t testing.TB, owner string) core.Registered {

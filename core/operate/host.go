@@ -46,7 +46,9 @@ func (o *Operator) atHost(ctx context.Context, a core.Actor, host, text string, 
 }
 
 // Drain lets a host take no new work. What it has in hand after the deadline goes to other
-// hosts, AtOnce at the earliest; with 0 it finishes all. Returns INVALID, NOTFOUND.
+// hosts, AtOnce at the earliest; with 0 it finishes all. The result store keeps that, so it holds
+// after a loss of Redis, too. Returns INVALID, NOTFOUND, and UNAVAILABLE if the store does not
+// take it (then nothing is done), or Redis does not (then an overseer does it).
 func (o *Operator) Drain(ctx context.Context, a core.Actor, host string, deadline time.Duration) error {
 	if err := may(a); err != nil {
 		return err
@@ -58,23 +60,83 @@ func (o *Operator) Drain(ctx context.Context, a core.Actor, host string, deadlin
 		}
 		text = fmt.Sprintf("drains host %s, and what it has in hand after %s goes to other hosts", host, deadline)
 	}
-	return o.atHost(ctx, a, host, text, func() error { return o.Herd.Drain(ctx, host, true, deadline) })
+	w := core.HostWish{Host: host, Kind: core.WishDrain, By: a.Handle}
+	if deadline > 0 {
+		w.Until = o.now().Add(deadline).UnixMilli()
+	}
+	return o.atHost(ctx, a, host, text, func() error {
+		return o.want(ctx, w, func() error { return o.Herd.Drain(ctx, host, true, deadline) })
+	})
+}
+
+// want keeps in the store what is wanted of a host that Redis knows, and only then does it. If
+// that fails an overseer does it; if the store does not take it nothing is done.
+func (o *Operator) want(ctx context.Context, w core.HostWish, do func() error) error {
+	if err := o.known(ctx, w.Host); err != nil {
+		return err
+	}
+	if err := o.keep(ctx, w); err != nil {
+		return err
+	}
+	err := do()
+	return core.Wrap(err, core.CodeOf(err), w.Host, "what is wanted of host %s is kept but does not hold yet", w.Host)
+}
+
+// keep puts a wish in place of the one before, whoever's clock that is of.
+func (o *Operator) keep(ctx context.Context, w core.HostWish) error {
+	for {
+		former, err := o.wish(ctx, w.Host, w.Kind)
+		if err != nil {
+			return err
+		}
+		w.At = former.After(o.now())
+		if is, err := o.Store.PutHostWish(ctx, w); err != nil || is {
+			return err
+		}
+	}
+}
+
+// wish finds what is wanted of a host.
+func (o *Operator) wish(ctx context.Context, host string, kind core.WishKind) (core.HostWish, error) {
+	all, err := o.Store.HostWishes(ctx, host)
+	for _, w := range all {
+		if w.Kind == kind {
+			return w, err
+		}
+	}
+	return core.HostWish{}, err
 }
 
 // Undrain lets a host take work again. Returns NOTFOUND.
 func (o *Operator) Undrain(ctx context.Context, a core.Actor, host string) error {
-	return o.atHost(ctx, a, host, "lets host "+host+" take work again", func() error { return o.Herd.Drain(ctx, host, false, 0) })
+	w := core.HostWish{Host: host, Kind: core.WishDrain, Lifted: true, By: a.Handle}
+	return o.atHost(ctx, a, host, "lets host "+host+" take work again", func() error {
+		return o.want(ctx, w, func() error { return o.Herd.Drain(ctx, host, false, 0) })
+	})
 }
 
 // Trust ends a host's probation. Returns NOTFOUND.
 func (o *Operator) Trust(ctx context.Context, a core.Actor, host string) error {
-	return o.atHost(ctx, a, host, "ends the probation of host "+host, func() error { return o.Herd.Probation(ctx, host, "", 0, 0) })
+	w := core.HostWish{Host: host, Kind: core.WishProbation, Lifted: true, By: a.Handle}
+	return o.atHost(ctx, a, host, "ends the probation of host "+host, func() error {
+		return o.want(ctx, w, func() error { return o.Herd.Probation(ctx, host, "", 0, 0) })
+	})
 }
 
-// Forget removes a host that is down for good. Returns NOTFOUND, CONFLICT if it is not
+// Forget removes a host that is down for good, and what is wanted of it. Returns NOTFOUND, CONFLICT if it is not
 // down or has owners yet.
 func (o *Operator) Forget(ctx context.Context, a core.Actor, host string) error {
-	return o.atHost(ctx, a, host, "forgets host "+host, func() error { return o.Herd.ForgetHost(ctx, host) })
+	return o.atHost(ctx, a, host, "forgets host "+host, func() error {
+		unknown := o.Herd.ForgetHost(ctx, host)
+		if unknown != nil && !core.Is(unknown, core.CodeNotFound) {
+			return unknown
+		}
+		// One that Redis has lost may have left wishes.
+		if n, err := o.Store.ForgetHostWishes(ctx, host); err != nil || n > 0 {
+			return err
+		}
+		return unknown
+	})
 }
 
 // Report says that a host failed or has recovered; an overseer acts on it. By is the
@@ -95,22 +157,21 @@ func (o *Operator) Report(ctx context.Context, a core.Actor, r core.HostReport) 
 		text += ": " + r.Reason
 	}
 	return o.atHost(ctx, a, r.Host, text, func() error {
-		if _, err := o.host(ctx, r.Host); err != nil {
+		if err := o.known(ctx, r.Host); err != nil {
 			return err
 		}
 		return o.Herd.AddHostReport(ctx, r)
 	})
 }
 
-// host finds a host by its name.
-func (o *Operator) host(ctx context.Context, name string) (core.HostInfo, error) {
+// known returns NOTFOUND for a host that Redis does not know.
+func (o *Operator) known(ctx context.Context, name string) error {
 	hosts, err := o.Herd.ListHosts(ctx)
 	if err != nil {
-		return core.HostInfo{}, err
+		return err
 	}
-	i := slices.IndexFunc(hosts, func(h core.HostInfo) bool { return h.Name == name })
-	if i < 0 {
-		return core.HostInfo{}, core.Errorf(core.CodeNotFound, name, "there is no host %s", name)
+	if !slices.ContainsFunc(hosts, func(h core.HostInfo) bool { return h.Name == name }) {
+		return core.Errorf(core.CodeNotFound, name, "there is no host %s", name)
 	}
-	return hosts[i], nil
+	return nil
 }

@@ -14,6 +14,59 @@ import (
 	"drover/core/operate"
 )
 
+// What is wanted of a host is in the store before Redis hears it, and goes with the host.
+func TestWhatIsWantedOfAHostIsKept(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newWorld(t, b)
+		ctx := t.Context()
+		kept := func() core.HostWish {
+			t.Helper()
+			all, err := w.store.HostWishes(ctx, "h1")
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			return all[0]
+		}
+		require.NoError(t, w.op.Drain(ctx, olga, "h1", time.Hour))
+		drained := kept()
+		require.Equal(t, core.HostWish{
+			Host: "h1", Kind: core.WishDrain, By: "olga", At: w.now.UnixMilli(), Until: w.now.Add(time.Hour).UnixMilli(),
+		}, drained)
+		w.pass(-time.Hour) // another's clock
+		require.NoError(t, w.op.Undrain(ctx, olga, "h1"))
+		require.True(t, kept().Lifted)
+		require.Greater(t, kept().At, drained.At)
+
+		requireCode(t, core.CodeNotFound, w.op.Drain(ctx, olga, "h9", 0))
+		requireCode(t, core.CodeNotFound, w.op.Forget(ctx, olga, "h9"))
+		all, err := w.store.HostWishes(ctx, "")
+		require.NoError(t, err)
+		require.Len(t, all, 1, "nothing is kept of a host that is not there")
+
+		// Redis was wiped and the host is gone for good: what was wanted of it can be forgotten.
+		keys, err := b.Admin.Keys(ctx, b.Namespace+":*").Result()
+		require.NoError(t, err)
+		require.NoError(t, b.Admin.Del(ctx, keys...).Err())
+		require.NoError(t, w.op.Forget(ctx, olga, "h1"))
+		requireCode(t, core.CodeNotFound, w.op.Forget(ctx, olga, "h1"))
+
+		// Without the store nothing is done that it would not know of.
+		w.Herd = coretest.NewHerd(t, w.Store, "h1", "p1")
+		w.op.Store = full{w.op.Store}
+		requireCode(t, core.CodeUnavailable, w.op.Drain(ctx, olga, "h1", 0))
+		hosts, err := w.Store.ListHosts(ctx)
+		require.NoError(t, err)
+		require.False(t, hosts[0].Drain)
+	})
+}
+
+// full is a store that takes no wish.
+type full struct{ operate.Store }
+
+func (full) PutHostWish(context.Context, core.HostWish) (bool, error) {
+	return false, core.Errorf(core.CodeUnavailable, "", "the disk is full")
+}
+
 func TestHostIsDrainedAndForgotten(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

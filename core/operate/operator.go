@@ -58,6 +58,7 @@ type Store interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	ListImages(ctx context.Context) ([]core.Image, error)
+	core.HostWishes
 }
 
 // Intake is where pools are set, as in core/intake.

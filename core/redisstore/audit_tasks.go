@@ -41,6 +41,11 @@ func checkTasks(a *audit) {
 	for key := range a.one("tasks_later").scores {
 		where.put(key, "tasks:later")
 	}
+	for key := range a.one("tasks_paused").scores {
+		if _, ok := a.one("tasks_later").scores[key]; !ok {
+			a.report(core.RuleTasks, key, "it is in tasks:paused, but not in tasks:later")
+		}
+	}
 	type hand struct{ kind, key string }
 	counted := make(map[hand]bool)
 	for _, v := range a.reading["tasks_hand"] {

@@ -53,7 +53,7 @@ func TestWhatMakesAPairPossibleRings(t *testing.T) {
 		require.True(t, x.rung(t, "bell", "h1"), "a drain ended")
 		require.NoError(t, x.Store.SetPool(ctx, core.DefaultPool("p1")))
 		require.True(t, x.rung(t, "bell", "h1"), "a pool changed, it may have been paused")
-		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"vm-h1-4": {Pool: "p1", Usable: true}})
+		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"vm-h1-4": {Pool: "p1", Usable: true}}, nil)
 		require.NoError(t, err)
 		require.True(t, x.rung(t, "bell", "h1"), "the host may claim again")
 	})

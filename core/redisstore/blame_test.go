@@ -160,7 +160,7 @@ func TestBlameOfAHost(t *testing.T) {
 		got, err := x.Store.Exchange(ctx, call)
 		require.NoError(t, err)
 		require.Len(t, got.Claims, 1)
-		require.NoError(t, x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"}))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"})))
 		require.Empty(t, x.deaths(t))
 		for owner, epoch := range map[string]int64{x.Runner: was, other.Owner: r.Epoch} {
 			_, err := x.Store.Bury(ctx, owner, epoch)
@@ -194,7 +194,7 @@ func TestReportsOutOfOrder(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		say := func(id string, event core.HostEvent) core.HostState {
 			t.Helper()
-			require.NoError(t, x.Store.Report(t.Context(), core.HostReport{ID: id, Host: "h1", Event: event, By: "dog"}))
+			require.NoError(t, coretest.ErrOf(x.Store.Report(t.Context(), core.HostReport{ID: id, Host: "h1", Event: event, By: "dog"})))
 			return x.host(t, "h1").State
 		}
 		require.Equal(t, core.HostDown, say("9-1", core.HostFailed))

@@ -308,7 +308,7 @@ func TestNothingIsClaimedBeforeReconciling(t *testing.T) {
 		hosts, err := after.ListHosts(ctx)
 		require.NoError(t, err)
 		require.False(t, hosts[0].Ready)
-		_, err = after.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"vm-h1-2": {Pool: "p1", Usable: true}})
+		_, err = after.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"vm-h1-2": {Pool: "p1", Usable: true}}, nil)
 		require.NoError(t, err)
 		got, err = after.Exchange(ctx, x.Call(3, 1))
 		require.NoError(t, err)

@@ -143,8 +143,8 @@ func TestHealingPassesWhenFull(t *testing.T) {
 	require.NoError(t, x.Store.Probation(ctx, "h2", "it flaps", 0, 1))
 	_, err = x.Store.Unaim(ctx, "h2", 0)
 	require.NoError(t, err)
-	require.NoError(t, x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"}))
-	require.NoError(t, x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostRecovered, By: "dog"}))
+	require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"})))
+	require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostRecovered, By: "dog"})))
 	require.Len(t, h2.Exchange(t, 1, 3).Claims, 1)
 	coretest.RequireSound(t, x.Store)
 }
@@ -194,14 +194,14 @@ func TestAHostIsReportedFailed(t *testing.T) {
 		report := core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog", Reason: "no power"}
 		unknown := report
 		unknown.Host = "h9"
-		refused(t, x.Store.Report(ctx, unknown), core.CodeNotFound)
+		refused(t, coretest.ErrOf(x.Store.Report(ctx, unknown)), core.CodeNotFound)
 		recovered := report
 		recovered.Event = core.HostRecovered
 		before := x.picture(t)
-		require.NoError(t, x.Store.Report(ctx, recovered), "of a host that is well")
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, recovered)), "of a host that is well")
 		x.changed(t, before)
 		epoch := x.host(t, "h1").Epoch
-		require.NoError(t, x.Store.Report(ctx, report))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, report)))
 		h := x.host(t, "h1")
 		require.Equal(t, core.HostDown, h.State)
 		require.Greater(t, h.Epoch, epoch)
@@ -211,7 +211,7 @@ func TestAHostIsReportedFailed(t *testing.T) {
 		_, err := x.Store.Beat(ctx, x.Runner, x.Epoch, time.Minute)
 		refused(t, err, core.CodeFenced)
 		before = x.picture(t)
-		require.NoError(t, x.Store.Report(ctx, report))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, report)))
 		x.changed(t, before)
 
 		// Its owners come back before somebody says that it is well: it gets nothing.
@@ -221,7 +221,7 @@ func TestAHostIsReportedFailed(t *testing.T) {
 		require.NoError(t, err)
 		x.Epoch, x.Made = r.Epoch, x.Register(t, x.Factory).Epoch
 		found := map[string]core.Found{"vm-h1-2": {Pool: "p1", Usable: true}}
-		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found)
+		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found, nil)
 		require.NoError(t, err)
 		require.Equal(t, core.HostDown, x.host(t, "h1").State)
 		got := x.Exchange(t, 1, 1)
@@ -230,13 +230,13 @@ func TestAHostIsReportedFailed(t *testing.T) {
 		coretest.RequireSound(t, x.Store)
 
 		x.hush(t)
-		require.NoError(t, x.Store.Report(ctx, recovered))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, recovered)))
 		require.True(t, x.rung(t, "factory_bell", "h1"))
 		h = x.host(t, "h1")
 		require.Equal(t, core.HostUp, h.State)
 		require.Nil(t, h.Failed)
 		require.False(t, h.Ready, "its vmfactory looks first")
-		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found)
+		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found, nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{c.Key}, keysOf(x.Exchange(t, 2, 1).Claims))
 	})
@@ -247,13 +247,13 @@ func TestAHostRecoversBeforeItsOwners(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		report := core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"}
-		require.NoError(t, x.Store.Report(t.Context(), report))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(t.Context(), report)))
 		x.Register(t, x.Factory)
-		_, err := x.Store.Reconcile(t.Context(), x.Factory, x.Register(t, x.Factory).Epoch, "h1", map[string]core.Found{"vm-a": {Pool: "p1"}})
+		_, err := x.Store.Reconcile(t.Context(), x.Factory, x.Register(t, x.Factory).Epoch, "h1", map[string]core.Found{"vm-a": {Pool: "p1"}}, nil)
 		require.NoError(t, err)
 		x.due(t, -time.Minute, x.Factory)
 		report.Event = core.HostRecovered
-		require.NoError(t, x.Store.Report(t.Context(), report))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(t.Context(), report)))
 		require.Equal(t, core.HostDown, x.host(t, "h1").State)
 		coretest.RequireSound(t, x.Store)
 		x.Register(t, x.Factory)
@@ -266,9 +266,9 @@ func TestAFailedHostIsForgotten(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
-		require.NoError(t, x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"}))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"})))
 		made := x.Register(t, x.Factory).Epoch
-		_, err := x.Store.Reconcile(ctx, x.Factory, made, "h1", map[string]core.Found{"vm-a": {Pool: "p1"}})
+		_, err := x.Store.Reconcile(ctx, x.Factory, made, "h1", map[string]core.Found{"vm-a": {Pool: "p1"}}, nil)
 		require.NoError(t, err)
 		require.NoError(t, x.Store.Deregister(ctx, x.Factory, made))
 		epoch, err := x.Store.Bury(ctx, x.Runner, 0)
@@ -382,7 +382,7 @@ func TestACanaryDies(t *testing.T) {
 		x.served(t)
 		x.Epoch = r.Epoch
 		c = x.Exchange(t, 1, 1).Claims[0]
-		require.NoError(t, x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"}))
+		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"})))
 		h := x.host(t, "h1")
 		require.Empty(t, h.Probation.Canary)
 		epoch, err := x.Store.Fence(ctx, x.Runner, 0)

@@ -61,8 +61,8 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 	h := core.HostInfo{
 		Name: name, State: core.HostState(f["state"]), Drain: f["drain"] == "1", Epoch: num(f["epoch"]),
 		CPU: int(num(f["cpu"])), Memory: num(f["memory"]), Disk: num(f["disk"]),
-		DrainUntil: num(f["drain_until"]), Probations: int(num(f["probations"])),
-		Failed: toFailed(name, f["failed"]), Probation: toProbation(f), Ready: f["incarnation"] == s.incarnation(),
+		DrainUntil: num(f["drain_until"]), DrainWithin: time.Duration(num(f["drain_within"])) * time.Millisecond, Probations: int(num(f["probations"])),
+		Failed: toFailed(name, f["failed"]), Probation: toProbation(f), Ready: f["incarnation"] == s.incarnation(), Wished: f["wished"] == s.incarnation(),
 	}
 	if h.State == core.HostDown { // down, nobody tries any more
 		f["broken"], f["fetching"] = "", ""
@@ -139,12 +139,12 @@ func (s *Store) Down(ctx context.Context, host string, down time.Duration) error
 }
 
 // Report implements core.Hosts.
-func (s *Store) Report(ctx context.Context, r core.HostReport) error {
+func (s *Store) Report(ctx context.Context, r core.HostReport) (bool, error) {
 	if err := checkReport(r); err != nil {
-		return err
+		return false, err
 	}
-	_, err := s.run(ctx, "host_report", r.Host, r.Host, string(r.Event), name(r.By), oneLine(r.Reason), r.ID)
-	return err
+	reply, err := s.run(ctx, "host_report", r.Host, r.Host, string(r.Event), name(r.By), oneLine(r.Reason), r.ID)
+	return err == nil && num(str(reply)) == 1, err
 }
 
 func checkReport(r core.HostReport) error {

@@ -146,7 +146,7 @@ func TestDownFencesAllOfTheHost(t *testing.T) {
 		require.Equal(t, core.RequestQueued, place.State)
 		// Rule 15: a drained host that returns is still drained.
 		x.Epoch, x.Made = x.Register(t, x.Runner).Epoch, x.Register(t, x.Factory).Epoch
-		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"vm-h1-2": {Pool: "p1", Usable: true}, "vm-h1-1": {Pool: "p1"}})
+		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"vm-h1-2": {Pool: "p1", Usable: true}, "vm-h1-1": {Pool: "p1"}}, nil)
 		require.NoError(t, err)
 		got := x.Exchange(t, 3, 1)
 		require.True(t, got.Draining)
@@ -164,7 +164,7 @@ func TestSettlingAfterTheHostIsBack(t *testing.T) {
 		found, gone := x.claim(t, 1, "a"), x.claim(t, 2, "b")
 		x.fell(t, x.Runner, x.Factory)
 		made := x.Register(t, x.Factory).Epoch
-		r, err := x.Store.Reconcile(ctx, x.Factory, made, "h1", map[string]core.Found{found.VM: {Pool: "p1"}})
+		r, err := x.Store.Reconcile(ctx, x.Factory, made, "h1", map[string]core.Found{found.VM: {Pool: "p1"}}, nil)
 		require.NoError(t, err)
 		require.Equal(t, core.Reconciled{}, r, "it is in a slot")
 		coretest.RequireSound(t, x.Store)

@@ -102,7 +102,7 @@ func TestAFailoverIsAnotherLife(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, overdue)
 
-	_, err = s.Reconcile(t.Context(), h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	_, err = s.Reconcile(t.Context(), h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
 	require.NoError(t, err)
 	got = exchanged(t, s, h.Call(3, 2))
 	require.True(t, got.Ready)
@@ -158,7 +158,7 @@ func TestARepromotedServerIsAnotherLife(t *testing.T) {
 	second := s.Incarnation()
 	require.NotEqual(t, first, second)
 
-	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
 	require.NoError(t, err)
 	require.True(t, exchanged(t, s, h.Call(3, 0)).Ready)
 	swap()
@@ -221,7 +221,7 @@ func TestTheLifeOfACluster(t *testing.T) {
 	require.False(t, exchanged(t, s, h.Call(2, 1)).Ready)
 	second := s.Incarnation()
 	require.Equal(t, runID(replica), second[:20])
-	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
 	require.NoError(t, err)
 	require.True(t, exchanged(t, s, h.Call(3, 0)).Ready)
 
@@ -235,7 +235,7 @@ func TestTheLifeOfACluster(t *testing.T) {
 	require.NotEqual(t, first, s.Incarnation(), "and another life")
 	lives()
 
-	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}})
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
 	require.NoError(t, err)
 	require.True(t, exchanged(t, s, h.Call(5, 0)).Ready)
 	follows(t, admins[replica], admins[home])

@@ -148,7 +148,7 @@ func (f *factory) reconcile() {
 		}
 	}
 	f.note("%s finds %d VMs", f.name, len(found))
-	if _, err := f.s.Reconcile(f.ctx, f.name, f.epoch, f.host, found); !f.may(err, core.CodeFenced) {
+	if _, err := f.s.Reconcile(f.ctx, f.name, f.epoch, f.host, found, nil); !f.may(err, core.CodeFenced) {
 		f.start()
 	}
 }

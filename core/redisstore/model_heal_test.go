@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/coretest"
 )
 
 var modelHosts = []string{"h1", "h2"}
@@ -60,7 +61,7 @@ func (m *model) upset(key, to string) {
 	case 0:
 		m.may(m.s.Drain(m.ctx, to, true, 0), core.CodeNotFound)
 	case 1:
-		m.may(m.s.Report(m.ctx, core.HostReport{Host: to, Event: core.HostFailed, By: "dog"}), core.CodeNotFound, core.CodeInvalid)
+		m.may(coretest.ErrOf(m.s.Report(m.ctx, core.HostReport{Host: to, Event: core.HostFailed, By: "dog"})), core.CodeNotFound, core.CodeInvalid)
 	default:
 		place, err := m.s.Cancel(m.ctx, key, "somebody", core.CancelWaiting)
 		m.must(err)
@@ -101,7 +102,7 @@ func (m *model) report() {
 		r.Event = core.HostFailed
 	}
 	m.note("host %s %s", r.Host, r.Event)
-	m.may(m.s.Report(m.ctx, r), core.CodeNotFound)
+	m.may(coretest.ErrOf(m.s.Report(m.ctx, r)), core.CodeNotFound)
 }
 
 func (m *model) probation() {
@@ -114,7 +115,7 @@ func (m *model) probation() {
 // trust lets all hosts work as before.
 func (m *model) trust() {
 	for _, host := range modelHosts {
-		m.may(m.s.Report(m.ctx, core.HostReport{Host: host, Event: core.HostRecovered, By: "dog"}), core.CodeNotFound)
+		m.may(coretest.ErrOf(m.s.Report(m.ctx, core.HostReport{Host: host, Event: core.HostRecovered, By: "dog"})), core.CodeNotFound)
 		m.may(m.s.Probation(m.ctx, host, "", 0, 0), core.CodeNotFound)
 		_, err := m.s.Unaim(m.ctx, host, 0)
 		m.must(err)

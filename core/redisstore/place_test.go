@@ -197,7 +197,7 @@ func TestUnaim(t *testing.T) {
 		},
 		"reported failed": func(t *testing.T, x *suite, _ *coretest.Herd) {
 			t.Helper()
-			require.NoError(t, x.Store.Report(t.Context(), core.HostReport{Host: "h2", Event: core.HostFailed, By: "dog"}))
+			require.NoError(t, coretest.ErrOf(x.Store.Report(t.Context(), core.HostReport{Host: "h2", Event: core.HostFailed, By: "dog"})))
 		},
 		"on probation": func(t *testing.T, x *suite, _ *coretest.Herd) {
 			t.Helper()
@@ -346,7 +346,7 @@ func TestRooms(t *testing.T) {
 				return errorsOf(x.Store.Drain(ctx, "h2", false, 0), x.Store.Probation(ctx, "h2", "it flaps", 0, 1))
 			},
 			func() error {
-				return errorsOf(x.Store.Probation(ctx, "h2", "", 0, 0), x.Store.Report(ctx, core.HostReport{Host: "h2", Event: core.HostFailed}))
+				return errorsOf(x.Store.Probation(ctx, "h2", "", 0, 0), coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h2", Event: core.HostFailed})))
 			},
 		} {
 			require.NoError(t, away())

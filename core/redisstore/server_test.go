@@ -85,7 +85,7 @@ func whenFull(t *testing.T, x *suite) {
 	vms, err := x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 1)
 	ok("destroy", err)
 	ok("gone", x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{vms[0]: ""}))
-	_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"v9": {Pool: "p1", Usable: true}})
+	_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"v9": {Pool: "p1", Usable: true}}, nil)
 	ok("reconcile", err)
 	r := x.Register(t, x.Runner)
 	for _, h := range r.Left {
@@ -232,7 +232,7 @@ func TestAnotherServerIsAnotherLife(t *testing.T) {
 	h.Epoch, h.Made = h.Register(t, h.Runner).Epoch, h.Register(t, h.Factory).Epoch
 	require.Greater(t, h.Epoch, old)
 	require.False(t, h.Exchange(t, 1, 1).Ready)
-	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", nil)
+	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", nil, nil)
 	require.NoError(t, err)
 	require.True(t, h.Exchange(t, 2, 1).Ready)
 }

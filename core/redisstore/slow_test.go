@@ -278,7 +278,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	}
 	step(func() { ok(s.Gone(ctx, x.Factory, x.Made, "h1", gone)) })
 	step(func() {
-		_, err := s.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"v9": {Pool: "p1", Usable: true}})
+		_, err := s.Reconcile(ctx, x.Factory, x.Made, "h1", map[string]core.Found{"v9": {Pool: "p1", Usable: true}}, nil)
 		ok(err)
 	})
 
@@ -305,7 +305,9 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { _, err := s.Judge(ctx, time.Second, time.Minute); ok(err) })
 	step(func() { ok(s.Drain(ctx, dog, true, 0)) })
 	step(func() { ok(s.Probation(ctx, dog, "it flaps", 0, 1)) })
-	step(func() { ok(s.Report(ctx, core.HostReport{Host: dog, Event: core.HostFailed, By: "dog"})) })
+	step(func() {
+		ok(coretest.ErrOf(s.Report(ctx, core.HostReport{Host: dog, Event: core.HostFailed, By: "dog"})))
+	})
 	x.owners(t, 2)
 	step(func() { _, err := s.Bury(ctx, "testrunner@o0#0", x.epochOf(t, "testrunner@o0#0")); ok(err) })
 	x.due(t, -time.Hour, "testrunner@o1#0")

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -126,7 +127,7 @@ func (s *Store) Retire(ctx context.Context, owner string, epoch int64, host stri
 }
 
 // Reconcile implements core.VMs.
-func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found) (core.Reconciled, error) {
+func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found, wishes []core.HostWish) (core.Reconciled, error) {
 	const most = 2000 // one call must see the whole host
 	if len(found) > most {
 		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
@@ -141,6 +142,7 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 		args = append(args, vm, f.Pool, flag(f.Usable))
 	}
 	args[4] = (len(args) - 5) / 3
+	args = append(args, wanted(wishes)...)
 	reply, err := s.run(ctx, "vm_reconcile", host, args...)
 	if err != nil {
 		return core.Reconciled{}, err
@@ -151,6 +153,34 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	}
 	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2]))}, nil
 }
+
+// wanted is what is wanted of a host as vm_reconcile takes it. Times of wishes are of no clock in particular.
+func wanted(wishes []core.HostWish) []any {
+	args := []any{flag(wishes != nil), "", "", "", "", "", "", ""}
+	for _, w := range wishes {
+		left := time.Until(time.UnixMilli(w.Until))
+		switch {
+		case w.Lifted:
+		case w.Kind == core.WishDrain && w.Until == 0:
+			args[1] = 0
+		case w.Kind == core.WishDrain:
+			args[1] = max(left, time.Second).Milliseconds()
+		case w.Kind == core.WishFailed:
+			args[2], args[3] = cmp.Or(name(w.By), "-"), oneLine(w.Reason)
+		case w.Kind == core.WishProbation:
+			wait := min(max(left, 0), mostDelay)
+			args[4], args[5], args[6], args[7] = wait.Milliseconds(), max(wait, leastDelay).Milliseconds(), max(w.Needed, 1), oneLine(w.Reason)
+		}
+	}
+	return args
+}
+
+// A host whose probation is restored gets nothing for as long as was left of it, at most as
+// long as any delay is, and after a fault for twice this at least.
+const (
+	leastDelay = 30 * time.Second
+	mostDelay  = 10 * time.Minute
+)
 
 // Note implements core.VMs.
 func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string, notes core.HostNotes) error {

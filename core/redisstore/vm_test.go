@@ -106,7 +106,7 @@ func TestVMCallsOfAFormerEpoch(t *testing.T) {
 		refused(t, x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{"v": ""}), core.CodeFenced)
 		_, err = x.Store.Retire(ctx, x.Factory, x.Made, "h1", []string{"vm-h1-1"})
 		refused(t, err, core.CodeFenced)
-		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", nil)
+		_, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", nil, nil)
 		refused(t, err, core.CodeFenced)
 		refused(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"Not A Name"}), core.CodeInvalid)
 		x.changed(t, before)
@@ -165,7 +165,7 @@ func TestReconcile(t *testing.T) {
 			"Not Ours":  {Pool: "p1", Usable: true},
 			"vm-making": {Pool: "p1", Usable: true},
 		}
-		r, err := x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found)
+		r, err := x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found, nil)
 		require.NoError(t, err)
 		if !x.twice {
 			require.Equal(t, core.Reconciled{Adopted: 1, Dirtied: 3, Removed: 2}, r)
@@ -183,11 +183,11 @@ func TestReconcile(t *testing.T) {
 		require.True(t, x.host(t, "h1").Ready)
 		require.True(t, x.rung(t, "bell", "h1"))
 		before := x.picture(t)
-		r, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found)
+		r, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", found, nil)
 		require.NoError(t, err)
 		require.Equal(t, core.Reconciled{}, r)
 		x.changed(t, before, "+ bell:h1: 1")
-		r, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", nil)
+		r, err = x.Store.Reconcile(ctx, x.Factory, x.Made, "h1", nil, nil)
 		require.NoError(t, err)
 		if !x.twice {
 			require.Equal(t, core.Reconciled{Removed: 5}, r, "all but what is in slots")
@@ -203,13 +203,13 @@ func TestReconcileBounds(t *testing.T) {
 		for i := range 2000 {
 			found[fmt.Sprintf("v%d", i)] = core.Found{Pool: "p1", Usable: i%2 == 0}
 		}
-		r, err := x.Store.Reconcile(t.Context(), x.Factory, x.Made, "h1", found)
+		r, err := x.Store.Reconcile(t.Context(), x.Factory, x.Made, "h1", found, nil)
 		require.NoError(t, err)
 		if !x.twice {
 			require.Equal(t, core.Reconciled{Adopted: 1000, Dirtied: 1000}, r)
 		}
 		found["v2000"] = core.Found{Pool: "p1"}
-		_, err = x.Store.Reconcile(t.Context(), x.Factory, x.Made, "h1", found)
+		_, err = x.Store.Reconcile(t.Context(), x.Factory, x.Made, "h1", found, nil)
 		refused(t, err, core.CodeLimit)
 	})
 }

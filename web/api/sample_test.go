@@ -135,7 +135,7 @@ func (w *world) recorded(id string, r core.Result) string {
 // gone is a host that is down and runs nothing of drover.
 func gone(w *world, n int) string {
 	h, ctx := coretest.NewHerd(w.t, w.herd.Store, fmt.Sprintf("gone-%d", n), pool), w.t.Context()
-	require.NoError(w.t, h.Store.Report(ctx, core.HostReport{Host: h.Host, Event: core.HostFailed, By: "me"}))
+	require.NoError(w.t, coretest.ErrOf(h.Store.Report(ctx, core.HostReport{Host: h.Host, Event: core.HostFailed, By: "me"})))
 	for owner, epoch := range map[string]int64{h.Runner: h.Epoch, h.Factory: h.Made} {
 		next, err := h.Store.Bury(ctx, owner, epoch)
 		require.NoError(w.t, err)

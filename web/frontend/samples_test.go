@@ -210,7 +210,7 @@ func herdSamples() map[string]sample {
 	down := func(w *world) string {
 		host := w.next("h")
 		other := coretest.NewHerd(w.t, w.herd.Store, host, pool)
-		require.NoError(w.t, w.herd.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"}))
+		require.NoError(w.t, coretest.ErrOf(w.herd.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"})))
 		for owner, epoch := range map[string]int64{other.Runner: other.Epoch, other.Factory: other.Made} {
 			next, err := w.herd.Store.Bury(w.t.Context(), owner, epoch)
 			require.NoError(w.t, err)

@@ -120,7 +120,7 @@ func TestHostIsDrained(t *testing.T) {
 		reports, err := w.Store.HostReports(t.Context(), "me", time.Second)
 		require.NoError(t, err)
 		require.Equal(t, []string{"h1", "olga", "<script>smoke</script>"}, []string{reports[0].Host, reports[0].By, reports[0].Reason})
-		require.NoError(t, w.Store.Report(t.Context(), reports[0]))
+		require.NoError(t, coretest.ErrOf(w.Store.Report(t.Context(), reports[0])))
 		w.does(t, "olga", at+"/trust", form(), at)
 		html := w.shows(t, "otto", at)
 		require.NotContains(t, html, "<script>smoke")
@@ -134,7 +134,7 @@ func TestDownHostIsForgotten(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
 		ctx := t.Context()
-		require.NoError(t, w.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "me"}))
+		require.NoError(t, coretest.ErrOf(w.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "me"})))
 		for owner, epoch := range map[string]int64{w.Runner: w.Epoch, w.Factory: w.Made} {
 			next, err := w.Store.Bury(ctx, owner, epoch)
 			require.NoError(t, err)

@@ -215,9 +215,17 @@ func pauseHost(_ context.Context, _ *herd, f fault) (func(context.Context) error
 	}, nil
 }
 
-// drainHost drains the host; what runs there is given back when half the time is over.
+// drainHost drains the host; what runs there is given back when half the time is over. The store
+// hears it first, as from an operator: it holds after a loss of Redis, too.
 func drainHost(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
 	set := func(ctx context.Context, on bool, deadline time.Duration) error {
+		w := core.HostWish{Host: f.host.name, Kind: core.WishDrain, Lifted: !on, By: "drill", At: time.Now().UnixMilli()}
+		if on {
+			w.Until = time.Now().Add(deadline).UnixMilli()
+		}
+		if _, err := h.client.Store.PutHostWish(ctx, w); err != nil {
+			return err
+		}
 		var err error
 		h.await(ctx, stopPatience, func(ctx context.Context) bool {
 			err = h.client.Redis.Drain(ctx, f.host.name, on, deadline)

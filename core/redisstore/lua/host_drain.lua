@@ -10,15 +10,6 @@ if redis.call('EXISTS', K.host(host)) == 0 then
   return fail('NOTFOUND', host)
 end
 pass_when_full()
-local clock, within = now(), tonumber(ARGV[3])
-local drained = ARGV[2] == '1'
-redis.call('HSET', K.host(host), 'drain', ARGV[2], 'drain_until', drained and within > 0 and int(clock + within) or '0')
-for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
-  redis.call('SREM', K.idle(pool), host)
-end
-if drained then
-  unaim(host, clock, clock, host .. ' is drained')
-end
-event(drained and 'drain' or 'undrain', '-', host)
+set_drain(host, ARGV[2] == '1', tonumber(ARGV[3]), now())
 ring(K.bell(host))
 return 1

@@ -21,14 +21,8 @@ if why == '' then
   ring(K.bell(host))
   return 1
 end
-local from = int(clock + tonumber(ARGV[3]))
-redis.call('HSET', K.host(host), 'probation', table.concat({ from, 0, ARGV[4], ARGV[3], why }, '|'))
 if not its then
   redis.call('HINCRBY', K.host(host), 'probations', 1)
 end
-for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
-  redis.call('SREM', K.idle(pool), host)
-end
-unaim(host, clock, clock, host .. ' is on probation')
-event('host probation', '-', host, { 'why', why })
+set_probation(host, tonumber(ARGV[3]), tonumber(ARGV[3]), ARGV[4], why, clock)
 return 1

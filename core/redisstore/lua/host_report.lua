@@ -2,7 +2,7 @@
 -- and it claims nothing until it recovered.
 -- ARGV    1 host, 2 failed or recovered, 3 who says so, 4 why, 5 its entry in the stream of
 --         reports; nothing: it is none
--- RETURN  1
+-- RETURN  1; 0: a later report was acted on
 -- REFUSE  NOTFOUND
 -- MOVES   host up→down, suspect→down, down→up; vm clean→lost, dirty→lost, aside→lost
 -- REPEAT  the first word stands; nothing is lost twice. A report that comes after a later one of
@@ -20,7 +20,7 @@ if ARGV[5] ~= '' then
   local ms, n = parts(ARGV[5])
   local last_ms, last_n = parts(redis.call('HGET', K.host(host), 'reported'))
   if ms < last_ms or ms == last_ms and n < last_n then
-    return 1
+    return 0
   end
   pass_when_full()
   redis.call('HSET', K.host(host), 'reported', ARGV[5])
@@ -31,11 +31,7 @@ if failed == (its[2] and true or false) then
 end
 pass_when_full()
 if failed then
-  redis.call('HSET', K.host(host), 'failed', int(clock) .. '|' .. ARGV[3] .. '|' .. ARGV[4])
-  if its[1] ~= 'down' then
-    redis.call('HSET', K.host(host), 'state', 'down', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
-    lose(host, clock)
-  end
+  set_failed(host, its[1], ARGV[3], ARGV[4], clock)
 else
   redis.call('HDEL', K.host(host), 'failed')
   local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)

@@ -19,7 +19,7 @@ for _, its in ipairs(places) do
     right_task_turn(its[1], its[2], its[3])
   end
 end
-redis.call('ZREM', K.tasks_later, key)
+unpause_task(key)
 for i = 3 + 3 * queues, #ARGV do
   redis.call('SREM', K.tasks_hand(ARGV[i]), key)
 end

@@ -4,7 +4,7 @@
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  it is not delayed any more, the answer is 0
-if redis.call('ZREM', K.tasks_later, ARGV[1]) == 0 then
+if unpause_task(ARGV[1]) == 0 then
   return 0
 end
 enqueue_task(ARGV[1], false)

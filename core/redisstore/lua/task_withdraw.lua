@@ -9,7 +9,7 @@ local class, kind, lane = task_head(key)
 if not class then
   return 0
 end
-if redis.call('ZREM', K.tasks_later, key) == 0 then
+if unpause_task(key) == 0 then
   if redis.call('LREM', K.tasks_queue(class, kind, lane), 1, key) == 0 then
     return 0
   end

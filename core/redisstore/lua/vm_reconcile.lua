@@ -1,11 +1,16 @@
 -- Make the host's VMs agree with what is really there, and let the host claim, unless it is
--- reported failed.
+-- reported failed. In a life of Redis that has not heard what is wanted of the host, that is heeded
+-- first: there is no moment in which a host claims that was drained before.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 incarnation of Redis, 5 number of VMs found,
---         then per VM: itself, pool, 1 if it is healthy and unused
+--         then per VM: itself, pool, 1 if it is healthy and unused; then 1 if it is known what is
+--         wanted of the host, ms until what it has in hand must go elsewhere (0: never, nothing:
+--         it is not drained), who says that it failed; nothing: nobody, and why, ms for which it gets
+--         nothing on probation; nothing: it is on none, its delay in ms, canaries, and why
 -- RETURN  {adopted, dirtied, removed}
 -- REFUSE  FENCED
--- MOVES   vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone, aside→gone
--- REPEAT  finds nothing left to change
+-- MOVES   host up→down, suspect→down; vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone,
+--         aside→gone, clean→lost, dirty→lost, aside→lost
+-- REPEAT  finds nothing left to change; refuses FENCED if the host is to be failed: it is
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
@@ -72,7 +77,28 @@ for _, vm in ipairs(known) do
     removed = removed + redis.call('HDEL', vms, vm)
   end
 end
-if redis.call('HEXISTS', K.host(host), 'failed') == 0 then
+local wants = 6 + 3 * tonumber(ARGV[5])
+local its = redis.call('HMGET', K.host(host), 'wished', 'drain', 'failed', 'probation', 'state')
+local told = ARGV[wants] == '1'
+if told and its[1] ~= ARGV[4] then
+  if not its[3] then
+    -- Whether it has recovered since, an overseer finds out.
+    redis.call('HSET', K.host(host), 'wished', ARGV[4])
+  end
+  if ARGV[wants + 1] ~= '' and its[2] ~= '1' then
+    set_drain(host, true, tonumber(ARGV[wants + 1]), clock)
+  end
+  if ARGV[wants + 4] ~= '' and not its[4] then
+    set_probation(host, tonumber(ARGV[wants + 4]), tonumber(ARGV[wants + 5]), ARGV[wants + 6], ARGV[wants + 7], clock)
+  end
+  if ARGV[wants + 2] ~= '' and not its[3] then
+    -- This fences the caller, too: it registers again, and what it says then stands.
+    set_failed(host, its[5], ARGV[wants + 2], ARGV[wants + 3], clock)
+    event('host failed', ARGV[wants + 2], host, { 'why', ARGV[wants + 3] })
+  end
+end
+-- One that has heeded another life's wishes first hears what is wanted of it in this one.
+if redis.call('HEXISTS', K.host(host), 'failed') == 0 and (told or not its[1] or its[1] == ARGV[4]) then
   redis.call('HSET', K.host(host), 'incarnation', ARGV[4])
 end
 if adopted + dirtied + removed > 0 then

@@ -10,8 +10,9 @@
 //
 //	call              decided by                                         died before or after that
 //	Create            the request's document; its key is in it, unique   –
-//	Record            the change of (id, generation, queued) to the end, before: pieces of a long output, which go with
-//	                  which takes result, blame, score and outbox along  the request. After: nothing is missing
+//	Record            the change of (id, generation, queued) to the end, before: pieces of a long output, which the result
+//	                  which takes result, blame, score and outbox along  that is accepted takes away. After: so does a
+//	                                                                     repeat of it, or they go with the request
 //	Record, too late  the winner's origin in the request's document      before: the history lacks a refused try
 //	Rerun             the change of (id, generation, end) to queued      before: the history has the result already, and
 //	                                                                     shows it once. After: pieces of its output stay
@@ -20,6 +21,7 @@
 //	ExpireOutputs     the mark in the request's document, made last      before: done again
 //	EndTask, Retry…   the change of the revision of the task's document; as Create; a unique key is in it while it is queued
 //	Sent              taking the generation out of the document's list   after: the empty list is found by the next Purge
+//	PutHostWish       the change of the wish's document, if that is older, or a new one     –
 //	Put…              the change of the revision, or a new document      –
 //	Enrol             the user's document, which holds the classes       see below
 //	PutAccount        the user's document, which holds the account       –

@@ -14,7 +14,8 @@ import (
 // what they have in common, the indexes, grows in its table, and the last one makes it.
 var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 1 had what is only indexes
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 2: tokens, identities, and accounts in the users' documents
+	nothing, // 2: tokens, identities, and accounts in the users' documents
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 3: wishes of hosts
 }
 
 func nothing(context.Context, *Store) error { return nil }

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"drover/core"
@@ -36,16 +37,22 @@ type chunk struct {
 // chunkID names the n-th piece of a stream.
 func chunkID(rest string, stream, n int) string { return fmt.Sprintf("%s/%d/%d", rest, stream, n) }
 
-// pack stores what of a result's output does not fit into its request, under a name of
-// this call's own: whoever else records the same does not touch it.
-func (s *Store) pack(ctx context.Context, r *core.Result) (output, error) {
+// pack stores what of a result's output does not fit into its request, under a name that says
+// whose and what it is: who records the same again, since he was broken off, stores nothing
+// twice, and whoever records anything else does not touch it. The request is marked first, so
+// that what is left here by one who dies is known of.
+func (s *Store) pack(ctx context.Context, a *recording) (output, error) {
+	r := a.result
 	out := output{Stdout: []byte(r.Stdout), Stderr: []byte(r.Stderr)}
+	if a.long = a.long || long(r); long(r) {
+		if err := s.changeAll(ctx, requests, m{"_id": r.ID, "long": absent}, m{"$set": m{"long": true}}); err != nil {
+			return output{}, err
+		}
+		out.Rest = restName(a)
+	}
 	for stream, text := range []*[]byte{&out.Stdout, &out.Stderr} {
 		if len(*text) <= inline {
 			continue
-		}
-		if out.Rest == "" {
-			out.Rest = r.Key() + "/" + token()
 		}
 		rest := (*text)[inline:]
 		*text = (*text)[:inline]
@@ -58,6 +65,16 @@ func (s *Store) pack(ctx context.Context, r *core.Result) (output, error) {
 		}
 	}
 	return out, nil
+}
+
+// long reports whether a result's output does not fit into its request.
+func long(r *core.Result) bool { return max(len(r.Stdout), len(r.Stderr)) > inline }
+
+// restName names the rest of an output by what recorded it and by what it is.
+func restName(a *recording) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %d %s%s", a.origin, len(a.result.Stdout), a.result.Stdout, a.result.Stderr)
+	return fmt.Sprintf("%s/%x", a.result.Key(), sum.Sum(nil)[:16])
 }
 
 // unpack gives a result its output, as far as the document has it or names it. Returns
@@ -77,7 +94,26 @@ func (s *Store) unpack(ctx context.Context, doc *request, r *core.Result) (bool,
 	return true, nil
 }
 
-// drop deletes what pack stored. What stays, since it fails, goes with its request.
+// dropOthers deletes what was stored of the outputs of a generation that has its result, but for
+// that result's own. What stays, since it fails, goes with the request.
+func (s *Store) dropOthers(ctx context.Context, r *core.Result) {
+	doc, _, err := one[request](ctx, s, requests, m{"_id": r.ID, "gen": r.Generation}, "output.rest")
+	if err != nil {
+		return
+	}
+	its := m{"$gte": r.Key() + "/", "$lt": r.Key() + "0"} // the sign after the stroke
+	which := m{"request": r.ID, "_id": its}
+	if rest := doc.Output.Rest; rest != "" {
+		which = m{"request": r.ID, "$or": []m{
+			{"_id": m{"$gte": r.Key() + "/", "$lt": rest + "/"}},
+			{"_id": m{"$gte": rest + "0", "$lt": r.Key() + "0"}},
+		}}
+	}
+	_, _ = s.remove(ctx, outputs, which) // see above
+}
+
+// drop deletes the rest of an output that nothing names any more. What stays, since it fails,
+// goes with its request.
 func (s *Store) drop(ctx context.Context, out output) {
 	for stream, pieces := range out.Pieces {
 		for n := range pieces {

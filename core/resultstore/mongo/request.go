@@ -25,6 +25,7 @@ type request struct {
 	Once       string `bson:"once,omitempty"`       // submitter and idempotency key
 	Spec       string `bson:"spec"`                 // JSON of the current generation
 	Notify     bool   `bson:"notify,omitempty"`
+	Long       bool   `bson:"long,omitempty"` // documents of outputs were made of it
 
 	State    core.RequestState `bson:"state"`    // of the current generation: queued or an end
 	Finished int64             `bson:"finished"` // 0 until then

@@ -17,13 +17,16 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 		return false, err
 	}
 	a := &recording{result: &r, doc: string(doc), origin: origin(r)}
-	if max(len(r.Stdout), len(r.Stderr)) > inline {
+	if long(&r) {
 		// Long output is stored first, but not for a request that is over.
 		if answer, done, err := s.settled(ctx, a); done || err != nil {
+			if done {
+				s.dropOthers(ctx, &r) // who recorded it may have been broken off before that
+			}
 			return answer, err
 		}
 	}
-	if a.output, err = s.pack(ctx, &r); err != nil {
+	if a.output, err = s.pack(ctx, a); err != nil {
 		return false, err
 	}
 	return s.record(ctx, a)
@@ -36,6 +39,7 @@ type recording struct {
 	origin string
 	output output
 	notify bool // somebody is to be told of the request
+	long   bool // somebody stored long output of the request
 }
 
 // origin names what a result came from, in few bytes.
@@ -47,13 +51,13 @@ func origin(r core.Result) string {
 // record accepts the result or, if it cannot be, says why.
 func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 	for {
-		is, err := s.accept(ctx, a)
-		if err != nil || is {
-			return is, err
+		answer, err := s.accept(ctx, a)
+		done := answer
+		if err == nil && !done {
+			answer, done, err = s.settled(ctx, a)
 		}
-		answer, done, err := s.settled(ctx, a)
-		if done {
-			s.drop(ctx, a.output)
+		if done && a.long {
+			s.dropOthers(ctx, a.result)
 		}
 		if done || err != nil {
 			return answer, err
@@ -65,7 +69,7 @@ func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 // change decides.
 func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	r, now := a.result, s.now()
-	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent}
+	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent, "long": absent}
 	set := m{"state": r.State, "finished": now, "result": a.doc}
 	if !a.output.IsZero() {
 		set["output"] = a.output
@@ -79,6 +83,9 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 		}
 	}
 	how := m{"$set": set, "$push": m{"ends": end{r.Generation, r.State, a.origin}}, "$unset": m{"expired": ""}}
+	if a.long {
+		which["long"] = true
+	}
 	if a.notify {
 		which["notify"] = true
 		tell(how, r.Generation, now)
@@ -90,7 +97,7 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 // the history. Returns false if it may be accepted.
 func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, err error) {
 	r := a.result
-	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify")
+	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify", "long")
 	if err != nil {
 		return false, false, err
 	}
@@ -102,7 +109,7 @@ func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, e
 	}
 	last, over := now.ended(r.Generation)
 	if !over {
-		a.notify = now.Notify
+		a.notify, a.long = now.Notify, now.Long
 		return false, false, nil
 	}
 	if last.Origin == a.origin {

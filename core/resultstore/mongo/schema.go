@@ -29,6 +29,7 @@ const (
 	submissions = "submissions" // with their grades
 	experiments = "experiments"
 	deeds       = "deeds"
+	wishes      = "wishes" // of hosts
 )
 
 // index is one of a collection's. A unique one keeps a promise of core.ResultStore and is
@@ -80,6 +81,7 @@ var indexes = []index{
 	{submissions, "user", false, by("user", "_id")},
 	{submissions, "request", false, by("request")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
+	{wishes, "host", false, by("host", "kind")},
 	{deeds, "class", false, by("class", "_id")},
 	{deeds, "actor", false, by("actor", "_id")},
 	{deeds, "subject", false, by("subject", "_id")},

@@ -237,3 +237,64 @@ func TestUnmarkedRequestIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, doc.Kept)
 }
+
+// Who is broken off while it records long output leaves pieces of it: a repeat makes no more of
+// them, and those that do not belong to the result that is accepted go then, whatever it is.
+func TestPiecesOfOutputThatWasNotRecordedGo(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openHere(t, mongotest.Database(t), Options{})
+	pieces := func(want int) {
+		t.Helper()
+		n, err := s.count(ctx, outputs, m{}, 100)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	spec := resultstoretest.Spec("ann")
+	_, _, err := s.Create(ctx, spec)
+	require.NoError(t, err)
+	result := func(token, letter string) core.Result {
+		r := resultstoretest.Result(spec, token)
+		r.Stdout, r.Stderr = strings.Repeat(letter, inline+piece+1), strings.Repeat(letter, inline+1)
+		return r
+	}
+	brokenOff := func(r core.Result) {
+		_, err := s.pack(ctx, &recording{result: &r, origin: origin(r)})
+		require.NoError(t, err)
+	}
+	record := func(r core.Result, want bool) {
+		t.Helper()
+		is, err := s.Record(ctx, r)
+		require.NoError(t, err)
+		require.Equal(t, want, is)
+	}
+	mine, other := result("1.1", "x"), result("2.1", "y")
+	for range 3 {
+		brokenOff(mine)
+		pieces(3)
+	}
+	brokenOff(other)
+	pieces(6)
+	record(mine, true)
+	pieces(3)
+	record(mine, true)
+	brokenOff(mine) // a repeat that looked before it was recorded
+	record(mine, true)
+	brokenOff(other)
+	record(other, false)
+	pieces(3)
+	row, err := s.Get(ctx, spec.ID)
+	require.NoError(t, err)
+	require.Equal(t, mine.Stdout, row.Result.Stdout)
+	require.Equal(t, mine.Stderr, row.Result.Stderr)
+
+	spec, err = s.Rerun(ctx, spec.ID, 5)
+	require.NoError(t, err)
+	pieces(0)
+	brokenOff(result("3.1", "z"))
+	pieces(3)
+	short := resultstoretest.Result(spec, "4.1")
+	short.Stdout = "short"
+	record(short, true)
+	pieces(0)
+}

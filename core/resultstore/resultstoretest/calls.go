@@ -61,8 +61,17 @@ func requestCalls(spec core.Spec) map[string]Call {
 		"Digests": func(ctx context.Context, s core.ResultStore) error {
 			return s.Digests(ctx, func(string) error { return nil })
 		},
-		"PutPool":     func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
-		"Pools":       func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"PutPool": func(ctx context.Context, s core.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
+		"Pools":   func(ctx context.Context, s core.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"PutHostWish": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.PutHostWish(ctx, core.HostWish{Host: "h", Kind: core.WishDrain, At: 1})
+			return err
+		},
+		"HostWishes": func(ctx context.Context, s core.ResultStore) error { _, err := s.HostWishes(ctx, ""); return err },
+		"ForgetHostWishes": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.ForgetHostWishes(ctx, "h")
+			return err
+		},
 		"PutImage":    func(ctx context.Context, s core.ResultStore) error { return s.PutImage(ctx, Image("i", 1)) },
 		"GetImage":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetImage(ctx, "i"); return err },
 		"ListImages":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListImages(ctx); return err },

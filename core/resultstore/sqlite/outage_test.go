@@ -18,7 +18,7 @@ import (
 )
 
 // writes are the calls that must fail when nothing can be written.
-var writes = []string{"Create", "Record", "Rerun", "PutPool", "CreateTask", "EndTask", "Ping"}
+var writes = []string{"Create", "Record", "Rerun", "PutPool", "PutHostWish", "ForgetHostWishes", "CreateTask", "EndTask", "Ping"}
 
 // ledgerWrites are those of them that tasks and those who are told of ends need.
 var ledgerWrites = []string{"FailTask", "PutWebhook", "Sent", "PutSchedule", "ExpireOutputs"}
@@ -68,14 +68,14 @@ func TestReadonly(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "UnfinishedTasks", "GetTask", "ListTasks", "CountChildren",
+		"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "HostWishes", "UnfinishedTasks", "GetTask", "ListTasks", "CountChildren",
 		"Outbox", "ListWebhooks", "ListSchedules", "Members", "Standings", "ListDeeds",
 		"GetAccount", "Tokens", "Identities",
 	} {
 		require.NoError(t, calls[name](t.Context(), s), "reading goes on: %s", name)
 	}
 	pragma(t, s, "query_only = 0")
-	for _, name := range slices.Concat([]string{"Create", "Record", "Rerun", "PutPool", "EndTask", "Ping"}, ledgerWrites, schoolWrites, accountWrites) {
+	for _, name := range slices.Concat([]string{"Create", "Record", "Rerun", "PutPool", "PutHostWish", "EndTask", "Ping"}, ledgerWrites, schoolWrites, accountWrites) {
 		require.NoError(t, calls[name](t.Context(), s), "mended: %s", name)
 	}
 }

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes
 // version 1 of an empty file. Released ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, school, ledger, accounts}
+var migrations = []string{tables + indexes, images, identity + taskPages, school, ledger, accounts, wishes}
 
 // tables of the ledger. Times are ms since 1970, 0 until it happened.
 const tables = `
@@ -88,6 +88,17 @@ CREATE TABLE store (
 	id  TEXT NOT NULL
 ) STRICT;
 INSERT INTO store (one, id) VALUES (1, lower(hex(randomblob(16))));
+`
+
+// wishes came with version 7.
+const wishes = `
+CREATE TABLE host_wishes (
+	host TEXT NOT NULL,
+	kind TEXT NOT NULL,
+	at   INTEGER NOT NULL, -- since when it stands as it does, ms
+	doc  BLOB NOT NULL,    -- JSON of all of it
+	PRIMARY KEY (host, kind)
+) STRICT, WITHOUT ROWID;
 `
 
 // taskPages came with version 3: unfinished tasks are read in order of id.

@@ -16,7 +16,7 @@ local function again_tasks(items, clock, how)
       if word == 'release' then
         enqueue_task(key, true)
       else
-        redis.call('ZADD', K.tasks_later, int(clock + delay), key)
+        pause_task(key, delay, clock)
         ring(K.tasks_bell)
       end
     end

@@ -1,11 +1,16 @@
--- Let delayed tasks go that are due, a batch at a time. Answers which.
+-- Let delayed tasks go that are due, a batch at a time. A pause that is to begin yet was begun by a
+-- clock that was set back since: it is over. Answers which.
 local function promote_tasks(clock)
   local due = redis.call('ZRANGEBYSCORE', K.tasks_later, 0, clock, 'LIMIT', 0, 64)
-  if #due > 0 then
-    redis.call('ZREM', K.tasks_later, unpack(due))
-    for i = 1, #due do
-      enqueue_task(due[i], false)
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.tasks_paused, '(' .. int(clock), '+inf', 'LIMIT', 0, 64)) do
+    due[#due + 1] = key
+  end
+  local gone = {}
+  for _, key in ipairs(due) do
+    if unpause_task(key) == 1 then
+      enqueue_task(key, false)
+      gone[#gone + 1] = key
     end
   end
-  return due
+  return gone
 end

@@ -10,7 +10,7 @@ local function tasks_apart(owner, keys, kinds, clock)
   end
   for i = 1, #keys do
     if apart[i] and holds then
-      redis.call('ZADD', K.tasks_later, int(clock + 1000), keys[i])
+      pause_task(keys[i], 1000, clock)
     else
       holds = holds or apart[i]
       mine[#mine + 1], its[#its + 1] = keys[i], kinds[i]

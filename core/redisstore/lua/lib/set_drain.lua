@@ -1,0 +1,14 @@
+-- Set or clear a host's drain flag: what is aimed at a drained host waits as before, and what it
+-- has in hand must go elsewhere after within ms; 0: never.
+local function set_drain(host, drained, within, clock)
+  local is = drained and within > 0
+  redis.call('HSET', K.host(host), 'drain', drained and '1' or '0',
+    'drain_until', is and int(clock + within) or '0', 'drain_within', is and int(within) or '0')
+  for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
+    redis.call('SREM', K.idle(pool), host)
+  end
+  if drained then
+    unaim(host, clock, clock, host .. ' is drained')
+  end
+  event(drained and 'drain' or 'undrain', '-', host)
+end

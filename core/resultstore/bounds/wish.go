@@ -1,0 +1,30 @@
+package bounds
+
+import "drover/core"
+
+// The bounds of a wish, in bytes.
+const (
+	MaxWishReason = 1 << 10
+	maxWishBy     = 255
+)
+
+// HostWish checks what is wanted of a host. Returns INVALID or LIMIT.
+func HostWish(w core.HostWish) error {
+	switch w.Kind {
+	case core.WishDrain, core.WishFailed, core.WishProbation:
+	default:
+		return core.Errorf(core.CodeInvalid, w.Host, "%q is no wish of host %s: use %s, %s or %s", w.Kind, w.Host, core.WishDrain, core.WishFailed, core.WishProbation)
+	}
+	if w.Needed < 0 {
+		return core.Errorf(core.CodeInvalid, w.Host, "%d requests that end the probation of host %s is below 0", w.Needed, w.Host)
+	}
+	return first(
+		names("host", w.Host), line(w.Host, "who wants something of a host", w.By, maxWishBy),
+		line(w.Host, "why something is wanted of a host", w.Reason, MaxWishReason), times(w.Host, w.At, w.Until),
+	)
+}
+
+// ManyWishes refuses one more wish.
+func ManyWishes(host string, there int) error {
+	return core.Errorf(core.CodeLimit, host, "there are %d wishes of hosts already, the most there may be: forget hosts that are gone", there)
+}

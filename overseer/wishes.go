@@ -1,0 +1,183 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"drover/core"
+)
+
+// Redis forgets what is wanted of hosts when it is wiped or set back, and the result store
+// does not. A vmfactory hears from the store what is wanted of its host before the host claims
+// anything in a new life of Redis. What is left is found here.
+//
+//	wish        whose word counts
+//	drain       the store's: who drains or undrains a host tells the store first
+//	failed      Redis' for what failed in this life of it, since that must not wait for a store;
+//	            else the store's
+//	probation   Redis', where canaries end it, once the host has heard what the store had
+
+// wishRounds bounds how often one turn looks again at what somebody keeps changing.
+const wishRounds = 5
+
+// staleReport is how much older a report may be than one that was acted on and still have
+// been made before it: others are of a clock that was set back.
+const staleReport = time.Hour
+
+// wishesOf are a host's, by kind.
+type wishesOf map[core.WishKind]core.HostWish
+
+// wishes makes Redis and the result store agree about what is wanted of hosts.
+func (o *Overseer) wishes(ctx context.Context) (Counts, error) {
+	counts := Counts{}
+	for range wishRounds {
+		// Redis first: what the store does not have then, nobody was about to bring to Redis.
+		hosts, err := o.parts.Hosts.ListHosts(ctx)
+		if err != nil {
+			return counts, err
+		}
+		stored, err := o.parts.Store.HostWishes(ctx, "")
+		if err != nil {
+			return counts, err
+		}
+		of := make(map[string]wishesOf)
+		for _, w := range stored {
+			if of[w.Host] == nil {
+				of[w.Host] = wishesOf{}
+			}
+			of[w.Host][w.Kind] = w
+		}
+		changed := false
+		var troubles []error
+		for _, h := range hosts {
+			for _, agree := range []func(context.Context, core.HostInfo, wishesOf) (string, error){o.agreeDrain, o.agreeFailed, o.agreeProbation} {
+				what, err := agree(ctx, h, of[h.Name])
+				switch {
+				case core.Is(err, core.CodeNotFound): // it was forgotten meanwhile
+				case err != nil:
+					troubles = append(troubles, err)
+				case what != "":
+					counts[what]++
+					changed = true
+				}
+			}
+		}
+		if len(troubles) > 0 || !changed {
+			return counts, errors.Join(troubles...)
+		}
+	}
+	return counts, nil
+}
+
+// agreeDrain brings a drain from the store to Redis.
+func (o *Overseer) agreeDrain(ctx context.Context, h core.HostInfo, its wishesOf) (string, error) {
+	w, known := its[core.WishDrain]
+	switch {
+	case !known && h.Drain:
+		return o.noted(ctx, w, core.HostWish{Host: h.Name, Kind: core.WishDrain, Until: h.DrainUntil})
+	case !known || w.Lifted && !h.Drain || !w.Lifted && h.Drain && (w.Until == 0) == (h.DrainUntil == 0):
+		return "", nil
+	case w.Lifted:
+		return "restored", o.parts.Hosts.Drain(ctx, h.Name, false, 0)
+	}
+	var left time.Duration
+	if w.Until > 0 {
+		now, err := o.now(ctx)
+		if err != nil {
+			return "", err
+		}
+		left = max(time.UnixMilli(w.Until).Sub(now), time.Second)
+	}
+	return "restored", o.parts.Hosts.Drain(ctx, h.Name, true, left)
+}
+
+// agreeFailed brings to Redis who failed or recovered, or to the store what it did not take then.
+func (o *Overseer) agreeFailed(ctx context.Context, h core.HostInfo, its wishesOf) (string, error) {
+	w, known := its[core.WishFailed]
+	switch {
+	case known && !w.Lifted && h.Failed == nil:
+		_, err := o.parts.Hosts.Report(ctx, core.HostReport{Host: h.Name, Event: core.HostFailed, By: w.By, Reason: w.Reason})
+		return "restored", err
+	case h.Failed == nil || known && !w.Lifted:
+		return "", nil
+	case known && !h.Wished && w.At >= h.Failed.At:
+		_, err := o.parts.Hosts.Report(ctx, core.HostReport{Host: h.Name, Event: core.HostRecovered, By: w.By, Reason: w.Reason})
+		return "restored", err
+	}
+	return o.noted(ctx, w, core.HostWish{Host: h.Name, Kind: core.WishFailed, By: h.Failed.By, Reason: h.Failed.Reason})
+}
+
+// agreeProbation brings a probation, or its end, from Redis to the store.
+func (o *Overseer) agreeProbation(ctx context.Context, h core.HostInfo, its wishesOf) (string, error) {
+	w, known := its[core.WishProbation]
+	stands := known && !w.Lifted
+	switch {
+	case !h.Wished || h.Probation == nil && !stands || h.Probation != nil && stands && w.Reason == h.Probation.Reason:
+		return "", nil
+	case h.Probation == nil:
+		return o.noted(ctx, w, core.HostWish{Host: h.Name, Kind: core.WishProbation, Lifted: true})
+	}
+	return o.noted(ctx, w, core.HostWish{
+		Host: h.Name, Kind: core.WishProbation, Reason: h.Probation.Reason, Until: h.Probation.Until, Needed: h.Probation.Needed,
+	})
+}
+
+// noted keeps in the store what Redis has, in place of a former wish. One that somebody made
+// meanwhile stays.
+func (o *Overseer) noted(ctx context.Context, former, w core.HostWish) (string, error) {
+	now, err := o.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	w.At = former.After(now)
+	_, err = o.parts.Store.PutHostWish(ctx, w)
+	return "noted", err
+}
+
+// failed takes a host down that is said to have failed, also while the store is away, and keeps it.
+func (o *Overseer) failed(ctx context.Context, n News) error {
+	is, err := o.parts.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostFailed, By: n.By, Reason: n.Reason})
+	if err != nil || !is {
+		return err
+	}
+	former, _, err := o.saidToFail(ctx, n.Host)
+	if err != nil || !former.Lifted && former.By == n.By && former.Reason == n.Reason {
+		return err
+	}
+	_, err = o.parts.Store.PutHostWish(ctx, core.HostWish{
+		Host: n.Host, Kind: core.WishFailed, By: n.By, Reason: n.Reason, At: former.After(time.UnixMilli(n.At)),
+	})
+	return err
+}
+
+// recovered lets a host back. The store hears it first: until then the host stays failed.
+func (o *Overseer) recovered(ctx context.Context, n News) error {
+	former, known, err := o.saidToFail(ctx, n.Host)
+	if err != nil {
+		return err
+	}
+	if ahead := former.At - n.At; known && !former.Lifted && ahead > 0 && ahead < staleReport.Milliseconds() {
+		o.log.WithField("host", n.Host).Warn("it was said later that the host failed: that it has recovered comes too late")
+		return nil
+	}
+	w := core.HostWish{Host: n.Host, Kind: core.WishFailed, Lifted: true, By: n.By, Reason: n.Reason, At: former.After(time.UnixMilli(n.At))}
+	if known {
+		if _, err := o.parts.Store.PutHostWish(ctx, w); err != nil {
+			return err
+		}
+	}
+	_, err = o.parts.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostRecovered, By: n.By, Reason: n.Reason})
+	return err
+}
+
+// saidToFail finds what was said last of a host, if anything was.
+func (o *Overseer) saidToFail(ctx context.Context, host string) (core.HostWish, bool, error) {
+	all, err := o.parts.Store.HostWishes(ctx, host)
+	for _, w := range all {
+		if w.Kind == core.WishFailed {
+			return w, true, err
+		}
+	}
+	return core.HostWish{}, false, err
+}
