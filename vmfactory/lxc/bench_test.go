@@ -103,7 +103,7 @@ func (b *bench) floor() {
 	require.NoError(b.t, err)
 	var told guest.Config
 	require.NoError(b.t, json.Unmarshal(agent, &told))
-	told.Badge = false
+	told.Badge, told.Proc = false, false // neither is opened for it below
 	agent, err = json.Marshal(told)
 	require.NoError(b.t, err)
 	plan := enter.Plan{Steps: b.floorSteps(id)}
