@@ -25,11 +25,8 @@ func (s *Store) AddHostReport(ctx context.Context, r core.HostReport) error {
 	if err := checkReport(r); err != nil {
 		return err
 	}
-	err := s.db.XAdd(ctx, &redis.XAddArgs{
-		Stream: s.space.Key("reports"), MaxLen: reportsKept, Approx: true,
-		Values: []any{"host", r.Host, "event", string(r.Event), "reason", oneLine(r.Reason), "by", name(r.By)},
-	}).Err()
-	return fault(ctx, err, r.Host)
+	_, err := s.run(ctx, "host_tell", r.Host, r.Host, string(r.Event), oneLine(r.Reason), name(r.By), reportsKept)
+	return err
 }
 
 // HostReports implements core.Reports. It returns when wait is over, also if ctx

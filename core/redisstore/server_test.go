@@ -74,6 +74,7 @@ func whenFull(t *testing.T, x *suite) {
 	_, err = x.Store.Fence(ctx, "testrunner@o0#0", time.Second)
 	ok("fence", err)
 	require.Contains(t, x.judge(t), "o0")
+	x.recoversWhenFull(t)
 	ok("down", x.Store.Down(ctx, "o0", downAfter))
 	ok("drain", x.Store.Drain(ctx, "h1", false, 0))
 	ok("pool", x.Store.SetPool(ctx, core.DefaultPool("p1")))
@@ -98,6 +99,20 @@ func whenFull(t *testing.T, x *suite) {
 	coretest.RequireSound(t, x.Store)
 	require.NoError(t, x.b.Admin.ConfigSet(ctx, "maxmemory", "0").Err())
 	x.Submit(t, specs("b", 1, "ann")...)
+}
+
+// recoversWhenFull lets a host that is suspect by mistake back, and hears of another, while the
+// server is full. It is begun where o0 and o1 are suspect.
+func (x *suite) recoversWhenFull(t *testing.T) {
+	t.Helper()
+	require.Equal(t, core.HostSuspect, x.host(t, "o1").State)
+	key := x.key("hosts")
+	require.NoError(t, x.b.Admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	require.NoError(t, x.b.Admin.ZAddXX(t.Context(), key, redis.Z{Member: "o1", Score: float64(x.now(t).Add(time.Minute).UnixMilli())}).Err())
+	require.NoError(t, x.b.Admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	x.judge(t)
+	require.Equal(t, core.HostUp, x.host(t, "o1").State)
+	require.NoError(t, x.Store.AddHostReport(t.Context(), core.HostReport{Host: "o1", Event: core.HostRecovered, By: "dog"}))
 }
 
 // A restarted server knows no scripts. The client sends them again, in the middle of work.

@@ -306,6 +306,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { ok(s.Drain(ctx, dog, true, 0)) })
 	step(func() { ok(s.Probation(ctx, dog, "it flaps", 0, 1)) })
 	step(func() {
+		step(func() { ok(s.AddHostReport(ctx, core.HostReport{Host: dog, Event: core.HostFailed, By: "dog"})) })
 		ok(coretest.ErrOf(s.Report(ctx, core.HostReport{Host: dog, Event: core.HostFailed, By: "dog"})))
 	})
 	x.owners(t, 2)

@@ -5,6 +5,7 @@
 -- MOVES   host up→suspect, suspect→up
 -- REPEAT  judges again
 local clock = now()
+pass_when_full()
 bring_near(clock)
 local start = began(tonumber(ARGV[3]), clock)
 local suspect, down = tonumber(ARGV[1]), tonumber(ARGV[2])
