@@ -62,8 +62,6 @@ func (h Host) memory(most int64) []bound {
 		{controller: Memory, file: "memory.swappiness", value: "0", maybe: true},
 		{controller: Memory, file: limitOf1, value: value},
 		{controller: Memory, file: "memory.memsw.limit_in_bytes", value: value, maybe: true},
-		// A kernel that does not count swap would let all that is over the limit go there.
-		{controller: Memory, file: "memory.swappiness", value: "0", maybe: true},
 	}
 }
 

@@ -64,6 +64,7 @@ type job struct {
 
 	looking sync.Mutex
 	saw     sight
+	calmed  []int // sessions that were put behind those of the host
 }
 
 func newJob(a *Agent, out *os.File) *job {

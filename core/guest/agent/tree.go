@@ -22,6 +22,8 @@ type tree struct {
 	self int
 	init bool
 
+	autogroups bool // the kernel may share processors out among sessions
+
 	network, boxed atomic.Int64 // threads that are in user code's network, and in the box's; 0 is none
 
 	mu   sync.Mutex // guards what follows
@@ -46,6 +48,7 @@ type process struct {
 	file        int64 // resident bytes of mapped files
 	peak        int64 // most that ever was resident, mapped files included
 	careless    bool  // it ignores the end of its children
+	session     int
 }
 
 func newTree(shown bool) (*tree, error) {
@@ -61,6 +64,7 @@ func newTree(shown bool) (*tree, error) {
 	}
 	self := os.Getpid()
 	t := &tree{self: self, init: self == 1, proc: fd, list: make([]byte, 8<<10), text: make([]byte, 4<<10), locks: -1}
+	t.autogroups = syscall.Faccessat(fd, "self/autogroup", 0, 0) == nil
 	if shown { // elsewhere the list is the whole host's, or hidden
 		t.locks, _ = syscall.Openat(fd, "locks", syscall.O_RDONLY|syscall.O_CLOEXEC, 0) // a kernel may have none
 	}
@@ -216,6 +220,8 @@ func (t *tree) statusOf(pid int, name string) (process, bool) {
 			p.zombie = len(value) > 0 && value[0] == 'Z'
 		case "PPid":
 			p.parent = int(number(value))
+		case "NSsid":
+			p.session = int(number(value))
 		case "Uid":
 			p.uid = int(number(value))
 		case "Seccomp_filters":

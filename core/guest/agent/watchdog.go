@@ -80,7 +80,7 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 	runtime.LockOSThread() // whose time is measured
 	defer runtime.UnlockOSThread()
 	before := threadTime()
-	used, tasks, err := j.look(memory)
+	used, tasks, loud, err := j.look(memory)
 	switch {
 	case err != nil:
 		return lookMost // the next look may do better; bury does not depend on it
@@ -88,7 +88,7 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 		j.stop(causeMemory)
 	case j.in == nil && j.agent.tree.manyLocks():
 		j.stop(causeMemory)
-	case pids > 0 && tasks > pids:
+	case pids > 0 && tasks > pids, loud > loudSessions:
 		j.stop(causePids)
 	}
 	return pause(memory, used, pids, tasks, threadTime()-before)
@@ -120,10 +120,12 @@ func (j *job) lastLook() {
 // look sums up what the run's processes use, or returns what one of them had at
 // its peak if that was more. Memory that they share is counted once for each of
 // them, which is quick; only a sum over the limit is worth an exact count.
-func (j *job) look(limit int64) (used int64, tasks int, err error) {
+// Sessions that are not behind the host's are counted, too.
+func (j *job) look(limit int64) (used int64, tasks, sessions int, err error) {
 	j.looking.Lock()
 	defer j.looking.Unlock()
 	var found []process
+	var loud []int
 	err = j.agent.tree.scan(func(p process) {
 		if p.zombie && p.parent == j.agent.tree.self {
 			return // reap is about to take it
@@ -132,6 +134,7 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 			return
 		}
 		tasks += max(p.threads, 1)
+		loud = j.loud(loud, p)
 		used += p.anon
 		j.saw.file = max(j.saw.file, p.file)
 		if p.peak > j.floor {
@@ -142,7 +145,7 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 		}
 	})
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	if limit > 0 && used > limit && len(found) > 1 {
 		used = 0
@@ -155,7 +158,7 @@ func (j *job) look(limit int64) (used int64, tasks int, err error) {
 		}
 	}
 	j.saw.sum = max(j.saw.sum, used)
-	return max(used, j.saw.one), tasks, nil
+	return max(used, j.saw.one), tasks, len(loud), nil
 }
 
 // pause is how long the watchdog may look away.

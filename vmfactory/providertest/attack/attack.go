@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"drover/vmfactory/cgroup"
 	"drover/vmfactory/providertest"
 )
 
@@ -51,6 +52,7 @@ func Columns() []Column { return []Column{LXC, LocalRoot, LocalLent, LocalUser} 
 // not there any more.
 func Run(t *testing.T, make providertest.New, column Column) {
 	t.Helper()
+	t.Log(cgroups(cgroup.Root))
 	at := providertest.NewScene(t, make)
 	s := &scene{Scene: at, column: column, host: lookAtHost(t)}
 	s.other = at.Clean(t, providertest.Pool())

@@ -43,6 +43,10 @@ var told = exception{
 func watched(apart bool) map[int]exception {
 	memory := exception{weak: true, why: "A watchdog looks at the processes every 4 to 100 ms and ends a run that has too much: see below what it does not see."}
 	all := map[int]exception{
+		More + 24: {
+			weak: true,
+			why:  "The watchdog puts sessions behind the host's as it sees them, ten a second for the whole host. A run with more than 16 that are not, for they come too fast or are closed to the agent, is ended as for too many processes.",
+		},
 		2: memory,
 		3: {
 			partly:    true,
@@ -56,7 +60,7 @@ func watched(apart bool) map[int]exception {
 		},
 		32: locked,
 		42: told,
-		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work, which says nothing between sessions where the kernel groups by them (sched_autogroup_enabled).", leaks: []string{"processors"}, sometimes: true},
+		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) the watchdog puts each session behind, a moment late: ten a second.", leaks: []string{"processors"}, sometimes: true},
 	}
 	if !apart {
 		all[More+18] = exception{

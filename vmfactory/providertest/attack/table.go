@@ -38,7 +38,7 @@ func Table() string {
 	for i, note := range notes {
 		fmt.Fprintf(&b, "\n%d. %s", i+1, note)
 	}
-	b.WriteByte('\n')
+	b.WriteString("\n\n" + cgroupsNote + "\n")
 	return b.String()
 }
 

@@ -312,6 +312,19 @@ func spinners(t *testing.T, s *scene) []string {
 	return nil
 }
 
+// ownSessions has several sessions, which is nothing where a cgroup holds the processors.
+func ownSessions(t *testing.T, s *scene) []string {
+	t.Helper()
+	v := s.Armed(t, providertest.Pool())
+	o := v.Probe(t, "sessions", probe.Target{Most: 6})
+	v.Alive(t)
+	s.end(t, v)
+	if o.HeldBy[wire.LimitCPU] != "" {
+		return nil
+	}
+	return got(t, o)
+}
+
 // probeAt makes an attack of a probe that needs a place to write to, and a file that
 // all VMs have.
 func probeAt(name string) func(*testing.T, *scene) []string {

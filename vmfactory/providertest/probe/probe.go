@@ -86,7 +86,7 @@ func register() {
 		"memory-files": memoryFiles, "memory-file": memoryFile, "memory-system-v": memorySystemV, "memory-pipes": memoryPipes, "memory-tables": memoryTables,
 		"threads": threads, "deep": deep, "core-dumps": coreDumps, "crash": crash, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
 		"litter": litter, "locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
-		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "traces": traces,
+		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "sessions": sessions, "traces": traces,
 		"unwaited": unwaited, "unwaited-flag": unwaitedFlag, "slice": slice,
 		"harness-memory": harnessMemory, "harness-arguments": harnessArguments, "harness-signals": harnessSignals, "harness-files": harnessFiles, "harness-modes": harnessModes,
 		"harness-door": harnessDoor, "harness-descriptors": harnessDescriptors,

@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"slices"
+	"strconv"
+
+	"drover/core/guest/wire"
+)
+
+// Where nothing holds the processors, jobs run at a lower priority than the host's own
+// work. Kernels with autogroups (sched_autogroup_enabled) count that within a session
+// alone, and share the processors out among sessions: a job has one, and can make more.
+// So the watchdog puts each session that it sees behind those of the host. Anybody may
+// do so ten times a second, for all of the host together.
+const (
+	lastNice     = "19"
+	loudSessions = 16 // not put behind, at a time; who has more is ended as for processes
+)
+
+// calm puts the session of a process behind, once, and reports whether it is.
+func (j *job) calm(p process) bool {
+	if p.session == 0 || slices.Contains(j.calmed, p.session) {
+		return true
+	}
+	if j.agent.tree.set(strconv.Itoa(p.pid)+"/autogroup", lastNice) != nil {
+		return false // the next look tries again; it may be another process of the session that can be named
+	}
+	j.calmed = append(j.calmed, p.session)
+	return true
+}
+
+// loud adds the session of a process to those that are not behind.
+func (j *job) loud(all []int, p process) []int {
+	if !j.agent.tree.autogroups || j.held[wire.LimitCPU] != "" || j.calm(p) || slices.Contains(all, p.session) {
+		return all
+	}
+	return append(all, p.session)
+}
