@@ -107,13 +107,13 @@ func TestUnclean(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind string) {
 		ctx := context.Background()
-		spoil := func(v *vm, scratch string) { // no user code is known that can: the host does it
+		spoil := func(scratch string) { // no user code is known that can: the host does it
 			require.NoError(t, os.RemoveAll(scratch))
 			require.NoError(t, os.WriteFile(scratch, nil, 0o600))
 		}
 		v, scratch := again(t, kind)
 		_, _ = v.sh(t, `:`, nil)
-		spoil(v, scratch)
+		spoil(scratch)
 		for range 2 {
 			err := v.client.Reset(ctx, "")
 			require.ErrorIs(t, err, guest.ErrUnclean)
@@ -124,7 +124,7 @@ func TestUnclean(t *testing.T) {
 		}
 		v, scratch = again(t, kind)
 		v.program(t)
-		spoil(v, scratch)
+		spoil(scratch)
 		_, err := v.client.Run(ctx, guest.Run{
 			Args: []string{"sh", "-c", "drover-run -- true"}, Dir: v.home, Harness: true, Limits: core.Limits{Timeout: time.Minute},
 			Env: []string{"PATH=/usr/bin:/bin:" + filepath.Join(v.dir, "bin")},

@@ -203,8 +203,8 @@ func Verdict(deaths []core.Death, opts Options) End {
 	case opts.MaxAttempts <= 0 || len(vms) < opts.MaxAttempts:
 		return End{}
 	case unclean == len(vms):
-		return End{core.RequestFailed, core.BlameSubmission,
-			fmt.Sprintf("The program left something behind that could not be removed after it, in each of the %d new VMs that it ran in.", len(vms))}
+		reason := "The program left something behind that could not be removed after it, in each of the %d new VMs that it ran in."
+		return End{core.RequestFailed, core.BlameSubmission, fmt.Sprintf(reason, len(vms))}
 	}
 	return quarantine("%d VMs died while it ran in them (%s), so it may be what kills them", len(vms), strings.Join(vms, ", "))
 }

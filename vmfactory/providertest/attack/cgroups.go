@@ -11,7 +11,7 @@ import (
 )
 
 // cgroupsNote says in the table what its columns with cgroups are tried on.
-const cgroupsNote = "*lxc* and *local, as root* are tried on the version of cgroups that has the machine's controllers, and hold on both. A controller is of one version at a time: where version 1 has " +
+const cgroupsNote = "*lxc* and *local, as root* are tried on the version of cgroups that has the machine's controllers. A controller is of one version at a time: where version 1 has " +
 	"memory, pids and cpu, the `cgroup.controllers` of version 2 lacks them, and nothing can be tried on version 2 until the machine is started otherwise (`systemd.unified_cgroup_hierarchy=1`, `cgroup_no_v1=all`). " +
 	"Each run of the attacks logs which version it was and why."
 

@@ -16,8 +16,14 @@ func sessions(t Target) error {
 	const looks, pause = 300, 50 * time.Millisecond
 	own := fmt.Sprintf("/proc/%d/autogroup", os.Getpid())
 	if _, err := os.ReadFile(own); err != nil {
-		return nil //nolint:nilerr // this kernel does not
+		return nil // this kernel does not
 	}
+	var all []*exec.Cmd
+	defer func() {
+		for _, cmd := range all {
+			_ = errors.Join(cmd.Process.Kill(), cmd.Wait()) // killed, as it should be
+		}
+	}()
 	left := map[string]string{own: ""}
 	for range t.Most {
 		cmd := exec.Command("/bin/sleep", "1000")
@@ -25,7 +31,7 @@ func sessions(t Target) error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		defer func() { _ = errors.Join(cmd.Process.Kill(), cmd.Wait()) }()
+		all = append(all, cmd)
 		left[fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid)] = ""
 	}
 	for range looks {
