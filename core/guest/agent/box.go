@@ -252,7 +252,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 			return errHarnessEnds
 		}
 		if j.pid, err = b.agent.startBy(b.starter, b.cred, cmd, ends); err == nil {
-			b.now = j
+			b.now, j.session = j, j.pid
 		}
 		return unstartable(err)
 	})

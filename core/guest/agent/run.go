@@ -64,7 +64,8 @@ type job struct {
 
 	looking sync.Mutex
 	saw     sight
-	calmed  []int // sessions that were put behind those of the host
+	session int   // its own
+	calmed  []int // further ones, that were put behind those of the host
 }
 
 func newJob(a *Agent, out *os.File) *job {
@@ -138,6 +139,7 @@ func (j *job) start(req *request) (*pipes, error) {
 	}
 	ends, err := j.begin(func(ends *pipes) (err error) {
 		j.pid, err = j.agent.start(cmd, ends)
+		j.session = j.pid
 		return err
 	})
 	if err != nil && j.lends != nil {

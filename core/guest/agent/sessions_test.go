@@ -23,15 +23,15 @@ func TestLoudSessions(t *testing.T) {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	require.NoError(t, err)
 	defer syscall.Close(fd)
-	j := &job{agent: &Agent{tree: &tree{proc: fd, autogroups: true}}, held: map[string]string{}}
+	j := &job{agent: &Agent{tree: &tree{proc: fd, autogroups: true}}, held: map[string]string{}, session: 6}
 	var loud []int
-	for pid := 5; pid < 12; pid++ { // two in each session
+	for pid := 5; pid < 14; pid++ { // two in each session
 		loud = j.loud(loud, process{pid: pid, session: pid / 2})
 	}
-	assert.Equal(t, []int{2, 3, 4, 5}, loud, "6 is closed, and comes before 7")
+	assert.Equal(t, []int{2, 3, 4, 5}, loud, "6 is closed, and comes before 7; session 6 is the run's own")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.Equal(t, lastNice, string(text))
+	assert.Equal(t, furtherNice, string(text))
 	assert.Empty(t, j.loud(nil, process{pid: 6, session: 3}), "it is behind now")
 	j.held[wire.LimitCPU] = wire.HeldByCgroup
 	assert.Empty(t, j.loud(nil, process{pid: 8, session: 4}), "a cgroup knows no sessions")

@@ -27,6 +27,7 @@ type state struct {
 var floats = []string{
 	"fs/dentry-state", "fs/file-nr", "fs/inode-nr", "fs/inode-state", // counted as such below, or of files that any program opens
 	"fs/aio-nr",                                                                                // counted below
+	"fs/quota/",                                                                                // any program's sync counts there
 	"kernel/ns_last_pid",                                                                       // each process is another
 	"kernel/random/",                                                                           // uuid is another each time, entropy comes and goes
 	"kernel/pty/nr",                                                                            // terminals of people who are there

@@ -45,7 +45,7 @@ func watched(apart bool) map[int]exception {
 	all := map[int]exception{
 		More + 24: {
 			weak: true,
-			why:  "The watchdog puts sessions behind the host's as it sees them, ten a second for the whole host. A run with more than 16 that are not, for they come too fast or are closed to the agent, is ended as for too many processes.",
+			why:  "The watchdog puts each further session of a run behind the host's as it sees it, ten a second for the whole host. A run with more than 16 that are not, for they come too fast or are closed to the agent, is ended as for too many processes.",
 		},
 		2: memory,
 		3: {
@@ -60,7 +60,7 @@ func watched(apart bool) map[int]exception {
 		},
 		32: locked,
 		42: told,
-		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) the watchdog puts each session behind, a moment late: ten a second.", leaks: []string{"processors"}, sometimes: true},
+		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) a job's first one is as any other, and the watchdog puts each further one behind.", leaks: []string{"processors"}, sometimes: true},
 	}
 	if !apart {
 		all[More+18] = exception{

@@ -78,6 +78,6 @@ func kernelProbes() []Probe {
 		{More + 21, "a test's own memory by files without a name", "counts towards the test's limit", []string{"share/a file without a name"}, nil},
 		{More + 22, "filling the host's tables of neighbours, by IPv4 and IPv6", "a VM has one neighbour, and no IPv6", []string{"../lxc/network_test/one neighbour"}, nil},
 		{More + 23, "a submission forges its grade: a module beside its harness, answers from its memory, files and variables, a report of its own", "no points", nil, forgeries},
-		{More + 24, "spinners in sessions of their own, where the kernel shares processors out among sessions", "a cgroup holds them, or each session is behind the host's", nil, ownSessions},
+		{More + 24, "spinners in sessions of their own, where the kernel shares processors out among sessions", "a cgroup holds them, or each further session is behind the host's", nil, ownSessions},
 	}
 }

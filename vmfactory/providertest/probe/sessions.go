@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// sessions makes Most of them, and is held if each is put behind those of the host
+// sessions makes Most of them beside its own, and is held if each is put behind those of the host
 // where the kernel shares the processors out among sessions.
 func sessions(t Target) error {
 	const looks, pause = 300, 50 * time.Millisecond
-	own := fmt.Sprintf("/proc/%d/autogroup", os.Getpid())
-	if _, err := os.ReadFile(own); err != nil {
+	if _, err := os.ReadFile("/proc/self/autogroup"); err != nil {
 		return nil // this kernel does not
 	}
 	var all []*exec.Cmd
@@ -24,7 +23,7 @@ func sessions(t Target) error {
 			_ = errors.Join(cmd.Process.Kill(), cmd.Wait()) // killed, as it should be
 		}
 	}()
-	left := map[string]string{own: ""}
+	left := map[string]string{}
 	for range t.Most {
 		cmd := exec.Command("/bin/sleep", "1000")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -40,7 +39,7 @@ func sessions(t Target) error {
 			if err != nil {
 				return err
 			}
-			if left[path] = strings.TrimSpace(string(text)); strings.HasSuffix(left[path], " nice 19") {
+			if left[path] = strings.TrimSpace(string(text)); strings.HasSuffix(left[path], " nice 10") {
 				delete(left, path)
 			}
 		}
