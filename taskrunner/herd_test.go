@@ -189,7 +189,7 @@ func (h *herd) finish(f core.TaskFinish) bool {
 	case core.OutcomeDone, core.OutcomeDead:
 		delete(h.tasks, id)
 		delete(h.attempts, id)
-	case core.OutcomeRetry, core.OutcomeLater, core.OutcomeBroken:
+	case core.OutcomeRetry, core.OutcomeLater, core.OutcomeBroken, core.OutcomeUnclean:
 		if f.Outcome == core.OutcomeRetry {
 			h.attempts[id]++
 		}

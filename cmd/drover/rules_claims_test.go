@@ -31,7 +31,8 @@ func TestLostAnswersStrandNothing(t *testing.T) {
 }
 
 // Rule 5. Four finishes wait together, and one of their slots was taken back meanwhile:
-// that one is refused, and the others end in the same call.
+// that one is refused, and the others end in the same call. Claimed again it has ended
+// already: while Redis is young its runner asks the ledger, and does not run it.
 func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	t.Parallel()
 	h := newRulesHerd(t, neverLate)
@@ -55,12 +56,12 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	l.Release()
 	h.requireOnce(ids)
 	for _, id := range ids {
-		want := 1
+		claims := 1
 		if core.Key(id, 1) == stale.Key {
-			want = 2
+			claims = 2
 		}
-		require.Len(t, h.tries(id), want)
-		require.Equal(t, want, h.claims(id))
+		require.Len(t, h.tries(id), 1)
+		require.Equal(t, claims, h.claims(id))
 	}
 	h.end(factory, runner)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Rule 9. Redis is full and refuses whatever takes memory. What is in hand ends, nobody
-// is fenced for a proof of life that did not fit, and what is accepted meanwhile waits in
-// the store. Limits on waiting work refuse before it comes to that.
+// is fenced for a proof of life that did not fit, and nothing is accepted that could not
+// wait. Limits on waiting work refuse before it comes to that.
 func TestAFullRedisKillsNothing(t *testing.T) {
 	t.Parallel()
 	h := newRulesHerd(t, lateSoon...)
@@ -32,12 +32,14 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 	db := h.herd.redis.Client()
 	require.NoError(t, db.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	require.ErrorContains(t, db.Set(t.Context(), "x", "y", 0).Err(), "OOM")
-	accepted := h.start("run", "--submitter", "ann", "--", "true")
-	await(t, "the store has it", func() bool {
-		rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "ann"})
-		require.NoError(t, err)
-		return len(rows) == 1
-	})
+	_, errs, code = h.run("run", "--submitter", "ann", "--", "true")
+	require.Equal(t, exitRefused, code, errs)
+	require.Contains(t, errs, "Redis is full")
+	rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "ann"})
+	require.NoError(t, err)
+	for _, row := range rows {
+		require.True(t, row.State.Terminal(), "who is refused has nothing that waits: %v", row)
+	}
 	for _, id := range ids {
 		h.awaitEnd(id)
 	}
@@ -48,8 +50,6 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 	require.NoError(t, db.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	h.awaitLeft(0)
 	h.requireOnce(append(ids, waiting...))
-	accepted.await()
-	require.Zero(t, accepted.cmd.ProcessState.ExitCode(), accepted.said())
 	h.end(all...)
 }
 

@@ -1,8 +1,9 @@
 -- Put requests back: to the front of their queues, in their order; or, where the outcome says
 -- so (retry>h2, release>-), to the host they are aimed at, or parked, unless they run apart. A
 -- retry is a fault and uses an attempt; broken is one in which the VM died, unclean one after which
--- it could not be cleaned: these count against the request. A fault pauses, from the second on if how.lost: nobody was there to end it. Else
--- it shuns the host. The fault of a host's canary is the host's and uses none.
+-- it could not be cleaned: these count against the request. A fault pauses, from the second on if
+-- how.lost: nobody was there to end it. Else it shuns the host. The fault of a host's canary is the
+-- host's and uses none.
 local function again_requests(items, clock, host, how)
   local placed, keys = {}, {}
   for i = 1, #items do
