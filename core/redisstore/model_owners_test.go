@@ -260,14 +260,13 @@ func (m *model) retryOrDead(key string, deaths []core.Death, again core.Outcome)
 		return core.OutcomeDone
 	}
 	end := recovery.Verdict(deaths, recovery.Options{})
-	switch end.State {
-	case "":
+	if end.State == "" {
 		return again
-	case core.RequestDead:
-		m.record(key, core.RequestDead)
-		return core.OutcomeDead
 	}
 	m.record(key, end.State)
+	if end.State == core.RequestDead {
+		return core.OutcomeDead
+	}
 	return core.OutcomeDone
 }
 
