@@ -98,6 +98,7 @@ var excused = map[string]string{
 	"operations.md: drover pool set grading --provider lxc --image debian12 --cpu 1 --memory 256M --disk 512M --pids 64 --warm 4 --max 16":              needsLXC,
 
 	"reliability.md: drover drill": takesMinutes,
+
 	"reliability.md: drover drill --faults 1000 --seed 1000 --at-once 6 --json":       takesMinutes,
 	"webhooks.md: drover webhook add --class cs101 https://grades.example.org/drover": needsIDs,
 }
