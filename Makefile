@@ -38,7 +38,7 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 # The hunt for seeded bugs goes apart: there is no race in it, and the detector makes it ten times slower.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
-	go test -run='^TestModelNoticesBugs$$' -timeout=10m ./core/redisstore -bugs
+	go test -run='^TestModelNoticesBugs$$' -timeout=60m ./core/redisstore -bugs
 	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=60m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser
