@@ -69,7 +69,7 @@ var bugs = map[string][2]string{
 	"a host on probation gets a second canary":  {"if out or early > 0", "if early > 0"},
 	"a canary comes before its time":            {"if out or early > 0 and early <= tonumber(delay) then", "if out then"},
 	"a host's fault is its canary's":            {"if key ~= how.tried then", "if true then"},
-	"a host that is reported failed claims":     {"if redis.call('HEXISTS', K_host(host), 'failed') == 0 then", "if true then"},
+	"a host that is reported failed claims":     {"redis.call('HEXISTS', K_host(host), 'failed') == 0 and (told", "(told"},
 	"a death counts against all in hand":        {"local counts = key == only and '!' or ''", "local counts = '!'"},
 	"the same process is taken for dead":        {"former ~= ARGV[12] and not other", "not other"},
 	"a late owner's work met its death":         {"local placed = redis.call('HGET', K_meta, 'placed') or '0'", "for i = 1, #ends.keys do redis.call('HSET', K_deaths, ends.keys[i], owner) end local placed = redis.call('HGET', K_meta, 'placed') or '0'"},
@@ -100,6 +100,18 @@ func TestModelNoticesBugs(t *testing.T) {
 			}
 			t.Errorf("not noticed in %d games", most)
 		})
+	}
+}
+
+// Whoever changes a script changes the bugs that are seeded there.
+func TestBugsAreOfTheScripts(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, name := range redisstore.ScriptNames() {
+		all.WriteString(redisstore.Assemble(name))
+	}
+	for name, bug := range bugs {
+		require.True(t, strings.Contains(all.String(), bug[0]), "%s: no script has the text %q any more", name, bug[0])
 	}
 }
 
