@@ -211,9 +211,8 @@ func TestReportsOutOfOrder(t *testing.T) {
 func TestAClockThatWasSetBackHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
-	wrong := time.Now().Add(2 * time.Hour)
-	b.Mini.SetTime(wrong)
-	x := newSuite(t, b, false)
+	x := newSuite(t, b, false) // which sets the clock
+	b.Mini.SetTime(start.Add(2 * time.Hour))
 	ctx := t.Context()
 	h2 := x.other(t, "h2")
 	h2.AddVMs(t, 1)
@@ -223,7 +222,7 @@ func TestAClockThatWasSetBackHoldsNothingUp(t *testing.T) {
 	require.NoError(t, x.Store.Oust(ctx, x.Runner, held, core.Settlement{Key: held.Key, Token: held.Token, Outcome: core.OutcomeRelease, To: "h2"}, "it drains"))
 	require.NoError(t, x.Store.Probation(ctx, "h1", "it flaps", time.Minute, 1))
 
-	b.Mini.SetTime(wrong.Add(-2 * time.Hour))
+	b.Mini.SetTime(start)
 	n, err := x.Store.Promote(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "the longest pause is some four minutes")
