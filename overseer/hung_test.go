@@ -2,6 +2,7 @@ package overseer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/clock"
 	"drover/core/coretest"
 	"drover/overseer"
 )
@@ -232,34 +234,50 @@ func (g *goesOn) Oust(ctx context.Context, owner string, h core.Held, it core.Se
 	return g.Owners.Oust(ctx, owner, h, it, why)
 }
 
-// Nothing is recorded of a slot that its owner goes on with just before it is emptied: not
-// that it is dead, nor that it was cancelled. What the owner records counts.
-func TestAHungSlotThatGoesOn(t *testing.T) {
+// Nothing is recorded of a slot that its owner goes on with just before it is emptied, since it
+// hung or its host is drained: not that it is dead, nor that it was cancelled. What the owner
+// records counts.
+func TestASlotThatGoesOn(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Hour)
-		ids := s.submit("again", 1)
-		ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
-		for range 3 { // three of its VMs died
-			s.end("h1", s.claim("h1", "again", 1, time.Hour), core.OutcomeBroken)
-			s.b.Hasten(t, s.herd)
-		}
-		c := s.claim("h1", "again", 1, time.Hour)[0]
-		_, err := s.herd.Cancel(ctx, c.Key, "alice", core.CancelAny)
-		require.NoError(t, err)
-		parts := s.parts()
-		owners := &goesOn{Owners: s.herd, goOn: func() error {
-			return s.herd.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
-		}}
-		parts.Owners = owners
-		require.NoError(t, s.look(parts, s.held(core.RoleTestrunner, "h1"), time.Hour))
-		require.NoError(t, owners.told)
-		require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
-		first, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: c.Token, VM: c.VM})
-		require.NoError(t, err)
-		require.True(t, first)
-	})
+	ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
+	for name, empty := range map[string]func(s *scene, parts overseer.Parts) error{
+		"hung": func(s *scene, parts overseer.Parts) error {
+			return s.look(parts, s.held(core.RoleTestrunner, "h1"), time.Hour)
+		},
+		"drained": func(s *scene, parts overseer.Parts) error {
+			require.NoError(s.t, s.herd.Drain(ctx, "h1", true, 20*time.Second))
+			parts.Clock = clock.NewManual(time.UnixMilli(s.hosts()["h1"].DrainUntil + 1))
+			_, err := s.oversee(parts)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+				s := newScene(t, b)
+				s.host("h1", time.Hour)
+				ids := s.submit("again", 1)
+				for range 3 { // three of its VMs died
+					s.end("h1", s.claim("h1", "again", 1, time.Hour), core.OutcomeBroken)
+					s.b.Hasten(t, s.herd)
+				}
+				c := s.claim("h1", "again", 1, time.Hour)[0]
+				_, err := s.herd.Cancel(ctx, c.Key, "alice", core.CancelAny)
+				require.NoError(t, err)
+				parts := s.parts()
+				owners := &goesOn{Owners: s.herd, goOn: func() error {
+					return s.herd.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
+				}, told: errors.New("nobody tried to empty it")}
+				parts.Owners = owners
+				require.NoError(t, empty(s, parts))
+				require.NoError(t, owners.told)
+				require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
+				first, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: c.Token, VM: c.VM})
+				require.NoError(t, err)
+				require.True(t, first)
+			})
+		})
+	}
 }
 
 // A step of Redis' clock, or a silence of Redis that outlasts what owners declared, takes nothing
