@@ -28,6 +28,9 @@ func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	claims := h.Exchange(t, 1, 1).Claims
 	require.Len(t, claims, 1)
 	require.True(t, claims[0].Young)
+	k := newTasker(t, &suite{Herd: h, b: b})
+	k.add(t, "t")
+	require.True(t, k.run(t, 1, 1).Claims[0].Young)
 
 	life := strings.Split(b.Admin.HGet(ctx, meta, "life").Val(), "|")
 	require.Len(t, life, 3)
