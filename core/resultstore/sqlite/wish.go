@@ -34,7 +34,11 @@ func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) 
 // HostWishes lists what is wanted of a host or of all, see core.HostWishes.
 func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, error) {
 	var all []core.HostWish
-	err := s.rows(ctx, "SELECT doc FROM host_wishes WHERE ?1 = '' OR host = ?1 ORDER BY host, kind", []any{host}, func(rows *sql.Rows) error {
+	query, args := "SELECT doc FROM host_wishes ORDER BY host, kind", []any{}
+	if host != "" {
+		query, args = "SELECT doc FROM host_wishes WHERE host = ? ORDER BY kind", []any{host}
+	}
+	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var doc sql.RawBytes
 		if err := rows.Scan(&doc); err != nil {
 			return err
