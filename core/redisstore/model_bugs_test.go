@@ -111,7 +111,9 @@ func TestBugsAreOfTheScripts(t *testing.T) {
 		all.WriteString(redisstore.Assemble(name))
 	}
 	for name, bug := range bugs {
-		require.True(t, strings.Contains(all.String(), bug[0]), "%s: no script has the text %q any more", name, bug[0])
+		if !strings.Contains(all.String(), bug[0]) {
+			t.Errorf("%s: no script has the text %q any more", name, bug[0])
+		}
 	}
 }
 
