@@ -26,6 +26,7 @@ type evidence struct {
 	losses []*loss                    // in their order; nil: Redis has lost its memory
 	faults map[string]int             // request → faults that an owner told of which went on
 	ended  map[string]time.Time       // request → when Redis said that it ended
+	claims map[string]time.Time       // request → when it was claimed last
 	broken []string                   // promises to submitters and owners that were not kept
 	buried []burial
 }
@@ -52,7 +53,7 @@ const soonAfter = time.Second
 func newEvidence() *evidence {
 	return &evidence{
 		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{},
-		faults: map[string]int{}, ended: map[string]time.Time{},
+		faults: map[string]int{}, ended: map[string]time.Time{}, claims: map[string]time.Time{},
 	}
 }
 
@@ -88,10 +89,15 @@ func (e *evidence) take(h happening) {
 		for key := range strings.FieldsSeq(h.claimed) {
 			e.hand(h.by)[key] = true
 			delete(e.losing, h.by)
+			if !h.again {
+				e.claims[key] = h.at
+			}
 		}
 	case "running":
-		if at, over := e.ended[h.moved]; over && !h.again {
-			e.broken = append(e.broken, h.moved+" is run by "+h.by+" though it had ended "+h.at.Sub(at).Round(time.Millisecond).String()+" before")
+		// What ended after that it may have begun already: a former owner's result came late.
+		claimed := e.claims[h.moved]
+		if at, over := e.ended[h.moved]; over && !h.again && at.Before(claimed) {
+			e.broken = append(e.broken, h.moved+" is run by "+h.by+" though it had ended "+claimed.Sub(at).Round(time.Millisecond).String()+" before it was claimed")
 		}
 	}
 }

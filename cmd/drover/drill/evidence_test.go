@@ -135,6 +135,11 @@ func TestPromises(t *testing.T) {
 	require.Empty(t, s.promises())
 	s.claims(r1, "a").tell("running", r1, "a", "")
 	require.Len(t, s.promises(), 1, "it had ended")
+
+	const r2 = "testrunner@h2#0"
+	s = newSeen()
+	s.start(r1).start(r2).claims(r1, "a").claims(r2, "a").tell("exchange", r1, "a", "").tell("running", r2, "a", "")
+	require.Empty(t, s.promises(), "the former owner's result came after it was claimed anew")
 }
 
 func TestWhatIsReadAgainIsNoNews(t *testing.T) {
