@@ -328,7 +328,17 @@ func TestLinksOfAClass(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "root", all[0].User)
 	require.Empty(t, next)
-	of.After, of.Role, of.Life, of.Limit = "", core.RoleTeacher, account.MaxLinkLife, 3
+	gone, err := w.store.GetUser(ctx, "bob")
+	require.NoError(t, err)
+	gone.Disabled = true
+	_, err = w.store.PutUser(ctx, gone)
+	require.NoError(t, err)
+	of.After, of.Role, of.Limit = "", core.RoleStudent, 3
+	all, _, err = w.MakeLinks(ctx, root, of)
+	require.NoError(t, err, "one who is disabled holds back nobody")
+	require.Len(t, all, 1)
+	require.Equal(t, "ann", all[0].User)
+	of.Role, of.Life = core.RoleTeacher, account.MaxLinkLife
 	all, _, err = w.MakeLinks(ctx, root, of)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
