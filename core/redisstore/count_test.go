@@ -91,3 +91,29 @@ func TestPrecedingOfManySubmitters(t *testing.T) {
 		require.Less(t, total, 350, "%v", cost)
 	}
 }
+
+// Of many hosts that could take what failed twice elsewhere, a promotion looks at some.
+func TestPromoteLooksAtFewHosts(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Alone(t), false)
+	for i := range 300 {
+		x.other(t, fmt.Sprintf("other%d", i)).AddVMs(t, 1)
+	}
+	x.Submit(t, coretest.Spec("a", "p1", "ann"))
+	for seq := range int64(2) {
+		x.pausesEnd(t)
+		x.AddVMs(t, 1)
+		claims := x.Exchange(t, 2*seq+1, 1).Claims
+		require.Len(t, claims, 1)
+		x.Exchange(t, 2*seq+2, 0, end(claims[0], core.OutcomeRetry))
+	}
+	x.pausesEnd(t)
+	cost := commands(t, x.b, func() {
+		n, err := x.Store.Promote(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	})
+	require.NotEmpty(t, x.place(t, "a-1").Aimed, "another host takes it")
+	require.LessOrEqual(t, cost["llen"], 2*(32+16), "two of each that it looks at: %v", cost)
+	coretest.RequireSound(t, x.Store)
+}
