@@ -135,3 +135,6 @@ func ParseSentinel(url string) (*redis.FailoverOptions, error) {
 
 // Incarnation is the life of the server as scripts are told it.
 func (s *Store) Incarnation() string { return s.incarnation() }
+
+// Once is the connection of calls that are not repeated.
+func (s *Store) Once() redis.UniversalClient { return s.once }

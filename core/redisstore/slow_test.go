@@ -33,7 +33,7 @@ const (
 func TestNoScriptIsSlow(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Alone(t), false)
-	crowd(t, x)
+	crowd(t, x, *manyWaiting)
 	ctx := t.Context()
 	require.NoError(t, x.b.Admin.ConfigSet(ctx, "slowlog-max-len", "100000").Err())
 	names := make(map[string]string)
@@ -119,7 +119,7 @@ func calibrated(t *testing.T, x *suite) time.Duration {
 }
 
 // crowd seeds the herd: hosts with their owners, pools, and what waits.
-func crowd(t *testing.T, x *suite) {
+func crowd(t *testing.T, x *suite, waiting int) {
 	t.Helper()
 	ctx := t.Context()
 	const hosts, pools, submitters = 1000, 10, 10_000
@@ -147,8 +147,8 @@ func crowd(t *testing.T, x *suite) {
 		pool.MaxWaiting = 1_000_000
 		require.NoError(t, x.Store.SetPool(ctx, pool))
 	}
-	each := max(1, *manyWaiting/(pools*3*submitters))
-	some := min(submitters, *manyWaiting/(pools*3)) // submitters of each pool and class
+	each := max(1, waiting/(pools*3*submitters))
+	some := min(submitters, waiting/(pools*3)) // submitters of each pool and class
 	const page = 500
 	for i := range pools {
 		for _, class := range core.Classes() {
