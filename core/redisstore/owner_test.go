@@ -247,7 +247,10 @@ func TestSettleMoreThanOneCallTakes(t *testing.T) {
 		epoch := x.Register(t, x.Runner).Epoch
 		moved, err := x.Store.Settle(t.Context(), x.Runner, epoch, items, 0)
 		require.NoError(t, err)
-		require.Equal(t, !x.twice, moved.Moved == 3*n)
+		require.LessOrEqual(t, moved.Moved, 3*n) // less if a busy machine's client asked again
+		left, err := x.Store.Held(t.Context(), x.Runner, 0)
+		require.NoError(t, err)
+		require.Empty(t, left)
 	})
 }
 
