@@ -139,7 +139,10 @@ func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
 	defer cancel()
 	ended, err := s.r.parts.Store.Terminal(ctx, []string{w.Key})
 	switch state := ended[w.Key]; {
-	case err != nil, state == "":
+	case err != nil:
+		s.r.log.WithField("request", w.Key).WithError(err).Warn("the result store does not say whether it has ended, which a Redis that was set back would not know: it is run")
+		return ""
+	case state == "":
 		return ""
 	case state == core.RequestDead:
 		return core.OutcomeDead
