@@ -86,6 +86,7 @@ var everyCase = map[string]string{
 
 // TestGradingInContainers grades in containers of Debian packages.
 func TestGradingInContainers(t *testing.T) {
+	t.Parallel() // the image takes minutes to build
 	h, image := gradingHerd(t)
 	t.Run("cases", func(t *testing.T) { gradeCases(t, h, image) })
 	t.Run("languages", func(t *testing.T) { gradeLanguages(t, h) })
