@@ -32,6 +32,16 @@ type HostWish struct {
 // just after that one if it was made by a clock that is ahead.
 func (w HostWish) After(now time.Time) int64 { return max(now.UnixMilli(), w.At+1) }
 
+// FindWish returns a host's wish of a kind, and whether it has one.
+func FindWish(its []HostWish, kind WishKind) (HostWish, bool) {
+	for _, w := range its {
+		if w.Kind == kind {
+			return w, true
+		}
+	}
+	return HostWish{}, false
+}
+
 // HostWishes keeps what is wanted of hosts.
 type HostWishes interface {
 	// PutHostWish keeps a wish in place of its host's former one of that kind. If that one is

@@ -174,10 +174,6 @@ func (o *Overseer) recovered(ctx context.Context, n News) error {
 // saidToFail finds what was said last of a host, if anything was.
 func (o *Overseer) saidToFail(ctx context.Context, host string) (core.HostWish, bool, error) {
 	all, err := o.parts.Store.HostWishes(ctx, host)
-	for _, w := range all {
-		if w.Kind == core.WishFailed {
-			return w, true, err
-		}
-	}
-	return core.HostWish{}, false, err
+	w, known := core.FindWish(all, core.WishFailed)
+	return w, known, err
 }

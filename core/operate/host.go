@@ -85,26 +85,16 @@ func (o *Operator) want(ctx context.Context, w core.HostWish, do func() error) e
 // keep puts a wish in place of the one before, whoever's clock that is of.
 func (o *Operator) keep(ctx context.Context, w core.HostWish) error {
 	for {
-		former, err := o.wish(ctx, w.Host, w.Kind)
+		its, err := o.Store.HostWishes(ctx, w.Host)
 		if err != nil {
 			return err
 		}
+		former, _ := core.FindWish(its, w.Kind)
 		w.At = former.After(o.now())
 		if is, err := o.Store.PutHostWish(ctx, w); err != nil || is {
 			return err
 		}
 	}
-}
-
-// wish finds what is wanted of a host.
-func (o *Operator) wish(ctx context.Context, host string, kind core.WishKind) (core.HostWish, error) {
-	all, err := o.Store.HostWishes(ctx, host)
-	for _, w := range all {
-		if w.Kind == kind {
-			return w, err
-		}
-	}
-	return core.HostWish{}, err
 }
 
 // Undrain lets a host take work again. Returns NOTFOUND.

@@ -32,7 +32,7 @@ func threads(t Target) error {
 // zombies leaves Most children of nobody that have ended, and is held if the init
 // of the VM buries them. It may be slower than they come, so who is refused waits.
 func zombies(t Target) error {
-	const looks, pause = 200, 10 * time.Millisecond
+	const looks, pause = 1500, 10 * time.Millisecond // together less than the pool's timeout
 	var left []int
 	bury := func() {
 		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
