@@ -27,6 +27,7 @@ type evidence struct {
 	faults map[string]int             // request → faults that an owner told of which went on
 	ended  map[string]time.Time       // request → when Redis said that it ended
 	claims map[string]time.Time       // request → when it was claimed last
+	drains map[string]bool            // host that is to be drained → whether Redis ever said that it is
 	broken []string                   // promises to submitters and owners that were not kept
 	buried []burial
 }
@@ -53,7 +54,7 @@ const soonAfter = time.Second
 func newEvidence() *evidence {
 	return &evidence{
 		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{},
-		faults: map[string]int{}, ended: map[string]time.Time{}, claims: map[string]time.Time{},
+		faults: map[string]int{}, ended: map[string]time.Time{}, claims: map[string]time.Time{}, drains: map[string]bool{},
 	}
 }
 
@@ -86,6 +87,10 @@ func (e *evidence) take(h happening) {
 			return
 		}
 		e.end(h)
+		_, host, _ := strings.Cut(strings.TrimSuffix(h.by, "#0"), "@")
+		if h.claimed != "" && e.drains[host] && !h.again {
+			e.broken = append(e.broken, h.by+" was given "+h.claimed+" though its host is drained")
+		}
 		for key := range strings.FieldsSeq(h.claimed) {
 			e.hand(h.by)[key] = true
 			delete(e.losing, h.by)
@@ -93,12 +98,26 @@ func (e *evidence) take(h happening) {
 				e.claims[key] = h.at
 			}
 		}
+	case "drain":
+		if _, asked := e.drains[h.moved]; asked && !h.again {
+			e.drains[h.moved] = true
+		}
 	case "running":
 		// What ended after that it may have begun already: a former owner's result came late.
 		claimed := e.claims[h.moved]
 		if at, over := e.ended[h.moved]; over && !h.again && at.Before(claimed) {
 			e.broken = append(e.broken, h.moved+" is run by "+h.by+" though it had ended "+claimed.Sub(at).Round(time.Millisecond).String()+" before it was claimed")
 		}
+	}
+}
+
+// drain notes that a host is to be drained, or not any more: call it before Redis hears of it.
+func (e *evidence) drain(host string, on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.drains, host)
+	if on {
+		e.drains[host] = false
 	}
 }
 

@@ -142,6 +142,23 @@ func TestPromises(t *testing.T) {
 	require.Empty(t, s.promises(), "the former owner's result came after it was claimed anew")
 }
 
+func TestADrainedHostIsGivenNothing(t *testing.T) {
+	t.Parallel()
+	const r1, r2 = "testrunner@h1#0", "testrunner@h2#0"
+	s := newSeen()
+	s.drain("h1", true)
+	s.start(r1).start(r2).claims(r1, "a")
+	require.Empty(t, s.promises(), "Redis may not have heard of it")
+	s.tell("drain", "-", "h1", "").claims(r2, "b").tell("exchange", r1, "a", "")
+	require.Empty(t, s.promises())
+	s.forget() // it was wiped
+	s.claims(r1, "c")
+	require.Len(t, s.promises(), 1)
+	s.drain("h1", false)
+	s.claims(r1, "d")
+	require.Len(t, s.promises(), 1)
+}
+
 func TestWhatIsReadAgainIsNoNews(t *testing.T) {
 	t.Parallel()
 	const r1 = "testrunner@h1#0"

@@ -223,6 +223,7 @@ func drainHost(ctx context.Context, h *herd, f fault) (func(context.Context) err
 		if on {
 			w.Until = time.Now().Add(deadline).UnixMilli()
 		}
+		h.watch.seen.drain(f.host.name, on)
 		if _, err := h.client.Store.PutHostWish(ctx, w); err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"drover/core"
 	"drover/core/clock"
 )
 
@@ -53,22 +52,13 @@ func fillRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) err
 // sets Redis back to the copy: as a server is that is restored from a backup, or a replica
 // that is promoted and lacks the last seconds.
 func restoreRedis(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
-	var last []core.Event
-	var err error
-	h.await(ctx, stopPatience, func(ctx context.Context) bool {
-		last, err = h.client.Redis.LastEvents(ctx, 1)
-		return err == nil
-	})
-	if err != nil || len(last) == 0 {
-		return nil, err
-	}
 	if err := h.redis.save(); err != nil {
 		return nil, err
 	}
 	_ = clock.Sleep(ctx, clock.Real{}, f.hold) // the end of the drill sets it back early
 	start, err := killRedis(ctx, h, f)
 	err = errors.Join(err, h.redis.restore())
-	h.watch.rewind(last[0].ID)
+	h.watch.rewind()
 	return nil, errors.Join(err, start(context.WithoutCancel(ctx)))
 }
 

@@ -26,8 +26,9 @@ type watch struct {
 	work  map[string]*blow // by request: what was in hand and does not run again yet
 	found map[string]*samples
 	seen  *evidence
-	again string // the last event that Redis remembers which was set back; "": the reader knows
-	until string // the reader's: what comes up to this event was read before
+	back  bool // Redis was set back, and the reader does not know yet
+
+	known map[string]happening // the reader's: what it has read, by id
 }
 
 // blow is one owner that fell silent.
@@ -44,7 +45,7 @@ type samples struct {
 }
 
 func newWatch(h *herd) *watch {
-	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}, seen: newEvidence()}
+	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}, seen: newEvidence(), known: map[string]happening{}}
 }
 
 // about notes that owners are to fall silent, and what they have in hand. One that is
@@ -135,9 +136,9 @@ func (w *watch) run(ctx context.Context) {
 	redisClient, last := w.herd.client.Redis.Client(), "0-0"
 	stream := w.herd.client.Redis.Namespace().Key("events")
 	for ctx.Err() == nil {
-		if id := w.rewound(); id != "" {
+		if w.rewound() {
 			w.seen.forget()
-			last, w.until = "0-0", id
+			last = "0-0"
 		}
 		read, err := redisClient.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: most, Block: block}).Result()
 		if err != nil { // also if there was nothing to read
@@ -159,10 +160,12 @@ func (w *watch) run(ctx context.Context) {
 
 // happened takes in one entry of the stream of events.
 func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
-	h := happening{op: text(m, "op"), by: text(m, "by"), moved: text(m, "moved"), claimed: text(m, "claimed"), at: now, again: w.until != ""}
-	if m.ID == w.until {
-		w.until = ""
-	}
+	h := happening{op: text(m, "op"), by: text(m, "by"), moved: text(m, "moved"), claimed: text(m, "claimed")}
+	// A life that was forgotten may have had another event of the same id.
+	same, read := w.known[m.ID]
+	again := read && same == h
+	w.known[m.ID] = h
+	h.at, h.again = now, again
 	if h.op == "register" && !h.again {
 		h.its = w.who(ctx, h.by, h.moved)
 	}
@@ -193,20 +196,20 @@ func (w *watch) who(ctx context.Context, owner, epoch string) *life {
 	return nil
 }
 
-// rewind has the events read again from the first on, because Redis was set back to when
-// last was the newest of them. What is read until then is known already.
-func (w *watch) rewind(last string) {
+// rewind has the events read again from the first on, because Redis was set back. What it still
+// remembers of them is no news.
+func (w *watch) rewind() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.again = last
+	w.back = true
 }
 
-func (w *watch) rewound() string {
+func (w *watch) rewound() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last := w.again
-	w.again = ""
-	return last
+	back := w.back
+	w.back = false
+	return back
 }
 
 // before compares two ids of a stream by their times. "$" is before none.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
@@ -87,6 +88,32 @@ func TestAWipedRedisIsNotMeasured(t *testing.T) {
 	w.times(r)
 	require.Zero(t, r.DetectMs)
 	require.Zero(t, r.RedispatchMs)
+}
+
+// The copy that Redis is set back to ends somewhere after the last event that anybody could name:
+// what it remembers is known by its id and text.
+func TestWhatASetBackRedisRemembersIsNoNews(t *testing.T) {
+	t.Parallel()
+	const r1, r2 = "testrunner@h1#0", "testrunner@h2#0"
+	w := newWatch(&herd{})
+	at := time.Now()
+	tell := func(id, op, by, moved, claimed string) {
+		at = at.Add(time.Second)
+		w.happened(t.Context(), at, redis.XMessage{ID: id, Values: map[string]any{"op": op, "by": by, "moved": moved, "claimed": claimed}})
+	}
+	tell("1-0", "exchange", r1, "", "a")
+	tell("2-0", "running", r1, "a", "")
+	tell("3-0", "exchange", r1, "a", "") // forgotten
+	w.rewind()
+	require.True(t, w.rewound())
+	require.False(t, w.rewound())
+	w.seen.forget()
+	tell("1-0", "exchange", r1, "", "a")
+	tell("2-0", "running", r1, "a", "")
+	require.Empty(t, w.seen.promises(), "it ran before it ended")
+	tell("3-0", "exchange", r2, "", "a") // another event of the same id
+	tell("4-0", "running", r2, "a", "")
+	require.Len(t, w.seen.promises(), 1)
 }
 
 func TestSpread(t *testing.T) {
