@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"drover/core/coretest"
@@ -35,16 +36,25 @@ func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	life := strings.Split(b.Admin.HGet(ctx, meta, "life").Val(), "|")
 	require.Len(t, life, 3)
 	for _, test := range []struct {
-		name  string
-		since time.Duration // before now
-		young bool
+		name   string
+		since  time.Duration // before now
+		sign   time.Duration // of life: the last one, before now
+		silent time.Duration // when the last silence of everybody ended, before now
+		young  bool
 	}{
-		{"nearly as long as it was old", age - time.Minute, true},
-		{"as long as it was old", age + time.Minute, false},
-		{"its clock was ahead when it began", -20 * time.Hour, true},
+		{"nearly as long as it was old", age - time.Minute, -time.Second, 2 * age, true},
+		{"as long as it was old", age + time.Minute, -time.Second, 2 * age, false},
+		{"its clock was ahead when it began", -20 * time.Hour, -time.Second, 2 * age, true},
+		{"its clock stepped forwards and nobody gave a sign yet", age + time.Minute, age, 2 * age, true},
+		{"its clock stepped forwards a while ago", age + time.Minute, -time.Second, time.Minute, true},
 	} {
-		began := time.Now().Add(-test.since).UnixMilli()
-		require.NoError(t, b.Admin.HSet(ctx, meta, "life", fmt.Sprintf("%s|%d|%d", life[0], began, age.Milliseconds())).Err())
+		at := func(before time.Duration) int64 { return time.Now().Add(-before).UnixMilli() }
+		require.NoError(t, b.Admin.HSet(ctx, meta, "life", fmt.Sprintf("%s|%d|%d", life[0], at(test.since), age.Milliseconds()),
+			"silent_until", at(test.silent)).Err())
+		owners := b.Namespace + ":owners"
+		for _, owner := range b.Admin.ZRange(ctx, owners, 0, -1).Val() {
+			require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: float64(at(test.sign)), Member: owner}).Err())
+		}
 		require.Equal(t, test.young, b.Open(t).Young(), test.name)
 	}
 }

@@ -16,5 +16,9 @@ if its ~= ARGV[1] then
   redis.call('HSET', K.meta, 'life', ARGV[1] .. '|' .. int(clock) .. '|' .. int(youth))
 end
 since, youth = tonumber(since), tonumber(youth) or tonumber(ARGV[2])
--- One that is to begin yet began by a clock that was set back since.
-return { since, math.max(0, youth - math.max(0, clock - since)) }
+-- Only while somebody gave signs of life can it have grown: what passed without any is a step of
+-- the clock, or an outage. One that is to begin yet began by a clock that was set back since.
+local sign = tonumber(redis.call('ZRANGE', K.owners, -1, -1, 'WITHSCORES')[2] or 0)
+local silent_until = tonumber(redis.call('HGET', K.meta, 'silent_until') or 0)
+local grown = math.min(clock, sign) - math.max(since, silent_until)
+return { since, math.max(0, youth - math.max(0, grown)) }
