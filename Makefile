@@ -38,15 +38,15 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 # The hunt for seeded bugs goes apart: there is no race in it, and the detector makes it ten times slower.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
-	go test -run='^TestModelNoticesBugs$$' -timeout=60m ./core/redisstore -bugs
-	$(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=60m -p=$(packages)
+	CGO_ENABLED=0 go test -run='^TestModelNoticesBugs$$' -timeout=60m ./core/redisstore -bugs
+	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=60m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)
 
 lint: needs ## run the linters over Go, Lua and shell
-	$(tool) golangci-lint run ./...
-	$(if $(lxc),$(tool) golangci-lint run --build-tags lxc ./vmfactory/lxc/... ./cmd/...)
+	CGO_ENABLED=0 $(tool) golangci-lint run ./...
+	$(if $(lxc),CGO_ENABLED=1 $(tool) golangci-lint run --build-tags lxc ./vmfactory/lxc)
 	luacheck --quiet --no-color $(lua)
 	luac5.1 -p $(lua)/*.lua $(lua)/lib/*.lua
 	shellcheck $(scripts)

@@ -1,5 +1,3 @@
-//go:build lxc
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-//go:build lxc
-
 package main
 
 import (
@@ -8,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +23,20 @@ import (
 // withContainers builds drover with provider lxc, and what its VMs start.
 func withContainers(t *testing.T) (dir string) {
 	t.Helper()
+	if _, err := os.Stat("/usr/include/lxc/lxccontainer.h"); err != nil {
+		coretest.Missing(t, "lxc-dev", err)
+	}
 	scratch, err := service.NewScratch("drover-lxc-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
 	require.NoError(t, os.Chmod(scratch.Dir, 0o755))
-	for name, args := range map[string][]string{"drover": {"-tags", "lxc", "."}, vmprogram.Name: {"drover/cmd/drover-guest"}} {
+	args := []string{"-tags", "lxc", "."}
+	if about, ok := debug.ReadBuildInfo(); ok && slices.Contains(about.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append([]string{"-race"}, args...) // all that it needs is compiled already
+	}
+	for name, args := range map[string][]string{"drover": args, vmprogram.Name: {"drover/cmd/drover-guest"}} {
 		cmd := exec.Command("go", append([]string{"build", "-o", filepath.Join(scratch.Dir, name)}, args...)...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 		if name == vmprogram.Name {
 			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		}

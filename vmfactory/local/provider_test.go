@@ -355,7 +355,7 @@ func TestGuestProgram(t *testing.T) {
 	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
 	require.NoError(t, os.Chmod(dir, 0o755))
 	path := filepath.Join(dir, program.Name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -39,7 +39,7 @@ var guestFile = sync.OnceValues(func() (string, error) {
 	}
 	made = append(made, dir)
 	path := filepath.Join(dir, program.Name)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -75,6 +75,7 @@ func program(ctx context.Context) (string, error) {
 		return "", core.Wrap(err, core.CodeUnavailable, "", "the go command does not say where this module is")
 	}
 	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = filepath.Dir(strings.TrimSpace(string(root)))
 	var said strings.Builder
 	build.Stderr = &said

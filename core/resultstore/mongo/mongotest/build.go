@@ -112,7 +112,7 @@ func compile(source, dir string) error {
 	if _, err := output("mod", "edit", "-replace", ferretdb+"="+copied, mod); err != nil {
 		return err
 	}
-	_, err = output("-C", source, "build", "-trimpath", "-modfile", mod, "-o", filepath.Join(dir, "ferretdb"), ".")
+	_, err = output("-C", source, "build", "-modfile", mod, "-o", filepath.Join(dir, "ferretdb"), ".")
 	return err
 }
 
@@ -145,7 +145,9 @@ func digest(source string) (string, error) {
 
 // output runs go and returns what it printed, without the last line's end.
 func output(args ...string) (string, error) {
-	out, err := exec.Command("go", args...).Output()
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		err = fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
