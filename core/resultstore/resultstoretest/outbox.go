@@ -202,7 +202,7 @@ func outboxRace(t *testing.T, s core.ResultStore) { RaceOutbox(t, s, s) }
 // store, while another one sends: each is sent once, and does not come back.
 func RaceOutbox(t *testing.T, a, b core.ResultStore) {
 	t.Helper()
-	const n = 60
+	const n = 15
 	specs := make([]core.Spec, n)
 	var want []core.Notice
 	for i := range specs {

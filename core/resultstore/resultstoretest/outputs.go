@@ -136,7 +136,7 @@ func outputsLater(t *testing.T, s core.ResultStore) {
 
 // outputsBatches expires more than any batch, the oldest first.
 func outputsBatches(t *testing.T, s core.ResultStore) {
-	const n = 250
+	const n, first = 120, 105 // more than any batch
 	specs := make([]core.Spec, n)
 	together(t, n, func(i int) error {
 		specs[i] = Spec("ann")
@@ -146,7 +146,7 @@ func outputsBatches(t *testing.T, s core.ResultStore) {
 		}
 		return err
 	})
-	mustExpire(t, s, 120, 120)
+	mustExpire(t, s, first, first)
 	var expired, kept []int64
 	names := named(t, s)
 	for i, spec := range specs {
@@ -158,13 +158,13 @@ func outputsBatches(t *testing.T, s core.ResultStore) {
 			kept = append(kept, row.Finished)
 		}
 	}
-	require.Len(t, expired, 120)
+	require.Len(t, expired, first)
 	for _, at := range expired {
 		for _, later := range kept {
 			require.LessOrEqual(t, at, later)
 		}
 	}
-	mustExpire(t, s, n, n-120)
+	mustExpire(t, s, n, n-first)
 	require.Empty(t, named(t, s))
 }
 
