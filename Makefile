@@ -58,7 +58,7 @@ bench: build ## measure the queue against its rivals, in turns on this machine (
 	$(if $(npm),$(npm_ci) $(bullmq),@echo 'no npm: BullMQ is left out' >&2)
 	go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover $(if $(npm),-bullmq $(CURDIR)/$(bullmq)) $(BENCH)
 
-bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (BENCH='-cycles 10000')
+bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (a quick look: BENCH='-rounds 1 -each 5 -live 1,10 -cycles 20')
 	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))
 	go test $(lxc) -v -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
 
