@@ -26,7 +26,7 @@ func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 	for _, again := range []string{"hw1", "hw2"} {
 		err := submit("ann", again)
 		requireCode(t, core.CodeFull, err)
-		require.ErrorContains(t, err, "try again in 1h0m")
+		require.Regexp(t, `try again in (1h|\d+m)`, err.Error(), "less what has passed since the first")
 	}
 	require.NoError(t, submit("cleo", "hw1"), "each has their own")
 	for range 3 {
