@@ -35,6 +35,7 @@ type Client struct {
 	http       http.Client
 	assignment atomic.Value  // string; on whose behalf the client stages and runs
 	silence    time.Duration // after which an agent is given up
+	stall      time.Duration // that long it may wait for us before it kills
 }
 
 // Dial reads the secret of the VM in dir and prepares to talk to its agent. It
@@ -45,7 +46,7 @@ func Dial(dir string) (*Client, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, vm, "read the secret of VM %s", vm)
 	}
-	c := &Client{vm: vm, dir: dir, secret: secret, silence: wire.Silence}
+	c := &Client{vm: vm, dir: dir, secret: secret, silence: wire.Silence, stall: wire.Stall}
 	c.assignment.Store("")
 	c.http.Transport = &http.Transport{
 		DialContext:            c.connect,
@@ -135,7 +136,7 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 // Kill kills everything in the VM but the agent and returns when it is dead. A
 // run that was under way reports its end. Returns BADVM if something does not die.
 func (c *Client) Kill(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, wire.Stall+c.silence, ErrSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.stall+c.silence, ErrSilent)
 	defer cancel()
 	return c.call(ctx, http.MethodPost, wire.PathKill, nil, nil)
 }

@@ -269,7 +269,7 @@ func TestRunDoesNotWaitForInput(t *testing.T) {
 	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "it hung up: %v", err)
 
 	silent := hostile(t, "", false)
-	silent.silence = time.Millisecond
+	silent.silence, silent.stall = time.Millisecond, 0
 	_, err = silent.Run(context.Background(), run, nil)
 	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "it fell silent: %v", err)
 
