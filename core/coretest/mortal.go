@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"errors"
+	"math"
 	"sync"
 )
 
@@ -12,6 +13,7 @@ var ErrDead = errors.New("the process died")
 // answer is lost, and nothing works from then on.
 type Mortal struct {
 	Steps int      // left to live
+	Once  bool     // only that answer is lost: it lives on
 	Names []string // of the steps done
 
 	mu sync.Mutex
@@ -30,6 +32,9 @@ func (m *Mortal) Step(name string, do func() error) error {
 		return err
 	}
 	if m.Steps == 0 {
+		if m.Once {
+			m.Steps = math.MaxInt
+		}
 		return ErrDead
 	}
 	return nil

@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -125,6 +126,43 @@ func TestRefusedIsNotRun(t *testing.T) {
 	w.run(q.claims)
 	require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State)
 	w.requireWhole()
+}
+
+// Whichever answer is lost on the way to a refusal, for good or but once: what is said to be
+// accepted is run, what is said to be refused is not, and the idempotency key tells of the rest.
+func TestRefusalWhoseAnswersAreLost(t *testing.T) {
+	t.Parallel()
+	for _, way := range []struct{ once, room bool }{{}, {once: true}, {room: true}, {once: true, room: true}} {
+		for n, steps := 1, 0; steps >= n-1; n++ {
+			w, q := newCrowded(t)
+			q.marked = func() {}
+			var queue core.Queue = w.herd.Store
+			if way.room { // it comes meanwhile
+				queue = q
+			}
+			m := &coretest.Mortal{Steps: n, Once: way.once}
+			in := w.intake(mortalStore{w.store, m}, mortalQueue{queue, m}, w.herd.Store, w.herd.Store)
+			s := spec()
+			s.ID, s.Idempotency = newID(), "k1"
+			_, _, said := in.Submit(t.Context(), s)
+			steps = len(m.Names)
+			w.heal()
+			w.requireWhole()
+			row, err := w.store.Get(t.Context(), s.ID)
+			what := fmt.Sprintf("%v after %v, %+v", said, m.Names, way)
+			switch core.CodeOf(said) {
+			case "":
+				require.Equal(t, core.RequestCompleted, row.State, what)
+			case core.CodeFull:
+				require.Equal(t, core.RequestCancelled, row.State, what)
+			default:
+				if err == nil && row.State == core.RequestCancelled {
+					_, _, err = w.in.Submit(t.Context(), s)
+					require.NoError(t, err, "there is room now")
+				}
+			}
+		}
+	}
 }
 
 // A refusal whose mark a claim met is recorded by that claim's owner, in its own words. It

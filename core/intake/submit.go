@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 
 	"drover/core"
 )
@@ -25,7 +26,8 @@ const platform = "drover"
 // Submit succeeds and Sweep queues it later. Returns INVALID or LIMIT, or NOTFOUND
 // for a pool, webhook or file, with a sentence for the user; FULL where a limit on waiting
 // work refuses it (its row then ends cancelled; the same idempotency key may try
-// again); CONFLICT if the id is taken by another request; UNAVAILABLE.
+// again); CONFLICT if the id is taken by another request; UNAVAILABLE, after which the same
+// idempotency key tells whether it was accepted.
 func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
 	row, found, err := in.Accepted(ctx, spec.Submitter, spec.Idempotency)
 	if err != nil || found {
@@ -151,23 +153,28 @@ func (in *Intake) enqueueEach(ctx context.Context, specs []core.Spec) ([]error, 
 }
 
 // refuse ends a request for which there is no room and returns why. It returns nil for one
-// that is accepted after all: its end cannot be recorded, and Sweep queues it; or room
-// came meanwhile, and somebody has begun it or ended it otherwise.
+// that is accepted after all: room came meanwhile, and somebody has begun it or ended it
+// otherwise. Where a step fails, its end may be recorded, or be marked and come with a claim, or
+// Sweep may queue it: then it returns UNAVAILABLE, unless the store has the end.
 func (in *Intake) refuse(ctx context.Context, spec core.Spec, full error) error {
 	in.remember(&spec, full)
 	end := in.end(spec, core.RequestCancelled, core.BlamePlatform, refused)
-	begun, first, err := in.stop(ctx, spec, refused, core.CancelWaiting, end)
-	if err != nil || begun {
-		return nil //nolint:nilerr // accepted: the row is durable, and has no end or gets one by being run
+	begun, first, failed := in.stop(ctx, spec, refused, core.CancelWaiting, end)
+	if failed == nil && begun {
+		return nil
 	}
-	if first {
+	if failed == nil && first {
 		return full
 	}
 	row, err := in.Store.Get(ctx, spec.ID)
-	if err != nil || !wasRefused(row) {
-		return nil //nolint:nilerr // it is there, and ended in another way
+	switch failed = errors.Join(failed, err); {
+	case err == nil && wasRefused(row):
+		return full
+	case failed != nil:
+		return core.Wrap(failed, core.CodeUnavailable, spec.ID,
+			"there was no room for request %s, and what becomes of it cannot be told now: submit it again under the same idempotency key", spec.ID)
 	}
-	return full
+	return nil
 }
 
 // supersedePage is how many older requests one submit withdraws at most at a time.
