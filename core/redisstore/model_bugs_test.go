@@ -81,20 +81,60 @@ var bugs = map[string][2]string{
 	"a clock that steps forward is lateness":    {"(silent_until <= clock and clock - silent_until < by)", "false"},
 }
 
+// noticed are the games in which rare bugs were noticed when this was written: they are played first.
+var noticed = map[string]uint64{
+	"a newer process is buried":                 48,
+	"a retry forgets that it is to stop":        33,
+	"a proof of life does not tell of a cancel": 19,
+	"room is given away twice":                  18,
+	"a clock set back prolongs a probation":     16,
+	"a lost host keeps what is aimed at it":     15,
+	"a drained host keeps what is aimed at it":  10,
+	"a slot is ousted that reads otherwise":     8,
+	"a token is not looked at":                  8,
+	"a clock set back keeps work aimed":         7,
+	"settling lists VMs of a host that lost it": 7,
+	"work is aimed at a host that takes none":   7,
+	"one bad token holds back the others":       6,
+	"a withdrawn submitter keeps its turn":      5,
+	"a clock that steps forward is lateness":    4,
+	"a host on probation gets a second canary":  4,
+	"a paused pool is claimed from":             3,
+	"a retired VM stays clean":                  3,
+	"a used VM stays clean":                     3,
+	"a zombie settles":                          3,
+	"epochs come again after a loss":            3,
+	"a canary comes before its time":            2,
+	"a host on probation gets much":             2,
+	"a host's fault is its canary's":            2,
+	"a submitter loses its turn":                2,
+	"a withdrawn request leaves its cancel":     2,
+	"a withdrawn request stays aimed":           2,
+	"what is aimed is forgotten":                2,
+	"a drained host claims":                     1,
+	"a host with a live owner goes down":        1,
+	"a lower number of a lane acts":             1,
+	"a move outlives its request":               1,
+	"a release uses an attempt":                 1,
+	"a zombie makes VMs clean":                  1,
+	"an ended request is queued again":          1,
+}
+
 var findBugs = flag.Bool("bugs", false, "let the model look for the bugs that it must notice")
 
 func TestModelNoticesBugs(t *testing.T) {
 	t.Parallel()
 	if !*findBugs {
-		t.Skip("plays some hundred games: make test does so apart, without the race detector")
+		t.Skip("plays many games: make test does so apart, without the race detector")
 	}
 	for name, bug := range bugs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const most = 100 // the rarest needs some fifteen
-			for seed := range uint64(most) {
+			const most = 100 // the rarest needed some fifty
+			for n := range uint64(most) {
+				seed := (noticed[name] + n) % most
 				if why := playWith(t, seed, bug); why != "" {
-					t.Logf("in game %d: %.100s", seed+1, why)
+					t.Logf("in game %d: %.100s", seed, why)
 					return
 				}
 			}
@@ -120,19 +160,19 @@ func TestBugsAreOfTheScripts(t *testing.T) {
 // playWith plays one game with a bug and returns what was noticed.
 func playWith(t *testing.T, seed uint64, bug [2]string) (why string) {
 	t.Helper()
-	type noticed struct{ string }
+	type finding struct{ string }
 	b := coretest.Mini(t)
 	defer b.Mini.Close()
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case noticed:
+		case finding:
 			why = r.string
 		default:
 			panic(r)
 		}
 	}()
-	fail := func(format string, args ...any) { panic(noticed{fmt.Sprintf(format, args...)}) }
+	fail := func(format string, args ...any) { panic(finding{fmt.Sprintf(format, args...)}) }
 	seeded := seedBug(t, b, bug)
 	play(newModel(b, plainDice{rand.New(rand.NewPCG(seed, 1))}, fail, func(s *redisstore.Store) { s.Client().AddHook(seeded) }), 200)
 	return ""
