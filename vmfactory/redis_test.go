@@ -13,6 +13,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/redisstore"
 	"drover/vmfactory"
+	"drover/vmfactory/fake"
 )
 
 // redisRig is a host on a real store: what the scripts do, the herd only mimics.
@@ -282,7 +283,11 @@ func TestOnRedisOfAnotherIncarnation(t *testing.T) {
 		r.eventuallyWhole()
 		used := r.prov.VMs()[0]
 		require.NoError(t, r.prov.Use(used))
-		require.NoError(t, b.Admin.HSet(context.Background(), b.Namespace+":host:"+host, "incarnation", "older").Err())
+		looks := r.prov.Calls(fake.List)
+		until(t, func() bool { // a look that began before cannot know of it
+			require.NoError(t, b.Admin.HSet(context.Background(), b.Namespace+":host:"+host, "incarnation", "older").Err())
+			return r.prov.Calls(fake.List) > looks
+		})
 		r.submit(6)
 		ran, refused := r.drain()
 		require.Equal(t, 6, ran)

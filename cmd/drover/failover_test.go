@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -119,16 +120,24 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
 	c := h.crew()
 	primary, replica := adminOf(t, f.Servers[0]), adminOf(t, f.Servers[1])
-	ids := h.submit(100, freshly...)
-	h.awaitLeft(90)
+	ids := h.submit(10, freshly...)
+	h.awaitLeft(0)
+	p.Paused = true // what is forgotten must not end before the replica stops to listen
+	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
+	ids = append(ids, h.submit(100, freshly...)...)
+	specs := h.herd.redis.Namespace().Key("specs")
+	require.Eventually(t, func() bool { return replica.HLen(t.Context(), specs).Val() == 100 }, patience, 10*time.Millisecond)
 	require.NoError(t, f.Servers[1].Pause())
 	require.NoError(t, primary.ClientKillByFilter(t.Context(), "type", "replica").Err(), "else it would read on when it goes on")
-	h.awaitLeft(h.unfinished() - 25)
+	p.Paused = false
+	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
+	h.awaitLeft(75)
 	require.NoError(t, f.Servers[0].Kill())
 	require.NoError(t, f.Servers[1].Resume())
-	known, err := replica.HLen(t.Context(), h.herd.redis.Namespace().Key("specs")).Result()
+	known, err := replica.HLen(t.Context(), specs).Result()
 	require.NoError(t, err)
 	require.Greater(t, int(known), h.unfinished()+15, "the replica believes that more is to be done")
+	require.Eventually(t, func() bool { return h.herd.intake.SetPool(t.Context(), p) == nil }, patience, 100*time.Millisecond)
 	h.awaitLeft(0)
 	c.stop(ids)
 }
