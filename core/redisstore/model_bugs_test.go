@@ -155,6 +155,9 @@ func TestBugsAreOfTheScripts(t *testing.T) {
 			t.Errorf("%s: no script has the text %q any more", name, bug[0])
 		}
 	}
+	for name := range noticed {
+		require.Contains(t, bugs, name)
+	}
 }
 
 // playWith plays one game with a bug and returns what was noticed.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"drover/core"
 )
 
 // evidence says, of every request that the platform gave up, whether that was its own
@@ -78,7 +80,7 @@ func (e *evidence) take(h happening) {
 		e.lose(h.by, h)
 	case "host down", "host failed":
 		for owner := range e.hands {
-			if strings.HasSuffix(strings.TrimSuffix(owner, "#0"), "@"+h.moved) {
+			if hostOf(owner) == h.moved {
 				e.lose(owner, h)
 			}
 		}
@@ -87,8 +89,7 @@ func (e *evidence) take(h happening) {
 			return
 		}
 		e.end(h)
-		_, host, _ := strings.Cut(strings.TrimSuffix(h.by, "#0"), "@")
-		if h.claimed != "" && e.drains[host] && !h.again {
+		if h.claimed != "" && e.drains[hostOf(h.by)] && !h.again {
 			e.broken = append(e.broken, h.by+" was given "+h.claimed+" though its host is drained")
 		}
 		for key := range strings.FieldsSeq(h.claimed) {
@@ -109,6 +110,12 @@ func (e *evidence) take(h happening) {
 			e.broken = append(e.broken, h.moved+" is run by "+h.by+" though it had ended "+claimed.Sub(at).Round(time.Millisecond).String()+" before it was claimed")
 		}
 	}
+}
+
+// hostOf is an owner's host; "" if it is no owner.
+func hostOf(owner string) string {
+	_, host, _ := core.ParseOwner(owner) // the name is nobody's then
+	return host
 }
 
 // drain notes that a host is to be drained, or not any more: call it before Redis hears of it.

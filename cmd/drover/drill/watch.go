@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -26,8 +27,8 @@ type watch struct {
 	work  map[string]*blow // by request: what was in hand and does not run again yet
 	found map[string]*samples
 	seen  *evidence
-	back  bool // Redis was set back, and the reader does not know yet
 
+	back  atomic.Bool          // Redis was set back, and the reader does not know yet
 	known map[string]happening // the reader's: what it has read, by id
 }
 
@@ -136,7 +137,7 @@ func (w *watch) run(ctx context.Context) {
 	redisClient, last := w.herd.client.Redis.Client(), "0-0"
 	stream := w.herd.client.Redis.Namespace().Key("events")
 	for ctx.Err() == nil {
-		if w.rewound() {
+		if w.back.Swap(false) {
 			w.seen.forget()
 			last = "0-0"
 		}
@@ -198,19 +199,7 @@ func (w *watch) who(ctx context.Context, owner, epoch string) *life {
 
 // rewind has the events read again from the first on, because Redis was set back. What it still
 // remembers of them is no news.
-func (w *watch) rewind() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.back = true
-}
-
-func (w *watch) rewound() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	back := w.back
-	w.back = false
-	return back
-}
+func (w *watch) rewind() { w.back.Store(true) }
 
 // before compares two ids of a stream by their times. "$" is before none.
 func before(id, other string) bool {
