@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"drover/core/account"
 	"drover/core/coretest"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -38,9 +38,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	w := &world{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	w.redis.Mini.SetTime(w.now)
 	w.Desk = &account.Desk{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}

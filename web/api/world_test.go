@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +26,7 @@ import (
 	"drover/core/intake"
 	"drover/core/operate"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/live"
@@ -64,9 +63,7 @@ type world struct {
 func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	t.Helper()
 	ctx := t.Context()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/session"
 )
@@ -37,9 +37,7 @@ var root = core.Actor{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}}
 
 func newWorld(t *testing.T, secure bool) *world {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/coursework"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web"
 	"drover/web/page"
 	"drover/web/parts"
@@ -50,9 +50,7 @@ type world struct {
 // newWorld makes a site at a URL.
 func newWorld(t *testing.T, at string, provider *sign.Provider) *world {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})

@@ -25,6 +25,7 @@ import (
 	"drover/core/intake"
 	"drover/core/requests"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/parts"
 	"drover/web/session"
@@ -55,9 +56,7 @@ type World struct {
 func New(t testing.TB, p core.Pool) *World {
 	t.Helper()
 	ctx := t.Context()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
