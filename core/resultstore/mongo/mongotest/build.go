@@ -61,15 +61,23 @@ func build() (string, error) {
 	return program, os.Rename(filepath.Join(fresh, "ferretdb"), program)
 }
 
-// FerretDB 1 asks SQLite for the document of an _id only where that is the whole question, and
-// else reads the collection; it looks at the other conditions afterwards in any case. Built from
-// a copy with this change it asks for the document also where there are others.
-const (
-	ferretdb = "github.com/FerretDB/FerretDB"
-	question = "internal/backends/sqlite/collection.go"
-	slow     = "params.Filter.Len() == 1"
-	fast     = "params.Filter.Len() > 0"
-)
+const ferretdb = "github.com/FerretDB/FerretDB"
+
+// changes are made to a copy of FerretDB 1 that the server is built from, for speed; what it
+// answers stays the same.
+var changes = []struct{ file, from, to string }{
+	// It asks SQLite for the document of an _id only where that is the whole question, and else
+	// reads the collection; it looks at the other conditions afterwards in any case.
+	{"internal/backends/sqlite/collection.go", "params.Filter.Len() == 1", "params.Filter.Len() > 0"},
+	// It has SQLite keep indexes that it never asks for anything: each write parses the document
+	// once for each of them. Those that are not unique are there now, and empty.
+	{
+		"internal/backends/sqlite/metadata/registry.go", `q += "INDEX %q ON %q (%s)"`,
+		`q += "INDEX %q ON %q (%s)"; if !index.Unique { q += " WHERE false" }`,
+	},
+	// It notes the stack of who makes an iterator, to find those that nobody closed.
+	{"internal/util/resource/resource.go", "token *Token) {\n\tcheckArgs", "token *Token) {\n\treturn; checkArgs"},
+}
 
 // compile builds the server in a folder.
 func compile(source, dir string) error {
@@ -84,19 +92,7 @@ func compile(source, dir string) error {
 	if err := os.CopyFS(copied, os.DirFS(module)); err != nil {
 		return err
 	}
-	path := filepath.Join(copied, filepath.FromSlash(question))
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	better := strings.ReplaceAll(string(text), slow, fast)
-	if better == string(text) {
-		return fmt.Errorf("%s of %s does not say %q any more", question, ferretdb, slow)
-	}
-	if err := os.Remove(path); err != nil { // it is read-only
-		return err
-	}
-	if err := os.WriteFile(path, []byte(better), 0o600); err != nil {
+	if err := change(copied); err != nil {
 		return err
 	}
 	mod := filepath.Join(dir, "go.mod")
@@ -116,6 +112,28 @@ func compile(source, dir string) error {
 	return err
 }
 
+// change makes the changes to a copy of FerretDB.
+func change(copied string) error {
+	for _, c := range changes {
+		path := filepath.Join(copied, filepath.FromSlash(c.file))
+		text, err := os.ReadFile(filepath.Clean(path))
+		if err != nil {
+			return err
+		}
+		better := strings.ReplaceAll(string(text), c.from, c.to)
+		if better == string(text) {
+			return fmt.Errorf("%s of %s does not say %q any more", c.file, ferretdb, c.from)
+		}
+		if err := os.Remove(path); err != nil { // it is read-only
+			return err
+		}
+		if err := os.WriteFile(path, []byte(better), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // forget removes servers of former sources that nobody can be using any more.
 func forget(dir string) error {
 	older, err := filepath.Glob(filepath.Join(dir, "ferretdb-*"))
@@ -132,7 +150,7 @@ func forget(dir string) error {
 // digest names the source of the server, and what builds it.
 func digest(source string) (string, error) {
 	all := sha256.New()
-	fmt.Fprintln(all, runtime.Version(), fast)
+	fmt.Fprintln(all, runtime.Version(), changes)
 	files, err := filepath.Glob(filepath.Join(source, "*"))
 	for _, path := range files {
 		text, failed := os.ReadFile(filepath.Clean(path))
