@@ -69,6 +69,23 @@ var changes = []struct{ file, from, to string }{
 	// It asks SQLite for the document of an _id only where that is the whole question, and else
 	// reads the collection; it looks at the other conditions afterwards in any case.
 	{"internal/backends/sqlite/collection.go", "params.Filter.Len() == 1", "params.Filter.Len() > 0"},
+	// Nor does it ask for less where other fields are to equal a string: whatever does not hold
+	// the string at all is left out, before it is parsed.
+	{
+		"internal/backends/sqlite/collection.go", "\tq += whereClause\n", `
+	for _, key := range params.Filter.Keys() {
+		if text, is := must.NotFail(params.Filter.Get(key)).(string); is && !strings.HasPrefix(key, "$") {
+			word := " AND"
+			if whereClause == "" {
+				word = " WHERE"
+			}
+			whereClause += word + " instr(" + metadata.DefaultColumn + ", ?) > 0"
+			args = append(args, string(must.NotFail(sjson.MarshalSingleValue(text))))
+		}
+	}
+	q += whereClause
+`,
+	},
 	// It has SQLite keep indexes that it never asks for anything: each write parses the document
 	// once for each of them. Those that are not unique are there now, and empty.
 	{
