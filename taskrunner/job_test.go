@@ -164,6 +164,7 @@ func TestALongTaskIsNotTakenForHung(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
+		r.cfg.Poll, r.cfg.Registration.Beat = 20*time.Second, 20*time.Second // hours pass in fewer steps
 		silent := func(d time.Duration) func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
 			return func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
 				<-time.After(d)
