@@ -69,14 +69,12 @@ func (r reading) one(name string) value {
 	return r[name][0]
 }
 
-// keyPatterns recognise the keys.
-var keyPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
-	m := make(map[string]*regexp.Regexp)
-	argument := regexp.MustCompile(`<\w+>`)
+// keyParts are the patterns of Keys, split at their colons.
+var keyParts = sync.OnceValue(func() (all [][]string) {
 	for _, k := range Keys() {
-		m[k.Name] = regexp.MustCompile("^" + argument.ReplaceAllString(k.Pattern, "([^:]+)") + "$")
+		all = append(all, strings.Split(k.Pattern, ":"))
 	}
-	return m
+	return all
 })
 
 // step is how much one call of a reading asks for: keys, fields or members.
@@ -163,12 +161,33 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 
 // classify says which key it is, and its arguments. The KeyDef is empty for a stranger.
 func classify(key string) (KeyDef, []string) {
-	for _, k := range Keys() {
-		if m := keyPatterns()[k.Name].FindStringSubmatch(key); m != nil {
-			return k, m[1:]
+	have := strings.Split(key, ":")
+	for i, parts := range keyParts() {
+		if args, is := match(parts, have); is {
+			return Keys()[i], args
 		}
 	}
 	return KeyDef{}, nil
+}
+
+// match says whether a key's parts are those of a pattern, and what stands for its arguments.
+func match(pattern, have []string) (args []string, is bool) {
+	if len(pattern) != len(have) {
+		return nil, false
+	}
+	for i, p := range pattern {
+		switch {
+		case !strings.HasPrefix(p, "<"):
+			if p != have[i] {
+				return nil, false
+			}
+		case have[i] == "":
+			return nil, false
+		default:
+			args = append(args, have[i])
+		}
+	}
+	return args, true
 }
 
 // fetch asks for a key's value and returns what files the answer.

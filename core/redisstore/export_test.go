@@ -19,6 +19,7 @@ var (
 	CallsOf     = callsOf
 	KeysUsed    = keysUsed
 	LuaKey      = luaKey
+	Classify    = classify
 	Fault       = fault
 	Text        = str
 	InfoField   = infoField

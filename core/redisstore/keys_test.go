@@ -152,3 +152,24 @@ func TestLuaKeys(t *testing.T) {
 		}
 	}
 }
+
+// What builds a key and what reads it agree, of every key there is.
+func TestKeysAreRecognised(t *testing.T) {
+	t.Parallel()
+	for _, k := range redisstore.Keys() {
+		args := make([]string, strings.Count(k.Pattern, "<"))
+		for i := range args {
+			args[i] = fmt.Sprint("arg", i)
+		}
+		key := strings.TrimPrefix(redisstore.Space("t").Key(k.Name, args...), "t:")
+		def, got := redisstore.Classify(key)
+		require.Equal(t, k, def)
+		require.ElementsMatch(t, args, got)
+		if len(args) > 0 {
+			def, _ = redisstore.Classify(strings.Replace(key, "arg0", "", 1))
+			require.Empty(t, def.Name, "no argument is empty")
+		}
+		def, _ = redisstore.Classify("x" + key)
+		require.Empty(t, def.Name)
+	}
+}

@@ -1,10 +1,12 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"drover/core"
@@ -68,20 +70,43 @@ func hasTest(t *testing.T, folder, name string) bool {
 	return commentOf(t, folder, name) != nil
 }
 
-// commentOf returns the lines of a test's comment and its first; nil if there is no such test.
-func commentOf(t *testing.T, folder, name string) []byte {
+// testsOf is the text of a folder's tests, read once.
+var testsOf sync.Map
+
+func textOf(t *testing.T, folder string) []byte {
 	t.Helper()
+	if text, known := testsOf.Load(folder); known {
+		return text.([]byte)
+	}
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*_test.go"))
 	require.NoError(t, err)
-	begins := regexp.MustCompile(`(?m)(^//.*\n)*^func ` + regexp.QuoteMeta(name) + `\(t \*testing\.T\)`)
+	var all []byte
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		if found := begins.Find(text); found != nil {
-			return found
-		}
+		all = append(append(all, '\n'), text...)
 	}
-	return nil
+	testsOf.Store(folder, all)
+	return all
+}
+
+// commentOf returns the lines of a test's comment and its first; nil if there is no such test.
+func commentOf(t *testing.T, folder, name string) []byte {
+	t.Helper()
+	text, first := textOf(t, folder), "\nfunc "+name+"(t *testing.T)"
+	at := bytes.Index(text, []byte(first))
+	if at < 0 {
+		return nil
+	}
+	begin := at
+	for begin > 0 {
+		line := bytes.LastIndexByte(text[:begin], '\n')
+		if !bytes.HasPrefix(text[line+1:begin], []byte("//")) {
+			break
+		}
+		begin = line
+	}
+	return text[begin+1 : at+len(first)]
 }
 
 var (

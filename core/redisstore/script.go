@@ -3,8 +3,10 @@ package redisstore
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -63,35 +65,48 @@ func readLua(name string) string {
 	return string(b)
 }
 
+// function is a library function as scripts take it.
+type function struct {
+	text  string          // on one line, without comments
+	calls map[string]bool // see callsOf
+	keys  map[string]bool // see keysUsed
+}
+
+// functions are those of library, read once for all scripts.
+var functions = sync.OnceValue(func() map[string]function {
+	all := make(map[string]function)
+	for _, name := range library {
+		text := luaComment.ReplaceAllString(readLua("lib/"+name), "")
+		all[name] = function{text: strings.Join(strings.Fields(text), " "), calls: callsOf(text), keys: keysUsed(text)}
+	}
+	return all
+})
+
 // assemble puts the keys and library functions that a script uses in front of
 // it, on its first line, so that line numbers in errors are those of the file.
 func assemble(name string) string {
-	body := readLua(name)
-	used := callsOf(body)
-	var parts []string
-	for i := len(library) - 1; i >= 0; i-- {
-		if !used[library[i]] {
-			continue
+	// The file's first line is a comment: its place is taken.
+	body := luaComment.ReplaceAllString(readLua(name), "")
+	used, uses := callsOf(body), keysUsed(body)
+	var shared []string
+	for _, called := range slices.Backward(library) {
+		if used[called] {
+			f := functions()[called]
+			maps.Copy(used, f.calls)
+			maps.Copy(uses, f.keys)
+			shared = append(shared, f.text)
 		}
-		source := readLua("lib/" + library[i])
-		for w := range callsOf(source) {
-			used[w] = true
-		}
-		parts = append([]string{source}, parts...)
 	}
-	shared := strings.Join(parts, "\n")
+	slices.Reverse(shared)
 	var head strings.Builder
 	head.WriteString("local P=string.sub(KEYS[1],1,-5) ")
-	uses := keysUsed(shared + body)
 	for _, k := range Keys() {
 		if uses[k.Name] {
 			head.WriteString(luaKey(k) + " ")
 		}
 	}
-	head.WriteString(strings.Join(strings.Fields(luaComment.ReplaceAllString(shared, "")), " "))
-	// The file's first line is a comment: its place is taken.
-	text := head.String() + luaComment.ReplaceAllString(body, "")
-	return luaKeyUse.ReplaceAllString(text, "K_$1")
+	head.WriteString(strings.Join(shared, " "))
+	return luaKeyUse.ReplaceAllString(head.String()+body, "K_$1")
 }
 
 func callsOf(source string) map[string]bool {
