@@ -38,10 +38,10 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 	CGO_ENABLED=$(if $(lxc),1,0) go build $(lxc) -trimpath -ldflags '-X main.version=$(version)' -o bin/drover ./cmd/drover
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-guest ./cmd/drover-guest
 
-# The hunt for seeded bugs goes apart: there is no race in it, and the detector makes it ten times slower.
+# The model and the hunt for seeded bugs go apart: there is no race in them, and the detector makes it ten times slower.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
-	CGO_ENABLED=0 go test -run='^TestModelNoticesBugs$$' -timeout=60m ./core/redisstore -bugs
+	CGO_ENABLED=0 go test -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs
 	CGO_ENABLED=$(if $(race)$(lxc),1,0) RACE='$(race)' $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -shuffle=on -timeout=60m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser

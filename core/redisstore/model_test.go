@@ -403,7 +403,8 @@ func (m *model) checkEmpty() {
 	}
 }
 
-// TestModel plays the model. Its size is set by -rapid.checks and -rapid.steps.
+// TestModel plays the model. Its size is set by -rapid.checks and -rapid.steps. Under the race
+// detector it plays a few games: make test plays all of them without.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("mini", func(t *testing.T) {
@@ -416,7 +417,11 @@ func TestModel(t *testing.T) {
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		for range 10 {
+		games := 10
+		if underRace {
+			games = 2
+		}
+		for range games {
 			b := coretest.Real(t)
 			seed := rand.Uint64()
 			play(newModel(b, plainDice{rand.New(rand.NewPCG(seed, 0))}, func(format string, args ...any) {
