@@ -9,12 +9,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,19 +94,25 @@ func built(t testing.TB, spec debian.Spec) (file string, err error) {
 // format names the form of images; another one is built anew.
 const format = "1"
 
-// build builds an image, which is there whole as soon as its record is.
+// build builds an image, which is there whole as soon as its record is, by a program that
+// is built without the race detector.
 func build(ctx context.Context, t testing.TB, spec debian.Spec, file string) error {
 	t.Helper()
 	began := time.Now()
-	shelf := &shelf{file: file}
-	store := rootfs.Store{Images: shelf, Blobs: shelf}
-	var log bytes.Buffer
-	err := debian.Build(ctx, spec, &log, func(system io.Reader, opts rootfs.Options) error {
-		_, err := store.Keep(ctx, "built", spec.Source(), system, opts)
-		return err
-	})
+	program := filepath.Join(t.TempDir(), "make")
+	compile := exec.CommandContext(ctx, "go", "build", "-o", program, "drover/core/rootfs/imagetest/make")
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := compile.CombinedOutput()
+	if err == nil {
+		makes := exec.CommandContext(ctx, program, append([]string{file, spec.Suite}, spec.Packages...)...)
+		runtime.LockOSThread() // the end of this thread would be taken for the end of the test
+		defer runtime.UnlockOSThread()
+		makes.Cancel = func() error { return makes.Process.Signal(syscall.SIGTERM) }
+		makes.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		out, err = makes.CombinedOutput()
+	}
 	if err != nil {
-		t.Logf("%s", log.String())
+		t.Logf("%s", out)
 		return err
 	}
 	t.Logf("built an image of %v in %s", spec.Packages, time.Since(began))
@@ -126,30 +133,4 @@ func cache(t testing.TB) string {
 	dir := filepath.Join(top, ".cache", "images")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	return dir
-}
-
-// shelf keeps one image in files.
-type shelf struct {
-	core.Blobs
-	core.Images
-	file string
-}
-
-func (s *shelf) Put(_ context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
-	f, err := os.Create(s.file)
-	if err != nil {
-		return "", 0, err
-	}
-	sum := sha256.New()
-	size, err = io.Copy(io.MultiWriter(f, sum), io.LimitReader(r, limit))
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, f.Close())
-}
-
-func (s *shelf) PutImage(_ context.Context, image core.Image) error {
-	doc, err := json.Marshal(image)
-	if err != nil {
-		return err
-	}
-	const temp = ".new"
-	return errors.Join(os.WriteFile(s.file+temp, doc, 0o600), os.Rename(s.file+temp, s.file+".json"))
 }
