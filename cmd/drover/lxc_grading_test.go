@@ -35,8 +35,7 @@ func gradingHerd(t *testing.T) (*testHerd, core.Image) {
 	}
 	h := newTestHerd(t)
 	image := imagetest.Debian(t, rootfs.Store{Images: h.herd.store, Blobs: h.herd.blobs}, "languages", imagetest.Languages...)
-	h.path = filepath.Join(withContainers(t), "drover")
-	h.env = append(h.env, "DROVER_PROVIDER=local,lxc")
+	h.withContainers()
 	up := h.up()
 	t.Cleanup(up.stop)
 	for _, args := range [][]string{

@@ -2,51 +2,70 @@ package main
 
 import (
 	"archive/tar"
-	"cmp"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"drover/core/coretest"
-	"drover/core/service"
+	"drover/core/guard"
 	"drover/vmfactory/lxc"
 	vmprogram "drover/vmfactory/program"
 )
 
-// withContainers builds drover with provider lxc, and what its VMs start.
-func withContainers(t *testing.T) (dir string) {
-	t.Helper()
+// withContainers has the herd's programs be drover with provider lxc, and what its VMs
+// start, and returns where they are.
+func (h *testHerd) withContainers() (dir string) {
+	h.t.Helper()
 	if _, err := os.Stat("/usr/include/lxc/lxccontainer.h"); err != nil {
-		coretest.Missing(t, "lxc-dev", err)
+		coretest.Missing(h.t, "lxc-dev", err)
 	}
-	scratch, err := service.NewScratch("drover-lxc-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
-	require.NoError(t, os.Chmod(scratch.Dir, 0o755))
-	args := []string{"-tags", "lxc", "."}
-	if about, ok := debug.ReadBuildInfo(); ok && slices.Contains(about.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		flags := cmp.Or(os.Getenv("RACE"), "-race") // as make test says: all that it needs is compiled already
-		args = append(strings.Fields(flags), args...)
-	}
-	for name, args := range map[string][]string{"drover": args, vmprogram.Name: {"drover/cmd/drover-guest"}} {
-		cmd := exec.Command("go", append([]string{"build", "-o", filepath.Join(scratch.Dir, name)}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-		if name == vmprogram.Name {
-			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		}
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	return scratch.Dir
+	path, err := contained()
+	require.NoError(h.t, err)
+	h.path = path
+	h.env = append(h.env, asProgram+"=1", "DROVER_PROVIDER=local,lxc")
+	return filepath.Dir(path)
 }
+
+// contained is drover with provider lxc, with drover-guest beside it. It is this program of
+// tests if that has the provider: to link another as large takes longer than either test.
+var contained = sync.OnceValues(func() (string, error) {
+	dir, err := builds()
+	dir = filepath.Join(dir, "lxc")
+	path := filepath.Join(dir, "drover")
+	if err == nil {
+		err = os.Mkdir(dir, 0o755)
+	}
+	if err == nil {
+		err = build(filepath.Join(dir, vmprogram.Name), "CGO_ENABLED=0", "drover/cmd/drover-guest")
+	}
+	if err != nil {
+		return "", err
+	}
+	about, ok := debug.ReadBuildInfo()
+	if !ok || !slices.Contains(about.Settings, debug.BuildSetting{Key: "-tags", Value: "lxc"}) {
+		return path, build(path, "CGO_ENABLED=1", "-tags", "lxc", ".")
+	}
+	self, err := os.Executable()
+	if err == nil && os.Link(self, path) == nil {
+		return path, nil
+	}
+	var text []byte
+	if err == nil { // on another file system
+		text, err = os.ReadFile(self)
+	}
+	if err == nil {
+		err = guard.WriteProgram(context.Background(), path, text)
+	}
+	return path, err
+})
 
 // TestContainers is the way of an operator: an image, a pool, a run, by programs
 // as they are installed.
@@ -55,12 +74,10 @@ func TestContainers(t *testing.T) {
 		coretest.Missing(t, "root", nil)
 	}
 	h := newTestHerd(t)
-	dir := withContainers(t)
-	h.path = filepath.Join(dir, "drover")
-	h.env = append(h.env, "DROVER_PROVIDER=local,lxc")
+	dir := h.withContainers()
 	up := h.up()
 
-	file := filepath.Join(dir, "image.tar")
+	file := filepath.Join(t.TempDir(), "image.tar")
 	program, err := os.ReadFile(filepath.Join(dir, vmprogram.Name))
 	require.NoError(t, err)
 	f, err := os.Create(file)

@@ -27,7 +27,7 @@ import (
 	"drover/vmfactory/local"
 )
 
-// programDir is where program builds; TestMain removes it.
+// programDir is where tests build; TestMain removes it.
 var programDir *service.Scratch
 
 func TestMain(m *testing.M) {
@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 	}
 	// Herds of processes wait far more than they compute. A number on the command line wins.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	code := m.Run()
 	if programDir != nil {
 		_ = programDir.Remove() // a temporary folder
@@ -43,21 +46,36 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// asProgram in the environment makes this program of tests be drover.
+const asProgram = "TEST_IS_DROVER"
+
 // program builds drover once for all tests of real processes.
 var program = sync.OnceValues(func() (string, error) {
+	dir, err := builds()
+	path := filepath.Join(dir, "drover")
+	if err == nil {
+		err = build(path, "CGO_ENABLED=0", ".")
+	}
+	return path, err
+})
+
+// builds is where programs are built.
+var builds = sync.OnceValues(func() (string, error) {
 	var err error
 	if programDir, err = service.NewScratch("drover-program-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(programDir.Dir, "drover")
-	build := exec.Command("go", "build", "-o", path, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
+	return programDir.Dir, os.Chmod(programDir.Dir, 0o755) // VMs have other users
 })
+
+func build(path, env string, args ...string) error {
+	cmd := exec.Command("go", append([]string{"build", "-o", path}, args...)...)
+	cmd.Env = append(os.Environ(), env)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
 
 // turn is whose run it is: the library of the command line has its flag --help but once.
 var turn sync.Mutex
