@@ -12,7 +12,7 @@ import (
 // where it is, and so does everything after run's first argument, which is
 // another program's.
 func flagsFirst(app *cli.App, args []string) []string {
-	flags, commands := app.Flags, app.Commands
+	flags, commands, top := app.Flags, app.Commands, true
 	at := 1
 	for at < len(args) {
 		if strings.HasPrefix(args[at], "-") {
@@ -23,10 +23,10 @@ func flagsFirst(app *cli.App, args []string) []string {
 		if i < 0 {
 			break
 		}
-		if commands[i].Name == "run" {
+		if top && commands[i].Name == "run" {
 			return args
 		}
-		flags, commands = commands[i].Flags, commands[i].Subcommands
+		flags, commands, top = commands[i].Flags, commands[i].Subcommands, false
 		at++
 	}
 	at = min(at, len(args))

@@ -9,6 +9,7 @@ import (
 )
 
 func TestFlagsStandAnywhere(t *testing.T) {
+	t.Parallel()
 	app := &cli.App{Commands: commands(), Flags: settingFlags()}
 	for line, want := range map[string]string{
 		"pool set a --warm 1 --paused":            "pool set --warm 1 --paused a",
@@ -24,6 +25,7 @@ func TestFlagsStandAnywhere(t *testing.T) {
 		"image import a - --json":                 "image import --json a -",
 		"request show x --redis unix:///y --json": "request show --redis unix:///y --json x",
 		"run ls --json":                           "run ls --json",
+		"schedule run a --no-wait":                "schedule run --no-wait a",
 		"run -- ls -l":                            "run -- ls -l",
 		"nosuch a --b":                            "nosuch a --b",
 		"pool nosuch --b":                         "pool nosuch --b",
