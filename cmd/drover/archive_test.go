@@ -60,6 +60,7 @@ func (h *testHerd) blobFiles() (n int) {
 // A taskrunner is killed in the middle of an archive. Another one makes it whole:
 // there is one download, and nothing is left of the first try.
 func TestKilledInTheMiddleOfAnArchive(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	ctx := context.Background()
 	const submissions, size = 40, 4 << 20

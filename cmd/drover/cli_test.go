@@ -21,9 +21,9 @@ import (
 )
 
 // newUpHerd starts drover up on its embedded Redis.
-func newUpHerd(t *testing.T) (*testHerd, *process) {
+func newUpHerd(t *testing.T, settings ...string) (*testHerd, *process) {
 	t.Helper()
-	h := newTestHerd(t)
+	h := newTestHerd(t, append(calm, settings...)...)
 	// The embedded Redis is chosen by not naming one.
 	var env []string
 	for _, line := range h.env {
@@ -35,17 +35,18 @@ func newUpHerd(t *testing.T) (*testHerd, *process) {
 	return h, h.up()
 }
 
-func (h *testHerd) up() *process {
+// up starts a herd in one process. None of its parts dies alone, and none is to be taken
+// for dead because the machine is busy.
+func (h *testHerd) up(args ...string) *process {
 	h.t.Helper()
-	p := h.start("up")
-	require.Eventually(h.t, func() bool {
-		_, _, code := h.run("host", "list")
-		return code == 0
-	}, patience, 20*time.Millisecond)
+	p := h.with(calm...).start(append([]string{"up"}, args...)...)
+	await(h.t, "the herd is up", func() bool { return strings.Contains(p.said(), "the herd is up") })
+	h.said("host", "list")
 	return p
 }
 
 func TestRunExitsAsTheCommandDoes(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	file := filepath.Join(h.cfg.Data, "note.txt")
 	require.NoError(t, os.WriteFile(file, []byte("a note\n"), 0o600))
@@ -84,6 +85,7 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 }
 
 func TestClientCommands(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	stdout, stderr, code := h.run("run", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
 	require.Equal(t, 3, code, stderr)
@@ -184,19 +186,17 @@ func TestClientCommands(t *testing.T) {
 }
 
 func TestCtrlCCancelsForReal(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	p := h.start("run", "--", "sh", "-c", "echo begun; sleep 3600")
-	require.Eventually(t, func() bool {
-		rows, err := h.herd.store.List(context.Background(), core.Filter{})
-		require.NoError(t, err)
-		out, _, _ := h.run("request", "list", "--json")
-		return len(rows) == 1 && strings.Contains(out, `"running"`)
-	}, patience, 20*time.Millisecond)
+	await(t, "its output comes live", func() bool { return strings.Contains(p.said(), "begun") })
+	require.Contains(t, h.said("request", "list", "--json"), `"running"`)
 	p.signal(syscall.SIGINT)
 	p.await()
 	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.out)
 	rows, err := h.herd.store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
+	require.Len(t, rows, 1)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
 	require.Equal(t, "cancelled by "+operator().Handle, rows[0].Result.Reason)
 	up.stop()
@@ -204,6 +204,7 @@ func TestCtrlCCancelsForReal(t *testing.T) {
 }
 
 func TestUpKeepsEverythingThroughKill(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	_, errs, code := h.run("pool", "set", "--paused", "default")
 	require.Zero(t, code, errs)
@@ -226,6 +227,7 @@ func TestUpKeepsEverythingThroughKill(t *testing.T) {
 }
 
 func TestWithoutAHerdItIsSaidHowToStartOne(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.env = append(h.env, "DROVER_REDIS=unix:///no/such/socket")
 	_, errs, code := h.run("request", "list")
@@ -234,7 +236,8 @@ func TestWithoutAHerdItIsSaidHowToStartOne(t *testing.T) {
 }
 
 func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
-	h := newTestHerd(t)
+	t.Parallel()
+	h := newTestHerd(t, neverLate)
 	out, errs, code := h.run("demo")
 	require.Zero(t, code, out+errs)
 	for _, name := range []string{"brackets", "coins"} {
@@ -252,6 +255,7 @@ func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 }
 
 func TestSubmitPrintsTheTests(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	out, errs, code := h.run("submit", "--embedded", "--harness", "../../examples/ledger/harness",
 		"--submission", "../../examples/ledger/submissions/partly-right")
@@ -264,6 +268,7 @@ func TestSubmitPrintsTheTests(t *testing.T) {
 }
 
 func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	var all []*process

@@ -36,6 +36,7 @@ func (a clockAhead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // When a request was submitted is noted, and how long it has waited is judged, by Redis' clock:
 // other hosts do either.
 func TestRequestsAreSubmittedByRedisClock(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	const by = 25 * time.Hour
 	h.herd.redis.Client().AddHook(clockAhead{by: by})

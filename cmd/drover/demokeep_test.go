@@ -25,7 +25,7 @@ type demoSite struct {
 
 func startDemoSite(t *testing.T) *demoSite {
 	t.Helper()
-	h := newTestHerd(t)
+	h := newTestHerd(t, neverLate)
 	p := h.start("demo", "--keep", "--listen", "127.0.0.1:0")
 	at := regexp.MustCompile(`the site is at (http://\S+) until`)
 	await(t, "the site is up", func() bool { return at.MatchString(p.said()) })
@@ -56,6 +56,7 @@ func (s *demoSite) signIn(t *testing.T, b *browsertest.Browser, user string) *br
 // are small and fit a phone. (What axe-core says of them the sections' own tests ask.) With
 // DROVER_PICTURES set to a folder it leaves pictures there.
 func TestDemoSite(t *testing.T) {
+	t.Parallel()
 	site, b := startDemoSite(t), browsertest.Start(t)
 	for _, user := range []string{"ann", demoTeacher, "olga"} {
 		t.Run(user, func(t *testing.T) {

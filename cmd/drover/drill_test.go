@@ -73,6 +73,7 @@ func TestAPlainDrillNeedsNoNamespaces(t *testing.T) {
 }
 
 func TestAStoppedDrillHealsAndReports(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}

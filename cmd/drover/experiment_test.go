@@ -111,6 +111,7 @@ func claimed(row *core.Row) int64 { return row.Result.Times.Submitted + row.Resu
 // each, students go first meanwhile, and its results count once it is applied. Another
 // one is aborted while 200 of its requests wait.
 func TestAnAssignmentIsRerun(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	factory, runner, tasks, watch := h.start("vmfactory"), h.start("testrunner"), h.start("taskrunner"), h.start("overseer")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestHarnessIsChecked(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	dir, submission := t.TempDir(), t.TempDir()
 	write := func(in, name, text string) {
@@ -44,6 +45,7 @@ func TestHarnessIsChecked(t *testing.T) {
 
 // A program that starts its submission itself is told what that means.
 func TestHarnessWithoutABox(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main"), []byte("#!/bin/sh\nsh \"$DROVER_SUBMISSION/a.sh\"\n"), 0o700))

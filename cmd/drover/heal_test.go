@@ -75,6 +75,7 @@ func (h *testHerd) refused(code int, want string, args ...string) {
 }
 
 func TestDrainWithDeadlineAndPreview(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	h1 := h.fake("h1", 3)
@@ -114,6 +115,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 }
 
 func TestAHostIsReportedAndEvacuated(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	h1 := h.fake("h1", 4)
@@ -164,6 +166,7 @@ func TestAHostIsReportedAndEvacuated(t *testing.T) {
 }
 
 func TestAHostOnProbation(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	h.fake("h1", 1)
@@ -181,6 +184,7 @@ func TestAHostOnProbation(t *testing.T) {
 }
 
 func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	id := h.submit(1, "true")[0]
@@ -201,6 +205,7 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 }
 
 func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	h.refused(exitUsage, "requeue or fail", "run", "--on-host-loss", "hope", "--", "true")
@@ -217,6 +222,7 @@ func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
 
 // Doctor names what is broken, and the command that it names mends it.
 func TestDoctorNamesWhatMends(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	h.fake("h1", 2)

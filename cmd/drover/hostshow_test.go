@@ -2,9 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,16 +11,16 @@ import (
 )
 
 func TestAHostIsShownWithWhatItProved(t *testing.T) {
-	h, up := newUpHerd(t)
+	t.Parallel()
+	h, up := newUpHerd(t, selfTested)
 	_, errs, code := h.run("run", "--", "true")
 	require.Zero(t, code, errs)
+	await(t, "it proves itself by the way", func() bool { return strings.Contains(up.said(), "VMs hold what they must on this host") })
 	var v hostView
-	require.Eventually(t, func() bool { // it proves itself by the way
-		text, errs, code := h.run("host", "show", "--json", "h1")
-		require.Zero(t, code, errs)
-		require.NoError(t, json.Unmarshal([]byte(text), &v))
+	await(t, "it tells Redis", func() bool {
+		v = jsonOf[hostView](h, "host", "show", "h1")
 		return len(v.Providers) == 1 && v.Providers[0].SelfTest != nil
-	}, patience, 20*time.Millisecond)
+	})
 	require.Equal(t, core.HostUp, v.State)
 	require.Len(t, v.OwnersOf, 3)
 	require.Positive(t, v.Disk)

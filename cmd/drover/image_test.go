@@ -32,6 +32,7 @@ func systemTar(t *testing.T, name, text string) string {
 }
 
 func TestImageCommands(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	good := func(args ...string) string {
 		t.Helper()
@@ -114,6 +115,7 @@ func TestImageCommands(t *testing.T) {
 
 // The tool is a script here; core/rootfs/debian and vmfactory/images have real ones.
 func TestImageBuild(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	bin := t.TempDir()
 	tool := func(script string) {

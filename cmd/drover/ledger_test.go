@@ -24,6 +24,7 @@ func (h *testHerd) registered(args ...string) *process {
 
 // A client that names the herd's Redis and forgets its store is told, and does nothing.
 func TestAnotherResultStoreIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
@@ -57,6 +58,7 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 }
 
 func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
 	p := h.registered("taskrunner")
@@ -80,6 +82,7 @@ func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
 
 // A client that puts its files where no runner looks is told, and puts nothing.
 func TestAnotherBlobStoreIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	p := h.registered("taskrunner")
@@ -105,6 +108,7 @@ func TestAnotherBlobStoreIsRefused(t *testing.T) {
 
 // A herd works on while its blob store does not say who it is, and asks again.
 func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	blobs := filepath.Join(h.cfg.Data, "blobs")
@@ -129,6 +133,7 @@ func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 
 // A Redis that lost its memory is told anew by those who work.
 func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	ctx := context.Background()
 	p := h.registered("taskrunner")

@@ -70,10 +70,11 @@ var contained = sync.OnceValues(func() (string, error) {
 // TestContainers is the way of an operator: an image, a pool, a run, by programs
 // as they are installed.
 func TestContainers(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", nil)
 	}
-	h := newTestHerd(t)
+	h := newTestHerd(t, selfTested)
 	dir := h.withContainers()
 	up := h.up()
 

@@ -10,6 +10,7 @@ import (
 
 // Whoever asks is told which parts of a cluster nobody runs.
 func TestWhatNobodyRunsIsTold(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	doctor := func() string {
 		out, _, code := h.run("doctor")

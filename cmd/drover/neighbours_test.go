@@ -12,6 +12,7 @@ import (
 
 // Nobody waits for a proof of life here: it is never late, and no overseer runs.
 func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.env = append(h.env, "DROVER_BEAT=30s", "DROVER_SUSPECT=1h", "DROVER_DOWN=1h")
 	h.pool()

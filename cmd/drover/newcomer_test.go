@@ -66,6 +66,7 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 }
 
 func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	for _, test := range []struct {
 		args string
@@ -97,6 +98,7 @@ func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 }
 
 func TestComponentMakesItsDataFolder(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	data := filepath.Join(h.cfg.Data, "not", "there", "yet")
 	p := h.start("taskrunner", "--data", data)
@@ -108,6 +110,7 @@ func TestComponentMakesItsDataFolder(t *testing.T) {
 }
 
 func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	lock, err := service.TakeLock(h.cfg.Run, "vmfactory")
 	require.NoError(t, err)
@@ -121,6 +124,7 @@ func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
 }
 
 func TestItIsSaidWhyARequestWaits(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	ctx := context.Background()
@@ -151,6 +155,7 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 }
 
 func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.pool()
 	ctx := context.Background()
@@ -187,6 +192,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 }
 
 func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	cmd := exec.Command(h.path, "run", "--", "sh", "-c", "while echo y; do sleep 0.01; done")
 	cmd.Env = h.env
@@ -208,6 +214,7 @@ func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 
 // A terminal gets no control sequence of the job's, unless one asks for it.
 func TestUntrustedOutputOnATerminal(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	evil := []string{"sh", "-c", `printf 'red \033[31m\n'; printf 'title \033]0;x\a\n' >&2`}
 	piped, errs, code := h.run(append([]string{"run", "--"}, evil...)...)
@@ -277,6 +284,7 @@ func (h *testHerd) onTerminal(args ...string) string {
 
 // What a killed program left in the folder for temporary files, the next one removes.
 func TestKilledEmbeddedHerdIsSwept(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	top := t.TempDir()
 	h.env = append(h.env, "TMPDIR="+top)

@@ -32,9 +32,10 @@ type school struct {
 // anew, an operator drains a host, and who looks on sees it. One story: later people use
 // what earlier ones made.
 func TestPeopleUseTheSite(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	b := browsertest.Start(t)
-	up := h.start("up", "--listen", "127.0.0.1:0")
+	up := h.up("--listen", "127.0.0.1:0")
 	link := regexp.MustCompile(`(http://\S+)/sign-in/link\?token=\S+`)
 	await(t, "the site is up", func() bool { return link.MatchString(up.said()) })
 	found := link.FindStringSubmatch(up.said())

@@ -13,6 +13,7 @@ import (
 
 // A pool is set before any component was started, when not even the data folder is there.
 func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "not", "there"))
 	_, errs, code := h.run("pool", "set", "--memory", "1GiB", "default")
@@ -36,6 +37,7 @@ func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
 
 // The first vmfactory makes the pool that most need, where it can be made.
 func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
+	t.Parallel()
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	for _, test := range []struct {
@@ -62,6 +64,7 @@ func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
 
 // A herd of one process makes no pool either whose VMs it could not make, and says what to do.
 func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
+	t.Parallel()
 	for provider, made := range map[string]bool{"local": true, "lxc": false, "lxc,local": true} {
 		h := newTestHerd(t, "DROVER_PROVIDER="+provider)
 		e := &embeddedHerd{herd: h.herd}

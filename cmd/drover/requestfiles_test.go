@@ -16,6 +16,7 @@ import (
 )
 
 func TestFilesOfARunAreKept(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	stdout, stderr, code := h.run("run", "--json", "--collect", "out", "--collect", "missing", "--", "sh", "-c",
 		"mkdir -p out/sub; echo one > out/one; echo two > out/sub/two; chmod 755 out/one; ln -s /etc/passwd out/link; mkfifo out/pipe; exit 3")
@@ -75,6 +76,7 @@ func TestFetchedFilesStayInTheirFolder(t *testing.T) {
 
 // What a pool does not keep any more is said to have been there; scores stay.
 func TestOutputsExpire(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	ctx := context.Background()
 	for _, bad := range []string{"-1h", "10s", "1000000h", "a week"} {

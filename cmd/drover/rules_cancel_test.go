@@ -13,7 +13,7 @@ import (
 // parked, and aimed at a host. Each time it ends cancelled and never runs again.
 func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
+	h := newTestHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	long := func() string { return h.submit(1, "sleep", "3600")[0] }
 	cancelled := func(id string, want core.RequestState) {

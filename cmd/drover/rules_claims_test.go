@@ -14,7 +14,7 @@ import (
 // no VM becomes clean twice, and no attempt is used. Nobody watches: no overseer mends it.
 func TestLostAnswersStrandNothing(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, neverLate)
+	h := newTestHerd(t, neverLate)
 	h.pool()
 	toFactory, toRunner := h.newLine(), h.newLine()
 	toFactory.Loses(7)
@@ -35,7 +35,7 @@ func TestLostAnswersStrandNothing(t *testing.T) {
 // already: while Redis is young its runner asks the ledger, and does not run it.
 func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, neverLate)
+	h := newTestHerd(t, neverLate)
 	h.pool()
 	l := h.newLine()
 	factory, runner := h.start("vmfactory"), h.over(l).start("testrunner")
@@ -71,7 +71,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 // they held into turns that are there or not.
 func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, noQuarantine, manyTries)
+	h := newTestHerd(t, noQuarantine, manyTries)
 	h.pool()
 	ids := h.submit(70, "sh", "-c", "echo hello; sleep 0.02") // ten of each of seven submitters
 	for i, id := range ids {
@@ -112,7 +112,7 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 // request and a VM possible must ring whoever can use it.
 func TestBellsAloneBringWork(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)
+	h := newTestHerd(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)
 	pool := core.DefaultPool("default")
 	pool.Warm, pool.Max = 1, 1
 	set := func() { require.NoError(t, h.herd.intake.SetPool(t.Context(), pool)) }
@@ -157,7 +157,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 // bells ring all the time for nothing, the poll still finds all work.
 func TestBellsThatLieChangeNothing(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, neverLate)
+	h := newTestHerd(t, neverLate)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner")
 	ids := h.submit(40, "true")
@@ -182,7 +182,7 @@ func TestBellsThatLieChangeNothing(t *testing.T) {
 // others until the drain ends.
 func TestADrainedHostThatDiesComesBackDrained(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
+	h := newTestHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	first, watch := h.startAll("vmfactory", "testrunner"), h.start("overseer")
 	inHand := h.submit(1, "sh", "-c", "sleep 1; echo done")

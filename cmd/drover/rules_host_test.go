@@ -14,7 +14,7 @@ import (
 // parked. The host is forgotten only once it is fenced and nobody is left there.
 func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, lateSoon...)
+	h := newTestHerd(t, lateSoon...)
 	h.pool()
 	first := h.startAll("vmfactory", "testrunner", "overseer", "overseer", "overseer")
 	h.awaitHost("h1", warm)

@@ -22,7 +22,7 @@ import (
 // of it when it wakes is dropped.
 func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, noQuarantine, manyTries, "DROVER_SLOTS=2")
+	h := newTestHerd(t, noQuarantine, manyTries, "DROVER_SLOTS=2")
 	limit := 2 * time.Second
 	pool := core.DefaultPool("default")
 	pool.StageTimeout = limit
@@ -98,7 +98,7 @@ func isOpening(p *process) bool {
 // with that reason, where it can be seen, and a rerun gives it another chance.
 func TestARequestThatKillsRunnersIsQuarantined(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, neverLate)
+	h := newTestHerd(t, neverLate)
 	h.pool()
 	factory, watch := h.start("vmfactory"), h.start("overseer")
 	id := h.submit(1, "sh", "-c", "sleep 2; echo done")[0]

@@ -17,7 +17,7 @@ import (
 // all VMs, so none that began to serve is taken for a clean one. The namespace is in braces.
 func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, "DROVER_NAMESPACE={herd}", noQuarantine, manyTries)
+	h := newTestHerd(t, "DROVER_NAMESPACE={herd}", noQuarantine, manyTries)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner", "overseer", "overseer")
 	ids := h.submit(60, "sh", "-c", "echo hello; sleep 0.05")
@@ -43,7 +43,7 @@ func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 // not refused for the first one's.
 func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, lateSoon...)
+	h := newTestHerd(t, lateSoon...)
 	h.pool()
 	l := h.newLine()
 	factory, frozen := h.start("vmfactory"), h.over(l).start("testrunner")
@@ -79,7 +79,7 @@ func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
 // keeps it from running twice. Tombstones go once they are older than any such call.
 func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, noQuarantine, neverLate)
+	h := newTestHerd(t, noQuarantine, neverLate)
 	h.pool()
 	l := h.newLine()
 	l.Holds(`"submitter":"late"`)
@@ -114,7 +114,7 @@ func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 // nobody else. The sweep withdraws the older one, in the store first, and queues the newer.
 func TestASupersedeThatDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, noQuarantine, neverLate)
+	h := newTestHerd(t, noQuarantine, neverLate)
 	h.pool()
 	dir := t.TempDir()
 	cases := filepath.Join(dir, "cases.yaml")

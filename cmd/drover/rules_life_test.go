@@ -18,7 +18,7 @@ const slowRun = `u=$(cat /proc/sys/kernel/random/uuid); for i in 1 2 3 4 5 6 7 8
 // other, and it works again only as a new epoch.
 func TestAZombieThatWakes(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
+	h := newTestHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	factory, zombie := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sh", "-c", slowRun)[0]
@@ -72,7 +72,7 @@ func TestAZombieThatWakes(t *testing.T) {
 // is fenced by either of two overseers, and what runs goes on and ends in its first try.
 func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, append(lateSoon, "DROVER_SUSPECT=2s", "DROVER_DOWN=4s")...)
+	h := newTestHerd(t, append(lateSoon, "DROVER_SUSPECT=2s", "DROVER_DOWN=4s")...)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner", "overseer", "overseer")
 	silent := func() { <-time.After(6 * time.Second) } // that is the fault
@@ -110,7 +110,7 @@ func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 // nobody moves any more is down, though all of its processes exist.
 func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, lateSoon...)
+	h := newTestHerd(t, lateSoon...)
 	h.pool()
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
 	all := func(host core.HostInfo) bool { return host.Ready && host.VMs[string(core.VMClean)] >= 4 }

@@ -13,7 +13,7 @@ import (
 // wait. Limits on waiting work refuse before it comes to that.
 func TestAFullRedisKillsNothing(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, lateSoon...)
+	h := newTestHerd(t, lateSoon...)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "overseer")
 	ids := h.submit(4, "sleep", "4")
@@ -57,7 +57,7 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 // for anything, and say why.
 func TestAnotherSchemaMayNotJoin(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t)
+	h := newTestHerd(t)
 	h.pool()
 	runner := h.start("testrunner")
 	h.awaitOwner(runner, 0)

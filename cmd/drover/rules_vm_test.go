@@ -20,7 +20,7 @@ import (
 // claimed; a vmfactory that is killed over and over gives no VM out twice.
 func TestChecksAndClaimsShareNoVM(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, "DROVER_CHECK_EVERY=1s", neverLate)
+	h := newTestHerd(t, "DROVER_CHECK_EVERY=1s", neverLate)
 	h.pool()
 	factory := h.start("vmfactory")
 	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] == 4 })
@@ -54,7 +54,7 @@ func TestChecksAndClaimsShareNoVM(t *testing.T) {
 // no VM of its successor's, and ends.
 func TestOneVMFactoryWorksOnAHost(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, neverLate)
+	h := newTestHerd(t, neverLate)
 	h.pool()
 	first := h.start("vmfactory")
 	h.awaitHost("h1", warm)
@@ -89,7 +89,7 @@ func TestOneVMFactoryWorksOnAHost(t *testing.T) {
 // that much work of one pool does not keep that of the other from its turn.
 func TestRoomFollowsTheWork(t *testing.T) {
 	t.Parallel()
-	h := newRulesHerd(t, neverLate, "DROVER_MAX_VMS=2", "DROVER_SLOTS=1")
+	h := newTestHerd(t, neverLate, "DROVER_MAX_VMS=2", "DROVER_SLOTS=1")
 	h.pool()
 	rare := core.DefaultPool("rare")
 	rare.Warm, rare.Max = 0, 2
@@ -121,7 +121,7 @@ func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", os.ErrPermission) // to mount
 	}
-	h := newRulesHerd(t, neverLate)
+	h := newTestHerd(t, neverLate)
 	h.pool()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sleep", "1")[0]

@@ -16,6 +16,7 @@ import (
 
 // A herd whose hosts share no folder grades, and hands out what was collected.
 func TestAHerdKeepsItsFilesOnS3(t *testing.T) {
+	t.Parallel()
 	server, err := s3server.Start(context.Background())
 	if err != nil {
 		coretest.Missing(t, "versitygw", err)

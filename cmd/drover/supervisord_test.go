@@ -20,13 +20,14 @@ import (
 // The shipped supervisord.conf, with the real supervisord, a real redis-server and one
 // environment for all programs, is a cluster that runs jobs without a further command.
 func TestSupervisordConfRunsJobs(t *testing.T) {
+	t.Parallel()
 	supervisord, err := exec.LookPath("supervisord")
 	if err != nil {
 		coretest.Missing(t, "supervisord", err)
 	}
 	// An address of this machine that is the test's own: the ports are those of the docs.
 	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(256), 1+rand.IntN(250))
-	h := newTestHerd(t, "DROVER_LISTEN="+address+":8080", "DROVER_METRICS_LISTEN="+address+":9420", "DROVER_PROVIDER=local")
+	h := newTestHerd(t, "DROVER_LISTEN="+address+":8080", "DROVER_METRICS_LISTEN="+address+":9420", "DROVER_PROVIDER=local", selfTested, neverLate)
 	h.env[0] = "PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")
 	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data)
 	conf, err := filepath.Abs("../../supervisord.conf")

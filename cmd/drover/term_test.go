@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/zip"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -27,6 +26,7 @@ const (
 
 // A term by the command line, on one herd: as the guide says, then all of it.
 func TestATermByTheCommandLine(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t)
 	up := h.up()
 	guideTerm(h)
@@ -68,10 +68,6 @@ func refusals(h *testHerd) {
 	h.said("user", "disable", "sly")
 	h.refused(exitRefused, "disabled", "class", "list", "--as", "sly")
 	h.said("user", "enable", "sly")
-	for _, line := range h.env { // in this process: there are many of them
-		name, value, _ := strings.Cut(line, "=")
-		h.t.Setenv(name, value)
-	}
 	for _, test := range []struct {
 		code int
 		want string
@@ -148,12 +144,11 @@ func refusals(h *testHerd) {
 		{exitRefused, "tom may not", "user add --as tom eve"},
 		{exitRefused, "tom may not", "class remove --as tom cs101"},
 	} {
-		var out, errs bytes.Buffer
-		code := typeIn(h.t.Context(), append([]string{"drover"}, strings.Fields(test.args)...), strings.NewReader(""), &out, &errs)
-		assert.Equal(h.t, test.code, code, "%s: %s", test.args, errs.String())
-		assert.Contains(h.t, errs.String(), test.want, test.args)
-		assert.LessOrEqual(h.t, strings.Count(errs.String(), "\n"), 3, errs.String())
-		assert.Empty(h.t, out.String(), test.args)
+		out, errs, code := h.types("", strings.Fields(test.args)...) // in this process: there are many of them
+		assert.Equal(h.t, test.code, code, "%s: %s", test.args, errs)
+		assert.Contains(h.t, errs, test.want, test.args)
+		assert.LessOrEqual(h.t, strings.Count(errs, "\n"), 3, errs)
+		assert.Empty(h.t, out, test.args)
 	}
 	out := h.said("assignment", "list", "--as", "ann")
 	require.Contains(h.t, out, "cs101/ledger")

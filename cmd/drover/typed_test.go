@@ -220,10 +220,11 @@ func (h *testHerd) typesBlock(dir, before, text string) string {
 // The five minutes of the README, in a fresh folder. Only the herd's folder is another, and
 // what a reader waits for with the eyes is waited for.
 func TestWhatTheREADMEShowsIsTyped(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		coretest.Missing(t, "gcc, by which an example is graded", err)
 	}
-	h := newTestHerd(t)
+	h := newTestHerd(t, append(calm, selfTested)...)
 	herd := h.cfg.Data
 	h.env = slices.DeleteFunc(h.env, func(line string) bool {
 		return strings.HasPrefix(line, "DROVER_REDIS=") || strings.HasPrefix(line, "DROVER_DATA=")
@@ -250,6 +251,7 @@ func repositoryPath(t *testing.T) string {
 
 // What operators look at, with the names of a herd that has one request and one task.
 func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
+	t.Parallel()
 	h, up := newUpHerd(t)
 	h.said("run", "--", "true")
 	request := jsonOf[[]requests.View](h, "request", "list")[0].ID
@@ -271,6 +273,7 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 }
 
 func TestSmallBlocksAreTyped(t *testing.T) {
+	t.Parallel()
 	h := &testHerd{t: t, path: "drover", env: []string{""}}
 	for name, before := range map[string]string{
 		"students.md: git archive --format=zip -o hw1.zip HEAD":                                                     "git init -q . && echo x > x && git add x && git -c user.name=a -c user.email=a@example.org commit -qm x",

@@ -79,6 +79,7 @@ func (h *testHerd) deliveries(hook string) []core.Task {
 }
 
 func TestWebhooksByTheCommandLine(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t, allowHere)
 	up := h.up()
 	r := newHookReceiver(t)
@@ -141,6 +142,7 @@ func TestWebhooksByTheCommandLine(t *testing.T) {
 // A taskrunner that is killed after a delivery has arrived and before that is recorded
 // delivers it again: at least once, under the same id.
 func TestATaskrunnerIsKilledBetweenDeliveryAndRecord(t *testing.T) {
+	t.Parallel()
 	h := newTestHerd(t, allowHere)
 	r := newHookReceiver(t)
 	hook, _ := h.hook(r)
