@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,9 +16,11 @@ import (
 const mark = "drover-trace"
 
 // traces looks for what an earlier run of it left, and leaves it again: in every
-// folder that it can write to, which it finds out by writing, and in shared memory.
+// folder that it can write to, which it finds out by writing unless it is of a read-only
+// mount, and in shared memory.
 func traces(Target) error {
 	var found, folders []string
+	mounts := mountPoints()
 	look := func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -27,6 +30,8 @@ func traces(Target) error {
 		case strings.HasPrefix(d.Name(), mark):
 			found = append(found, path)
 			return skip(d)
+		case d.IsDir() && closed(path, mounts):
+			return fs.SkipDir
 		case d.IsDir():
 			folders = append(folders, path)
 		}
@@ -62,6 +67,34 @@ func traces(Target) error {
 		return fmt.Errorf("found %v", found)
 	}
 	return nil
+}
+
+// mountPoints lists where something is mounted; nil if that cannot be told.
+func mountPoints() []string {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		const at = 4 // the place of the mount point
+		if f := strings.Fields(line); len(f) > at {
+			all = append(all, f[at])
+		}
+	}
+	return all
+}
+
+// closed reports whether nothing can be written below a folder: it is of a mount that is
+// read-only, and nothing else is mounted below it. System folders are, with all that the
+// host or the image has there.
+func closed(path string, mounts []string) bool {
+	var space unix.Statfs_t
+	if len(mounts) == 0 || unix.Statfs(path, &space) != nil || space.Flags&unix.ST_RDONLY == 0 {
+		return false
+	}
+	below := strings.TrimSuffix(path, "/") + "/"
+	return !slices.ContainsFunc(mounts, func(at string) bool { return strings.HasPrefix(at, below) })
 }
 
 func skip(d fs.DirEntry) error {
