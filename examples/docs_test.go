@@ -21,6 +21,7 @@ import (
 	"drover/core/harness"
 	"drover/examples"
 	"drover/vmfactory/local"
+	"drover/vmfactory/providertest/programs"
 )
 
 // block returns the first code block of a language in the author's guide.
@@ -39,7 +40,7 @@ func block(t *testing.T, language string) string {
 func graded(t *testing.T, program, name, submission string) (core.Result, string) {
 	t.Helper()
 	run := filepath.Join(t.TempDir(), "run")
-	provider, err := local.New(local.Config{Run: run, TieToProcess: true})
+	provider, err := local.New(local.Config{Run: run, Guest: programs.Guest(t), TieToProcess: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
 	if err := provider.Ready(t.Context()); err != nil {

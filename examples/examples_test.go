@@ -32,6 +32,7 @@ import (
 	"drover/examples"
 	"drover/testrunner"
 	"drover/vmfactory/local"
+	"drover/vmfactory/providertest/programs"
 )
 
 // assignment is what the files beside a harness say.
@@ -139,11 +140,12 @@ func again(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
 	require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(home, "test"), self))
+	programs.Copy(t, home)
 	require.NoError(t, filepath.WalkDir(home, func(at string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chown(at, nobody, nobody))
 	}))
 	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "test"), "-test.run=^TestGrading$/as_we_are", "-test.v")
-	cmd.Dir, cmd.Env = filepath.Join(home, "examples"), []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "CI=" + os.Getenv("CI")}
+	cmd.Dir, cmd.Env = filepath.Join(home, "examples"), []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "CI=" + os.Getenv("CI"), programs.Known + "=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	t.Log(string(out))
@@ -153,7 +155,7 @@ func again(t *testing.T) {
 // grade grades all examples with VMs of the local provider.
 func grade(t *testing.T, cgroup string) {
 	run := filepath.Join(t.TempDir(), "run")
-	provider, err := local.New(local.Config{Run: run, TieToProcess: true, Cgroup: cgroup})
+	provider, err := local.New(local.Config{Run: run, Guest: programs.Guest(t), TieToProcess: true, Cgroup: cgroup})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
 	if err := provider.Ready(t.Context()); err != nil {

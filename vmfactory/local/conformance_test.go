@@ -16,6 +16,7 @@ import (
 	"drover/vmfactory/cgroup"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/attack"
+	"drover/vmfactory/providertest/programs"
 )
 
 // cgroupSetting, in the environment, is the cgroup setting of the suite's providers.
@@ -23,7 +24,7 @@ const cgroupSetting = "DROVER_TEST_CGROUP"
 
 func newLocal(t *testing.T, run string) vmfactory.Provider {
 	t.Helper()
-	p, err := New(Config{Run: run, Cgroup: os.Getenv(cgroupSetting)})
+	p, err := New(Config{Run: run, Guest: programs.Guest(t), Cgroup: os.Getenv(cgroupSetting)})
 	require.NoError(t, err)
 	if err := ready(p); err != nil {
 		require.NoError(t, p.Close())
@@ -117,15 +118,16 @@ func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cg
 	require.NoError(t, os.Chown(home, uid, uid))
 	self, err := os.Executable()
 	require.NoError(t, err)
-	suite := filepath.Join(home, "suite") // the folder that go test makes is closed to others, and VMs show the program
+	suite := filepath.Join(home, "suite") // the folder that go test makes is closed to others
 	said, err := exec.CommandContext(t.Context(), "cp", self, suite).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	require.NoError(t, os.Chmod(suite, 0o755))
+	programs.Copy(t, home)
 	command = append(command, suite)
 	args := append(command[1:], "-test.run=^(TestConformance|TestAttacks)$", "-test.v", "-test.timeout=5m")
 	cmd := exec.CommandContext(t.Context(), command[0], args...)
 	cmd.Dir, cmd.SysProcAttr = "/", sys
-	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, cgroupSetting+"="+cgroup)
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, cgroupSetting+"="+cgroup, programs.Known+"="+home)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	_, why, skipped := strings.Cut(string(out), "this test needs ")

@@ -27,14 +27,14 @@ func (i oneImage) Rootfs(context.Context, string) (digest, path string, err erro
 	return testDigest, i.path, nil
 }
 
-// programs are what the suite's commands use.
-var programs = []string{
+// tools are what the suite's commands use.
+var tools = []string{
 	"sh", "cat", "chmod", "cp", "dd", "echo", "env", "false", "grep", "head", "id", "ls", "mkdir", "mount", "printf", "readlink", "rm", "sed", "seq", "sleep",
 	"sort", "tail", "test", "touch", "tr", "true", "umount", "wc", "whoami", "yes",
 }
 
 // image makes the tests' image of this machine's own programs and libraries: small
-// enough to copy, and with what the test binary needs, which runs in VMs as probe.
+// enough to copy, and with what the test binary needs, which dials in VMs.
 // It is made once for all tests and the processes that they start.
 func image(t *testing.T) string {
 	t.Helper()
@@ -64,7 +64,7 @@ var imageFolder = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	all := []string{self}
-	for _, name := range programs {
+	for _, name := range tools {
 		if path, err := exec.LookPath(name); err == nil {
 			all = append(all, path)
 		}

@@ -19,6 +19,7 @@ import (
 	"drover/vmfactory"
 	"drover/vmfactory/images"
 	"drover/vmfactory/providertest"
+	"drover/vmfactory/providertest/programs"
 )
 
 // debian is an image of Debian packages, unpacked on this host.
@@ -53,11 +54,9 @@ func TestLanguages(t *testing.T) {
 	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
 	providertest.Need(t, os.Geteuid() == 0, "root")
 	from, image := newDebian(t, "languages", imagetest.Languages...)
-	program, err := guestFile()
-	require.NoError(t, err)
 	scene := providertest.NewScene(t, func(t *testing.T, run string) vmfactory.Provider {
 		t.Helper()
-		p, err := New(Config{Run: run, Images: from, Guest: program})
+		p, err := New(Config{Run: run, Images: from, Guest: programs.Guest(t)})
 		require.NoError(t, err)
 		if err := p.Ready(t.Context()); err != nil {
 			require.NoError(t, p.Close())

@@ -24,6 +24,7 @@ import (
 	"drover/vmfactory"
 	"drover/vmfactory/process"
 	"drover/vmfactory/providertest"
+	"drover/vmfactory/providertest/programs"
 	"drover/vmfactory/trace"
 )
 
@@ -322,10 +323,8 @@ func TestFolderIsRemoved(t *testing.T) {
 func TestTiedToProcess(t *testing.T) {
 	t.Parallel()
 	run := folder(t)
-	program, err := guestFile()
-	require.NoError(t, err)
 	provider(t, run) // or skip
-	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: program, TieToProcess: true})
+	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: programs.Guest(t), TieToProcess: true})
 	require.NoError(t, err)
 	require.NoError(t, p.Create(t.Context(), "vm", pool()))
 	require.NoError(t, p.Prepare(t.Context(), "vm"))
@@ -441,9 +440,7 @@ func TestIDsOfVMsDiffer(t *testing.T) {
 	t.Parallel()
 	run := folder(t)
 	provider(t, run) // or skip
-	program, err := guestFile()
-	require.NoError(t, err)
-	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: program, FirstID: DefaultFirstID, IDs: 3 * idsEach})
+	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: programs.Guest(t), FirstID: DefaultFirstID, IDs: 3 * idsEach})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	firsts := map[int]bool{}
@@ -470,19 +467,17 @@ func TestIDsOfVMsDiffer(t *testing.T) {
 // one another.
 func TestIDsOfRunFoldersDiffer(t *testing.T) {
 	t.Parallel()
-	provider(t, folder(t)) // or skip
-	program, err := guestFile()
-	require.NoError(t, err)
+	provider(t, folder(t))                                // or skip
 	const first = DefaultFirstID + DefaultIDs - 4*idsEach // where no other test looks first
 	next := func(from, ids int) *Provider {
-		p, err := New(Config{Run: folder(t), Images: oneImage{image(t)}, Guest: program, FirstID: from, IDs: ids})
+		p, err := New(Config{Run: folder(t), Images: oneImage{image(t)}, Guest: programs.Guest(t), FirstID: from, IDs: ids})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Close()) })
 		return p
 	}
 	started(t, next(first, idsEach), "vm", pool())
 	for _, from := range []int{first, first - 5, first + 5} {
-		err = next(from, idsEach).Create(t.Context(), "vm", pool())
+		err := next(from, idsEach).Create(t.Context(), "vm", pool())
 		assert.True(t, core.Is(err, core.CodeFull), "%d: %v", from, err)
 	}
 	started(t, next(first, 2*idsEach), "vm", pool())

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -28,6 +27,7 @@ import (
 	"drover/core/service"
 	"drover/vmfactory"
 	"drover/vmfactory/providertest/probe"
+	"drover/vmfactory/providertest/programs"
 )
 
 // New makes a provider on a run folder. The suite makes several on the same
@@ -185,45 +185,24 @@ func armed(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
 	return v
 }
 
-// archive holds this test binary, as the program "probe".
+// archive holds the program of all probes, as "probe".
 var archive = func() func(t *testing.T) []byte {
 	var once sync.Once
 	var made bytes.Buffer
 	return func(t *testing.T) []byte {
 		t.Helper()
 		once.Do(func() {
-			self, err := os.ReadFile("/proc/self/exe")
+			text, err := os.ReadFile(programs.Prober(t))
 			require.NoError(t, err)
-			self = stripped(t, self)
 			w := tar.NewWriter(&made)
-			require.NoError(t, w.WriteHeader(&tar.Header{Name: "probe", Mode: 0o755, Size: int64(len(self)), Typeflag: tar.TypeReg}))
-			_, err = w.Write(self)
+			require.NoError(t, w.WriteHeader(&tar.Header{Name: "probe", Mode: 0o755, Size: int64(len(text)), Typeflag: tar.TypeReg}))
+			_, err = w.Write(text)
 			require.NoError(t, err)
 			require.NoError(t, w.Close())
 		})
 		return made.Bytes()
 	}
 }()
-
-// stripped is a program without what only debuggers read, the greater part of a
-// test binary: kept states must have room for it beside the probe itself.
-func stripped(t *testing.T, program []byte) []byte {
-	t.Helper()
-	f, err := elf.NewFile(bytes.NewReader(program))
-	require.NoError(t, err)
-	end := uint64(0)
-	for _, part := range f.Progs {
-		end = max(end, part.Off+part.Filesz)
-	}
-	if f.Class != elf.ELFCLASS64 || end > uint64(len(program)) {
-		return program
-	}
-	const tableAt, sizes, header = 0x28, 0x3a, 0x40 // of the table of sections: where it is; how large, and where its names are
-	program = program[:end:end]
-	clear(program[tableAt : tableAt+8])
-	clear(program[sizes:header])
-	return program
-}
 
 // outcome is how a run ended, with what it wrote.
 type outcome struct {
@@ -244,9 +223,7 @@ func (v vm) do(t *testing.T, limits core.Limits, args ...string) outcome {
 }
 
 func (v vm) try(ctx context.Context, limits core.Limits, stdin io.Reader, args ...string) (outcome, error) {
-	// The race detector has every process wait a second before it ends.
-	env := []string{"GORACE=atexit_sleep_ms=0"}
-	return v.start(ctx, guest.Run{Args: args, Env: env, Stdin: stdin, Limits: limits})
+	return v.start(ctx, guest.Run{Args: args, Stdin: stdin, Limits: limits})
 }
 
 func (v vm) start(ctx context.Context, run guest.Run) (outcome, error) {

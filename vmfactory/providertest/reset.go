@@ -10,8 +10,8 @@ import (
 	"drover/vmfactory/providertest/probe"
 )
 
-// roomy is a pool whose VMs can keep a state that holds the probe, which is large with
-// the race detector.
+// roomy is a pool whose VMs can keep a state that holds the probe, and of whose memory
+// a run can have a part that a probe goes well beyond, also with files.
 func roomy() core.Pool {
 	p := Pool()
 	p.Limits.Disk, p.Limits.FileSize, p.Limits.Memory = 160<<20, 160<<20, 256<<20

@@ -79,7 +79,7 @@ func (v VM) Try(t *testing.T, limits core.Limits, stdin io.Reader, args ...strin
 // Harness runs a script as a harness, which may run others in the VM's box.
 func (v VM) Harness(t *testing.T, script string, env ...string) Outcome {
 	t.Helper()
-	env = append(env, "GORACE=atexit_sleep_ms=0", "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
+	env = append(env, "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
 	o, err := v.start(patient(t), guest.Run{Args: []string{"/bin/sh", "-c", script}, Env: env, Harness: true})
 	require.NoError(t, err)
 	return Outcome{o.Exit, o.stdout, o.stderr}

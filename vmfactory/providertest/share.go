@@ -77,7 +77,6 @@ func (s suite) share(t *testing.T) {
 func (v vm) shared(t *testing.T, run guest.Run, args ...string) outcome {
 	t.Helper()
 	run.Args = append([]string{guest.WorkDir + "/probe"}, args...)
-	run.Env = []string{"GORACE=atexit_sleep_ms=0"}
 	o, err := v.start(patient(t), run)
 	require.NoError(t, err)
 	return o

@@ -30,7 +30,7 @@ mkdir sub; echo ` + secretWord + ` >answers; echo ` + secretWord + ` >"$DROVER_W
 chmod 755 sub; chmod 644 answers
 secret=` + secretWord + `
 exec 5<answers 6>>answers
-run() { drover-run --time 1m --env GORACE=atexit_sleep_ms=0 "$@"; }
+run() { drover-run --time 1m "$@"; }
 `
 
 // onHarness has a harness run probes in its box, and returns what they got out.
@@ -65,8 +65,7 @@ func quoted(name string, target probe.Target) string {
 // the harness printed what it should.
 func (s *scene) graded(t *testing.T, script, want string) []string {
 	t.Helper()
-	pool := providertest.Pool() // the probe is large with the race detector, and is there twice
-	pool.Limits.Disk, pool.Limits.FileSize, pool.Limits.Memory = 320<<20, 160<<20, 512<<20
+	pool := providertest.Pool()
 	pool.Limits.Timeout = 5 * time.Minute // of a dozen programs on a busy machine
 	v := s.Armed(t, pool)
 	o := v.Harness(t, script, "DROVER_TOKEN="+secretWord)

@@ -17,12 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core/guard"
+	"drover/vmfactory/providertest/programs"
 )
 
 // start runs a probe in a process of the host.
 func start(t *testing.T, name string, target Target, sys *syscall.SysProcAttr) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", Args(name, target)...)
+	cmd := exec.CommandContext(t.Context(), programs.Prober(t), Args(name, target)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	cmd.SysProcAttr = sys
 	var out bytes.Buffer
@@ -232,9 +233,7 @@ func TestSignals(t *testing.T) {
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"-c", `/bin/sleep 1000 & "$0" "$@"; exit 0`, ""}, Args("agent-threads", Target{})...)
-	self, err := os.Executable()
-	require.NoError(t, err)
-	args[2] = self
+	args[2] = programs.Prober(t)
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", args...)
 	cmd.SysProcAttr = private(t) // whose end is the end of all in there
 	out, err := cmd.CombinedOutput()
