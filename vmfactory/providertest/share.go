@@ -66,7 +66,7 @@ func (s suite) share(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := armed(t, p, run, Pool())
-			o := v.shared(t, guest.Run{CPU: time.Second, Share: core.Limits{Timeout: patience / 2}}, probe.Args(name, probe.Target{Most: 100})...)
+			o := v.shared(t, guest.Run{CPU: 300 * time.Millisecond, Share: core.Limits{Timeout: patience / 2}}, probe.Args(name, probe.Target{Most: 100})...)
 			assert.True(t, o.TimedOut, "%s", o)
 			assert.Less(t, strings.Count(o.stdout, "slice"), 60, "children that computed for a tenth of a second each")
 		})

@@ -300,7 +300,7 @@ func factsOfHost(t *testing.T, s *scene) []string {
 func spinners(t *testing.T, s *scene) []string {
 	t.Helper()
 	v := s.Armed(t, providertest.Pool())
-	o := v.Do(t, core.Limits{Timeout: 2 * time.Second}, nil, v.ProbeArgs("spin", probe.Target{Most: int64(2 * runtime.NumCPU())})...)
+	o := v.Do(t, core.Limits{Timeout: time.Second}, nil, v.ProbeArgs("spin", probe.Target{Most: int64(2 * runtime.NumCPU())})...)
 	v.Alive(t)
 	s.end(t, v)
 	require.True(t, o.TimedOut, "%+v", o)

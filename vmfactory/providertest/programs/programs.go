@@ -21,8 +21,8 @@ import (
 	"drover/vmfactory/program"
 )
 
-// Known, in the environment, is a folder with the programs that a test's
-// process was given: of a user who cannot build them, or cannot get to where they are.
+// Known is, in the environment, the folder of the programs that a test's process was given:
+// one of a user who cannot build them, or cannot get to where they are.
 const Known = "DROVER_TEST_PROGRAMS"
 
 const prober = "prober"
@@ -56,9 +56,8 @@ func Copy(t testing.TB, to string) {
 	}
 }
 
-// built builds them into .cache at the top of the source tree, by which all
-// packages' tests have it from the first of them: go build leaves alone what is as it
-// would make it.
+// built builds them into .cache at the top of the source tree, where all packages' tests
+// have them from the first: go build leaves alone what is as it would make it.
 var built = sync.OnceValues(func() (string, error) {
 	if dir := os.Getenv(Known); dir != "" {
 		return dir, nil
