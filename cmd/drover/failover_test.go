@@ -89,8 +89,11 @@ func TestAHerdGoesOnWithTheNextPrimary(t *testing.T) {
 	h.awaitLeft(65)
 	require.NoError(t, f.Servers[0].Kill())
 	h.awaitLeft(40)
-	out, errs, _ := h.run("doctor")
-	require.Contains(t, out, "its primary is "+f.Servers[1].Addr+", with 0 replicas", errs)
+	var out string
+	await(t, "doctor finds the next primary", func() bool { // what runs ends without one
+		out, _, _ = h.run("doctor")
+		return strings.Contains(out, "its primary is "+f.Servers[1].Addr+", with 0 replicas")
+	})
 	require.Contains(t, out, "nobody can take its place")
 	require.NoError(t, f.Servers[0].Restart(t.Context()), "the old primary returns as a replica")
 	h.awaitLeft(0)

@@ -2,6 +2,7 @@ package student_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -45,9 +46,11 @@ func (w *world) serve(who string) string {
 	require.NoError(w.t, err)
 	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.log}, web.Doors{API: none, Judge0: none, Tango: none, Events: events, Pages: as})
 	require.NoError(w.t, err)
+	following, end := context.WithCancel(context.Background())
+	server.Config.BaseContext = func(net.Listener) context.Context { return following }
 	server.Start()
 	w.t.Cleanup(func() {
-		server.CloseClientConnections() // pages that are still followed
+		end() // a page that is still open follows events, and would begin again when cut off
 		server.Close()
 	})
 	return at.String()

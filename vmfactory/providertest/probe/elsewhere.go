@@ -13,8 +13,10 @@ import (
 // Memory that a limit on what processes have of their own may forget. Each probe
 // is held if it gets less than Most bytes; it keeps what it has for a moment.
 
+// moment is for how long a probe keeps what it got: who only looks now and then shall have looked.
+const moment = 2 * time.Second
+
 func enough(what string, have int64) error {
-	const moment = 500 * time.Millisecond // who only looks now and then shall have looked
 	time.Sleep(moment)
 	return fmt.Errorf("has %d bytes of %s", have, what)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,6 +101,7 @@ func memoryByMany(t Target) error {
 			return nil
 		}
 	}
+	time.Sleep(moment)
 	for _, cmd := range all {
 		if pid, _ := syscall.Wait4(cmd.Process.Pid, nil, syscall.WNOHANG, nil); pid != 0 {
 			return nil // held: it was killed for the others
