@@ -28,7 +28,7 @@ import (
 	"drover/core/guard"
 	"drover/core/guest"
 	"drover/core/harness"
-	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/examples"
 	"drover/testrunner"
 	"drover/vmfactory/local"
@@ -180,9 +180,7 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	ctx := t.Context()
 	redis := coretest.Mini(t).Open(t)
 	herd := coretest.NewHerd(t, redis, "h1", about.Pool.Name)
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 
 	files := &blobs{files: map[string][]byte{}}
 	pack, err := harness.Pack(filepath.Join(name, "harness"))

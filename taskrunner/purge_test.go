@@ -21,6 +21,7 @@ import (
 	"drover/core/blobstore"
 	"drover/core/clock"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 )
 
 // shelf is a store of rows and blobs in memory.
@@ -334,9 +335,7 @@ func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 func TestPurgeOnRealStores(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })

@@ -3,7 +3,6 @@ package taskrunner_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/intake"
 	"drover/core/redisstore"
-	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/taskrunner"
 )
 
@@ -30,9 +29,7 @@ type redisRig struct {
 
 func newRedisRig(t *testing.T, b *coretest.Backend) *redisRig {
 	ctx := context.Background()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })

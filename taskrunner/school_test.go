@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"drover/core/clock"
 	"drover/core/resultstore/resultstoretest"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 )
 
 // begun is when a school opens.
@@ -42,9 +42,7 @@ type school struct {
 
 func newSchool(t *testing.T) *school {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(t.Context(), "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })

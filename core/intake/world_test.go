@@ -3,7 +3,6 @@ package intake_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/intake"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
@@ -38,9 +38,7 @@ const pool = "p1"
 
 func newWorld(t *testing.T, b *coretest.Backend) *world {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	w := &world{t: t, store: store, now: time.UnixMilli(1_700_000_000_000)}
 	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
 	w.in = w.intake(w.store, w.herd.Store, w.herd.Store, w.herd.Store)

@@ -3,7 +3,6 @@ package recovery_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/recovery"
 	"drover/core/resultstore/sqlite"
+	"drover/core/resultstore/sqlite/sqlitetest"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -34,9 +34,7 @@ type world struct {
 
 func newWorld(t *testing.T, b *coretest.Backend) *world {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	return &world{
 		t: t, b: b, store: store, herd: coretest.NewHerd(t, b.Open(t), "h1", "p1"), slots: map[string]core.Claim{},
 	}
