@@ -66,10 +66,10 @@ bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's 
 	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))
 	go test $(lxc) -v -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
 
-drill: build ## hurt a herd with 1,000 faults and show that nothing is lost (DRILL='--faults 100 --beat 200ms')
+drill: build ## hurt a cluster with 1,000 faults and show that nothing is lost (DRILL='--faults 100 --beat 200ms')
 	bin/drover drill $(or $(DRILL),--faults 1000 --at-once 6)
 
-demo: ## grade the examples on a herd of one process
+demo: ## grade the examples on a cluster of one process
 	go run ./cmd/drover demo
 
 docs: ## write the generated parts of docs/ anew

@@ -42,7 +42,7 @@ type rule struct {
 
 var rules = []rule{
 	{"github.com/redis/go-redis", []string{"core/redisstore", "core/redisserver", "core/coretest", "cmd"}, true, "programs speak core's interfaces; a test may look behind them"},
-	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded herd"},
+	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded cluster"},
 	{"modernc.org/sqlite", []string{"core/resultstore"}, false, "the result store is an interface"},
 	{"go.mongodb.org", []string{"core/resultstore"}, false, "the result store is an interface"},
 	{"gocloud.dev", []string{"core/blobstore"}, false, "the blob store is an interface"},

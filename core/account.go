@@ -34,12 +34,12 @@ const (
 	ScopeRead   Scope = "read"   // look at what the user may see
 	ScopeSubmit Scope = "submit" // hand in, run, cancel and try again
 	ScopeTeach  Scope = "teach"  // change classes, assignments, grades; exports
-	ScopeHerd   Scope = "herd"   // hosts, pools, queues, schedules
+	ScopeCluster   Scope = "cluster"   // hosts, pools, queues, schedules
 	ScopeAdmin  Scope = "admin"  // users and classes
 )
 
 // Scopes returns all scopes, in the order of what they allow.
-func Scopes() []Scope { return []Scope{ScopeRead, ScopeSubmit, ScopeTeach, ScopeHerd, ScopeAdmin} }
+func Scopes() []Scope { return []Scope{ScopeRead, ScopeSubmit, ScopeTeach, ScopeCluster, ScopeAdmin} }
 
 // Token is a secret that stands for a user. The secret itself is nowhere: only its hash is kept.
 type Token struct {
@@ -122,7 +122,7 @@ type Allowance struct {
 	Reset     time.Duration // until Burst could be done again
 }
 
-// Limiter bounds how often things are done in the whole herd.
+// Limiter bounds how often things are done in the whole cluster.
 type Limiter interface {
 	// Take does n things under a name at once, if the rate allows all of them; an n of 0
 	// only looks whether one could be done. Names may hold anything up to 256 bytes: they

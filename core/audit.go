@@ -32,7 +32,7 @@ type Violation struct {
 type Audit interface {
 	// Audit reads everything, in small steps that take the longer the more work
 	// waits. What looks wrong it reads again, and tells what looked so each time: on
-	// a busy herd, what moves while it is read looks wrong now and then.
+	// a busy cluster, what moves while it is read looks wrong now and then.
 	Audit(ctx context.Context) ([]Violation, error)
 	// Mend puts right what an audit found, after looking again. Work in hand stays
 	// there, other work waits, a VM that may have been used is destroyed, an owner

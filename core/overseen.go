@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// RoleOverseer is what heals a herd. An overseer owns nothing, so it is no owner: it gives
+// RoleOverseer is what heals a cluster. An overseer owns nothing, so it is no owner: it gives
 // signs of its life, see Overseen.
 const RoleOverseer Role = "overseer"
 
@@ -12,7 +12,7 @@ type Overseen struct {
 	Late bool  // the next one is overdue
 }
 
-// Missing lists the roles that a herd needs and that nobody does now, in a fixed order.
+// Missing lists the roles that a cluster needs and that nobody does now, in a fixed order.
 func Missing(owners []OwnerInfo, overseen Overseen) []Role {
 	missing := []Role{}
 	for _, role := range []Role{RoleVMFactory, RoleTestrunner, RoleTaskrunner} {

@@ -2,14 +2,14 @@ package core
 
 import "slices"
 
-// UserRole is what a user may do: for the whole herd, or in one class.
+// UserRole is what a user may do: for the whole cluster, or in one class.
 type UserRole string
 
 // The roles. Admin, operator, observer and runner are a user's own; the others are held in a class.
 const (
 	RoleAdmin    UserRole = "admin"    // everything but what is a person's own
-	RoleOperator UserRole = "operator" // the herd: hosts, pools, queues, tasks; no grades
-	RoleObserver UserRole = "observer" // looks at the herd
+	RoleOperator UserRole = "operator" // the cluster: hosts, pools, queues, tasks; no grades
+	RoleObserver UserRole = "observer" // looks at the cluster
 	RoleRunner   UserRole = "runner"   // runs requests of its own; often a program
 
 	RoleTeacher   UserRole = "teacher"
@@ -17,7 +17,7 @@ const (
 	RoleStudent   UserRole = "student"
 )
 
-// Valid reports whether users can have r for the whole herd.
+// Valid reports whether users can have r for the whole cluster.
 func (r UserRole) Valid() bool {
 	return r == RoleAdmin || r == RoleOperator || r == RoleObserver || r == RoleRunner
 }
@@ -85,11 +85,11 @@ const (
 	ActRequestView    Action = "request.view"    // with its output and files
 	ActRequestControl Action = "request.control" // cancel, rerun
 
-	ActHerdView    Action = "herd.view"
-	ActHerdOperate Action = "herd.operate"
+	ActClusterView    Action = "cluster.view"
+	ActClusterOperate Action = "cluster.operate"
 )
 
-// Object is what an action is about. The zero value is the herd.
+// Object is what an action is about. The zero value is the cluster.
 type Object struct {
 	Class string // "" if it belongs to none
 	Owner string // handle of the user whose it is; "" for nobody's
@@ -105,7 +105,7 @@ type Right struct {
 // Rights returns the one table of rights, in the order of the actions above.
 func Rights() []Right {
 	admin := []UserRole{RoleAdmin}
-	herd := []UserRole{RoleAdmin, RoleOperator}
+	cluster := []UserRole{RoleAdmin, RoleOperator}
 	watch := []UserRole{RoleAdmin, RoleOperator, RoleObserver}
 	teach := []UserRole{RoleAdmin, RoleTeacher}
 	staff := []UserRole{RoleAdmin, RoleTeacher, RoleAssistant}
@@ -138,12 +138,12 @@ func Rights() []Right {
 		{ActTaskView, append(staff, RoleOperator, RoleObserver), true},
 		{ActTaskControl, append(teach, RoleOperator), true},
 		{ActTaskDownload, nil, true},
-		{ActSchedule, herd, false},
+		{ActSchedule, cluster, false},
 		{ActRequestCreate, []UserRole{RoleAdmin, RoleOperator, RoleRunner}, false},
-		{ActRequestView, herd, true},
-		{ActRequestControl, herd, true},
-		{ActHerdView, watch, false},
-		{ActHerdOperate, herd, false},
+		{ActRequestView, cluster, true},
+		{ActRequestControl, cluster, true},
+		{ActClusterView, watch, false},
+		{ActClusterOperate, cluster, false},
 	}
 }
 

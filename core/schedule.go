@@ -30,5 +30,5 @@ type Schedules interface {
 	ListSchedules(ctx context.Context) ([]Schedule, error)
 }
 
-// MaxSchedules bounds the schedules of a herd.
+// MaxSchedules bounds the schedules of a cluster.
 const MaxSchedules = 1000

@@ -243,7 +243,7 @@ type TaskPlace struct {
 type TaskRate struct {
 	Every time.Duration `json:"every_ns,omitempty"` // one per this time, on average
 	Burst int           `json:"burst,omitempty"`    // that may begin at once after a rest; 0 is 1
-	Most  int           `json:"most,omitempty"`     // in hand at once, in the whole herd
+	Most  int           `json:"most,omitempty"`     // in hand at once, in the whole cluster
 }
 
 // TaskQueueInfo counts waiting tasks of a kind and class.
@@ -281,7 +281,7 @@ type Tasks interface {
 	PresentTasks(ctx context.Context, keys []string) ([]bool, error)
 	// LocateTasks says where tasks are.
 	LocateTasks(ctx context.Context, keys []string) ([]TaskPlace, error)
-	// SetTaskRates sets the rates of kinds for the whole herd, all or, if one is INVALID, none;
+	// SetTaskRates sets the rates of kinds for the whole cluster, all or, if one is INVALID, none;
 	// other kinds have none. The same rates again change nothing.
 	SetTaskRates(ctx context.Context, rates map[string]TaskRate) error
 	// TaskQueues counts what waits in queues; what is delayed is not there.

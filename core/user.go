@@ -7,7 +7,7 @@ type User struct {
 	Handle   string     `json:"handle"`          // its name for ever, as CheckName allows; the submitter of its requests
 	Name     string     `json:"name,omitempty"`  // as people read it
 	Email    string     `json:"email,omitempty"` // lower case; no two users have the same
-	Roles    []UserRole `json:"roles,omitempty"` // for the whole herd
+	Roles    []UserRole `json:"roles,omitempty"` // for the whole cluster
 	Disabled bool       `json:"disabled,omitempty"`
 	Created  int64      `json:"created_ms"`
 	Revision int64      `json:"revision"` // grows with every change; 0 is a user that is not stored yet

@@ -93,7 +93,7 @@ type Reconciled struct {
 	Adopted, Dirtied, Removed int
 }
 
-// Hosts keeps the herd's machines.
+// Hosts keeps the cluster's machines.
 type Hosts interface {
 	// ListHosts lists all hosts by name.
 	ListHosts(ctx context.Context) ([]HostInfo, error)

@@ -55,5 +55,5 @@ type HostWishes interface {
 	ForgetHostWishes(ctx context.Context, host string) (int, error)
 }
 
-// MaxHostWishes bounds the wishes of a herd.
+// MaxHostWishes bounds the wishes of a cluster.
 const MaxHostWishes = 3000

@@ -179,7 +179,7 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	load(t, name+"/expected.json", &want)
 	ctx := t.Context()
 	redis := coretest.Mini(t).Open(t)
-	herd := coretest.NewHerd(t, redis, "h1", about.Pool.Name)
+	cluster := coretest.NewCluster(t, redis, "h1", about.Pool.Name)
 	store := sqlitetest.Open(t)
 
 	files := &blobs{files: map[string][]byte{}}
@@ -194,9 +194,9 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 		spec.Files = files.submission(t, path.Join(name, "submissions", s.Name))
 		_, _, err := store.Create(ctx, spec)
 		require.NoError(t, err)
-		herd.Submit(t, spec)
+		cluster.Submit(t, spec)
 	}
-	vms := herd.AddVMs(t, 3*len(want.Submissions))
+	vms := cluster.AddVMs(t, 3*len(want.Submissions))
 	t.Cleanup(func() {
 		for _, vm := range vms {
 			require.NoError(t, provider.Destroy(context.Background(), vm))
@@ -205,7 +205,7 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	runner, err := testrunner.New(testrunner.Config{
-		Registration: core.Registration{Owner: herd.Runner, Host: herd.Host, Machine: "m-h1", PID: os.Getpid(), Version: "test", Beat: time.Minute},
+		Registration: core.Registration{Owner: cluster.Runner, Host: cluster.Host, Machine: "m-h1", PID: os.Getpid(), Version: "test", Beat: time.Minute},
 		Pools:        []string{about.Pool.Name}, Slots: 3, RunDir: run, SpoolDir: filepath.Join(t.TempDir(), "spool"),
 	}, testrunner.Parts{
 		Owners: redis, Claims: redis, Pools: redis, Output: redis, Store: store, Blobs: files, Log: log,

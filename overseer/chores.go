@@ -32,7 +32,7 @@ func (o *Overseer) table() []Chore {
 	return chores
 }
 
-// An overseer gives a sign of its life, so that the herd can say when there is none. One that
+// An overseer gives a sign of its life, so that the cluster can say when there is none. One that
 // runs once comes again by cron, nobody knows when: every few minutes is usual.
 const (
 	signEvery  = 5 * time.Second

@@ -13,7 +13,7 @@ import (
 // Config is how the overseer behaves. The zero value of a setting that Defaults
 // names is replaced by its default.
 type Config struct {
-	Beat    time.Duration // between an owner's proofs of life, all over the herd
+	Beat    time.Duration // between an owner's proofs of life, all over the cluster
 	Suspect time.Duration // how long ago a host's last proof of life may be before it gets no new work
 	Down    time.Duration // how long ago an owner's or host's may be before it is fenced
 

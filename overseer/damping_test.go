@@ -18,7 +18,7 @@ import (
 func (s *scene) fail(host string, n int) {
 	s.t.Helper()
 	s.end(host, s.claim(host, "again", n, time.Hour), core.OutcomeRetry)
-	s.b.Hasten(s.t, s.herd)
+	s.b.Hasten(s.t, s.cluster)
 }
 
 // A host that fails work far more often than the others is put on probation, gets
@@ -44,13 +44,13 @@ func TestABlackHoleIsTakenOut(t *testing.T) {
 		require.Nil(t, s.hosts()["h2"].Probation)
 		s.claim("h1", "again", 0, time.Hour)
 		require.Empty(t, countsOf(s.once(nil, 0), "damp"), "once is enough, for any overseer")
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 
-		require.NoError(t, s.herd.Probation(context.Background(), "h1", "", 0, 0))
+		require.NoError(t, s.cluster.Probation(context.Background(), "h1", "", 0, 0))
 		require.Empty(t, countsOf(s.once(nil, 0), "damp"), "it is trusted: what was before does not count")
 		s.fail("h1", 1)
 		require.Empty(t, countsOf(s.once(nil, 0), "damp"))
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -71,7 +71,7 @@ func TestAFlappingHostIsDamped(t *testing.T) {
 		s.host("h1", time.Hour)
 		require.NotNil(t, s.hosts()["h1"].Probation, "it comes back to that")
 		require.Nil(t, s.hosts()["h2"].Probation)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 

@@ -22,19 +22,19 @@ func (s *scene) drainedScene() *clock.Manual {
 	s.submit("once", 1)
 	claims := s.claim("h1", "again", 3, time.Hour)
 	s.claim("h1", "once", 1, time.Hour)
-	_, err := s.herd.Cancel(context.Background(), claims[1].Key, "alice", core.CancelAny)
+	_, err := s.cluster.Cancel(context.Background(), claims[1].Key, "alice", core.CancelAny)
 	require.NoError(s.t, err)
 	_, err = s.store.Record(context.Background(), core.Result{
 		ID: claims[2].ReadSpec().ID, Generation: 1, State: core.RequestCompleted, Token: claims[2].Token, VM: claims[2].VM,
 	})
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.herd.Drain(context.Background(), "h1", true, 20*time.Second))
+	require.NoError(s.t, s.cluster.Drain(context.Background(), "h1", true, 20*time.Second))
 	host := s.hosts()["h1"]
 	return clock.NewManual(time.UnixMilli(host.DrainUntil + 1))
 }
 
 func (s *scene) hosts() map[string]core.HostInfo {
-	all, err := s.herd.ListHosts(context.Background())
+	all, err := s.cluster.ListHosts(context.Background())
 	require.NoError(s.t, err)
 	out := make(map[string]core.HostInfo)
 	for _, h := range all {
@@ -44,7 +44,7 @@ func (s *scene) hosts() map[string]core.HostInfo {
 }
 
 func (s *scene) held(role core.Role, host string) []core.Held {
-	held, err := s.herd.Held(context.Background(), core.OwnerName(role, host, 0), 0)
+	held, err := s.cluster.Held(context.Background(), core.OwnerName(role, host, 0), 0)
 	require.NoError(s.t, err)
 	return held
 }
@@ -61,7 +61,7 @@ func (s *scene) requireDrained(parts overseer.Parts) {
 	states := map[core.RequestState]int{}
 	for _, row := range rows {
 		states[row.State]++
-		if _, err := s.b.Admin.HGet(context.Background(), s.herd.Namespace().Key("cancels"), row.Spec.Key()).Result(); err == nil {
+		if _, err := s.b.Admin.HGet(context.Background(), s.cluster.Namespace().Key("cancels"), row.Spec.Key()).Result(); err == nil {
 			states[row.State]-- // the overseer died over it: its next claim ends it
 			states[core.RequestCancelled]++
 			continue
@@ -73,7 +73,7 @@ func (s *scene) requireDrained(parts overseer.Parts) {
 		}
 	}
 	require.Equal(s.t, map[core.RequestState]int{core.RequestQueued: 1, core.RequestCancelled: 1, core.RequestCompleted: 1}, states)
-	coretest.RequireSound(s.t, s.herd)
+	coretest.RequireSound(s.t, s.cluster)
 }
 
 func TestADrainedHostIsEmptiedAtItsDeadline(t *testing.T) {

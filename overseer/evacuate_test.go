@@ -41,7 +41,7 @@ func TestEvacuationByPriorityAndRoom(t *testing.T) {
 		require.Equal(t, map[string]string{
 			high: "scheduled h1>h3", old: "scheduled h1>h2", young: "scheduled h1>h2", low: "scheduled h1>h3",
 		}, s.moves())
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 		require.Equal(t, core.Key(high, 1), s.claim("h3", "again", 1, time.Minute)[0].Key)
 		claims := s.claim("h2", "again", 2, time.Minute)
 		require.Equal(t, core.Key(old, 1), claims[0].Key)
@@ -49,7 +49,7 @@ func TestEvacuationByPriorityAndRoom(t *testing.T) {
 		s.end("h2", claims, core.OutcomeDone)
 		require.Equal(t, "finished h1>h2", s.moves()[young])
 		require.Equal(t, core.RequestQueued, s.place(later).State)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -67,7 +67,7 @@ func TestWhatFitsNowhereIsParked(t *testing.T) {
 		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
 		require.Equal(t, map[string]string{ids[0]: "scheduled h1>h2", ids[1]: "parked h1>", ids[2]: "parked h1>"}, s.moves())
 		require.Equal(t, core.RequestParked, s.place(ids[1]).State)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 
 		s.submit("again", 1)
 		s.hostWith("h3", time.Minute, 2)
@@ -77,7 +77,7 @@ func TestWhatFitsNowhereIsParked(t *testing.T) {
 		require.Equal(t, "accepted h1>h3", s.moves()[ids[1]])
 		s.end("h3", claims, core.OutcomeRetry)
 		require.Equal(t, "failed h1>h3", s.moves()[ids[1]])
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -98,7 +98,7 @@ func TestAPolicyOfTheRequestsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "host h1 was lost while it ran, and such work of pool again is not run again", row.Result.Reason)
 	require.Equal(t, "h2", s.place(yes).Aimed)
-	coretest.RequireSound(t, s.herd)
+	coretest.RequireSound(t, s.cluster)
 }
 
 // A host that does not take in time what was aimed at it loses it to whoever can; one that is lost too as well.
@@ -119,7 +119,7 @@ func TestWhatIsAimedIsNotStuck(t *testing.T) {
 		require.Empty(t, s.place(ids[0]).Aimed)
 		require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
 		require.Equal(t, 1, s.place(ids[0]).Attempts, "h2 had not taken it")
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -144,14 +144,14 @@ func TestManyOverseersEvacuate(t *testing.T) {
 			require.Equal(t, 1, s.place(id).Attempts)
 		}
 		// By the records: on a slow machine a host may have lost what it did not take in time.
-		moves, err := s.herd.Evacuations(context.Background())
+		moves, err := s.cluster.Evacuations(context.Background())
 		require.NoError(t, err)
 		to := map[string]int{}
 		for _, m := range moves {
 			to[m.To]++
 		}
 		require.Equal(t, map[string]int{"h3": 6, "h4": 6, "": 4}, to)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -168,8 +168,8 @@ func TestKilledAtEveryStepOfADrain(t *testing.T) {
 				parts := s.parts()
 				parts.Clock = clock
 				mortals := parts
-				mortals.Queue, mortals.Evacuations = mortalQueue{s.herd, m}, mortalEvacuations{s.herd, m}
-				mortals.Owners, mortals.Hosts, mortals.Store = mortalOwners{s.herd, m}, mortalHosts{s.herd, m}, mortalStore{s.store, m}
+				mortals.Queue, mortals.Evacuations = mortalQueue{s.cluster, m}, mortalEvacuations{s.cluster, m}
+				mortals.Owners, mortals.Hosts, mortals.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
 				_, err := s.oversee(mortals)
 				require.Equal(t, m.dead, err != nil, "what failed is told")
 				s.requireDrained(parts)
@@ -195,7 +195,7 @@ func (r *rival) Rooms(ctx context.Context) ([]core.Room, int64, error) {
 		rivals := r.s.claim("h4", "once", 1, time.Hour)[0]
 		held := core.Held{Key: rivals.Key, Slot: r.s.held(core.RoleTestrunner, "h4")[0].Slot}
 		item := core.Settlement{Key: rivals.Key, Token: rivals.Token, Outcome: core.OutcomeRelease, To: "h2"}
-		require.NoError(r.s.t, r.s.herd.Oust(ctx, core.OwnerName(core.RoleTestrunner, "h4", 0), held, item, "a rival's"))
+		require.NoError(r.s.t, r.s.cluster.Oust(ctx, core.OwnerName(core.RoleTestrunner, "h4", 0), held, item, "a rival's"))
 	}
 	return rooms, placed, err
 }
@@ -213,12 +213,12 @@ func TestRoomsThatAnotherUsedAreLookedAtAgain(t *testing.T) {
 		s.claim("h1", "again", 1, time.Hour)
 		s.die("h1")
 		parts := s.parts()
-		r := &rival{evacuations: s.herd, s: s}
+		r := &rival{evacuations: s.cluster, s: s}
 		parts.Evacuations = r
 		s.until(parts, func() bool { return len(s.owners()) == 4 })
 		require.Equal(t, 2, r.looks)
 		require.NotEmpty(t, s.place(id).Aimed)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -245,7 +245,7 @@ func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "failed h1>h2", s.moves()[id])
 	require.Equal(t, core.Key(id, 1), s.claim("h3", "again", 1, time.Hour)[0].Key)
-	coretest.RequireSound(t, s.herd)
+	coretest.RequireSound(t, s.cluster)
 }
 
 // returner is the owners of a host that comes back between the overseer's steps.
@@ -269,7 +269,7 @@ func TestAHostThatComesBackWhileItIsEvacuated(t *testing.T) {
 	s.claim("h1", "once", 1, time.Minute)
 	s.die("h1")
 	parts, back := s.parts(), false
-	parts.Owners = returner{s.herd, func() {
+	parts.Owners = returner{s.cluster, func() {
 		if !back {
 			back = true
 			s.host("h1", time.Minute)

@@ -24,7 +24,7 @@ func (s *scene) look(parts overseer.Parts, held []core.Held, after time.Duration
 	now, err := s.b.Admin.Time(ctx).Result()
 	require.NoError(s.t, err)
 	for _, owner := range s.owners() {
-		slots := s.herd.Namespace().Key("slots", owner)
+		slots := s.cluster.Namespace().Key("slots", owner)
 		for _, h := range held {
 			slot, err := s.b.Admin.HGet(ctx, slots, h.Key).Result()
 			if err != nil || !strings.Contains(slot, "|"+h.Token+"|") {
@@ -53,7 +53,7 @@ func TestAHungSlotIsTakenBack(t *testing.T) {
 		ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
 		for i, limit := range []time.Duration{0, 10 * time.Second, time.Minute} {
 			if limit > 0 {
-				require.NoError(t, s.herd.Progress(ctx, runner, s.epoch[runner], claims[i].Key, claims[i].Token, "running", limit))
+				require.NoError(t, s.cluster.Progress(ctx, runner, s.epoch[runner], claims[i].Key, claims[i].Token, "running", limit))
 			}
 		}
 		held := s.held(core.RoleTestrunner, "h1")
@@ -71,15 +71,15 @@ func TestAHungSlotIsTakenBack(t *testing.T) {
 		require.Equal(t, 1, count(), "staged for longer than the pool allows")
 		require.NoError(t, s.look(parts, held, time.Minute+grace))
 		require.Zero(t, count())
-		beat, err := s.herd.Beat(ctx, runner, s.epoch[runner], time.Hour)
+		beat, err := s.cluster.Beat(ctx, runner, s.epoch[runner], time.Hour)
 		require.NoError(t, err, "its owner is not fenced")
 		require.Zero(t, beat.Slots)
 		require.Len(t, s.owners(), 4)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 
 		s.end("h1", claims, core.OutcomeDone) // what it still says of them changes nothing
 		require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -94,7 +94,7 @@ func TestAHungSlotEndsByTheStore(t *testing.T) {
 		ctx := context.Background()
 		_, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: claims[0].Token, VM: claims[0].VM})
 		require.NoError(t, err)
-		_, err = s.herd.Cancel(ctx, claims[1].Key, "alice", core.CancelAny)
+		_, err = s.cluster.Cancel(ctx, claims[1].Key, "alice", core.CancelAny)
 		require.NoError(t, err)
 		held := s.held(core.RoleTestrunner, "h1")
 		away := s.parts()
@@ -107,13 +107,13 @@ func TestAHungSlotEndsByTheStore(t *testing.T) {
 		require.Equal(t, core.RequestCancelled, s.state(ids[1]))
 		require.Empty(t, s.place(ids[0]).State)
 		for attempt := range 5 {
-			s.b.Hasten(t, s.herd)
+			s.b.Hasten(t, s.cluster)
 			s.claim("h1", "again", 1, time.Hour)
 			require.NoError(t, s.look(s.parts(), s.held(core.RoleTestrunner, "h1"), time.Hour))
 			require.Equal(t, attempt+2, s.place(ids[2]).Attempts)
 		}
 		require.Equal(t, core.RequestQueued, s.state(ids[2]), "nobody died")
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -131,21 +131,21 @@ func TestAHungVMIsDestroyed(t *testing.T) {
 		s := newScene(t, b)
 		s.host("h1", time.Hour)
 		ctx, factory := context.Background(), core.OwnerName(core.RoleVMFactory, "h1", 0)
-		require.NoError(t, s.herd.Create(ctx, factory, s.epoch[factory], "h1", "again", []string{"stuck"}))
+		require.NoError(t, s.cluster.Create(ctx, factory, s.epoch[factory], "h1", "again", []string{"stuck"}))
 		held := s.held(core.RoleVMFactory, "h1")
 		require.Len(t, held, 1)
 		require.NoError(t, s.look(s.parts(), held, time.Minute))
 		require.Len(t, s.held(core.RoleVMFactory, "h1"), 1, "a slow one is not hung")
 		require.NoError(t, s.look(s.parts(), held, 11*time.Minute))
 		require.Empty(t, s.held(core.RoleVMFactory, "h1"))
-		vms, err := s.herd.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
+		vms, err := s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"stuck"}, vms)
 		require.NoError(t, s.look(s.parts(), s.held(core.RoleVMFactory, "h1"), 11*time.Minute))
-		vms, err = s.herd.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
+		vms, err = s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"stuck"}, vms, "its destruction hung, so it is tried anew")
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -155,25 +155,25 @@ func TestAHungTaskIsTakenBack(t *testing.T) {
 	s := newScene(t, coretest.Mini(t))
 	ctx := context.Background()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
-	reg, err := s.herd.Register(ctx, core.Registration{Owner: owner, Host: "h1", Machine: "h1", Beat: time.Hour})
+	reg, err := s.cluster.Register(ctx, core.Registration{Owner: owner, Host: "h1", Machine: "h1", Beat: time.Hour})
 	require.NoError(t, err)
 	task, _, err := s.in.SubmitTask(ctx, core.Task{Kind: core.KindPurge})
 	require.NoError(t, err)
-	got, err := s.herd.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: reg.Epoch, Seq: 1, Want: 1, TokenBase: 1, Beat: time.Hour})
+	got, err := s.cluster.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: reg.Epoch, Seq: 1, Want: 1, TokenBase: 1, Beat: time.Hour})
 	require.NoError(t, err)
 	require.Len(t, got.Claims, 1)
 	require.NoError(t, s.look(s.parts(), s.held(core.RoleTaskrunner, "h1"), 30*time.Minute))
 	require.Len(t, s.held(core.RoleTaskrunner, "h1"), 1)
 	require.NoError(t, s.look(s.parts(), s.held(core.RoleTaskrunner, "h1"), 2*time.Hour))
 	require.Empty(t, s.held(core.RoleTaskrunner, "h1"))
-	got, err = s.herd.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: reg.Epoch, Seq: 2, Want: 5, TokenBase: 2, Beat: time.Hour})
+	got, err = s.cluster.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: reg.Epoch, Seq: 2, Want: 5, TokenBase: 2, Beat: time.Hour})
 	require.NoError(t, err)
 	tries := map[string]int{}
 	for _, claim := range got.Claims {
 		tries[claim.Task.ID] = claim.Attempts
 	}
 	require.Equal(t, 1, tries[task.ID], "it waits again, with one attempt used: %v", tries)
-	coretest.RequireSound(t, s.herd)
+	coretest.RequireSound(t, s.cluster)
 }
 
 // The overseer is killed at every step of taking hung work back; the next one goes on.
@@ -187,18 +187,18 @@ func TestKilledAtEveryStepOfTheHung(t *testing.T) {
 				s.host("h1", time.Hour)
 				ids := s.submit("again", 2)
 				claims := s.claim("h1", "again", 2, time.Hour)
-				_, err := s.herd.Cancel(context.Background(), claims[1].Key, "alice", core.CancelAny)
+				_, err := s.cluster.Cancel(context.Background(), claims[1].Key, "alice", core.CancelAny)
 				require.NoError(t, err)
 				held := s.held(core.RoleTestrunner, "h1")
 				m := &mortal{at: at, after: after}
 				parts := s.parts()
-				parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.herd, m}, mortalHosts{s.herd, m}, mortalStore{s.store, m}
+				parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
 				require.Equal(t, s.look(parts, held, time.Hour) != nil, m.dead, "what failed is told")
 				require.NoError(t, s.look(s.parts(), held, time.Hour))
 				require.Empty(t, s.held(core.RoleTestrunner, "h1"))
 				require.Equal(t, 1, s.place(ids[0]).Attempts)
 				s.requireCancelled(ids[1], m.dead)
-				coretest.RequireSound(t, s.herd)
+				coretest.RequireSound(t, s.cluster)
 				if !m.dead {
 					require.Greater(t, at, 8)
 					return
@@ -214,7 +214,7 @@ func (s *scene) requireCancelled(id string, died bool) {
 	s.t.Helper()
 	if died && s.state(id) == core.RequestQueued {
 		require.Equal(s.t, core.RequestQueued, s.place(id).State)
-		by, err := s.b.Admin.HGet(context.Background(), s.herd.Namespace().Key("cancels"), core.Key(id, 1)).Result()
+		by, err := s.b.Admin.HGet(context.Background(), s.cluster.Namespace().Key("cancels"), core.Key(id, 1)).Result()
 		require.NoError(s.t, err)
 		require.Equal(s.t, "alice", by)
 		return
@@ -245,7 +245,7 @@ func TestASlotThatGoesOn(t *testing.T) {
 			return s.look(parts, s.held(core.RoleTestrunner, "h1"), time.Hour)
 		},
 		"drained": func(s *scene, parts overseer.Parts) error {
-			require.NoError(s.t, s.herd.Drain(ctx, "h1", true, 20*time.Second))
+			require.NoError(s.t, s.cluster.Drain(ctx, "h1", true, 20*time.Second))
 			parts.Clock = clock.NewManual(time.UnixMilli(s.hosts()["h1"].DrainUntil + 1))
 			_, err := s.oversee(parts)
 			return err
@@ -259,14 +259,14 @@ func TestASlotThatGoesOn(t *testing.T) {
 				ids := s.submit("again", 1)
 				for range 3 { // three of its VMs died
 					s.end("h1", s.claim("h1", "again", 1, time.Hour), core.OutcomeBroken)
-					s.b.Hasten(t, s.herd)
+					s.b.Hasten(t, s.cluster)
 				}
 				c := s.claim("h1", "again", 1, time.Hour)[0]
-				_, err := s.herd.Cancel(ctx, c.Key, "alice", core.CancelAny)
+				_, err := s.cluster.Cancel(ctx, c.Key, "alice", core.CancelAny)
 				require.NoError(t, err)
 				parts := s.parts()
-				owners := &goesOn{Owners: s.herd, goOn: func() error {
-					return s.herd.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
+				owners := &goesOn{Owners: s.cluster, goOn: func() error {
+					return s.cluster.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
 				}, told: errors.New("nobody tried to empty it")}
 				parts.Owners = owners
 				require.NoError(t, empty(s, parts))
@@ -300,13 +300,13 @@ func TestAStepOfTheClockHangsNothing(t *testing.T) {
 			for _, host := range []string{"h1", "h2"} {
 				runner := core.OwnerName(core.RoleTestrunner, host, 0)
 				for _, c := range s.claim(host, "again", 4, time.Second) {
-					require.NoError(t, s.herd.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", 30*time.Second))
+					require.NoError(t, s.cluster.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", 30*time.Second))
 				}
 			}
 			inHand := func() int { return len(s.held(core.RoleTestrunner, "h1")) + len(s.held(core.RoleTestrunner, "h2")) }
 			oversee := func() {
 				for _, o := range s.owners() {
-					_, err := s.herd.Beat(ctx, o, s.epoch[o], time.Second)
+					_, err := s.cluster.Beat(ctx, o, s.epoch[o], time.Second)
 					require.NoError(t, err)
 				}
 				_, err := s.oversee(s.parts())

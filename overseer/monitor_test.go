@@ -28,7 +28,7 @@ func (s *scene) once(monitors []string, ahead time.Duration) overseer.Report {
 
 func (s *scene) report(host string, event core.HostEvent) {
 	s.t.Helper()
-	require.NoError(s.t, s.herd.AddHostReport(context.Background(), core.HostReport{Host: host, Event: event, By: "watchdog", Reason: "no ping"}))
+	require.NoError(s.t, s.cluster.AddHostReport(context.Background(), core.HostReport{Host: host, Event: event, By: "watchdog", Reason: "no ping"}))
 }
 
 // A watchdog's word takes a host out, though its owners live (B1, B3, B4), and lets it back.
@@ -56,7 +56,7 @@ func TestAHostThatIsReportedFailed(t *testing.T) {
 		require.Equal(t, core.HostDown, s.hosts()["h1"].State, "it registers again and is not believed")
 		s.submit("again", 1)
 		s.claim("h1", "again", 0, time.Hour)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 
 		s.report("h1", core.HostRecovered)
 		s.once(nil, 0)
@@ -65,7 +65,7 @@ func TestAHostThatIsReportedFailed(t *testing.T) {
 		require.Equal(t, core.HostUp, s.hosts()["h1"].State)
 		s.claim("h1", "again", 1, time.Hour)
 		require.Empty(t, countsOf(s.once(nil, 0), "watch report"), "each report is acted on once")
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -92,7 +92,7 @@ func TestManyReportsAtOnce(t *testing.T) {
 		require.NotNil(t, s.hosts()["h1"].Failed)
 		require.Equal(t, "my-watchdog", s.hosts()["h2"].Failed.By)
 		require.Empty(t, countsOf(s.once(nil, 0), "watch report"))
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -103,7 +103,7 @@ func TestAReportThatWasNotActedOnComesAgain(t *testing.T) {
 	s := newScene(t, b)
 	s.host("h1", time.Hour)
 	s.report("h1", core.HostFailed)
-	got, err := s.herd.HostReports(context.Background(), "overseer", 0)
+	got, err := s.cluster.HostReports(context.Background(), "overseer", 0)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Empty(t, countsOf(s.once(nil, 0), "watch report"))
@@ -128,7 +128,7 @@ func TestAHostWithoutProviders(t *testing.T) {
 			for i, why := range missing {
 				notes.Providers = append(notes.Providers, core.ProviderNote{Name: []string{"local", "lxc"}[i], Missing: why, Since: since})
 			}
-			require.NoError(t, s.herd.Note(context.Background(), factory, s.epoch[factory], host, notes))
+			require.NoError(t, s.cluster.Note(context.Background(), factory, s.epoch[factory], host, notes))
 		}
 		down := func() (names []string) {
 			for _, host := range []string{"h1", "h2", "h3"} {
@@ -163,7 +163,7 @@ func TestAHostWithoutProviders(t *testing.T) {
 		note("h3", "no cgroups", "no liblxc")
 		s.once(nil, 0)
 		require.Equal(t, []string{"h2", "h3"}, down(), "the clock was set back since")
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 

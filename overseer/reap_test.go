@@ -29,11 +29,11 @@ const (
 	down    = 100 * time.Millisecond
 )
 
-// scene is a herd with one host that died in the middle of work.
+// scene is a cluster with one host that died in the middle of work.
 type scene struct {
 	t     *testing.T
 	b     *coretest.Backend
-	herd  *redisstore.Store
+	cluster  *redisstore.Store
 	store core.ResultStore
 	in    *intake.Intake
 	seq   map[string]int64
@@ -44,10 +44,10 @@ func newScene(t *testing.T, b *coretest.Backend) *scene {
 	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	herd := b.Open(t)
+	cluster := b.Open(t)
 	s := &scene{
-		t: t, b: b, herd: herd, store: store, seq: map[string]int64{}, epoch: map[string]int64{},
-		in: &intake.Intake{Store: store, Queue: herd, Pools: herd, Tasks: herd},
+		t: t, b: b, cluster: cluster, store: store, seq: map[string]int64{}, epoch: map[string]int64{},
+		in: &intake.Intake{Store: store, Queue: cluster, Pools: cluster, Tasks: cluster},
 	}
 	for name, loss := range map[string]string{"again": core.OnHostLossRequeue, "once": core.OnHostLossFail} {
 		p := core.DefaultPool(name)
@@ -66,12 +66,12 @@ func (s *scene) hostWith(name string, life time.Duration, n int) {
 	ctx := context.Background()
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
 		owner := core.OwnerName(role, name, 0)
-		reg, err := s.herd.Register(ctx, core.Registration{Owner: owner, Host: name, Machine: name, Beat: life})
+		reg, err := s.cluster.Register(ctx, core.Registration{Owner: owner, Host: name, Machine: name, Beat: life})
 		require.NoError(s.t, err)
 		s.epoch[owner], s.seq[owner] = reg.Epoch, 0
 	}
 	factory := core.OwnerName(core.RoleVMFactory, name, 0)
-	_, err := s.herd.Reconcile(ctx, factory, s.epoch[factory], name, nil, nil)
+	_, err := s.cluster.Reconcile(ctx, factory, s.epoch[factory], name, nil, nil)
 	require.NoError(s.t, err)
 	for _, pool := range []string{"again", "once"} {
 		made := map[string]bool{}
@@ -80,8 +80,8 @@ func (s *scene) hostWith(name string, life time.Duration, n int) {
 			vm := fmt.Sprintf("%s-%s-%d-%d", name, pool, s.epoch[factory]%1e6, i)
 			vms, made[vm] = append(vms, vm), true
 		}
-		require.NoError(s.t, s.herd.Create(ctx, factory, s.epoch[factory], name, pool, vms))
-		require.NoError(s.t, s.herd.Ready(ctx, factory, s.epoch[factory], name, made))
+		require.NoError(s.t, s.cluster.Create(ctx, factory, s.epoch[factory], name, pool, vms))
+		require.NoError(s.t, s.cluster.Ready(ctx, factory, s.epoch[factory], name, made))
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *scene) submitAs(pool string, n int, change func(*core.Spec)) (ids []str
 func (s *scene) claim(host, pool string, n int, life time.Duration, finish ...core.Finish) []core.Claim {
 	owner := core.OwnerName(core.RoleTestrunner, host, 0)
 	s.seq[owner]++
-	x, err := s.herd.Exchange(context.Background(), core.Exchange{
+	x, err := s.cluster.Exchange(context.Background(), core.Exchange{
 		Owner: owner, Host: host, Epoch: s.epoch[owner], Seq: s.seq[owner], Pools: []string{pool},
 		Finish: finish, Want: n, TokenBase: s.seq[owner] * 1000, Beat: life,
 	})
@@ -126,7 +126,7 @@ func (s *scene) end(host string, claims []core.Claim, outcome core.Outcome) {
 
 // moves are the records of evacuations: state, from and to of each request.
 func (s *scene) moves() map[string]string {
-	all, err := s.herd.Evacuations(context.Background())
+	all, err := s.cluster.Evacuations(context.Background())
 	require.NoError(s.t, err)
 	out := make(map[string]string)
 	for _, m := range all {
@@ -140,7 +140,7 @@ func (s *scene) moves() map[string]string {
 func (s *scene) parts() overseer.Parts {
 	log, _ := test.NewNullLogger()
 	return overseer.Parts{
-		Owners: s.herd, Hosts: s.herd, Queue: s.herd, Evacuations: s.herd, Reports: s.herd, History: s.herd, Audit: s.herd,
+		Owners: s.cluster, Hosts: s.cluster, Queue: s.cluster, Evacuations: s.cluster, Reports: s.cluster, History: s.cluster, Audit: s.cluster,
 		Store: s.store, Intake: s.in, Cancel: s.in.Cancel, Log: log,
 	}
 }
@@ -177,7 +177,7 @@ func (s *scene) until(parts overseer.Parts, reached func() bool) {
 }
 
 func (s *scene) owners() (names []string) {
-	infos, err := s.herd.ListOwners(context.Background())
+	infos, err := s.cluster.ListOwners(context.Background())
 	require.NoError(s.t, err)
 	for _, o := range infos {
 		names = append(names, o.Name)
@@ -186,7 +186,7 @@ func (s *scene) owners() (names []string) {
 }
 
 func (s *scene) place(id string) core.Place {
-	p, err := s.herd.Locate(context.Background(), core.Key(id, 1))
+	p, err := s.cluster.Locate(context.Background(), core.Key(id, 1))
 	require.NoError(s.t, err)
 	return p
 }
@@ -213,13 +213,13 @@ func TestALostOwnerIsReaped(t *testing.T) {
 				require.Equal(t, core.RequestQueued, s.place(id).State)
 				require.Equal(t, attempt, s.place(id).Attempts)
 			}
-			s.b.Hasten(t, s.herd)
-			reg, err := s.herd.Register(context.Background(), core.Registration{Owner: runner, Host: "h1", Machine: "h1", Beat: time.Minute})
+			s.b.Hasten(t, s.cluster)
+			reg, err := s.cluster.Register(context.Background(), core.Registration{Owner: runner, Host: "h1", Machine: "h1", Beat: time.Minute})
 			require.NoError(t, err)
 			require.Empty(t, reg.Left)
 			s.epoch[runner], s.seq[runner] = reg.Epoch, 0
 		}
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -257,19 +257,19 @@ func TestALostHostIsTakenDown(t *testing.T) {
 				require.Equal(t, core.RequestClaimed, s.place(id).State)
 			}
 		}
-		vms, err := s.herd.ListVMs(context.Background(), "h1")
+		vms, err := s.cluster.ListVMs(context.Background(), "h1")
 		require.NoError(t, err)
 		require.Empty(t, vms)
-		hosts, err := s.herd.ListHosts(context.Background())
+		hosts, err := s.cluster.ListHosts(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, core.HostDown, hosts[0].State)
 		require.Equal(t, core.HostUp, hosts[1].State)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 
 		s.host("h1", time.Minute) // it comes back
 		s.claim("h1", "again", 0, time.Minute)
 		s.claim("h2", "again", 2, time.Minute)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -350,7 +350,7 @@ func TestManyOverseers(t *testing.T) {
 			require.Equal(t, core.RequestQueued, s.place(id).State)
 			require.Equal(t, 1, s.place(id).Attempts, "one loss costs one attempt")
 		}
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -379,13 +379,13 @@ func killedAt(t *testing.T, at int, after bool) bool {
 	s.claim("h1", "again", 2, time.Minute)
 	claims := s.claim("h1", "once", 2, time.Minute)
 	key := claims[0].Key
-	_, err := s.herd.Cancel(context.Background(), key, "alice", core.CancelAny)
+	_, err := s.cluster.Cancel(context.Background(), key, "alice", core.CancelAny)
 	require.NoError(t, err)
 	s.die("h1")
 	m := &mortal{at: at, after: after}
 	parts := s.parts()
-	parts.Queue, parts.Evacuations = mortalQueue{s.herd, m}, mortalEvacuations{s.herd, m}
-	parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.herd, m}, mortalHosts{s.herd, m}, mortalStore{s.store, m}
+	parts.Queue, parts.Evacuations = mortalQueue{s.cluster, m}, mortalEvacuations{s.cluster, m}
+	parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
 	_, err = s.oversee(parts)
 	require.Equal(t, m.dead, err != nil, "what failed is told")
 
@@ -398,6 +398,6 @@ func killedAt(t *testing.T, at int, after bool) bool {
 		want := []core.RequestState{core.RequestCancelled, core.RequestFailed, core.RequestQueued}[i]
 		require.Equal(t, want, s.state(id))
 	}
-	coretest.RequireSound(t, s.herd)
+	coretest.RequireSound(t, s.cluster)
 	return !m.dead
 }

@@ -30,7 +30,7 @@ func (s *scene) hears(name string) {
 	wishes, err := s.store.HostWishes(ctx, name)
 	require.NoError(s.t, err)
 	factory := core.OwnerName(core.RoleVMFactory, name, 0)
-	_, err = s.herd.Reconcile(ctx, factory, s.epoch[factory], name, nil, append([]core.HostWish{}, wishes...))
+	_, err = s.cluster.Reconcile(ctx, factory, s.epoch[factory], name, nil, append([]core.HostWish{}, wishes...))
 	require.NoError(s.t, err)
 }
 
@@ -65,7 +65,7 @@ func TestAWipedRedisHearsAgainWhatIsWantedOfHosts(t *testing.T) {
 		s.report("h2", core.HostFailed)
 		s.report("h4", core.HostFailed)
 		s.report("h4", core.HostRecovered)
-		require.NoError(t, s.herd.Probation(ctx, "h3", "it flaps", time.Minute, 2))
+		require.NoError(t, s.cluster.Probation(ctx, "h3", "it flaps", time.Minute, 2))
 		s.once(nil, 0)
 		require.True(t, s.hosts()["h1"].Drain, "the store has it, Redis had not")
 		require.Equal(t, "watchdog", s.wish("h2", core.WishFailed).By)
@@ -88,13 +88,13 @@ func TestAWipedRedisHearsAgainWhatIsWantedOfHosts(t *testing.T) {
 
 		// What ends, ends in the store, too.
 		s.report("h2", core.HostRecovered)
-		require.NoError(t, s.herd.Probation(ctx, "h3", "", 0, 0))
+		require.NoError(t, s.cluster.Probation(ctx, "h3", "", 0, 0))
 		s.once(nil, 0)
 		require.Nil(t, s.hosts()["h2"].Failed)
 		require.True(t, s.wish("h2", core.WishFailed).Lifted)
 		require.Empty(t, s.once(nil, 0).Chores[1].Counts)
 		require.True(t, s.wish("h3", core.WishProbation).Lifted)
-		coretest.RequireSound(t, s.herd)
+		coretest.RequireSound(t, s.cluster)
 	})
 }
 
@@ -107,9 +107,9 @@ func TestWhatWasEndedSinceRedisWasSetBack(t *testing.T) {
 		for _, host := range []string{"h1", "h2", "h3"} {
 			s.host(host, time.Hour)
 		}
-		require.NoError(t, s.herd.Drain(ctx, "h1", true, 0))
+		require.NoError(t, s.cluster.Drain(ctx, "h1", true, 0))
 		for _, host := range []string{"h2", "h3"} {
-			require.NoError(t, coretest.ErrOf(s.herd.Report(ctx, core.HostReport{Host: host, Event: core.HostFailed, By: "dog"})))
+			require.NoError(t, coretest.ErrOf(s.cluster.Report(ctx, core.HostReport{Host: host, Event: core.HostFailed, By: "dog"})))
 		}
 		s.put(core.HostWish{Host: "h1", Kind: core.WishDrain, Lifted: true, At: 5})
 		s.put(core.HostWish{Host: "h2", Kind: core.WishFailed, Lifted: true, By: "dog", At: time.Now().Add(time.Hour).UnixMilli()})
@@ -179,7 +179,7 @@ func TestADrainWhoseClockWasSetBackIsOver(t *testing.T) {
 		clk := s.drainedScene()
 		parts := s.parts()
 		parts.Clock = clk
-		key := s.herd.Namespace().Key("host", "h1")
+		key := s.cluster.Namespace().Key("host", "h1")
 		ahead := time.Now().Add(5 * time.Hour).UnixMilli()
 		require.NoError(t, b.Admin.HSet(context.Background(), key, "drain_until", ahead).Err())
 		s.requireDrained(parts)

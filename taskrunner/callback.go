@@ -72,7 +72,7 @@ func (c *callbacks) message(ctx context.Context, key string) (core.Message, erro
 		return core.Message{}, err
 	}
 	form := c.forms[row.Spec.Callback]
-	if form == nil { // another taskrunner of the herd may
+	if form == nil { // another taskrunner of the cluster may
 		return core.Message{}, core.Errorf(core.CodeUnavailable, key, "this taskrunner does not know how the door %q tells of ends", row.Spec.Callback)
 	}
 	return form(ctx, row)

@@ -29,7 +29,7 @@ type Config struct {
 	BlobGrace    time.Duration     // how old a file that nothing names must be to be deleted
 
 	KeepDownloads time.Duration            // how long what a task made can be fetched
-	Rates         map[string]core.TaskRate // by kind, for the whole herd
+	Rates         map[string]core.TaskRate // by kind, for the whole cluster
 	Webhooks      webhook.Addresses        // where deliveries may go
 }
 

@@ -36,7 +36,7 @@ func TestHopelessRegistrationsEndTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.herd.faults(func(string) (error, error) { return core.Errorf(core.CodeBusy, "h1", "in use"), nil })
+		r.cluster.faults(func(string) (error, error) { return core.Errorf(core.CodeBusy, "h1", "in use"), nil })
 		err := <-r.start().ended
 		require.True(t, core.Is(err, core.CodeBusy))
 	})

@@ -153,9 +153,9 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 		was := x.standings()
 		e := x.begin(coursework.Trial{Repeat: 10})
 		x.spread(e.ID)
-		x.herd.AddVMs(t, 2)
+		x.cluster.AddVMs(t, 2)
 		x.seq++
-		running := x.herd.Exchange(t, x.seq, 2).Claims
+		running := x.cluster.Exchange(t, x.seq, 2).Claims
 		require.Len(t, running, 2)
 		requests, _ := x.waiting()
 		require.Equal(t, 198, requests)

@@ -27,19 +27,19 @@ func TestACancelledTaskStopsAndIsRecorded(t *testing.T) {
 			cause = context.Cause(ctx)
 			return ctx.Err()
 		})
-		r.herd.submit("slow", "a", "b")
+		r.cluster.submit("slow", "a", "b")
 		p := r.start()
 		settle(time.Second)
-		r.herd.look(func() { r.herd.marked[key("a")] = "ann" })
+		r.cluster.look(func() { r.cluster.marked[key("a")] = "ann" })
 		settle(3 * time.Second)
-		state, note := r.herd.end("a")
+		state, note := r.cluster.end("a")
 		require.Equal(t, core.TaskCancelled, state)
 		require.Equal(t, "cancelled by ann", note)
 		require.True(t, core.Is(cause, core.CodeCancelled))
-		state, _ = r.herd.end("b")
+		state, _ = r.cluster.end("b")
 		require.Empty(t, state, "only that one")
-		require.Equal(t, 1, r.herd.left())
-		require.Empty(t, r.herd.failures)
+		require.Equal(t, 1, r.cluster.left())
+		require.Empty(t, r.cluster.failures)
 		p.kill()
 		require.NoError(t, <-p.ended)
 	})
@@ -49,11 +49,11 @@ func TestATaskThatWasCancelledBeforeItBeganDoesNotRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.herd.submit("ok", "a")
-		r.herd.look(func() { r.herd.marked[key("a")] = "ann" })
+		r.cluster.submit("ok", "a")
+		r.cluster.look(func() { r.cluster.marked[key("a")] = "ann" })
 		p := r.start()
 		settle(time.Second)
-		state, _ := r.herd.end("a")
+		state, _ := r.cluster.end("a")
 		require.Equal(t, core.TaskCancelled, state)
 		require.Zero(t, r.runs("ok"))
 		p.drain()
@@ -66,12 +66,12 @@ func TestACancellationThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.handle("deaf", func(context.Context) error { <-time.After(10 * time.Second); return nil })
-		r.herd.submit("deaf", "a")
+		r.cluster.submit("deaf", "a")
 		p := r.start()
 		settle(time.Second)
-		r.herd.look(func() { r.herd.marked[key("a")] = "ann" })
+		r.cluster.look(func() { r.cluster.marked[key("a")] = "ann" })
 		settle(20 * time.Second)
-		state, _ := r.herd.end("a")
+		state, _ := r.cluster.end("a")
 		require.Equal(t, core.TaskDone, state)
 		p.drain()
 	})
@@ -90,7 +90,7 @@ func TestWaitingForOthersUsesNoAttempt(t *testing.T) {
 			}
 			return taskrunner.End{Note: "at last"}, nil
 		}})
-		r.herd.submit("waits", "a")
+		r.cluster.submit("waits", "a")
 		p := r.start()
 		settle(time.Hour)
 		require.Len(t, at, 10)
@@ -98,7 +98,7 @@ func TestWaitingForOthersUsesNoAttempt(t *testing.T) {
 			require.GreaterOrEqual(t, at[i]-at[i-1], time.Minute)
 			require.Less(t, at[i]-at[i-1], 63*time.Second)
 		}
-		state, note := r.herd.end("a")
+		state, note := r.cluster.end("a")
 		require.Equal(t, core.TaskDone, state)
 		require.Equal(t, "at last", note)
 		p.drain()
@@ -117,12 +117,12 @@ func TestProgressIsToldNowAndThenAndAtTheEnd(t *testing.T) {
 			<-time.After(10 * time.Second) // the last word is told before the end
 			return taskrunner.End{}, nil
 		}})
-		r.herd.submit("counts", "a")
+		r.cluster.submit("counts", "a")
 		p := r.start()
 		settle(15 * time.Second)
 		last := core.TaskProgress{Done: 1000, Total: 1000, Text: "counting"}
-		r.herd.look(func() {
-			all := r.herd.progress[key("a")]
+		r.cluster.look(func() {
+			all := r.cluster.progress[key("a")]
 			require.InDelta(t, 11, len(all), 1)
 			require.Equal(t, last, all[len(all)-1].TaskProgress)
 			for i := 1; i < len(all); i++ {
@@ -131,7 +131,7 @@ func TestProgressIsToldNowAndThenAndAtTheEnd(t *testing.T) {
 			}
 		})
 		settle(10 * time.Second)
-		require.Equal(t, &last, r.herd.full["a"].Progress)
+		require.Equal(t, &last, r.cluster.full["a"].Progress)
 		p.drain()
 	})
 }
@@ -146,11 +146,11 @@ func TestTheLastWordIsToldBeforeATaskWaits(t *testing.T) {
 			job.Progress(2, 3, "second")
 			return taskrunner.End{Later: time.Hour}, nil
 		}})
-		r.herd.submit("waits", "a")
+		r.cluster.submit("waits", "a")
 		p := r.start()
 		settle(time.Second)
-		r.herd.look(func() {
-			all := r.herd.progress[key("a")]
+		r.cluster.look(func() {
+			all := r.cluster.progress[key("a")]
 			require.NotEmpty(t, all)
 			require.Equal(t, core.TaskProgress{Done: 2, Total: 3, Text: "second"}, all[len(all)-1].TaskProgress)
 		})
@@ -173,30 +173,30 @@ func TestALongTaskIsNotTakenForHung(t *testing.T) {
 		}
 		r.do(taskrunner.Kind{Name: "long", Timeout: 5 * time.Hour, Handle: silent(4 * time.Hour)})
 		r.do(taskrunner.Kind{Name: "stuck", Timeout: time.Hour, Handle: silent(9 * time.Hour)})
-		r.herd.faults(func(op string) (error, error) {
+		r.cluster.faults(func(op string) (error, error) {
 			if op == "end" {
 				return errDown, nil
 			}
 			return nil, nil
 		})
 		begun := time.Now()
-		r.herd.submit("long", "long")
-		r.herd.submit("stuck", "stuck")
+		r.cluster.submit("long", "long")
+		r.cluster.submit("stuck", "stuck")
 		p := r.start()
 		settle(8 * time.Hour)
 		covered := func(id string) time.Duration {
 			until := begun.Add(2 * time.Minute)
-			for _, said := range r.herd.progress[key(id)] {
+			for _, said := range r.cluster.progress[key(id)] {
 				require.False(t, said.at.After(until), "%s was taken for hung", id)
 				until = said.at.Add(said.limit)
 			}
 			return until.Sub(begun)
 		}
-		r.herd.look(func() {
+		r.cluster.look(func() {
 			require.Greater(t, covered("long"), 8*time.Hour)
 			require.Less(t, covered("stuck"), 70*time.Minute)
 		})
-		r.herd.faults(nil)
+		r.cluster.faults(nil)
 		settle(2 * time.Hour)
 		p.drain()
 	})
@@ -218,16 +218,16 @@ func TestATaskThatWasTakenAwayStopsAndRecordsNothing(t *testing.T) {
 				}
 			}
 		}})
-		r.herd.submit("slow", "a")
+		r.cluster.submit("slow", "a")
 		p := r.start()
 		settle(5 * time.Second)
-		r.herd.look(func() { delete(r.herd.slots, key("a")) })
+		r.cluster.look(func() { delete(r.cluster.slots, key("a")) })
 		settle(5 * time.Second)
 		require.True(t, stopped)
-		state, _ := r.herd.end("a")
+		state, _ := r.cluster.end("a")
 		require.Empty(t, state)
-		require.Empty(t, r.herd.failures)
-		require.Empty(t, r.herd.slots)
+		require.Empty(t, r.cluster.failures)
+		require.Empty(t, r.cluster.slots)
 		p.drain()
 	})
 }
@@ -237,14 +237,14 @@ func TestARunnerLooksAgainWhenARateLetsATaskBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.cfg.Poll, r.cfg.Registration.Beat = time.Hour, time.Hour
-		r.herd.next = 5 * time.Second
+		r.cluster.next = 5 * time.Second
 		p := r.start()
 		settle(time.Second)
-		n := r.herd.called("exchange")
-		r.herd.look(func() { r.herd.tasks[key("a")] = core.Task{ID: "a", Generation: 1, Kind: "ok"} })
-		r.herd.look(func() { r.herd.queue = append(r.herd.queue, key("a")) }) // and no bell
+		n := r.cluster.called("exchange")
+		r.cluster.look(func() { r.cluster.tasks[key("a")] = core.Task{ID: "a", Generation: 1, Kind: "ok"} })
+		r.cluster.look(func() { r.cluster.queue = append(r.cluster.queue, key("a")) }) // and no bell
 		settle(3 * time.Second)
-		require.Equal(t, n, r.herd.called("exchange"))
+		require.Equal(t, n, r.cluster.called("exchange"))
 		settle(2 * time.Second)
 		require.Equal(t, 1, r.runs("ok"))
 		p.drain()
@@ -267,14 +267,14 @@ func TestAKindHasItsOwnRetries(t *testing.T) {
 				return taskrunner.End{}, errors.New("no answer")
 			},
 		})
-		r.herd.submit("webhook", "a")
+		r.cluster.submit("webhook", "a")
 		p := r.start()
 		settle(12 * time.Hour)
 		require.Equal(t, []int{1, 2, 3, 4}, asked)
-		state, note := r.herd.end("a")
+		state, note := r.cluster.end("a")
 		require.Equal(t, core.TaskDead, state)
 		require.Equal(t, "attempt 5 of 5: not done within 1s: no answer", note)
-		failures := r.herd.failures["a"]
+		failures := r.cluster.failures["a"]
 		require.Len(t, failures, 5)
 		for i, f := range failures {
 			require.Equal(t, i+1, f.Attempt)
@@ -297,7 +297,7 @@ func TestErrorsThatAreFinal(t *testing.T) {
 		for code := range codes {
 			name := strings.ToLower(string(code))
 			r.handle(name, func(context.Context) error { return core.Errorf(code, "", "no") })
-			r.herd.submit(name, name)
+			r.cluster.submit(name, name)
 		}
 		p := r.start()
 		settle(time.Hour)
@@ -307,7 +307,7 @@ func TestErrorsThatAreFinal(t *testing.T) {
 				want = 1
 			}
 			require.Equal(t, want, r.runs(name), code)
-			require.Len(t, r.herd.failures[name], want, code)
+			require.Len(t, r.cluster.failures[name], want, code)
 		}
 		p.drain()
 	})
@@ -319,16 +319,16 @@ func TestAFailureThatCannotBeNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.handle("bad", func(context.Context) error { return errors.New("no") })
-		r.herd.faults(func(op string) (error, error) {
+		r.cluster.faults(func(op string) (error, error) {
 			if op == "fail" {
 				return errDown, nil
 			}
 			return nil, nil
 		})
-		r.herd.submit("bad", "a")
+		r.cluster.submit("bad", "a")
 		p := r.start()
 		settle(time.Hour)
-		state, _ := r.herd.end("a")
+		state, _ := r.cluster.end("a")
 		require.Equal(t, core.TaskDead, state)
 		p.drain()
 	})
@@ -339,20 +339,20 @@ func TestTheEndOfAChildWakesItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.handle("bad", func(context.Context) error { return core.Errorf(core.CodeInvalid, "", "no") })
-		r.herd.look(func() {
-			r.herd.rows["parent"] = core.Task{ID: "parent", Generation: 3, State: core.TaskQueued}
-			r.herd.rows["ended"] = core.Task{ID: "ended", Generation: 1, State: core.TaskDone}
+		r.cluster.look(func() {
+			r.cluster.rows["parent"] = core.Task{ID: "parent", Generation: 3, State: core.TaskQueued}
+			r.cluster.rows["ended"] = core.Task{ID: "ended", Generation: 1, State: core.TaskDone}
 			for id, task := range map[string]core.Task{
 				"a": {Kind: "ok", Parent: "parent"}, "b": {Kind: "bad", Parent: "parent"}, "c": {Kind: "ok"}, "d": {Kind: "ok", Parent: "ended"},
 			} {
 				task.ID, task.Generation = id, 1
-				r.herd.tasks[key(id)] = task
-				r.herd.queue = append(r.herd.queue, key(id))
+				r.cluster.tasks[key(id)] = task
+				r.cluster.queue = append(r.cluster.queue, key(id))
 			}
 		})
 		p := r.start()
 		settle(5 * time.Second)
-		require.Equal(t, []string{"parent-3", "parent-3"}, r.herd.woken)
+		require.Equal(t, []string{"parent-3", "parent-3"}, r.cluster.woken)
 		p.drain()
 	})
 }
@@ -364,10 +364,10 @@ func TestEachEpochSetsTheRates(t *testing.T) {
 		r.cfg.Rates = map[string]core.TaskRate{"rerun": {Every: time.Second}}
 		p := r.start()
 		settle(time.Second)
-		require.Equal(t, r.cfg.Rates, r.herd.rates)
-		r.herd.look(func() { r.herd.fenced, r.herd.rates = true, nil }) // Redis lost everything
+		require.Equal(t, r.cfg.Rates, r.cluster.rates)
+		r.cluster.look(func() { r.cluster.fenced, r.cluster.rates = true, nil }) // Redis lost everything
 		settle(10 * time.Second)
-		require.Equal(t, r.cfg.Rates, r.herd.rates)
+		require.Equal(t, r.cfg.Rates, r.cluster.rates)
 		p.drain()
 	})
 }
@@ -380,10 +380,10 @@ func TestADownloadIsRecordedWithTheEnd(t *testing.T) {
 		r.do(taskrunner.Kind{Name: "makes", Handle: func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
 			return taskrunner.End{Note: "made it", Download: d}, nil
 		}})
-		r.herd.submit("makes", "a")
+		r.cluster.submit("makes", "a")
 		p := r.start()
 		settle(time.Second)
-		require.Equal(t, core.TaskEnd{ID: "a", Generation: 1, State: core.TaskDone, Note: "made it", Download: d}, r.herd.full["a"])
+		require.Equal(t, core.TaskEnd{ID: "a", Generation: 1, State: core.TaskDone, Note: "made it", Download: d}, r.cluster.full["a"])
 		p.drain()
 	})
 }

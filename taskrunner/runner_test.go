@@ -22,10 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a taskrunner on a herd in memory.
+// rig is a taskrunner on a cluster in memory.
 type rig struct {
 	t     *testing.T
-	herd  *herd
+	cluster  *cluster
 	cfg   taskrunner.Config
 	kinds []taskrunner.Kind
 	logs  *test.Hook
@@ -36,7 +36,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
-	r := &rig{t: t, herd: newHerd(), log: log, logs: logs}
+	r := &rig{t: t, cluster: newCluster(), log: log, logs: logs}
 	r.cfg = taskrunner.Config{Registration: core.Registration{Owner: owner, Host: "h1", Machine: "m1"}, Slots: 2}
 	r.handle("ok", func(context.Context) error { return nil })
 	return r
@@ -66,7 +66,7 @@ type process struct {
 
 func (r *rig) start() *process {
 	r.t.Helper()
-	return r.startWith(taskrunner.Parts{Owners: r.herd, Tasks: r.herd, Store: r.herd})
+	return r.startWith(taskrunner.Parts{Owners: r.cluster, Tasks: r.cluster, Store: r.cluster})
 }
 
 func (r *rig) startWith(parts taskrunner.Parts) *process {
@@ -86,8 +86,8 @@ func (p *process) drain() {
 	p.Drain()
 	require.NoError(p.rig.t, <-p.ended)
 	p.kill()
-	require.Empty(p.rig.t, p.rig.herd.slots)
-	require.True(p.rig.t, p.rig.herd.gone, "it deregisters")
+	require.Empty(p.rig.t, p.rig.cluster.slots)
+	require.True(p.rig.t, p.rig.cluster.gone, "it deregisters")
 }
 
 func settle(d time.Duration) {
@@ -106,14 +106,14 @@ func TestTasksAreDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // G31
 		r := newRig(t)
-		r.herd.submit("ok", ids(3)...)
+		r.cluster.submit("ok", ids(3)...)
 		p := r.start()
 		settle(100 * time.Millisecond)
-		require.Zero(t, r.herd.left())
-		r.herd.submit("ok", "woken")
+		require.Zero(t, r.cluster.left())
+		r.cluster.submit("ok", "woken")
 		synctest.Wait()
-		require.Zero(t, r.herd.left(), "the bell wakes it at once")
-		state, note := r.herd.end("woken")
+		require.Zero(t, r.cluster.left(), "the bell wakes it at once")
+		state, note := r.cluster.end("woken")
 		require.Equal(t, core.TaskDone, state)
 		require.Equal(t, "did it", note)
 		require.Equal(t, 4, r.runs("ok"))
@@ -131,10 +131,10 @@ func TestTheAgeOfATask(t *testing.T) {
 			ages <- job.Age
 			return taskrunner.End{}, nil
 		}})
-		r.herd.submit("old", "o")
+		r.cluster.submit("old", "o")
 		shared := time.UnixMilli(0).Add(time.Hour) // the task is of 1970's first moment
 		p := r.startWith(taskrunner.Parts{
-			Owners: r.herd, Tasks: r.herd, Store: r.herd, Now: func() time.Time { return shared },
+			Owners: r.cluster, Tasks: r.cluster, Store: r.cluster, Now: func() time.Time { return shared },
 		})
 		require.Equal(t, time.Hour, <-ages)
 		p.drain()
@@ -153,10 +153,10 @@ func TestSlotsBoundWhatRunsAtOnce(t *testing.T) {
 			now.Add(-1)
 			return nil
 		})
-		r.herd.submit("slow", ids(10)...)
+		r.cluster.submit("slow", ids(10)...)
 		p := r.start()
 		settle(4100 * time.Millisecond)
-		require.Zero(t, r.herd.left())
+		require.Zero(t, r.cluster.left())
 		require.EqualValues(t, 3, most.Load())
 		p.drain()
 	})
@@ -176,9 +176,9 @@ func TestFailuresAreTriedAgainLaterAndThenDead(t *testing.T) {
 			}
 			return nil
 		})
-		r.herd.submit("bad", "bad")
-		r.herd.submit("panics", "panics")
-		r.herd.submit("flaky", "flaky")
+		r.cluster.submit("bad", "bad")
+		r.cluster.submit("panics", "panics")
+		r.cluster.submit("flaky", "flaky")
 		p := r.start()
 		settle(4 * time.Second)
 		require.Equal(t, 1, r.runs("bad"), "not before its time")
@@ -186,15 +186,15 @@ func TestFailuresAreTriedAgainLaterAndThenDead(t *testing.T) {
 		require.Equal(t, 3, r.runs("bad"))
 		require.Equal(t, 2, r.runs("flaky"))
 		for id, part := range map[string]string{"bad": "attempt 3 of 3: disk on fire", "panics": "oh no"} {
-			state, note := r.herd.end(id)
+			state, note := r.cluster.end(id)
 			require.Equal(t, core.TaskDead, state)
 			require.Contains(t, note, part)
 			require.NotContains(t, note, "goroutine", "the program's inside is for the log")
 			require.Less(t, len(note), 2100)
 		}
-		state, _ := r.herd.end("flaky")
+		state, _ := r.cluster.end("flaky")
 		require.Equal(t, core.TaskDone, state)
-		require.Zero(t, r.herd.left())
+		require.Zero(t, r.cluster.left())
 		p.drain()
 	})
 }
@@ -204,15 +204,15 @@ func TestWhatTryingAgainCannotMendIsDeadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.handle("invalid", func(context.Context) error { return core.Errorf(core.CodeInvalid, "", "no such class") })
-		r.herd.submit("invalid", "invalid")
-		r.herd.submit("from-the-future", "strange")
-		r.herd.look(func() { r.herd.attempts["invalid"] = 0 })
+		r.cluster.submit("invalid", "invalid")
+		r.cluster.submit("from-the-future", "strange")
+		r.cluster.look(func() { r.cluster.attempts["invalid"] = 0 })
 		p := r.start()
 		settle(time.Second)
-		state, note := r.herd.end("strange")
+		state, note := r.cluster.end("strange")
 		require.Equal(t, core.TaskDead, state)
 		require.Contains(t, note, `no taskrunner of this version knows tasks of kind "from-the-future"`)
-		state, _ = r.herd.end("invalid")
+		state, _ = r.cluster.end("invalid")
 		require.Equal(t, core.TaskDead, state)
 		require.Equal(t, 1, r.runs("invalid"))
 		p.drain()
@@ -225,10 +225,10 @@ func TestATryIsBounded(t *testing.T) {
 		r := newRig(t)
 		r.cfg.Timeout, r.cfg.MaxAttempts = time.Minute, 1
 		r.handle("hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		r.herd.submit("hangs", "hangs")
+		r.cluster.submit("hangs", "hangs")
 		p := r.start()
 		settle(2 * time.Minute)
-		state, note := r.herd.end("hangs")
+		state, note := r.cluster.end("hangs")
 		require.Equal(t, core.TaskDead, state)
 		require.Contains(t, note, "not done within 1m0s")
 		p.drain()
@@ -243,13 +243,13 @@ func TestTheHeartbeatRidesAlong(t *testing.T) {
 		r.handle("slow", func(context.Context) error { <-time.After(30 * time.Second); return nil })
 		p := r.start()
 		settle(10 * time.Second)
-		r.herd.submit("slow", ids(2)...)
+		r.cluster.submit("slow", ids(2)...)
 		settle(50 * time.Second)
-		r.herd.look(func() {
-			for i := 1; i < len(r.herd.beats); i++ {
-				require.LessOrEqual(t, r.herd.beats[i].Sub(r.herd.beats[i-1]), 1100*time.Millisecond)
+		r.cluster.look(func() {
+			for i := 1; i < len(r.cluster.beats); i++ {
+				require.LessOrEqual(t, r.cluster.beats[i].Sub(r.cluster.beats[i-1]), 1100*time.Millisecond)
 			}
-			require.Less(t, len(r.herd.beats), 75, "idle calls are rare")
+			require.Less(t, len(r.cluster.beats), 75, "idle calls are rare")
 		})
 		p.drain()
 	})
@@ -260,12 +260,12 @@ func TestDrainFinishesWhatIsInHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.handle("slow", func(context.Context) error { <-time.After(10 * time.Second); return nil })
-		r.herd.submit("slow", ids(5)...)
+		r.cluster.submit("slow", ids(5)...)
 		p := r.start()
 		settle(time.Second)
 		p.drain()
 		require.Equal(t, 2, r.runs("slow"))
-		require.Equal(t, 3, r.herd.left())
+		require.Equal(t, 3, r.cluster.left())
 	})
 }
 
@@ -274,17 +274,17 @@ func TestAStopGivesBackWhatIsInHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.handle("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		r.herd.submit("slow", ids(2)...)
+		r.cluster.submit("slow", ids(2)...)
 		p := r.start()
 		settle(time.Second)
 		begun := time.Now()
 		p.kill()
 		require.NoError(t, <-p.ended)
 		require.Zero(t, time.Since(begun))
-		require.Empty(t, r.herd.slots)
-		require.True(t, r.herd.gone)
-		require.Empty(t, r.herd.attempts, "that was no attempt")
-		require.Len(t, r.herd.queue, 2)
+		require.Empty(t, r.cluster.slots)
+		require.True(t, r.cluster.gone)
+		require.Empty(t, r.cluster.attempts, "that was no attempt")
+		require.Len(t, r.cluster.queue, 2)
 	})
 }
 
@@ -294,8 +294,8 @@ func TestAStopWithoutRedisDoesNotHang(t *testing.T) {
 		r := newRig(t)
 		p := r.start()
 		settle(time.Second)
-		r.herd.faults(func(string) (error, error) { return errDown, nil })
-		r.herd.submit("ok", "lost")
+		r.cluster.faults(func(string) (error, error) { return errDown, nil })
+		r.cluster.submit("ok", "lost")
 		settle(10 * time.Second)
 		begun := time.Now()
 		p.kill()
@@ -324,16 +324,16 @@ func TestAFencedRunnerStopsItsTasksAndStartsANewEpoch(t *testing.T) {
 				return nil
 			}
 		})
-		r.herd.submit("slow", "a")
+		r.cluster.submit("slow", "a")
 		p := r.start()
 		settle(time.Second)
-		r.herd.look(func() { r.herd.fenced = true })
+		r.cluster.look(func() { r.cluster.fenced = true })
 		settle(5 * time.Second)
 		require.Equal(t, 1, stopped)
 		settle(time.Minute)
-		require.EqualValues(t, 2, r.herd.epoch)
+		require.EqualValues(t, 2, r.cluster.epoch)
 		require.Equal(t, 2, r.runs("slow"), "the next epoch finds and does it")
-		require.Zero(t, r.herd.left())
+		require.Zero(t, r.cluster.left())
 		p.drain()
 	})
 }
@@ -350,7 +350,7 @@ func TestLostCallsAndReplies(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						r := newRig(t)
 						n := 0
-						r.herd.faults(func(o string) (error, error) {
+						r.cluster.faults(func(o string) (error, error) {
 							if o != op {
 								return nil, nil
 							}
@@ -362,15 +362,15 @@ func TestLostCallsAndReplies(t *testing.T) {
 							}
 							return nil, errDown
 						})
-						r.herd.submit("ok", ids(5)...)
+						r.cluster.submit("ok", ids(5)...)
 						p := r.start()
 						settle(10 * time.Second)
-						require.Zero(t, r.herd.left())
+						require.Zero(t, r.cluster.left())
 						require.Equal(t, 5, r.runs("ok"), "each exactly once")
 						p.Drain()
 						require.NoError(t, <-p.ended)
 						p.kill()
-						require.Empty(t, r.herd.slots)
+						require.Empty(t, r.cluster.slots)
 					})
 				})
 			}
@@ -382,20 +382,20 @@ func TestTheEndIsRecordedHoweverLongTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.herd.faults(func(op string) (error, error) {
+		r.cluster.faults(func(op string) (error, error) {
 			if op == "end" {
 				return errDown, nil
 			}
 			return nil, nil
 		})
-		r.herd.submit("ok", "a")
+		r.cluster.submit("ok", "a")
 		p := r.start()
 		settle(time.Hour)
 		require.Equal(t, 1, r.runs("ok"))
-		require.Equal(t, 1, r.herd.left(), "store first")
-		r.herd.faults(nil)
+		require.Equal(t, 1, r.cluster.left(), "store first")
+		r.cluster.faults(nil)
 		settle(10 * time.Second)
-		require.Zero(t, r.herd.left())
+		require.Zero(t, r.cluster.left())
 		require.Equal(t, 1, r.runs("ok"))
 		p.drain()
 	})
@@ -407,24 +407,24 @@ func TestAnEndThatTheStoreRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		refusal := core.Errorf(core.CodeNotFound, "", "there is no such task")
-		r.herd.faults(func(op string) (error, error) {
+		r.cluster.faults(func(op string) (error, error) {
 			if op == "end" {
 				return refusal, nil
 			}
 			return nil, nil
 		})
-		r.herd.submit("ok", "purged")
+		r.cluster.submit("ok", "purged")
 		p := r.start()
 		settle(time.Second)
-		require.Zero(t, r.herd.left(), "nobody waits for a task without a row")
-		r.herd.look(func() { refusal = core.Errorf(core.CodeInvalid, "", "no such state") })
-		r.herd.submit("ok", "refused")
+		require.Zero(t, r.cluster.left(), "nobody waits for a task without a row")
+		r.cluster.look(func() { refusal = core.Errorf(core.CodeInvalid, "", "no such state") })
+		r.cluster.submit("ok", "refused")
 		settle(30 * time.Second)
-		require.Equal(t, 1, r.herd.left())
+		require.Equal(t, 1, r.cluster.left())
 		require.Greater(t, r.runs("ok"), 2)
-		r.herd.faults(nil)
+		r.cluster.faults(nil)
 		settle(10 * time.Minute)
-		require.Zero(t, r.herd.left())
+		require.Zero(t, r.cluster.left())
 		p.drain()
 	})
 }
@@ -435,37 +435,37 @@ func TestRecoveryAtStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.herd.look(func() {
+		r.cluster.look(func() {
 			for i, id := range []string{"first", "last"} {
-				r.herd.tasks[id] = core.Task{ID: id, Generation: 1, Kind: "ok"}
-				r.herd.slots[id] = token(0, int64(i))
-				r.herd.attempts[id] = 2 * i
+				r.cluster.tasks[id] = core.Task{ID: id, Generation: 1, Kind: "ok"}
+				r.cluster.slots[id] = token(0, int64(i))
+				r.cluster.attempts[id] = 2 * i
 			}
 			died := core.TaskFailure{Generation: 1, Attempt: 1, Text: "its taskrunner died"}
 			again := died
 			again.Attempt = 2
 			one := core.Death{Of: owner, Counts: true}
-			r.herd.deaths["last"] = []core.Death{one, one}
-			r.herd.rows["last"] = core.Task{ID: "last", Generation: 1, State: core.TaskQueued, Failures: []core.TaskFailure{died, again}}
+			r.cluster.deaths["last"] = []core.Death{one, one}
+			r.cluster.rows["last"] = core.Task{ID: "last", Generation: 1, State: core.TaskQueued, Failures: []core.TaskFailure{died, again}}
 		})
 		n := 0
-		r.herd.faults(func(op string) (error, error) {
+		r.cluster.faults(func(op string) (error, error) {
 			if n++; (op == "settle" || op == "end") && n < 30 {
 				return errDown, nil
 			}
 			return nil, nil
 		})
 		p := r.start()
-		r.herd.submit("ok", "new")
+		r.cluster.submit("ok", "new")
 		settle(300 * time.Millisecond)
 		require.Zero(t, r.runs("ok"), "first what was left, then new work")
 		settle(2 * time.Minute)
-		require.Zero(t, r.herd.left())
+		require.Zero(t, r.cluster.left())
 		for id, want := range map[string]core.TaskState{"first": core.TaskDone, "last": core.TaskDead, "new": core.TaskDone} {
-			state, _ := r.herd.end(id)
+			state, _ := r.cluster.end(id)
 			require.Equal(t, want, state, id)
 		}
-		_, note := r.herd.end("last")
+		_, note := r.cluster.end("last")
 		require.Contains(t, note, "when 2 runners died (taskrunner")
 		p.drain()
 	})
@@ -478,10 +478,10 @@ func TestNotesAreClipped(t *testing.T) {
 		r.handle("loud", func(context.Context) error {
 			return core.Errorf(core.CodeInvalid, "", "%s", strings.Repeat("ä\xff", 5000))
 		})
-		r.herd.submit("loud", "loud")
+		r.cluster.submit("loud", "loud")
 		p := r.start()
 		settle(time.Second)
-		_, note := r.herd.end("loud")
+		_, note := r.cluster.end("loud")
 		require.LessOrEqual(t, len(note), 2010)
 		require.True(t, strings.HasSuffix(note, " …"))
 		p.drain()

@@ -77,7 +77,7 @@ func (r *receiver) got() []call {
 	return slices.Clone(r.calls)
 }
 
-// teller is a taskrunner with its outbox, on a real store and a herd in memory.
+// teller is a taskrunner with its outbox, on a real store and a cluster in memory.
 type teller struct {
 	*rig
 	store core.ResultStore
@@ -87,8 +87,8 @@ type teller struct {
 	callbacks map[string]core.Callback
 }
 
-// queueing is the herd's queue as an intake sees it.
-type queueing struct{ *herd }
+// queueing is the cluster's queue as an intake sees it.
+type queueing struct{ *cluster }
 
 func (q queueing) EnqueueTask(_ context.Context, t core.Task) error {
 	q.look(func() {
@@ -116,7 +116,7 @@ func newTeller(t *testing.T) *teller {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
 	require.NoError(t, err)
 	r := &teller{rig: newRig(t), store: store}
-	r.in = &intake.Intake{Store: store, Tasks: queueing{r.herd}}
+	r.in = &intake.Intake{Store: store, Tasks: queueing{r.cluster}}
 	r.cfg.Webhooks, err = webhook.ParseAddresses([]string{"127.0.0.0/8"})
 	require.NoError(t, err)
 	return r
@@ -130,7 +130,7 @@ func (r *teller) slowly() time.Duration {
 
 func (r *teller) begin() {
 	r.t.Helper()
-	r.proc = r.startWith(taskrunner.Parts{Owners: r.herd, Tasks: r.herd, Store: r.store, Intake: r.in, Callbacks: r.callbacks})
+	r.proc = r.startWith(taskrunner.Parts{Owners: r.cluster, Tasks: r.cluster, Store: r.store, Intake: r.in, Callbacks: r.callbacks})
 }
 
 func (r *teller) end() {

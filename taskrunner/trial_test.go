@@ -25,7 +25,7 @@ import (
 // kinds to be tried one try at a time, and who plays the testrunner.
 type trial struct {
 	*redisRig
-	herd *coretest.Herd
+	cluster *coretest.Cluster
 	reg  *coursework.Registrar
 	tess core.Actor
 	work taskrunner.Requests // what the kinds see
@@ -42,7 +42,7 @@ func newTrial(t *testing.T, b *coretest.Backend, students int) *trial {
 	ctx := context.Background()
 	r := newRedisRig(t, b)
 	r.in.Blobs = r.blobs
-	x := &trial{redisRig: r, herd: coretest.NewHerd(t, r.redis, "h1", "default"), tess: core.Actor{Handle: "tess", Roles: []core.UserRole{core.RoleAdmin}}}
+	x := &trial{redisRig: r, cluster: coretest.NewCluster(t, r.redis, "h1", "default"), tess: core.Actor{Handle: "tess", Roles: []core.UserRole{core.RoleAdmin}}}
 	x.reg = &coursework.Registrar{Store: r.store, Intake: r.in, Blobs: r.blobs}
 	x.work, x.past, x.submitter, x.now = r.in, r.store, r.in, time.Now
 	pool := core.DefaultPool("default")
@@ -108,9 +108,9 @@ func (x *trial) grade(most int, judge func(spec core.Spec) (score float64, broke
 	ctx := context.Background()
 	var order []string
 	for len(order) != most {
-		x.herd.AddVMs(x.t, 1)
+		x.cluster.AddVMs(x.t, 1)
 		x.seq++
-		claims := x.herd.Exchange(x.t, x.seq, 1).Claims
+		claims := x.cluster.Exchange(x.t, x.seq, 1).Claims
 		if len(claims) == 0 {
 			break
 		}
@@ -132,7 +132,7 @@ func (x *trial) grade(most int, judge func(spec core.Spec) (score float64, broke
 		_, err := x.store.Record(ctx, r)
 		require.NoError(x.t, err)
 		x.seq++
-		x.herd.Exchange(x.t, x.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+		x.cluster.Exchange(x.t, x.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 	}
 	return order
 }

@@ -68,7 +68,7 @@ func TestCollects(t *testing.T) {
 			}
 			spec := coretest.Spec("r1", "p1", "ann")
 			spec.Collect = []string{"a", "out/b"}
-			w.herd.AddVMs(t, 4)
+			w.cluster.AddVMs(t, 4)
 			w.submit(spec)
 			r := w.start(nil)
 			got := w.result()
@@ -100,7 +100,7 @@ func TestCollectedFilesWaitForTheBlobStore(t *testing.T) {
 	spec := coretest.Spec("r1", "p1", "ann")
 	spec.Collect = []string{"a"}
 	w.blobs.down.Store(true)
-	w.herd.AddVMs(t, 2)
+	w.cluster.AddVMs(t, 2)
 	w.submit(spec)
 	r := w.start(nil)
 	eventually(t, func() bool { return w.blobs.pings.Load() >= 2 })
@@ -119,7 +119,7 @@ func TestCollectsNothingUnasked(t *testing.T) {
 	w := newWorld(t)
 	w.script.run = says("", "", guest.Exit{})
 	w.script.collect = func(guest.Collection, take) ([]guest.Skipped, error) { return nil, errors.New("asked") }
-	w.herd.AddVMs(t, 1)
+	w.cluster.AddVMs(t, 1)
 	w.submit(coretest.Spec("r1", "p1", "ann"))
 	r := w.start(nil)
 	got := w.result()

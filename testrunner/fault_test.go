@@ -60,7 +60,7 @@ func one(t *testing.T, vms int) (*world, core.Spec, *held) {
 	t.Helper()
 	w, h := newWorld(t), newHeld()
 	w.script.run = h.run
-	w.herd.AddVMs(t, vms)
+	w.cluster.AddVMs(t, vms)
 	spec := coretest.Spec("r1", "p1", "ann")
 	w.submit(spec)
 	return w, spec, h
@@ -81,7 +81,7 @@ func TestCancelStopsTheRun(t *testing.T) {
 	w, spec, h := one(t, 1)
 	r := w.start(nil)
 	h.wait(t)
-	_, err := w.herd.Store.Cancel(t.Context(), spec.Key(), "bob", core.CancelAny)
+	_, err := w.cluster.Store.Cancel(t.Context(), spec.Key(), "bob", core.CancelAny)
 	require.NoError(t, err)
 	got := w.result()
 	r.drain()
@@ -123,9 +123,9 @@ func TestStagingThatTakesTooLongIsAPlatformFault(t *testing.T) {
 	w, _, h := one(t, 0)
 	pool := core.DefaultPool("p1")
 	pool.Max, pool.StageTimeout = 1000, time.Millisecond
-	require.NoError(t, w.herd.Store.SetPool(t.Context(), pool))
+	require.NoError(t, w.cluster.Store.SetPool(t.Context(), pool))
 	w.script.slow = 1
-	w.herd.AddVMs(t, 2)
+	w.cluster.AddVMs(t, 2)
 	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.MaxAttempts = 1 })
 	h.wait(t)
 	close(h.let)
@@ -146,14 +146,14 @@ func TestBlobStoreDown(t *testing.T) {
 			close(h.let)
 			pool := core.DefaultPool("p1")
 			pool.Max, pool.StageTimeout = 1000, 50*time.Millisecond
-			require.NoError(t, w.herd.Store.SetPool(t.Context(), pool))
+			require.NoError(t, w.cluster.Store.SetPool(t.Context(), pool))
 			spec := coretest.Spec("r2", "p1", "bob")
 			graded(w, &spec)
 			w.script.run = says(report, "", guest.Exit{})
 			w.blobs.stuck.Store(stuck)
 			w.blobs.down.Store(true)
 			w.blobs.spare = spec.Harness.Digest // that one is in the host's cache
-			w.herd.AddVMs(t, 2)
+			w.cluster.AddVMs(t, 2)
 			w.submit(spec)
 			r := w.start(nil)
 			w.result() // r1 needs no files
@@ -252,11 +252,11 @@ func TestStoreDownUntilTheNextStart(t *testing.T) {
 func TestStartAfterKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.herd.AddVMs(t, 3)
+	w.cluster.AddVMs(t, 3)
 	done, undone := coretest.Spec("done", "p1", "ann"), coretest.Spec("undone", "p1", "bob")
 	w.submit(done)
 	w.submit(undone)
-	left := w.herd.Exchange(t, 1, 2).Claims
+	left := w.cluster.Exchange(t, 1, 2).Claims
 	require.Len(t, left, 2)
 	// Its result got as far as the disk: a runner that fails to record makes the file.
 	tokens := map[string]string{left[0].Key: left[0].Token, left[1].Key: left[1].Token}
@@ -282,10 +282,10 @@ func TestStartAfterKill(t *testing.T) {
 func TestStartWaitsForTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.herd.AddVMs(t, 2)
+	w.cluster.AddVMs(t, 2)
 	spec := coretest.Spec("r1", "p1", "ann")
 	w.submit(spec)
-	left := w.herd.Exchange(t, 1, 1).Claims
+	left := w.cluster.Exchange(t, 1, 1).Claims
 	require.Len(t, left, 1)
 	require.NoError(t, os.MkdirAll(w.spool, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(w.spool, "r1-1@1.1.json"), []byte(`{"id":"r1","generation":1,"state":"completed","token":"1.1"}`), 0o600))
@@ -324,7 +324,7 @@ func TestFenced(t *testing.T) {
 	r := w.start(nil)
 	h.wait(t)
 	before := w.place(spec)
-	w.herd.Register(t, w.herd.Runner) // somebody takes its name
+	w.cluster.Register(t, w.cluster.Runner) // somebody takes its name
 	h.wait(t)                         // it runs again
 	close(h.let)
 	got := w.result()
@@ -349,7 +349,7 @@ func TestDrainFinishesWhatIsInHand(t *testing.T) {
 	r.drain()
 	assert.Equal(t, spec.ID, w.result().ID)
 	assert.Equal(t, core.RequestQueued, w.place(later).State)
-	owners, err := w.herd.Store.ListOwners(t.Context())
+	owners, err := w.cluster.Store.ListOwners(t.Context())
 	require.NoError(t, err)
 	assert.Len(t, owners, 1, "it deregistered")
 }
@@ -365,7 +365,7 @@ func TestStopGivesBackWhatIsInHand(t *testing.T) {
 	assert.Zero(t, place.Attempts, "a release is no attempt")
 	assert.Equal(t, map[core.VMState]int{core.VMDirty: 1, core.VMClean: 1}, w.vmStates())
 	assert.Zero(t, w.ledger.tries.Load())
-	owners, err := w.herd.Store.ListOwners(t.Context())
+	owners, err := w.cluster.Store.ListOwners(t.Context())
 	require.NoError(t, err)
 	assert.Len(t, owners, 1, "it deregistered")
 }
@@ -374,7 +374,7 @@ func TestDrainBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	w, spec, _ := one(t, 1)
 	r, err := testrunner.New(w.config(), testrunner.Parts{
-		Owners: w.herd.Store, Claims: w.herd.Store, Pools: w.herd.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
+		Owners: w.cluster.Store, Claims: w.cluster.Store, Pools: w.cluster.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
 		Dial: w.dial, Log: quiet(),
 	})
 	require.NoError(t, err)
@@ -425,7 +425,7 @@ func TestLiveOutputOfAnAttemptThatFailed(t *testing.T) {
 	r.drain()
 	assert.Equal(t, 2, h.Attempt)
 	assert.Empty(t, h.Stdout, "of an attempt that failed nothing is mixed in")
-	keys, err := w.herd.Store.Client().Keys(t.Context(), "*:output:*").Result()
+	keys, err := w.cluster.Store.Client().Keys(t.Context(), "*:output:*").Result()
 	require.NoError(t, err)
 	assert.Len(t, keys, 2)
 	for _, key := range keys {

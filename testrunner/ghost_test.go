@@ -34,12 +34,12 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			ghost, fresh := coretest.Spec("a", w.herd.Pool, "ann"), coretest.Spec("b", w.herd.Pool, "bob")
+			ghost, fresh := coretest.Spec("a", w.cluster.Pool, "ann"), coretest.Spec("b", w.cluster.Pool, "bob")
 			w.submit(ghost)
 			w.submit(fresh)
 			_, err := w.ledger.ResultStore.Record(context.Background(), core.Result{ID: "a", Generation: 1, State: state, Token: "1.1", VM: "vm-before"})
 			require.NoError(t, err)
-			w.herd.AddVMs(t, 2)
+			w.cluster.AddVMs(t, 2)
 			ran := make(chan string, 2)
 			w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
 				ran <- run.Args[0]
@@ -59,8 +59,8 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 func TestAClaimOfAGrownRedisAsksNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.submit(coretest.Spec("a", w.herd.Pool, "ann"))
-	w.herd.AddVMs(t, 1)
+	w.submit(coretest.Spec("a", w.cluster.Pool, "ann"))
+	w.cluster.AddVMs(t, 1)
 	r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) {
 		p.Claims, p.Store = young{p.Claims, false}, neverAsked{p.Store, t}
 	})
@@ -81,8 +81,8 @@ func (n neverAsked) Terminal(context.Context, []string) (map[string]core.Request
 func TestWithoutAnAnswerAGhostIsRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.submit(coretest.Spec("a", w.herd.Pool, "ann"))
-	w.herd.AddVMs(t, 1)
+	w.submit(coretest.Spec("a", w.cluster.Pool, "ann"))
+	w.cluster.AddVMs(t, 1)
 	r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) {
 		p.Claims, p.Store = young{p.Claims, true}, away{p.Store}
 	})

@@ -14,7 +14,7 @@ import (
 // slot is the one slot of the world's runner.
 func (w *world) slot() core.Held {
 	w.t.Helper()
-	held, err := w.herd.Store.Held(w.t.Context(), w.herd.Runner, 0)
+	held, err := w.cluster.Store.Held(w.t.Context(), w.cluster.Runner, 0)
 	require.NoError(w.t, err)
 	require.Len(w.t, held, 1)
 	return held[0]
@@ -58,12 +58,12 @@ func TestOustedWorkStops(t *testing.T) {
 	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.Slots = 1 })
 	h.wait(t)
 	slot := w.slot()
-	err := w.herd.Store.Oust(t.Context(), w.herd.Runner, slot, core.Settlement{
+	err := w.cluster.Store.Oust(t.Context(), w.cluster.Runner, slot, core.Settlement{
 		Key: slot.Key, Token: slot.Token, Outcome: core.OutcomeRetry,
 	}, "it hangs")
 	require.NoError(t, err)
 	eventually(t, func() bool { // nobody else proves a life here
-		_, err := w.herd.Store.Promote(t.Context())
+		_, err := w.cluster.Store.Promote(t.Context())
 		require.NoError(t, err)
 		place := w.place(spec)
 		return place.State == core.RequestRunning && place.Token != slot.Token

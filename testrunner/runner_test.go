@@ -221,7 +221,7 @@ func TestEnds(t *testing.T) {
 			if test.ledger != nil {
 				w.ledger.fail(test.ledger)
 			}
-			w.herd.AddVMs(t, 4)
+			w.cluster.AddVMs(t, 4)
 			w.submit(spec)
 			r := w.start(nil)
 			got := w.result()
@@ -246,7 +246,7 @@ func TestEnds(t *testing.T) {
 			assert.Equal(t, test.state, row.State)
 			// Whatever the end, nothing is held any more and no VM is used twice.
 			assert.Empty(t, w.place(spec).State)
-			dead, err := w.herd.Store.ListDead(t.Context(), 10)
+			dead, err := w.cluster.Store.ListDead(t.Context(), 10)
 			require.NoError(t, err)
 			assert.Equal(t, test.state == core.RequestDead, len(dead) == 1)
 			states := w.vmStates()
@@ -267,7 +267,7 @@ func TestResultTellsEverything(t *testing.T) {
 	w.script.run = says("out\xff", "err", guest.Exit{
 		Code: 1, CPUMs: 5, WallMs: 6, MemoryPeakBytes: 7, Truncated: true, HeldBy: map[string]string{core.LimitMemory: "cgroup"},
 	})
-	vm := w.herd.AddVMs(t, 1)[0]
+	vm := w.cluster.AddVMs(t, 1)[0]
 	w.submit(spec)
 	r := w.start(nil)
 	got := w.result()
@@ -306,7 +306,7 @@ func TestStaging(t *testing.T) {
 			sink(guest.Stdout, []byte(`{}`))
 			return guest.Exit{}, nil
 		}
-		w.herd.AddVMs(t, 1)
+		w.cluster.AddVMs(t, 1)
 		w.submit(spec)
 		r := w.start(nil)
 		w.result()
@@ -338,7 +338,7 @@ func TestStaging(t *testing.T) {
 			stdin, _ = io.ReadAll(run.Stdin)
 			return guest.Exit{}, nil
 		}
-		w.herd.AddVMs(t, 1)
+		w.cluster.AddVMs(t, 1)
 		w.submit(spec)
 		r := w.start(nil)
 		w.result()
@@ -358,7 +358,7 @@ func TestHarnessCannotAskForMoreTime(t *testing.T) {
 	graded(w, &spec)
 	spec.Input = json.RawMessage(`{"raw_harness":{"config":{"drover/timeout":3600}}}`)
 	w.script.run = says(`{}`, "", guest.Exit{})
-	w.herd.AddVMs(t, 1)
+	w.cluster.AddVMs(t, 1)
 	w.submit(spec)
 	r := w.start(nil)
 	w.result()
@@ -370,7 +370,7 @@ func TestManySlotsShareTheWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 40
-	w.herd.AddVMs(t, n)
+	w.cluster.AddVMs(t, n)
 	for i := range n {
 		w.submit(coretest.Spec("r"+string(rune('a'+i/26))+string(rune('a'+i%26)), "p1", "ann"))
 	}

@@ -28,7 +28,7 @@ func (w *world) stock(files map[string]string) core.Spec {
 		require.NoError(w.t, err)
 	}
 	require.NoError(w.t, archive.Close())
-	spec := coretest.Spec("r1", w.herd.Pool, "ann")
+	spec := coretest.Spec("r1", w.cluster.Pool, "ann")
 	spec.Command = nil
 	file := w.blobs.put("stock", b.String())
 	spec.Harness, spec.Input = &file, []byte(`{"drover/stock":"cases"}`)
@@ -99,7 +99,7 @@ tests: [{name: a, compare: checker}]
 				files["cases.yaml"] = test.yaml
 			}
 			w.submit(w.stock(files))
-			w.herd.AddVMs(t, 1)
+			w.cluster.AddVMs(t, 1)
 			w.start(nil)
 			r := w.result()
 			assert.Equal(t, test.state, r.State)
@@ -127,7 +127,7 @@ func TestSuite_StagesNoAnswers(t *testing.T) {
 			"tests: [{output: {file: SECRET}, files: {data: x}}, {input: {file: INPUT}, output: {file: SECRET}, compare: checker}]",
 		"SECRET": "answer", "INPUT": "question", "lib.h": "header", "check": "checker",
 	}))
-	w.herd.AddVMs(t, 1)
+	w.cluster.AddVMs(t, 1)
 	w.start(nil)
 	r := w.result()
 	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
@@ -153,7 +153,7 @@ func TestSuite_TimeIsUp(t *testing.T) {
 		return guest.Exit{}, nil
 	}
 	w.submit(w.stock(map[string]string{"cases.yaml": "timeout: 5s\nrun: [prog]\ntests: [{output: \"\"}, {output: \"\"}]"}))
-	w.herd.AddVMs(t, 1)
+	w.cluster.AddVMs(t, 1)
 	w.start(nil)
 	r := w.result()
 	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
@@ -195,7 +195,7 @@ func TestSuite_Unclean(t *testing.T) {
 			}
 			w.script.run = answers(map[string]guest.Exit{"prog": {}, "check": {}}, nil)
 			w.submit(w.stock(map[string]string{"cases.yaml": test.yaml, "check": "x"}))
-			w.herd.AddVMs(t, len(test.errs)+1)
+			w.cluster.AddVMs(t, len(test.errs)+1)
 			w.start(nil)
 			r := w.result()
 			assert.Equal(t, test.state, r.State, r.Reason)
@@ -220,7 +220,7 @@ func TestSuite_BrokenVM(t *testing.T) {
 	}
 	w.script.run = answers(map[string]guest.Exit{"prog": {}}, nil)
 	w.submit(w.stock(map[string]string{"cases.yaml": "run: [prog]\ntests: [{output: \"\"}]"}))
-	w.herd.AddVMs(t, 2)
+	w.cluster.AddVMs(t, 2)
 	w.start(nil)
 	r := w.result()
 	require.Equal(t, core.RequestCompleted, r.State, r.Reason)

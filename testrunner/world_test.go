@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // can be told to fail, and VMs that do what the test says.
 type world struct {
 	t      *testing.T
-	herd   *coretest.Herd
+	cluster   *coretest.Cluster
 	output *output
 	ledger *ledger
 	blobs  *blobs
@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return &world{
-		t: t, herd: coretest.NewHerd(t, redis, "h1", "p1"), output: &output{Output: redis},
+		t: t, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
 		ledger: &ledger{ResultStore: store, recorded: make(chan core.Result, 100)},
 		blobs:  &blobs{files: map[string][]byte{}}, spool: filepath.Join(t.TempDir(), "spool"),
 	}
@@ -75,13 +75,13 @@ func (w *world) submit(spec core.Spec) {
 	w.t.Helper()
 	_, _, err := w.ledger.Create(context.Background(), spec)
 	require.NoError(w.t, err)
-	w.herd.Submit(w.t, spec)
+	w.cluster.Submit(w.t, spec)
 }
 
 func (w *world) config() testrunner.Config {
 	return testrunner.Config{
-		Registration: core.Registration{Owner: w.herd.Runner, Host: w.herd.Host, Machine: "m-h1", PID: 1, Version: "test", Beat: time.Minute},
-		Pools:        []string{w.herd.Pool}, Slots: 2, RunDir: "/nowhere", SpoolDir: w.spool, HandOver: time.Millisecond, Poll: 20 * time.Millisecond,
+		Registration: core.Registration{Owner: w.cluster.Runner, Host: w.cluster.Host, Machine: "m-h1", PID: 1, Version: "test", Beat: time.Minute},
+		Pools:        []string{w.cluster.Pool}, Slots: 2, RunDir: "/nowhere", SpoolDir: w.spool, HandOver: time.Millisecond, Poll: 20 * time.Millisecond,
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *world) start(change func(*testrunner.Config, *testrunner.Parts)) *runni
 	log.SetOutput(w.t.Output())
 	cfg, metrics := w.config(), prometheus.NewRegistry()
 	parts := testrunner.Parts{
-		Owners: w.herd.Store, Claims: w.herd.Store, Pools: w.herd.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
+		Owners: w.cluster.Store, Claims: w.cluster.Store, Pools: w.cluster.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
 		Dial: w.dial, Log: log, Collect: metrics,
 	}
 	if change != nil {
@@ -149,14 +149,14 @@ func (w *world) result() core.Result {
 
 func (w *world) place(spec core.Spec) core.Place {
 	w.t.Helper()
-	place, err := w.herd.Store.Locate(context.Background(), spec.Key())
+	place, err := w.cluster.Store.Locate(context.Background(), spec.Key())
 	require.NoError(w.t, err)
 	return place
 }
 
 func (w *world) vmStates() map[core.VMState]int {
 	w.t.Helper()
-	all, err := w.herd.Store.ListVMs(context.Background(), w.herd.Host)
+	all, err := w.cluster.Store.ListVMs(context.Background(), w.cluster.Host)
 	require.NoError(w.t, err)
 	states := map[core.VMState]int{}
 	for _, v := range all {

@@ -35,7 +35,7 @@ type Config struct {
 
 	Recover         bool // forget what Redis says of the host and rebuild it from the machine
 	ForceUnregister bool // evict another vmfactory of this host
-	DestroyOnStop   bool // leave no VM behind, for an embedded herd
+	DestroyOnStop   bool // leave no VM behind, for an embedded cluster
 	SelfTestWarns   bool // a provider that fails its self-test is used all the same
 	SelfTestBeside  bool // a provider is used while its first self-test goes on, until it fails
 }

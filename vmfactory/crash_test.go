@@ -184,7 +184,7 @@ func killedAt(t *testing.T, at int, after bool) bool {
 	p := r.startWith(parts)
 	used := make(map[string]bool)
 	use := func() {
-		vm := r.herd.claim("a")
+		vm := r.cluster.claim("a")
 		if vm == "" {
 			return
 		}
@@ -192,16 +192,16 @@ func killedAt(t *testing.T, at int, after bool) bool {
 		used[vm] = true
 		// A VM that is gone already is the runner's to notice; here there is none.
 		require.NoError(t, r.prov.Use(vm))
-		r.herd.finish(vm)
+		r.cluster.finish(vm)
 	}
 	for range 3 {
 		settle(time.Second)
 		use()
 	}
-	r.herd.look(func(h *herd) { h.waiting["a"] = 4 })
+	r.cluster.look(func(h *cluster) { h.waiting["a"] = 4 })
 	settle(time.Second)
 	use()
-	r.herd.look(func(h *herd) { h.waiting["a"] = 0 })
+	r.cluster.look(func(h *cluster) { h.waiting["a"] = 0 })
 	settle(20 * time.Second)
 	p.stop()
 	require.NoError(t, <-p.ended)
@@ -211,7 +211,7 @@ func killedAt(t *testing.T, at int, after bool) bool {
 	settle(5 * time.Second)
 	use()
 	settle(30 * time.Second)
-	require.Len(t, r.herd.cleanVMs("a"), 2)
+	require.Len(t, r.cluster.cleanVMs("a"), 2)
 	r.whole()
 	p.end()
 	r.whole()

@@ -21,10 +21,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const factory = "vmfactory@h1#0"
 
-// rig is one host: a herd, its provider, and the vmfactory under test.
+// rig is one host: a cluster, its provider, and the vmfactory under test.
 type rig struct {
 	t    *testing.T
-	herd *herd
+	cluster *cluster
 	prov *fake.Provider
 	cfg  vmfactory.Config
 	logs *test.Hook
@@ -34,7 +34,7 @@ type rig struct {
 func newRig(t *testing.T, pools ...core.Pool) *rig {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
-	r := &rig{t: t, herd: newHerd(pools...), prov: fake.New("fake"), log: log, logs: logs}
+	r := &rig{t: t, cluster: newCluster(pools...), prov: fake.New("fake"), log: log, logs: logs}
 	r.cfg = vmfactory.Config{
 		Registration: core.Registration{Owner: factory, Host: host, Machine: "m1", Beat: time.Second},
 		RunDir:       t.TempDir(), Parallel: 4,
@@ -46,7 +46,7 @@ func newRig(t *testing.T, pools ...core.Pool) *rig {
 }
 
 func (r *rig) parts() vmfactory.Parts {
-	return vmfactory.Parts{VMs: r.herd, Owners: r.herd, Providers: []vmfactory.Provider{r.prov}, Log: r.log}
+	return vmfactory.Parts{VMs: r.cluster, Owners: r.cluster, Providers: []vmfactory.Provider{r.prov}, Log: r.log}
 }
 
 // process is a vmfactory that runs.
@@ -86,8 +86,8 @@ func settle(d time.Duration) {
 // the caller asked nothing of the provider that it need not bear.
 func (r *rig) whole() {
 	r.t.Helper()
-	require.Equal(r.t, r.herd.known(), r.prov.VMs(), "Redis and the host must agree")
-	require.Zero(r.t, r.herd.held(), "nothing may stay in the vmfactory's slots")
+	require.Equal(r.t, r.cluster.known(), r.prov.VMs(), "Redis and the host must agree")
+	require.Zero(r.t, r.cluster.held(), "nothing may stay in the vmfactory's slots")
 	require.Empty(r.t, r.prov.Wrong())
 }
 
@@ -103,11 +103,11 @@ func TestAHostGetsItsWarmVMsAndARestartAdoptsThem(t *testing.T) {
 		r := newRig(t, pool("a", 3, 8), pool("b", 2, 8))
 		p := r.start()
 		settle(time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 3)
-		require.Len(t, r.herd.cleanVMs("b"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
+		require.Len(t, r.cluster.cleanVMs("b"), 2)
 		r.whole()
 		p.end()
-		require.True(t, r.herd.fenced[factory], "it deregisters")
+		require.True(t, r.cluster.fenced[factory], "it deregisters")
 
 		before := r.prov.VMs()
 		p = r.start()
@@ -128,21 +128,21 @@ func TestAUsedVMIsReplacedAndWaitingWorkRaisesTheTarget(t *testing.T) {
 		p := r.start()
 		defer p.end()
 		settle(time.Second)
-		vm := r.herd.claim("a")
+		vm := r.cluster.claim("a")
 		require.NoError(t, r.prov.Use(vm))
-		r.herd.look(func(h *herd) { h.waiting["a"] = 10 })
+		r.cluster.look(func(h *cluster) { h.waiting["a"] = 10 })
 		settle(time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 3, "max 4 counts the one in use")
-		r.herd.finish(vm)
+		require.Len(t, r.cluster.cleanVMs("a"), 3, "max 4 counts the one in use")
+		r.cluster.finish(vm)
 		settle(time.Second)
 		require.NotContains(t, r.prov.VMs(), vm, "a VM serves once")
-		require.Len(t, r.herd.cleanVMs("a"), 4)
+		require.Len(t, r.cluster.cleanVMs("a"), 4)
 
-		r.herd.look(func(h *herd) { h.waiting["a"] = 0 })
+		r.cluster.look(func(h *cluster) { h.waiting["a"] = 0 })
 		settle(5 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 4, "surplus is kept for a while")
+		require.Len(t, r.cluster.cleanVMs("a"), 4, "surplus is kept for a while")
 		settle(10 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 1)
+		require.Len(t, r.cluster.cleanVMs("a"), 1)
 		r.whole()
 	})
 }
@@ -153,16 +153,16 @@ func TestWaitingWorkThatOthersMakeVMsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 1, 4), pool("b", 2, 4))
 		r.cfg.MaxVMs = 3
-		r.herd.look(func(h *herd) { h.waiting["a"], h.othersMake = 10, true })
+		r.cluster.look(func(h *cluster) { h.waiting["a"], h.othersMake = 10, true })
 		p := r.start()
 		defer p.end()
 		settle(time.Minute)
-		require.Len(t, r.herd.cleanVMs("a"), 1, "what it keeps warm")
-		require.Len(t, r.herd.cleanVMs("b"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 1, "what it keeps warm")
+		require.Len(t, r.cluster.cleanVMs("b"), 2)
 		require.Equal(t, 3, r.prov.Created(), "and nothing gave way")
-		r.herd.look(func(h *herd) { h.othersMake = false })
+		r.cluster.look(func(h *cluster) { h.othersMake = false })
 		settle(time.Minute)
-		require.Len(t, r.herd.cleanVMs("a"), 3, "they did not: it is this host's turn")
+		require.Len(t, r.cluster.cleanVMs("a"), 3, "they did not: it is this host's turn")
 		r.whole()
 	})
 }
@@ -174,9 +174,9 @@ func TestVMsOfEarlierSettingsAreReplaced(t *testing.T) {
 		r := newRig(t, pool("a", 3, 8), pool("b", 2, 8))
 		p := r.start()
 		settle(time.Second)
-		used, others, before := r.herd.claim("a"), r.herd.cleanVMs("b"), r.herd.cleanVMs("a")
+		used, others, before := r.cluster.claim("a"), r.cluster.cleanVMs("b"), r.cluster.cleanVMs("a")
 		set := func(change func(p *core.Pool)) {
-			r.herd.look(func(h *herd) {
+			r.cluster.look(func(h *cluster) {
 				a := h.pools["a"]
 				change(&a)
 				h.pools["a"] = a
@@ -184,29 +184,29 @@ func TestVMsOfEarlierSettingsAreReplaced(t *testing.T) {
 			settle(100 * time.Millisecond)
 		}
 		set(func(p *core.Pool) { p.Limits.Timeout, p.Warm = time.Minute, 2 })
-		require.Subset(t, r.herd.cleanVMs("a"), before, "a run's own limits are no matter of its VM")
+		require.Subset(t, r.cluster.cleanVMs("a"), before, "a run's own limits are no matter of its VM")
 
 		for _, change := range []func(p *core.Pool){
 			func(p *core.Pool) { p.Limits.Memory *= 2 },
 			func(p *core.Pool) { p.Network = core.NetworkEgress },
 			func(p *core.Pool) { p.Image = "other" },
 		} {
-			before := r.herd.cleanVMs("a")
+			before := r.cluster.cleanVMs("a")
 			set(change)
-			now := r.herd.cleanVMs("a")
+			now := r.cluster.cleanVMs("a")
 			require.Len(t, now, 2)
 			require.Empty(t, intersection(now, before))
 		}
-		require.Equal(t, others, r.herd.cleanVMs("b"))
+		require.Equal(t, others, r.cluster.cleanVMs("b"))
 		require.Contains(t, r.prov.VMs(), used, "what runs goes on")
 		p.end()
 
-		before = r.herd.cleanVMs("a")
+		before = r.cluster.cleanVMs("a")
 		set(func(p *core.Pool) { p.Limits.Pids++ })
 		p = r.start()
 		settle(time.Second)
-		require.Empty(t, intersection(r.herd.cleanVMs("a"), before), "what changed while no vmfactory ran counts as well")
-		r.herd.finish(used)
+		require.Empty(t, intersection(r.cluster.cleanVMs("a"), before), "what changed while no vmfactory ran counts as well")
+		r.cluster.finish(used)
 		settle(time.Second)
 		p.end()
 		r.whole()
@@ -231,7 +231,7 @@ func TestDirtyGoesFirst(t *testing.T) {
 		settle(2500 * time.Millisecond)
 		require.Zero(t, r.prov.Created(), "nothing is made while VMs are dirty")
 		settle(2 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		r.whole()
 	})
 }
@@ -243,7 +243,7 @@ func TestProviderCallsAreBounded(t *testing.T) {
 		r.prov.Break(fake.Prepare, fake.Fault{Slow: time.Second})
 		p := r.start()
 		settle(5500 * time.Millisecond)
-		require.Len(t, r.herd.cleanVMs("a"), 20, "four at a time, a second each")
+		require.Len(t, r.cluster.cleanVMs("a"), 20, "four at a time, a second each")
 		require.Equal(t, 4, r.prov.Most())
 		p.end()
 		r.whole()
@@ -257,13 +257,13 @@ func TestADrainingHostMakesNothing(t *testing.T) {
 		p := r.start()
 		defer p.end()
 		settle(2 * time.Second)
-		r.herd.look(func(h *herd) { h.draining = true; h.waiting["a"] = 8 })
+		r.cluster.look(func(h *cluster) { h.draining = true; h.waiting["a"] = 8 })
 		settle(time.Second)
 		made := r.prov.Created()
-		r.herd.finish(r.herd.claim("a"))
+		r.cluster.finish(r.cluster.claim("a"))
 		settle(time.Minute)
 		require.Equal(t, made, r.prov.Created())
-		require.Len(t, r.herd.cleanVMs("a"), made-1)
+		require.Len(t, r.cluster.cleanVMs("a"), made-1)
 		require.True(t, p.Status().Draining)
 	})
 }
@@ -275,11 +275,11 @@ func TestPoolsThatAreServedLater(t *testing.T) {
 		r.cfg.Pools = []string{"a"}
 		p := r.start()
 		settle(2 * time.Second)
-		require.Empty(t, r.herd.cleanVMs("b"))
+		require.Empty(t, r.cluster.cleanVMs("b"))
 		p.Serve([]string{"b"})
 		settle(2 * time.Second)
-		require.Len(t, r.herd.cleanVMs("b"), 2)
-		require.Len(t, r.herd.cleanVMs("a"), 1, "they stay")
+		require.Len(t, r.cluster.cleanVMs("b"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 1, "they stay")
 		require.Contains(t, p.Status().Pools, "b")
 		require.NotContains(t, p.Status().Pools, "a")
 		p.end()

@@ -64,19 +64,19 @@ func TestAPoolThatCannotBeMadeIsAStateNotASpin(t *testing.T) {
 				require.True(t, s.Broken)
 				require.NotEmpty(t, s.Reason)
 				require.InDelta(t, 1, value(t, p.Collector(), "drover_pool_broken"), 0)
-				require.NotEmpty(t, r.herd.brokenPools()["a"], "operators see it in Redis")
+				require.NotEmpty(t, r.cluster.brokenPools()["a"], "operators see it in Redis")
 				settle(7 * time.Minute)
 				require.LessOrEqual(t, r.prov.Calls(c.step), c.most, "it must not spin")
-				require.Empty(t, r.herd.cleanVMs("a"))
+				require.Empty(t, r.cluster.cleanVMs("a"))
 				require.InDelta(t, r.prov.Calls(fake.Create), value(t, p.Collector(), "drover_vm_creation_failures_total"), 2)
 
 				r.prov.Mend(c.step)
 				r.prov.Free()
 				settle(3 * time.Minute)
-				require.Len(t, r.herd.cleanVMs("a"), 2, "it heals by itself")
+				require.Len(t, r.cluster.cleanVMs("a"), 2, "it heals by itself")
 				require.False(t, p.Status().Pools["a"].Broken)
 				require.Empty(t, p.Status().Pools["a"].Reason)
-				require.Empty(t, r.herd.brokenPools())
+				require.Empty(t, r.cluster.brokenPools())
 				p.end()
 				r.whole()
 			})
@@ -102,17 +102,17 @@ func TestAPoolWaitsForItsImage(t *testing.T) {
 				r.prov.Break(step, fake.Fault{Slow: 29 * time.Second, Err: core.Wrap(vmfactory.ErrFetching, core.CodeUnavailable, "", "downloading image big")})
 				p := r.startWith(parts)
 				settle(10 * time.Minute)
-				require.Empty(t, r.herd.brokenPools())
+				require.Empty(t, r.cluster.brokenPools())
 				require.False(t, p.Status().Pools["a"].Broken)
 				require.True(t, p.Status().Pools["a"].Fetching)
-				r.herd.look(func(h *herd) { require.Contains(t, h.fetching["a"], "downloading image big") })
+				r.cluster.look(func(h *cluster) { require.Contains(t, h.fetching["a"], "downloading image big") })
 				require.LessOrEqual(t, r.prov.Calls(step), 23, "three at first, then one at a time")
-				require.Empty(t, r.herd.cleanVMs("a"))
+				require.Empty(t, r.cluster.cleanVMs("a"))
 				r.prov.Mend(step)
 				settle(time.Minute)
-				require.Len(t, r.herd.cleanVMs("a"), 3)
+				require.Len(t, r.cluster.cleanVMs("a"), 3)
 				require.False(t, p.Status().Pools["a"].Fetching)
-				r.herd.look(func(h *herd) { require.Empty(t, h.fetching) })
+				r.cluster.look(func(h *cluster) { require.Empty(t, h.fetching) })
 				p.end()
 				r.whole()
 			})
@@ -131,13 +131,13 @@ func TestABrokenPoolIsTriedWithNewSettingsAtOnce(t *testing.T) {
 		settle(5 * time.Second)
 		require.True(t, p.Status().Pools["a"].Broken)
 		r.prov.Mend(fake.Create)
-		r.herd.look(func(h *herd) {
+		r.cluster.look(func(h *cluster) {
 			a := h.pools["a"]
 			a.Image = "noble"
 			h.pools["a"] = a
 		})
 		settle(2 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		require.False(t, p.Status().Pools["a"].Broken)
 	})
 }
@@ -150,7 +150,7 @@ func TestASingleFailureOnlyCostsATry(t *testing.T) {
 		p := r.start()
 		defer p.end()
 		settle(5 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 4)
+		require.Len(t, r.cluster.cleanVMs("a"), 4)
 		require.Equal(t, 8, r.prov.Created(), "all failed, all were replaced: one round, not four tries")
 		require.False(t, p.Status().Pools["a"].Broken)
 		r.whole()
@@ -162,11 +162,11 @@ func TestBrokenPoolsAreToldOnlyWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8))
-		r.herd.look(func(h *herd) { h.broken = map[string]string{"a": "said by another"} })
+		r.cluster.look(func(h *cluster) { h.broken = map[string]string{"a": "said by another"} })
 		p := r.start()
 		settle(time.Minute)
-		require.Empty(t, r.herd.brokenPools())
-		r.herd.look(func(h *herd) { require.Equal(t, 1, h.calls["note"]) })
+		require.Empty(t, r.cluster.brokenPools())
+		r.cluster.look(func(h *cluster) { require.Equal(t, 1, h.calls["note"]) })
 		p.end()
 		r.whole()
 	})
@@ -185,11 +185,11 @@ func TestABrokenPoolDoesNotHurtAnother(t *testing.T) {
 		p := r.startWith(parts)
 		defer p.end()
 		settle(2 * time.Second)
-		require.Len(t, r.herd.cleanVMs("good"), 2)
+		require.Len(t, r.cluster.cleanVMs("good"), 2)
 		for range 20 {
-			r.herd.finish(r.herd.claim("good"))
+			r.cluster.finish(r.cluster.claim("good"))
 			settle(time.Second)
-			require.Len(t, r.herd.cleanVMs("good"), 2)
+			require.Len(t, r.cluster.cleanVMs("good"), 2)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestProvidersThatAreMissing(t *testing.T) {
 		require.Zero(t, r.prov.Created())
 		r.prov.Mend(fake.Ready)
 		settle(2 * time.Minute)
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		require.Empty(t, p.Status().Providers["fake"])
 	})
 }
@@ -234,30 +234,30 @@ func TestAVMThatWillNotDieIsSetAside(t *testing.T) {
 				r := newRig(t, pool("a", 2, 3)) // rule 18
 				p := r.start()
 				settle(time.Second)
-				stubborn := r.herd.claim("a")
+				stubborn := r.cluster.claim("a")
 				c.fault.VM = stubborn
 				r.prov.Break(fake.Destroy, c.fault)
-				r.herd.finish(stubborn)
+				r.cluster.finish(stubborn)
 				settle(3 * time.Minute)
 				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy))
-				require.Contains(t, r.herd.aside, stubborn)
-				require.Contains(t, r.herd.aside[stubborn], "not destroyed in 3 tries")
+				require.Contains(t, r.cluster.aside, stubborn)
+				require.Contains(t, r.cluster.aside[stubborn], "not destroyed in 3 tries")
 				require.InDelta(t, 1, value(t, p.Collector(), "drover_vms_aside"), 0)
 				require.True(t, r.logged("will not die: set aside; destroy it by hand, then run vmfactory --recover"))
 
 				settle(time.Hour)
 				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy), "never retried for ever")
-				require.Len(t, r.herd.cleanVMs("a"), 2, "max 3 counts the one set aside")
+				require.Len(t, r.cluster.cleanVMs("a"), 2, "max 3 counts the one set aside")
 				for range 3 { // the host works on
-					r.herd.finish(r.herd.claim("a"))
+					r.cluster.finish(r.cluster.claim("a"))
 					settle(time.Second)
 				}
-				require.Len(t, r.herd.cleanVMs("a"), 2)
+				require.Len(t, r.cluster.cleanVMs("a"), 2)
 
 				r.prov.Free()
 				r.prov.Vanish(stubborn) // a person mends it
 				settle(2 * time.Minute)
-				require.Empty(t, r.herd.aside)
+				require.Empty(t, r.cluster.aside)
 				p.end()
 				r.whole()
 			})
@@ -273,10 +273,10 @@ func TestDestructionsThatHangLeaveRoomForCreations(t *testing.T) {
 		settle(time.Second)
 		r.prov.Break(fake.Destroy, fake.Fault{Hang: true})
 		for range 6 {
-			r.herd.finish(r.herd.claim("a"))
+			r.cluster.finish(r.cluster.claim("a"))
 		}
 		settle(2 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 6)
+		require.Len(t, r.cluster.cleanVMs("a"), 6)
 		r.prov.Mend(fake.Destroy)
 		settle(time.Minute)
 		p.end()
@@ -290,17 +290,17 @@ func TestHealthChecks(t *testing.T) {
 		r := newRig(t, pool("a", 3, 8)) // G11
 		p := r.start()
 		settle(time.Second)
-		gone := r.herd.cleanVMs("a")[1]
+		gone := r.cluster.cleanVMs("a")[1]
 		r.prov.Vanish(gone)
 		settle(time.Minute)
-		require.NotContains(t, r.herd.known(), gone)
-		require.Len(t, r.herd.cleanVMs("a"), 3)
+		require.NotContains(t, r.cluster.known(), gone)
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
 
-		sick := r.herd.cleanVMs("a")[0]
+		sick := r.cluster.cleanVMs("a")[0]
 		r.prov.Break(fake.Check, fake.Fault{VM: sick, Hang: true})
 		settle(time.Minute)
 		require.NotContains(t, r.prov.VMs(), sick)
-		require.Len(t, r.herd.cleanVMs("a"), 3)
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
 		require.InDelta(t, 2, value(t, p.Collector(), "drover_vm_unhealthy_total"), 0)
 		p.end()
 		r.whole()
@@ -321,7 +321,7 @@ func TestAHealthCheckLeavesClaimedVMsAlone(t *testing.T) {
 		for r.prov.Calls(fake.Check) == before {
 			settle(100 * time.Millisecond)
 		}
-		vm := r.herd.claim("a")
+		vm := r.cluster.claim("a")
 		require.NoError(t, r.prov.Use(vm))
 		r.prov.Mend(fake.Check)
 		settle(10 * time.Minute)
@@ -339,14 +339,14 @@ func TestIdleVMsGiveWay(t *testing.T) {
 		p := r.start()
 		defer p.end()
 		settle(time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 4)
-		r.herd.look(func(h *herd) { h.waiting["b"] = 3 })
+		require.Len(t, r.cluster.cleanVMs("a"), 4)
+		r.cluster.look(func(h *cluster) { h.waiting["b"] = 3 })
 		settle(time.Second)
-		require.Len(t, r.herd.cleanVMs("b"), 3)
-		require.Len(t, r.herd.cleanVMs("a"), 1)
-		r.herd.look(func(h *herd) { h.waiting["b"] = 0 })
+		require.Len(t, r.cluster.cleanVMs("b"), 3)
+		require.Len(t, r.cluster.cleanVMs("a"), 1)
+		r.cluster.look(func(h *cluster) { h.waiting["b"] = 0 })
 		settle(time.Minute)
-		require.Len(t, r.herd.cleanVMs("a"), 4)
+		require.Len(t, r.cluster.cleanVMs("a"), 4)
 		r.whole()
 	})
 }
@@ -357,7 +357,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		r := newRig(t, pool("a", 3, 6), pool("b", 1, 6))
 		r.cfg.MaxVMs = 9
 		n := 0
-		r.herd.faults(func(string) (error, error) {
+		r.cluster.faults(func(string) (error, error) {
 			switch n++; {
 			case n%17 == 0:
 				return errDown, nil
@@ -369,19 +369,19 @@ func TestEverythingAtOnce(t *testing.T) {
 		p := r.start()
 		used := make(map[string]bool)
 		for i := range 300 {
-			r.herd.look(func(h *herd) { h.waiting["a"], h.waiting["b"] = i*7%9, i*5%11 })
+			r.cluster.look(func(h *cluster) { h.waiting["a"], h.waiting["b"] = i*7%9, i*5%11 })
 			for _, name := range []string{"a", "b"} {
-				if vm := r.herd.claim(name); vm != "" {
+				if vm := r.cluster.claim(name); vm != "" {
 					require.False(t, used[vm], "a VM serves once")
 					used[vm] = true
 					if i%3 == 0 {
 						r.prov.Vanish(vm)
 					}
-					r.herd.finish(vm)
+					r.cluster.finish(vm)
 				}
 			}
 			if i%29 == 0 {
-				r.herd.fence(factory)
+				r.cluster.fence(factory)
 			}
 			if i%31 == 0 {
 				r.prov.Break(fake.Prepare, fake.Fault{Err: core.Errorf(core.CodeBadVM, "", "now and then"), Times: 1})
@@ -390,11 +390,11 @@ func TestEverythingAtOnce(t *testing.T) {
 			require.LessOrEqual(t, len(r.prov.VMs()), 9)
 		}
 		require.Greater(t, len(used), 100)
-		r.herd.faults(nil)
-		r.herd.look(func(h *herd) { clear(h.waiting) })
+		r.cluster.faults(nil)
+		r.cluster.look(func(h *cluster) { clear(h.waiting) })
 		settle(5 * time.Minute)
-		require.Len(t, r.herd.cleanVMs("a"), 3)
-		require.Len(t, r.herd.cleanVMs("b"), 1)
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
+		require.Len(t, r.cluster.cleanVMs("b"), 1)
 		p.end()
 		r.whole()
 	})

@@ -21,7 +21,7 @@ func TestTheHeartbeatDependsOnNothingButRedis(t *testing.T) {
 		}
 		p := r.start()
 		settle(time.Minute)
-		require.GreaterOrEqual(t, r.herd.count("beat"), 60)
+		require.GreaterOrEqual(t, r.cluster.count("beat"), 60)
 		r.prov.Free()
 		p.end()
 		synctest.Wait()
@@ -32,28 +32,28 @@ func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8))
-		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		r.cluster.faults(func(string) (error, error) { return errDown, nil })
 		p := r.start()
 		settle(time.Minute)
 		require.Zero(t, r.prov.Created())
-		r.herd.faults(nil)
+		r.cluster.faults(nil)
 		settle(10 * time.Second)
 		before := r.prov.VMs()
 		require.Len(t, before, 2)
 
-		calls := r.herd.count("load")
-		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		calls := r.cluster.count("load")
+		r.cluster.faults(func(string) (error, error) { return errDown, nil })
 		settle(10 * time.Minute)
 		require.Equal(t, before, r.prov.VMs(), "VMs stay")
-		require.Less(t, r.herd.count("load")-calls, 300, "it does not spin")
-		r.herd.faults(nil)
-		r.herd.finish(r.herd.claim("a"))
+		require.Less(t, r.cluster.count("load")-calls, 300, "it does not spin")
+		r.cluster.faults(nil)
+		r.cluster.finish(r.cluster.claim("a"))
 		settle(10 * time.Second)
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 
-		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		r.cluster.faults(func(string) (error, error) { return errDown, nil })
 		p.end() // it can be stopped all the same
-		r.herd.faults(nil)
+		r.cluster.faults(nil)
 		r.whole()
 	})
 }
@@ -76,7 +76,7 @@ func TestLostReplies(t *testing.T) {
 func loseReply(t *testing.T, op string, nth int) {
 	r := newRig(t, pool("a", 3, 6))
 	n := 0
-	r.herd.faults(func(o string) (error, error) {
+	r.cluster.faults(func(o string) (error, error) {
 		if o != op {
 			return nil, nil
 		}
@@ -88,13 +88,13 @@ func loseReply(t *testing.T, op string, nth int) {
 	p := r.start()
 	for range 4 {
 		settle(5 * time.Second)
-		if vm := r.herd.claim("a"); vm != "" {
-			r.herd.finish(vm)
+		if vm := r.cluster.claim("a"); vm != "" {
+			r.cluster.finish(vm)
 		}
-		r.herd.look(func(h *herd) { h.waiting["a"] = 6 - h.waiting["a"] })
+		r.cluster.look(func(h *cluster) { h.waiting["a"] = 6 - h.waiting["a"] })
 	}
 	settle(2 * time.Minute)
-	require.Len(t, r.herd.cleanVMs("a"), 3)
+	require.Len(t, r.cluster.cleanVMs("a"), 3)
 	r.whole()
 	p.end()
 	r.whole()

@@ -44,7 +44,7 @@ func TestReconcileAtStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, pool("a", 1, 8))
 				r.prov.Put("x", c.pool, c.prepared, c.used)
-				r.herd.place("x", c.pool, c.known)
+				r.cluster.place("x", c.pool, c.known)
 				if c.broken {
 					r.prov.Break(fake.Check, fake.Fault{VM: "x", Err: core.Errorf(core.CodeBadVM, "x", "it is sick")})
 				}
@@ -52,11 +52,11 @@ func TestReconcileAtStart(t *testing.T) {
 				settle(20 * time.Second) // before the first health check
 				if c.stays {
 					require.Contains(t, r.prov.VMs(), "x")
-					require.Contains(t, r.herd.known(), "x")
+					require.Contains(t, r.cluster.known(), "x")
 				} else {
 					require.NotContains(t, r.prov.VMs(), "x")
 				}
-				require.Len(t, r.herd.cleanVMs("a"), 1)
+				require.Len(t, r.cluster.cleanVMs("a"), 1)
 				p.end()
 				r.whole()
 			})
@@ -65,8 +65,8 @@ func TestReconcileAtStart(t *testing.T) {
 }
 
 // place puts a VM into Redis as a former life left it.
-func (h *herd) place(vm, pool string, state core.VMState) {
-	h.look(func(h *herd) {
+func (h *cluster) place(vm, pool string, state core.VMState) {
+	h.look(func(h *cluster) {
 		if state == "" {
 			return
 		}
@@ -96,14 +96,14 @@ func TestReconcileNowAndThen(t *testing.T) {
 		p := r.start()
 		defer p.end()
 		settle(time.Second)
-		missing := r.herd.cleanVMs("a")[0]
+		missing := r.cluster.cleanVMs("a")[0]
 		r.prov.Vanish(missing)
 		r.prov.Put("stray-good", "a", true, false)
 		r.prov.Put("stray-used", "a", true, true)
 		settle(90 * time.Second)
-		require.NotContains(t, r.herd.known(), missing)
+		require.NotContains(t, r.cluster.known(), missing)
 		require.NotContains(t, r.prov.VMs(), "stray-used")
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		r.whole()
 		require.InDelta(t, 2, value(t, p.Collector(), "drover_vm_leaks"), 0, "as the last comparison saw it")
 		settle(time.Minute)
@@ -122,12 +122,12 @@ func TestASlowLookDoesNotUndoWhatHappensMeanwhile(t *testing.T) {
 		r.prov.Put("stray", "a", true, false)
 		r.prov.Break(fake.Check, fake.Fault{VM: "stray", Slow: 3 * time.Second}) // the look lists, then waits here
 		for i := range 40 {
-			vm := r.herd.claim("a")
+			vm := r.cluster.claim("a")
 			require.NotEmpty(t, vm, "round %d", i)
 			require.NoError(t, r.prov.Use(vm))
-			r.herd.finish(vm)
+			r.cluster.finish(vm)
 			settle(500 * time.Millisecond)
-			for _, vm := range r.herd.cleanVMs("a") {
+			for _, vm := range r.cluster.cleanVMs("a") {
 				require.Contains(t, r.prov.VMs(), vm, "a VM that is gone must not be clean again")
 			}
 		}
@@ -144,11 +144,11 @@ func TestAFencedFactoryStartsANewEpoch(t *testing.T) {
 		r.prov.Break(fake.Prepare, fake.Fault{Slow: 3 * time.Second})
 		p := r.start()
 		settle(time.Second)
-		require.Equal(t, 4, r.herd.held())
-		r.herd.fence(factory)
+		require.Equal(t, 4, r.cluster.held())
+		r.cluster.fence(factory)
 		settle(30 * time.Second)
 		require.Equal(t, int64(2), p.Status().Epoch)
-		require.Len(t, r.herd.cleanVMs("a"), 4)
+		require.Len(t, r.cluster.cleanVMs("a"), 4)
 		p.end()
 		r.whole()
 	})
@@ -163,18 +163,18 @@ func TestAnotherIncarnationOfRedis(t *testing.T) {
 		r.cfg.ReconcileEvery, r.cfg.CheckEvery = 24*time.Hour, 24*time.Hour
 		p := r.start()
 		settle(time.Second)
-		used, dead := r.herd.cleanVMs("a")[0], r.herd.cleanVMs("a")[1]
+		used, dead := r.cluster.cleanVMs("a")[0], r.cluster.cleanVMs("a")[1]
 		require.NoError(t, r.prov.Use(used))
 		r.prov.Vanish(dead)
 		r.prov.Put("back", "a", true, false)
-		r.herd.look(func(h *herd) { h.ready = false })
-		require.Empty(t, r.herd.claim("a"), "the host claims nothing")
+		r.cluster.look(func(h *cluster) { h.ready = false })
+		require.Empty(t, r.cluster.claim("a"), "the host claims nothing")
 		settle(5 * time.Second)
-		require.True(t, r.herd.ready)
+		require.True(t, r.cluster.ready)
 		require.NotContains(t, r.prov.VMs(), used, "a VM serves once")
-		require.NotContains(t, r.herd.known(), dead)
-		require.Contains(t, r.herd.cleanVMs("a"), "back")
-		require.Len(t, r.herd.cleanVMs("a"), 3)
+		require.NotContains(t, r.cluster.known(), dead)
+		require.Contains(t, r.cluster.cleanVMs("a"), "back")
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
 		p.end()
 		r.whole()
 	})
@@ -188,16 +188,16 @@ func TestAnotherIncarnationDuringALook(t *testing.T) {
 		r.cfg.ReconcileEvery, r.cfg.CheckEvery = 10*time.Second, 24*time.Hour
 		p := r.start()
 		settle(time.Second)
-		sick := r.herd.cleanVMs("a")[0]
+		sick := r.cluster.cleanVMs("a")[0]
 		r.prov.Put("stray", "a", true, false)
 		r.prov.Break(fake.Check, fake.Fault{VM: "stray", Slow: 3 * time.Second})
 		settle(10 * time.Second) // the look is under way
 		r.prov.Break(fake.Check, fake.Fault{VM: sick, Slow: 2 * time.Second, Err: core.Errorf(core.CodeBadVM, sick, "it is sick")})
-		r.herd.look(func(h *herd) { h.ready = false })
-		for !r.herd.isReady() {
+		r.cluster.look(func(h *cluster) { h.ready = false })
+		for !r.cluster.isReady() {
 			settle(100 * time.Millisecond)
 		}
-		require.NotContains(t, r.herd.cleanVMs("a"), sick)
+		require.NotContains(t, r.cluster.cleanVMs("a"), sick)
 		settle(time.Minute)
 		p.end()
 		r.whole()
@@ -212,16 +212,16 @@ func TestTheHeartbeatHearsTheEndOfTheEpoch(t *testing.T) {
 		p := r.start()
 		defer p.end()
 		settle(time.Second)
-		r.herd.fence(factory)
-		r.herd.faults(func(op string) (error, error) {
+		r.cluster.fence(factory)
+		r.cluster.faults(func(op string) (error, error) {
 			if op == "beat" || op == "register" {
 				return nil, nil
 			}
 			return errDown, nil
 		})
 		settle(5 * time.Second)
-		require.Equal(t, 2, r.herd.count("register"))
-		r.herd.faults(nil)
+		require.Equal(t, 2, r.cluster.count("register"))
+		r.cluster.faults(nil)
 	})
 }
 
@@ -232,19 +232,19 @@ func TestAProviderThatCannotListForAWhile(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8))
 		p := r.start()
 		settle(time.Second)
-		before := r.herd.cleanVMs("a")
+		before := r.cluster.cleanVMs("a")
 		r.prov.Fail(fake.List)
 		settle(5 * time.Minute)
-		require.Equal(t, before, r.herd.cleanVMs("a"), "what Redis knows stays")
+		require.Equal(t, before, r.cluster.cleanVMs("a"), "what Redis knows stays")
 		require.NotEmpty(t, p.Status().Providers["fake"])
 
 		// After a change of Redis' incarnation nobody vouches for them.
-		r.herd.look(func(h *herd) { h.ready = false })
+		r.cluster.look(func(h *cluster) { h.ready = false })
 		settle(5 * time.Minute)
-		require.Empty(t, r.herd.cleanVMs("a"))
+		require.Empty(t, r.cluster.cleanVMs("a"))
 		r.prov.Mend(fake.List)
 		settle(2 * time.Minute)
-		require.ElementsMatch(t, before, r.herd.cleanVMs("a"), "found again")
+		require.ElementsMatch(t, before, r.cluster.cleanVMs("a"), "found again")
 		p.end()
 		r.whole()
 	})
@@ -256,7 +256,7 @@ func TestOneFactoryAHost(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8)) // rule 14
 		first := r.start()
 		settle(time.Second)
-		before := r.herd.cleanVMs("a")
+		before := r.cluster.cleanVMs("a")
 
 		for _, change := range []func(c *vmfactory.Config){
 			func(*vmfactory.Config) {}, func(c *vmfactory.Config) { c.Recover = true },
@@ -268,7 +268,7 @@ func TestOneFactoryAHost(t *testing.T) {
 			require.True(t, core.Is(err, core.CodeBusy), "%v", err)
 			require.Contains(t, err.Error(), "--force-unregister")
 		}
-		require.Equal(t, before, r.herd.cleanVMs("a"))
+		require.Equal(t, before, r.cluster.cleanVMs("a"))
 
 		r.cfg.Recover, r.cfg.ForceUnregister = true, true // G20
 		second := r.start()
@@ -276,7 +276,7 @@ func TestOneFactoryAHost(t *testing.T) {
 		err := <-first.ended
 		require.True(t, core.Is(err, core.CodeBusy), "%v", err)
 		require.Contains(t, err.Error(), "evicted")
-		require.ElementsMatch(t, before, r.herd.cleanVMs("a"), "found again on the machine")
+		require.ElementsMatch(t, before, r.cluster.cleanVMs("a"), "found again on the machine")
 		require.Equal(t, 2, r.prov.Created())
 
 		r.cfg.Recover, r.cfg.ForceUnregister = false, false
@@ -305,7 +305,7 @@ func TestEvictingAFrozenFactory(t *testing.T) {
 		second := r.start()
 		settle(20 * time.Second)
 		require.True(t, r.logged("the evicted vmfactory has not stopped; going on without waiting for it"))
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		second.end()
 		first.stop()
 		<-first.ended
@@ -317,21 +317,21 @@ func TestRecoverForgetsAndRebuilds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8)) // G19 G20
-		r.herd.place("ghost", "a", core.VMClean)
-		r.herd.place("wedged", "a", core.VMAside)
+		r.cluster.place("ghost", "a", core.VMClean)
+		r.cluster.place("wedged", "a", core.VMAside)
 		r.prov.Put("wedged", "a", true, true)
-		r.herd.place("busy", "a", core.VMClaimed)
+		r.cluster.place("busy", "a", core.VMClaimed)
 		r.prov.Put("busy", "a", true, true)
 		r.prov.Put("found", "a", true, false)
 		r.cfg.Recover = true
 		p := r.start()
 		settle(10 * time.Second)
 		require.True(t, r.logged("forgot what Redis said of this host; rebuilding it from the machine"))
-		require.NotContains(t, r.herd.known(), "ghost")
-		require.Contains(t, r.herd.cleanVMs("a"), "found")
+		require.NotContains(t, r.cluster.known(), "ghost")
+		require.Contains(t, r.cluster.cleanVMs("a"), "found")
 		require.NotContains(t, r.prov.VMs(), "wedged", "what was set aside gets new tries")
 		require.Contains(t, r.prov.VMs(), "busy", "work in hand stays")
-		require.Len(t, r.herd.cleanVMs("a"), 2)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		p.end()
 		r.whole()
 	})
@@ -343,7 +343,7 @@ func TestDestroyAll(t *testing.T) {
 		r := newRig(t, pool("a", 3, 8)) // G19
 		p := r.start()
 		settle(time.Second)
-		r.herd.claim("a")
+		r.cluster.claim("a")
 		settle(time.Second)
 		f, err := vmfactory.New(r.cfg, r.parts())
 		require.NoError(t, err)
@@ -356,8 +356,8 @@ func TestDestroyAll(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 5, n, "three clean, one in use, one stray")
 		require.Empty(t, r.prov.VMs())
-		require.Empty(t, r.herd.cleanVMs("a"))
-		require.True(t, r.herd.fenced[factory], "it deregisters")
+		require.Empty(t, r.cluster.cleanVMs("a"))
+		require.True(t, r.cluster.fenced[factory], "it deregisters")
 	})
 }
 
@@ -376,11 +376,11 @@ func TestDestroyAllNamesWhatStays(t *testing.T) {
 		require.True(t, core.Is(err, core.CodeUnavailable))
 		require.Contains(t, err.Error(), "x1")
 		require.Equal(t, 3, r.prov.Calls(fake.Destroy)-2)
-		require.Equal(t, []string{"x1"}, r.herd.known())
-		require.Empty(t, r.herd.cleanVMs("a"), "nobody may claim it")
+		require.Equal(t, []string{"x1"}, r.cluster.known())
+		require.Empty(t, r.cluster.cleanVMs("a"), "nobody may claim it")
 
 		r.prov.Mend(fake.Destroy)
-		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		r.cluster.faults(func(string) (error, error) { return errDown, nil })
 		n, err = f.DestroyAll(context.Background())
 		require.NoError(t, err, "reality is on the host, with or without Redis")
 		require.Equal(t, 1, n)
@@ -388,7 +388,7 @@ func TestDestroyAllNamesWhatStays(t *testing.T) {
 	})
 }
 
-func TestAnEmbeddedHerdLeavesNoVMBehind(t *testing.T) {
+func TestAnEmbeddedClusterLeavesNoVMBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 3, 8))
@@ -402,7 +402,7 @@ func TestAnEmbeddedHerdLeavesNoVMBehind(t *testing.T) {
 
 		p = r.start()
 		settle(time.Second)
-		r.herd.faults(func(string) (error, error) { return errDown, nil })
+		r.cluster.faults(func(string) (error, error) { return errDown, nil })
 		p.end()
 		require.Empty(t, r.prov.VMs(), "Redis, being embedded, may have gone first")
 	})

@@ -16,7 +16,7 @@ import (
 	"drover/vmfactory/fake"
 )
 
-// redisRig is a host on a real store: what the scripts do, the herd only mimics.
+// redisRig is a host on a real store: what the scripts do, the cluster only mimics.
 type redisRig struct {
 	*rig
 	b     *coretest.Backend

@@ -65,7 +65,7 @@ func Handler(cfg Config, d Doors) (http.Handler, error) {
 // errAway is all that strangers hear of what is wrong inside.
 var errAway = errors.New("it does not answer")
 
-// untold are checks whose errors do not tell addresses and paths of the herd.
+// untold are checks whose errors do not tell addresses and paths of the cluster.
 func untold(checks map[string]service.Check) map[string]service.Check {
 	all := make(map[string]service.Check, len(checks))
 	for name, check := range checks {

@@ -76,7 +76,7 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 func TestEveryAnswerHoldsBrowsers(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"http://localhost:8080", "https://drover.example"} {
-		for _, path := range []string{"/", "/api/v1/me", "/judge0/about", "/tango/x", "/events/herd", "/robots.txt", "/healthz"} {
+		for _, path := range []string{"/", "/api/v1/me", "/judge0/about", "/tango/x", "/events/cluster", "/robots.txt", "/healthz"} {
 			got := answer(site(t, at, ok), httptest.NewRequest(http.MethodGet, path, nil)).Header()
 			policy := got.Get("Content-Security-Policy")
 			for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {

@@ -12,7 +12,7 @@ import (
 
 // session is a command of a user: the registrar, which checks every right, and who acts.
 type session struct {
-	*herd
+	*cluster
 	reg   *coursework.Registrar
 	actor core.Actor
 	notes io.Writer // what is said beside the answer
@@ -21,7 +21,7 @@ type session struct {
 // asFlag names who acts.
 func asFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "as", EnvVars: []string{"DROVER_AS"}, DefaultText: "the herd's operator",
+		Name: "as", EnvVars: []string{"DROVER_AS"}, DefaultText: "the cluster's operator",
 		Usage: "act as the user `HANDLE`, with the rights of that user",
 	}
 }
@@ -37,12 +37,12 @@ func operator() core.Actor {
 }
 
 // asOperator starts what this program does itself.
-func (h *herd) asOperator() *session {
-	return &session{herd: h, reg: h.registrar(), actor: operator(), notes: io.Discard}
+func (h *cluster) asOperator() *session {
+	return &session{cluster: h, reg: h.registrar(), actor: operator(), notes: io.Discard}
 }
 
 // session starts what a command does as the user that --as names, or else as the operator.
-func (h *herd) session(c *cli.Context) (*session, error) {
+func (h *cluster) session(c *cli.Context) (*session, error) {
 	s := h.asOperator()
 	s.notes = c.App.ErrWriter
 	handle := c.String("as")
@@ -58,8 +58,8 @@ func (h *herd) session(c *cli.Context) (*session, error) {
 }
 
 // asUser makes the action of a command that a user gives.
-func asUser(action func(c *cli.Context, s *session) error) func(c *cli.Context, h *herd) error {
-	return func(c *cli.Context, h *herd) error {
+func asUser(action func(c *cli.Context, s *session) error) func(c *cli.Context, h *cluster) error {
+	return func(c *cli.Context, h *cluster) error {
 		s, err := h.session(c)
 		if err != nil {
 			return err

@@ -20,16 +20,16 @@ import (
 )
 
 // classOf makes a class with one assignment and submissions of size bytes each.
-func (h *testHerd) classOf(submissions, size int) {
+func (h *testCluster) classOf(submissions, size int) {
 	h.t.Helper()
-	ctx, store := context.Background(), h.herd.store
+	ctx, store := context.Background(), h.cluster.store
 	_, err := store.PutClass(ctx, core.SchoolClass{Handle: "cs", Title: "Computer Science"})
 	require.NoError(h.t, err)
 	_, err = store.PutAssignment(ctx, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default", Weight: core.ClassNormal})
 	require.NoError(h.t, err)
 	content := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(content) // always nil
-	digest, _, err := h.herd.blobs.Put(ctx, bytes.NewReader(content), int64(size))
+	digest, _, err := h.cluster.blobs.Put(ctx, bytes.NewReader(content), int64(size))
 	require.NoError(h.t, err)
 	for i := range submissions {
 		user := fmt.Sprint("user", i)
@@ -45,7 +45,7 @@ func (h *testHerd) classOf(submissions, size int) {
 }
 
 // blobFiles counts the files of the blob store, whatever they are.
-func (h *testHerd) blobFiles() (n int) {
+func (h *testCluster) blobFiles() (n int) {
 	h.t.Helper()
 	dir := strings.TrimPrefix(h.cfg.Blobs.Reveal(), "file://")
 	require.NoError(h.t, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -61,7 +61,7 @@ func (h *testHerd) blobFiles() (n int) {
 // there is one download, and nothing is left of the first try.
 func TestKilledInTheMiddleOfAnArchive(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	ctx := context.Background()
 	const submissions, size = 40, 4 << 20
 	h.classOf(submissions, size)
@@ -69,11 +69,11 @@ func TestKilledInTheMiddleOfAnArchive(t *testing.T) {
 	before := h.blobFiles()
 	args, err := json.Marshal(core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
-	task, _, err := h.herd.intake.SubmitTask(ctx, core.Task{Kind: core.KindArchive, Args: args, Requester: "tea", About: "cs/hw1"})
+	task, _, err := h.cluster.intake.SubmitTask(ctx, core.Task{Kind: core.KindArchive, Args: args, Requester: "tea", About: "cs/hw1"})
 	require.NoError(t, err)
 	var at *core.TaskProgress
 	await(t, "it is in the middle", func() bool {
-		if places, err := h.herd.redis.LocateTasks(ctx, []string{task.Key()}); err == nil {
+		if places, err := h.cluster.redis.LocateTasks(ctx, []string{task.Key()}); err == nil {
 			at = places[0].Progress
 		}
 		return at != nil && at.Done > 0
@@ -84,14 +84,14 @@ func TestKilledInTheMiddleOfAnArchive(t *testing.T) {
 
 	second := h.start("taskrunner")
 	await(t, "the archive is made", func() bool {
-		task, err = h.herd.store.GetTask(ctx, task.ID)
+		task, err = h.cluster.store.GetTask(ctx, task.ID)
 		return err == nil && task.State.Terminal()
 	})
 	require.Equal(t, core.TaskDone, task.State, task.Note)
 	require.Equal(t, "40 submissions of 40 users, 40 files", task.Note)
 	require.Equal(t, &core.TaskProgress{Done: submissions, Total: submissions, Text: "user9"}, task.Progress)
 	require.Equal(t, before+1, h.blobFiles(), "one download")
-	r, err := h.herd.blobs.Open(ctx, task.Download.Digest)
+	r, err := h.cluster.blobs.Open(ctx, task.Download.Digest)
 	require.NoError(t, err)
 	whole, err := io.ReadAll(r)
 	require.NoError(t, err)

@@ -20,10 +20,10 @@ import (
 	"drover/examples"
 )
 
-// newUpHerd starts drover up on its embedded Redis.
-func newUpHerd(t *testing.T, settings ...string) (*testHerd, *process) {
+// newUpCluster starts drover up on its embedded Redis.
+func newUpCluster(t *testing.T, settings ...string) (*testCluster, *process) {
 	t.Helper()
-	h := newTestHerd(t, append(calm, settings...)...)
+	h := newTestCluster(t, append(calm, settings...)...)
 	// The embedded Redis is chosen by not naming one.
 	var env []string
 	for _, line := range h.env {
@@ -35,19 +35,19 @@ func newUpHerd(t *testing.T, settings ...string) (*testHerd, *process) {
 	return h, h.up()
 }
 
-// up starts a herd in one process. None of its parts dies alone, and none is to be taken
+// up starts a cluster in one process. None of its parts dies alone, and none is to be taken
 // for dead because the machine is busy.
-func (h *testHerd) up(args ...string) *process {
+func (h *testCluster) up(args ...string) *process {
 	h.t.Helper()
 	p := h.with(calm...).start(append([]string{"up"}, args...)...)
-	await(h.t, "the herd is up", func() bool { return strings.Contains(p.said(), "the herd is up") })
+	await(h.t, "the cluster is up", func() bool { return strings.Contains(p.said(), "the cluster is up") })
 	h.said("host", "list")
 	return p
 }
 
 func TestRunExitsAsTheCommandDoes(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	file := filepath.Join(h.cfg.Data, "note.txt")
 	require.NoError(t, os.WriteFile(file, []byte("a note\n"), 0o600))
 	for name, test := range map[string]struct {
@@ -86,7 +86,7 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 
 func TestClientCommands(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	stdout, stderr, code := h.run("run", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
 	require.Equal(t, 3, code, stderr)
 	var result map[string]any
@@ -114,7 +114,7 @@ func TestClientCommands(t *testing.T) {
 	_, errs, code = h.run("request", "rerun", id)
 	require.Zero(t, code, errs)
 	h.awaitLeft(0)
-	row, err := h.herd.store.Get(context.Background(), id)
+	row, err := h.cluster.store.Get(context.Background(), id)
 	require.NoError(t, err)
 	require.Equal(t, 2, row.Result.Generation)
 
@@ -139,7 +139,7 @@ func TestClientCommands(t *testing.T) {
 		{"doctor"},
 		{"pool", "set", "--warm", "1", "--memory", "64MiB", "--paused=false", "other"},
 		{"overseer", "--once"},
-		{"run", "--pool", "other", "--", "true"}, // of a pool that was set since the herd is up
+		{"run", "--pool", "other", "--", "true"}, // of a pool that was set since the cluster is up
 	} {
 		text, errs, code := h.run(args...)
 		require.Zero(t, code, "%v: %s%s", args, text, errs)
@@ -187,14 +187,14 @@ func TestClientCommands(t *testing.T) {
 
 func TestCtrlCCancelsForReal(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	p := h.start("run", "--", "sh", "-c", "echo begun; sleep 3600")
 	await(t, "its output comes live", func() bool { return strings.Contains(p.said(), "begun") })
 	require.Contains(t, h.said("request", "list", "--json"), `"running"`)
 	p.signal(syscall.SIGINT)
 	p.await()
 	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.out)
-	rows, err := h.herd.store.List(context.Background(), core.Filter{})
+	rows, err := h.cluster.store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
@@ -205,7 +205,7 @@ func TestCtrlCCancelsForReal(t *testing.T) {
 
 func TestUpKeepsEverythingThroughKill(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	_, errs, code := h.run("pool", "set", "--paused", "default")
 	require.Zero(t, code, errs)
 	p := h.start("run", "--", "echo", "late")
@@ -221,23 +221,23 @@ func TestUpKeepsEverythingThroughKill(t *testing.T) {
 	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.out)
 	require.Contains(t, p.out.String(), "late\n")
 	_, errs, code = h.run("up")
-	require.Equal(t, exitRefused, code, "a second herd in one folder: %s", errs)
+	require.Equal(t, exitRefused, code, "a second cluster in one folder: %s", errs)
 	up.stop()
 	h.requireNothingLeft()
 }
 
-func TestWithoutAHerdItIsSaidHowToStartOne(t *testing.T) {
+func TestWithoutAClusterItIsSaidHowToStartOne(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.env = append(h.env, "DROVER_REDIS=unix:///no/such/socket")
 	_, errs, code := h.run("request", "list")
-	require.Equal(t, exitNoHerd, code)
+	require.Equal(t, exitNoCluster, code)
 	require.Contains(t, errs, "drover up")
 }
 
 func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	out, errs, code := h.run("demo")
 	require.Zero(t, code, out+errs)
 	for _, name := range []string{"brackets", "coins"} {
@@ -256,7 +256,7 @@ func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 
 func TestSubmitPrintsTheTests(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	out, errs, code := h.run("submit", "--embedded", "--harness", "../../examples/ledger/harness",
 		"--submission", "../../examples/ledger/submissions/partly-right")
 	require.Zero(t, code, errs)
@@ -269,7 +269,7 @@ func TestSubmitPrintsTheTests(t *testing.T) {
 
 func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	var all []*process
 	for _, role := range []string{"vmfactory", "testrunner", "taskrunner", "overseer"} {
@@ -284,8 +284,8 @@ func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
 		}, patience, 50*time.Millisecond, role)
 		code, body := get(t, base+"/metrics")
 		require.Equal(t, http.StatusOK, code)
-		for _, herd := range []string{"drover_herd_waiting_requests", "drover_herd_heartbeat_late_seconds", "drover_herd_slots"} {
-			require.Equal(t, role == "overseer", strings.Contains(body, herd), "%s: %s, which Redis is asked for", role, herd)
+		for _, cluster := range []string{"drover_cluster_waiting_requests", "drover_cluster_heartbeat_late_seconds", "drover_cluster_slots"} {
+			require.Equal(t, role == "overseer", strings.Contains(body, cluster), "%s: %s, which Redis is asked for", role, cluster)
 		}
 	}
 	for _, p := range all {

@@ -37,12 +37,12 @@ func (a clockAhead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // other hosts do either.
 func TestRequestsAreSubmittedByRedisClock(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	const by = 25 * time.Hour
-	h.herd.redis.Client().AddHook(clockAhead{by: by})
+	h.cluster.redis.Client().AddHook(clockAhead{by: by})
 	h.pool()
-	row, _, err := h.herd.intake.Submit(t.Context(), core.Spec{Pool: defaultPool, Submitter: "ann", Command: []string{"true"}})
+	row, _, err := h.cluster.intake.Submit(t.Context(), core.Spec{Pool: defaultPool, Submitter: "ann", Command: []string{"true"}})
 	require.NoError(t, err)
 	require.Greater(t, time.Until(time.UnixMilli(row.Spec.Submitted)), by-time.Hour)
-	require.Greater(t, time.Until(h.herd.now()), by-time.Hour)
+	require.Greater(t, time.Until(h.cluster.now()), by-time.Hour)
 }

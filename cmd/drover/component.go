@@ -20,16 +20,16 @@ import (
 
 // component makes the action of a command that runs one role until a signal.
 func component(build func(context.Context, *cli.Context, surroundings) (role, error)) cli.ActionFunc {
-	return joined(func(c *cli.Context, h *herd, signals *service.Signals) error { return serve(c, h, signals, build) })
+	return joined(func(c *cli.Context, h *cluster, signals *service.Signals) error { return serve(c, h, signals, build) })
 }
 
-// joined makes the action of a command that is a part of the herd.
-func joined(action func(c *cli.Context, h *herd, signals *service.Signals) error) cli.ActionFunc {
+// joined makes the action of a command that is a part of the cluster.
+func joined(action func(c *cli.Context, h *cluster, signals *service.Signals) error) cli.ActionFunc {
 	return untilSignal(func(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 		if err := makeData(cfg); err != nil {
 			return err
 		}
-		h, err := joinHerd(c.Context, cfg)
+		h, err := joinCluster(c.Context, cfg)
 		if err != nil {
 			return err
 		}
@@ -64,13 +64,13 @@ func makeData(cfg *config.Config) error {
 		"the data folder %s cannot be made: name another with --data", cfg.Data)
 }
 
-func serve(c *cli.Context, h *herd, signals *service.Signals, build func(context.Context, *cli.Context, surroundings) (role, error)) error {
+func serve(c *cli.Context, h *cluster, signals *service.Signals, build func(context.Context, *cli.Context, surroundings) (role, error)) error {
 	log, err := newLog(h.cfg, c.App.ErrWriter)
 	if err != nil {
 		return err
 	}
 	registry := newRegistry(h)
-	r, err := build(c.Context, c, surroundings{herd: h, log: log, metrics: registry})
+	r, err := build(c.Context, c, surroundings{cluster: h, log: log, metrics: registry})
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r role) end() error {
 }
 
 // newRegistry gathers a process's own metrics, and whether an overseer is at work; its roles add theirs.
-func newRegistry(h *herd) *prometheus.Registry {
+func newRegistry(h *cluster) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), signMetrics{h.redis.Overseen})
 	return registry
@@ -138,7 +138,7 @@ func vmfactoryCommand() *cli.Command {
 				return destroyVMs(c)
 			}
 			return component(func(ctx context.Context, c *cli.Context, s surroundings) (role, error) {
-				if err := s.herd.firstPool(ctx, s.log); err != nil {
+				if err := s.cluster.firstPool(ctx, s.log); err != nil {
 					return role{}, err
 				}
 				_, r, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
@@ -150,7 +150,7 @@ func vmfactoryCommand() *cli.Command {
 	}
 }
 
-// destroyVMs destroys every VM of this host, with a herd or without one.
+// destroyVMs destroys every VM of this host, with a cluster or without one.
 func destroyVMs(c *cli.Context) error {
 	if err := noArgs(c); err != nil {
 		return err
@@ -164,7 +164,7 @@ func destroyVMs(c *cli.Context) error {
 		return err
 	}
 	cfg.Provider = append(cfg.Provider, names...)
-	h, err := openHerd(c.Context, cfg)
+	h, err := openCluster(c.Context, cfg)
 	if core.Is(err, core.CodeUnavailable) {
 		return destroyAlone(c, cfg)
 	}
@@ -175,7 +175,7 @@ func destroyVMs(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	f, r, err := newFactory(c.Context, surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()}, func(conf *vmfactory.Config) {
+	f, r, err := newFactory(c.Context, surroundings{cluster: h, log: log, metrics: prometheus.NewRegistry()}, func(conf *vmfactory.Config) {
 		conf.ForceUnregister = c.Bool("force-unregister")
 	})
 	if err != nil {
@@ -230,7 +230,7 @@ func taskrunnerCommand() *cli.Command {
 
 func overseerCommand() *cli.Command {
 	return &cli.Command{
-		Name: "overseer", Usage: "heal the herd: requeue the work of the dead, sweep, trim", OnUsageError: usageError,
+		Name: "overseer", Usage: "heal the cluster: requeue the work of the dead, sweep, trim", OnUsageError: usageError,
 		Description: "Any number may run at once, as daemons or, with --once, from cron.",
 		Flags: withSettings([]cli.Flag{
 			&cli.BoolFlag{Name: "once", Usage: "do every chore once and exit; not 0 if one failed", DisableDefaultText: true},
@@ -248,7 +248,7 @@ func overseerCommand() *cli.Command {
 	}
 }
 
-func overseeOnce(c *cli.Context, h *herd) error {
+func overseeOnce(c *cli.Context, h *cluster) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func overseeOnce(c *cli.Context, h *herd) error {
 	if err := h.join(c.Context); err != nil {
 		return err
 	}
-	o, _, err := newOverseer(surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()})
+	o, _, err := newOverseer(surroundings{cluster: h, log: log, metrics: prometheus.NewRegistry()})
 	if err != nil {
 		return err
 	}

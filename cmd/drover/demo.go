@@ -22,7 +22,7 @@ import (
 
 func demoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "demo", Usage: "grade example assignments on a whole herd in one process", OnUsageError: usageError,
+		Name: "demo", Usage: "grade example assignments on a whole cluster in one process", OnUsageError: usageError,
 		Description: "Needs no server, no root and no set-up, and leaves nothing behind. Assignments whose compiler is\n" +
 			"not on this machine are left out. Exits with 0 only if every submission got the verdict that its\n" +
 			"example expects. With --keep it is a site with a class, people and their submissions, to look at\n" +
@@ -52,7 +52,7 @@ func runDemo(c *cli.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return inEmbeddedHerd(c, dir, pools, func(c *cli.Context, h *herd) error {
+	return inEmbeddedCluster(c, dir, pools, func(c *cli.Context, h *cluster) error {
 		var results []graded
 		for _, a := range all {
 			more, err := gradeExample(c, h, a)
@@ -114,7 +114,7 @@ type graded struct {
 }
 
 // gradeExample grades all submissions of an assignment at once.
-func gradeExample(c *cli.Context, h *herd, a *assignment) ([]graded, error) {
+func gradeExample(c *cli.Context, h *cluster, a *assignment) ([]graded, error) {
 	out := c.App.Writer
 	show := showProgress(out, c.Bool("json"), a)
 	all := make([]graded, len(a.expect))
@@ -141,7 +141,7 @@ func gradeExample(c *cli.Context, h *herd, a *assignment) ([]graded, error) {
 	return all, nil
 }
 
-func gradeOne(ctx context.Context, h *herd, a *assignment, name string) (*core.Result, error) {
+func gradeOne(ctx context.Context, h *cluster, a *assignment, name string) (*core.Result, error) {
 	draft := requests.Draft{Pool: a.Pool.Name, Submitter: name, Assignment: a.Name}
 	submission := []string{filepath.Join(a.dir, "submissions", name)}
 	if err := gradingDraft(&draft, filepath.Join(a.dir, "harness"), submission, harness.TestPublic); err != nil {

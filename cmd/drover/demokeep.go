@@ -22,12 +22,12 @@ func keepDemo(c *cli.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return inEmbeddedHerd(c, dir, append(pools, core.DefaultPool("default")), func(c *cli.Context, h *herd) error {
+	return inEmbeddedCluster(c, dir, append(pools, core.DefaultPool("default")), func(c *cli.Context, h *cluster) error {
 		return keepSite(c, h, all)
 	})
 }
 
-func keepSite(c *cli.Context, h *herd, all []*assignment) error {
+func keepSite(c *cli.Context, h *cluster, all []*assignment) error {
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
 	log.SetLevel(logrus.WarnLevel)
@@ -47,7 +47,7 @@ func keepSite(c *cli.Context, h *herd, all []*assignment) error {
 }
 
 // fillSite makes the school, and says who can sign in where.
-func fillSite(c *cli.Context, h *herd, f *website, all []*assignment) error {
+func fillSite(c *cli.Context, h *cluster, f *website, all []*assignment) error {
 	out := c.App.Writer
 	if _, err := io.WriteString(out, "filling a site with a class and what it handed in: some seconds\n"); err != nil {
 		return err

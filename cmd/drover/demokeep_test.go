@@ -25,7 +25,7 @@ type demoSite struct {
 
 func startDemoSite(t *testing.T) *demoSite {
 	t.Helper()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	p := h.start("demo", "--keep", "--listen", "127.0.0.1:0")
 	at := regexp.MustCompile(`the site is at (http://\S+) until`)
 	await(t, "the site is up", func() bool { return at.MatchString(p.said()) })

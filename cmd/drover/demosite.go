@@ -17,14 +17,14 @@ const (
 	demoTeacher = "tess"
 )
 
-// demoPeople are who is there, with the role of each: in the class, or for the herd.
+// demoPeople are who is there, with the role of each: in the class, or for the cluster.
 var demoPeople = []struct {
 	handle, name string
 	role         core.UserRole
 	about        string // what one sees as them
 }{
 	{"root", "Rosa Ott", core.RoleAdmin, "everything, users too"},
-	{"olga", "Olga Brandt", core.RoleOperator, "the herd"},
+	{"olga", "Olga Brandt", core.RoleOperator, "the cluster"},
 	{demoTeacher, "Tess Okafor", core.RoleTeacher, "the class, as its teacher"},
 	{"tim", "Tim Sato", core.RoleAssistant, ""},
 	{"ann", "Ann Lee", core.RoleStudent, "the class, as a student"},
@@ -41,9 +41,9 @@ var demoPeople = []struct {
 	{"leo", "Leo Grant", core.RoleStudent, ""},
 }
 
-// demoSchool fills a herd with a class, its assignments, and what was handed in.
+// demoSchool fills a cluster with a class, its assignments, and what was handed in.
 type demoSchool struct {
-	h   *herd
+	h   *cluster
 	reg *coursework.Registrar
 	now time.Time
 }

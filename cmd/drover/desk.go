@@ -15,10 +15,10 @@ import (
 	"drover/core/requests"
 )
 
-// desk is whom a user's command asks: the herd itself, or a site that speaks for it.
+// desk is whom a user's command asks: the cluster itself, or a site that speaks for it.
 // Either answers with the same things and refuses with the same errors.
 type desk interface {
-	// At names the herd or site.
+	// At names the cluster or site.
 	At() string
 	// Who is the user that it takes the command from.
 	Who(ctx context.Context) (core.Actor, error)
@@ -91,7 +91,7 @@ type desk interface {
 	WhyTaskWaits(ctx context.Context) string
 }
 
-// deskCommand describes a subcommand that a user gives to a herd or to a site, with an example of it.
+// deskCommand describes a subcommand that a user gives to a cluster or to a site, with an example of it.
 func deskCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d desk) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: args, Description: "Example: " + example, OnUsageError: usageError,

@@ -48,11 +48,11 @@ func (f *findings) fail(about, mend, format string, args ...any) {
 
 func doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name: "doctor", Usage: "say what is wrong with this machine and the herd, and how to mend it", OnUsageError: usageError,
+		Name: "doctor", Usage: "say what is wrong with this machine and the cluster, and how to mend it", OnUsageError: usageError,
 		Description: "Exits with 0 if nothing failed; warnings do not count.",
 		Flags: withSettings([]cli.Flag{
 			jsonFlag(),
-			&cli.BoolFlag{Name: "adopt-store", Usage: "first make the stores that --store and --blobs name the herd's, whose components must not run", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "adopt-store", Usage: "first make the stores that --store and --blobs name the cluster's, whose components must not run", DisableDefaultText: true},
 		}, "vmfactory"),
 		Action: func(c *cli.Context) error {
 			if err := noArgs(c); err != nil {
@@ -94,16 +94,16 @@ func examine(ctx context.Context, cfg *config.Config) (findings, error) {
 	if err := f.machine(ctx, cfg); err != nil {
 		return nil, err
 	}
-	h, err := openHerd(ctx, cfg)
+	h, err := openCluster(ctx, cfg)
 	if err != nil {
 		what, mend, _ := strings.Cut(err.Error(), "\n")
-		f.fail("herd", strings.ReplaceAll(mend, "\n", " "), "%s", what)
+		f.fail("cluster", strings.ReplaceAll(mend, "\n", " "), "%s", what)
 		return f, nil
 	}
-	return f, errors.Join(f.herd(ctx, h), h.close())
+	return f, errors.Join(f.cluster(ctx, h), h.close())
 }
 
-func (f *findings) herd(ctx context.Context, h *herd) error {
+func (f *findings) cluster(ctx context.Context, h *cluster) error {
 	if err := f.redis(ctx, h); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (f *findings) herd(ctx context.Context, h *herd) error {
 		_, err := h.blobs.ID(ctx)
 		return cmp.Or(err, h.blobs.Ping(ctx))
 	})
-	for _, look := range []func(context.Context, *herd) error{f.ledger, f.owners, f.hosts, f.pools} {
+	for _, look := range []func(context.Context, *cluster) error{f.ledger, f.owners, f.hosts, f.pools} {
 		if err := look(ctx, h); err != nil {
 			return err
 		}
@@ -129,13 +129,13 @@ func (f *findings) ping(ctx context.Context, about, url string, ping func(contex
 }
 
 // redis looks at the server's version, safety and clock.
-func (f *findings) redis(ctx context.Context, h *herd) error {
+func (f *findings) redis(ctx context.Context, h *cluster) error {
 	facts, err := h.redis.Server(ctx)
 	if err != nil {
 		return err
 	}
 	if facts["redis_mode"] == embeddedMode {
-		f.warn("redis", "for more than one host or user, run a redis-server and start the herd with --redis URL",
+		f.warn("redis", "for more than one host or user, run a redis-server and start the cluster with --redis URL",
 			"the embedded one at %s: it keeps nothing, waiting work is queued again from the store at the next start", h.cfg.Redis)
 		return nil
 	}

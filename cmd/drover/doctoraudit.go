@@ -9,7 +9,7 @@ import (
 )
 
 // audit looks at whether everything is in exactly one place.
-func (f *findings) audit(ctx context.Context, h *herd) error {
+func (f *findings) audit(ctx context.Context, h *cluster) error {
 	broken, err := h.redis.Audit(ctx)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (f *findings) audit(ctx context.Context, h *herd) error {
 }
 
 // mend says which command puts a broken invariant right.
-func (h *herd) mend(v core.Violation) string {
+func (h *cluster) mend(v core.Violation) string {
 	const overseer = "drover overseer --once"
 	switch v.Rule {
 	case core.RuleKeys:

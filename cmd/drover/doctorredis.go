@@ -8,7 +8,7 @@ import (
 
 // around says what Redis is connected to, and whether anybody would take its place. facts are
 // what the server says of itself.
-func (f *findings) around(ctx context.Context, h *herd, facts map[string]string) error {
+func (f *findings) around(ctx context.Context, h *cluster, facts map[string]string) error {
 	its, err := h.redis.Around(ctx)
 	if err != nil {
 		return err

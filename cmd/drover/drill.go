@@ -23,8 +23,8 @@ import (
 
 func drillCommand() *cli.Command {
 	return &cli.Command{
-		Name: "drill", Usage: "hurt a herd of real processes at random, and show that nothing is lost and nothing doubled", OnUsageError: usageError,
-		Description: "The herd lives on this machine only: several hosts, a redis-server of its own, jobs of many submitters.\n" +
+		Name: "drill", Usage: "hurt a cluster of real processes at random, and show that nothing is lost and nothing doubled", OnUsageError: usageError,
+		Description: "The cluster lives on this machine only: several hosts, a redis-server of its own, jobs of many submitters.\n" +
 			"As root every host has a network and a disk of its own, and all of it ends with this command, however\n" +
 			"that ends. Exits with 0 if nothing was lost, doubled or left behind, and the audit is clean. The same\n" +
 			"--seed makes the same plan of faults. Kinds of faults: " + strings.Join(drill.Kinds(), ", ") + ".",
@@ -35,9 +35,9 @@ func drillCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "only", Usage: "inject faults of this `KIND` only; may be given again"},
 			&cli.IntFlag{Name: "at-once", Usage: "most faults at the same time", Value: 4},
 			&cli.DurationFlag{Name: "hold", Usage: "`TIME` until each is healed", DefaultText: "some shorter, some longer than it takes to notice"},
-			&cli.IntFlag{Name: "hosts", Usage: "of the herd", Value: 3},
+			&cli.IntFlag{Name: "hosts", Usage: "of the cluster", Value: 3},
 			&cli.IntFlag{Name: "slots", Usage: "requests that each host runs at once", Value: 4},
-			&cli.IntFlag{Name: "load", Usage: "unfinished requests that are kept in the herd", Value: 18},
+			&cli.IntFlag{Name: "load", Usage: "unfinished requests that are kept in the cluster", Value: 18},
 			&cli.DurationFlag{Name: "beat", Usage: "`TIME` between proofs of life; who is late by 5 of them is fenced", DefaultText: "1s"},
 			&cli.StringFlag{Name: "logs", Usage: "keep what the components say in this `FOLDER`"},
 			&cli.BoolFlag{Name: "plain", Usage: "no namespaces, also as root", DisableDefaultText: true},
@@ -95,13 +95,13 @@ func drillAction(c *cli.Context) error {
 	return nil
 }
 
-// openDrilled connects to the herd of a drill, whose settings stand in environ.
+// openDrilled connects to the cluster of a drill, whose settings stand in environ.
 func openDrilled(ctx context.Context, environ []string) (*drill.Client, error) {
 	cfg, err := config.Load(nil, environ)
 	if err != nil {
 		return nil, err
 	}
-	h, err := openHerd(ctx, cfg)
+	h, err := openCluster(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

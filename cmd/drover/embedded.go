@@ -23,16 +23,16 @@ import (
 	"drover/vmfactory"
 )
 
-// maybeEmbedded runs an action on the herd or site that the settings name, or on a herd of its own.
+// maybeEmbedded runs an action on the cluster or site that the settings name, or on a cluster of its own.
 func maybeEmbedded(c *cli.Context, action func(*cli.Context, desk) error) error {
 	if !c.Bool("embedded") {
 		return deskAction(action)(c)
 	}
 	if c.IsSet("server") || c.String("as") != "" {
-		return core.Errorf(core.CodeInvalid, "", "--embedded makes a herd for this command alone, where nobody is known: leave --server and --as away")
+		return core.Errorf(core.CodeInvalid, "", "--embedded makes a cluster for this command alone, where nobody is known: leave --server and --as away")
 	}
 	return inScratch(c, func(c *cli.Context, dir string) error {
-		return inEmbeddedHerd(c, dir, []core.Pool{core.DefaultPool(c.String("pool"))}, asUser(func(c *cli.Context, s *session) error { return action(c, s) }))
+		return inEmbeddedCluster(c, dir, []core.Pool{core.DefaultPool(c.String("pool"))}, asUser(func(c *cli.Context, s *session) error { return action(c, s) }))
 	})
 }
 
@@ -59,9 +59,9 @@ func inScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (e
 	return exitCode(exitStopped)
 }
 
-// inEmbeddedHerd runs an action on a herd in this process, which lives in the
+// inEmbeddedCluster runs an action on a cluster in this process, which lives in the
 // folder dir, has these pools and ends with the action.
-func inEmbeddedHerd(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *herd) error) (err error) {
+func inEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *cluster) error) (err error) {
 	cfg, err := load(c)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func inEmbeddedHerd(c *cli.Context, dir string, pools []core.Pool, action func(*
 	}
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
-	log.SetLevel(logrus.ErrorLevel) // what a person asked for is the action, not the herd
+	log.SetLevel(logrus.ErrorLevel) // what a person asked for is the action, not the cluster
 	if cfg.Source("log_level") != config.Default {
 		if log, err = newLog(cfg, c.App.ErrWriter); err != nil {
 			return err
@@ -84,20 +84,20 @@ func inEmbeddedHerd(c *cli.Context, dir string, pools []core.Pool, action func(*
 		return err
 	}
 	for _, pool := range pools {
-		if err := e.herd.intake.SetPool(c.Context, pool); err != nil {
+		if err := e.cluster.intake.SetPool(c.Context, pool); err != nil {
 			return errors.Join(err, e.release())
 		}
 	}
 	group := service.Start(context.WithoutCancel(c.Context), e.services...)
-	err = action(c, e.herd)
+	err = action(c, e.cluster)
 	now, cancel := context.WithCancel(context.Background())
 	cancel() // what still runs is not wanted any more
 	return errors.Join(err, group.Stop(now), e.release())
 }
 
-// embeddedHerd is a whole herd in this process.
-type embeddedHerd struct {
-	herd     *herd
+// embeddedCluster is a whole cluster in this process.
+type embeddedCluster struct {
+	cluster     *cluster
 	metrics  *prometheus.Registry
 	redis    *embeddedRedis // nil: a real server is used
 	roles    []role
@@ -106,17 +106,17 @@ type embeddedHerd struct {
 }
 
 // prepareEmbedded makes every role, ready to run. With throwaway, VMs die with the process.
-func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLogger, throwaway bool) (e *embeddedHerd, err error) {
+func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLogger, throwaway bool) (e *embeddedCluster, err error) {
 	if err := makeData(cfg); err != nil {
 		return nil, err
 	}
-	e = &embeddedHerd{}
+	e = &embeddedCluster{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.release())
 		}
 	}()
-	if e.lock, err = service.TakeLock(cfg.Data, "herd"); err != nil {
+	if e.lock, err = service.TakeLock(cfg.Data, "cluster"); err != nil {
 		return e, err
 	}
 	if cfg.Source("redis") == config.Default {
@@ -124,48 +124,48 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 			return e, err
 		}
 	}
-	if e.herd, err = joinHerd(ctx, cfg); err != nil {
+	if e.cluster, err = joinCluster(ctx, cfg); err != nil {
 		return e, err
 	}
 	if err := e.refill(ctx); err != nil {
 		return e, err
 	}
-	e.metrics = newRegistry(e.herd)
-	if err := e.build(ctx, surroundings{herd: e.herd, log: log, metrics: e.metrics, embedded: throwaway}); err != nil {
+	e.metrics = newRegistry(e.cluster)
+	if err := e.build(ctx, surroundings{cluster: e.cluster, log: log, metrics: e.metrics, embedded: throwaway}); err != nil {
 		return e, err
 	}
 	return e, nil
 }
 
 // refill puts the pools and what waits back into a Redis that may have lost them.
-func (e *embeddedHerd) refill(ctx context.Context) error {
-	if _, err := e.herd.intake.RestorePools(ctx); err != nil {
+func (e *embeddedCluster) refill(ctx context.Context) error {
+	if _, err := e.cluster.intake.RestorePools(ctx); err != nil {
 		return err
 	}
-	names, err := e.herd.pools(ctx)
+	names, err := e.cluster.pools(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		_, err := e.herd.redis.GetPool(ctx, name)
+		_, err := e.cluster.redis.GetPool(ctx, name)
 		if p := core.DefaultPool(name); core.Is(err, core.CodeNotFound) {
-			if err = nil; e.herd.makes(p) {
-				err = e.herd.intake.SetPool(ctx, p)
+			if err = nil; e.cluster.makes(p) {
+				err = e.cluster.intake.SetPool(ctx, p)
 			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	_, err = e.herd.intake.SweepAll(ctx)
+	_, err = e.cluster.intake.SweepAll(ctx)
 	return err
 }
 
-func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
+func (e *embeddedCluster) build(ctx context.Context, s surroundings) error {
 	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
 		conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true
-		// Who starts a herd at a desk wants to see it work; whoever asks for the test waits for it.
-		conf.SelfTestBeside = s.herd.cfg.Source("self_test") == config.Default
+		// Who starts a cluster at a desk wants to see it work; whoever asks for the test waits for it.
+		conf.SelfTestBeside = s.cluster.cfg.Source("self_test") == config.Default
 	})
 	if err != nil {
 		return err
@@ -192,21 +192,21 @@ func (e *embeddedHerd) build(ctx context.Context, s surroundings) error {
 	for _, r := range e.roles {
 		e.services = append(e.services, r.services()...)
 	}
-	e.services = append(e.services, e.herd.ledger())
+	e.services = append(e.services, e.cluster.ledger())
 	if !s.embedded { // else it has none
-		e.services = append(e.services, e.herd.neighbours(s.log))
+		e.services = append(e.services, e.cluster.neighbours(s.log))
 	}
 	return nil
 }
 
-// release frees what a herd that does not run any more holds.
-func (e *embeddedHerd) release() error {
+// release frees what a cluster that does not run any more holds.
+func (e *embeddedCluster) release() error {
 	var errs []error
 	for _, r := range slices.Backward(e.roles) {
 		errs = append(errs, r.end())
 	}
-	if e.herd != nil {
-		errs = append(errs, e.herd.close())
+	if e.cluster != nil {
+		errs = append(errs, e.cluster.close())
 	}
 	if e.redis != nil {
 		e.redis.close()
@@ -219,7 +219,7 @@ func (e *embeddedHerd) release() error {
 
 func upCommand() *cli.Command {
 	return &cli.Command{
-		Name: "up", Usage: "run a whole herd in this process, and keep it up", OnUsageError: usageError,
+		Name: "up", Usage: "run a whole cluster in this process, and keep it up", OnUsageError: usageError,
 		Description: "Everything is kept in the data folder, also through kill -9. Without --redis it has a Redis of its\n" +
 			"own that only its owner can reach and that keeps nothing: waiting work is queued again from the store.\n" +
 			"With --listen it has the site as well.",
@@ -250,9 +250,9 @@ func up(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 	return errors.Join(err, e.release())
 }
 
-// addSite makes the site of the herd, and says where it is.
-func (e *embeddedHerd) addSite(c *cli.Context, log logrus.FieldLogger) error {
-	f, err := newWebsite(e.herd, log)
+// addSite makes the site of the cluster, and says where it is.
+func (e *embeddedCluster) addSite(c *cli.Context, log logrus.FieldLogger) error {
+	f, err := newWebsite(e.cluster, log)
 	if err != nil {
 		return err
 	}
@@ -263,25 +263,25 @@ func (e *embeddedHerd) addSite(c *cli.Context, log logrus.FieldLogger) error {
 	return nil
 }
 
-// addOps makes the herd answer /healthz and /metrics, where the settings say so.
-func (e *embeddedHerd) addOps(log logrus.FieldLogger) error {
+// addOps makes the cluster answer /healthz and /metrics, where the settings say so.
+func (e *embeddedCluster) addOps(log logrus.FieldLogger) error {
 	checks := map[string]service.Check{}
 	for _, r := range e.roles {
 		maps.Copy(checks, r.checks)
 	}
-	services, err := opsServices(e.herd.cfg, "up", checks, e.metrics, log)
+	services, err := opsServices(e.cluster.cfg, "up", checks, e.metrics, log)
 	e.services = append(e.services, services...)
 	return err
 }
 
-func (e *embeddedHerd) announce(ctx context.Context, w io.Writer) error {
-	cfg := e.herd.cfg
-	text := "the herd is up on host " + cfg.Host + ", with everything in " + cfg.Data + "\n" +
+func (e *embeddedCluster) announce(ctx context.Context, w io.Writer) error {
+	cfg := e.cluster.cfg
+	text := "the cluster is up on host " + cfg.Host + ", with everything in " + cfg.Data + "\n" +
 		"try: drover run -- echo hello\n"
 	if e.redis == nil {
-		text = "the herd is up on host " + cfg.Host + ", with its queues in " + cfg.Redis.String() + " and the rest in " + cfg.Data + "\n"
+		text = "the cluster is up on host " + cfg.Host + ", with its queues in " + cfg.Redis.String() + " and the rest in " + cfg.Data + "\n"
 	}
-	pools, err := e.herd.store.Pools(ctx)
+	pools, err := e.cluster.store.Pools(ctx)
 	if err == nil && len(pools) == 0 {
 		text += "it has no pool yet, and its provider " + strings.Join(cfg.Provider, ", ") + " needs an image: drover image build NAME, then\n" +
 			"drover pool set " + defaultPool + " --provider " + cfg.Provider[0] + " --image NAME\n"

@@ -32,9 +32,9 @@ const embeddedMode = "embedded"
 
 func startEmbeddedRedis(dir string) (*embeddedRedis, error) {
 	path := filepath.Join(dir, "redis.sock")
-	// A socket that a killed herd left is in the way; the herd's lock says that none lives.
+	// A socket that a killed cluster left is in the way; the cluster's lock says that none lives.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, core.Wrap(err, core.CodeUnavailable, path, "the socket %s of an earlier herd cannot be removed", path)
+		return nil, core.Wrap(err, core.CodeUnavailable, path, "the socket %s of an earlier cluster cannot be removed", path)
 	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
 	if err != nil {

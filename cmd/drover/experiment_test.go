@@ -20,7 +20,7 @@ import (
 
 // multiplying makes a harness whose score is what a submission says, times a factor; of
 // a submission that says so it is any number.
-func (h *testHerd) multiplying(factor int) string {
+func (h *testCluster) multiplying(factor int) string {
 	h.t.Helper()
 	dir := filepath.Join(h.cfg.Data, fmt.Sprint("times", factor))
 	require.NoError(h.t, os.MkdirAll(dir, 0o755))
@@ -35,9 +35,9 @@ printf '{"score":%%s,"max_score":10000000000,"tests":[]}\n' "$((said * %d))"
 }
 
 // handIn hands in an answer to cs/hw1 for a student.
-func (h *testHerd) handIn(user, answer string) core.Submission {
+func (h *testCluster) handIn(user, answer string) core.Submission {
 	h.t.Helper()
-	s, err := h.herd.registrar().Submit(context.Background(), operator(), coursework.Handin{
+	s, err := h.cluster.registrar().Submit(context.Background(), operator(), coursework.Handin{
 		Class: "cs", Assignment: "hw1", User: user,
 		Files: func(yield func(coursework.Upload, error) bool) {
 			yield(coursework.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
@@ -48,9 +48,9 @@ func (h *testHerd) handIn(user, answer string) core.Submission {
 }
 
 // homework makes cs/hw1, graded by the harness, and students.
-func (h *testHerd) homework(dir string, students ...string) {
+func (h *testCluster) homework(dir string, students ...string) {
 	h.t.Helper()
-	ctx, reg, op := context.Background(), h.herd.registrar(), operator()
+	ctx, reg, op := context.Background(), h.cluster.registrar(), operator()
 	_, err := reg.CreateClass(ctx, op, core.SchoolClass{Handle: "cs", Title: "CS"})
 	require.NoError(h.t, err)
 	_, err = reg.CreateAssignment(ctx, op, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default"})
@@ -67,16 +67,16 @@ func (h *testHerd) homework(dir string, students ...string) {
 }
 
 // asJSON runs a command and reads what it prints.
-func (h *testHerd) asJSON(into any, args ...string) {
+func (h *testCluster) asJSON(into any, args ...string) {
 	h.t.Helper()
 	out, errs, code := h.run(append(args, "--json")...)
 	require.Zero(h.t, code, errs)
 	require.NoError(h.t, json.Unmarshal([]byte(out), into), out)
 }
 
-func (h *testHerd) waiting() (n int) {
+func (h *testCluster) waiting() (n int) {
 	h.t.Helper()
-	all, err := h.herd.redis.Waiting(context.Background())
+	all, err := h.cluster.redis.Waiting(context.Background())
 	require.NoError(h.t, err)
 	for _, q := range all {
 		n += q.Waiting
@@ -85,16 +85,16 @@ func (h *testHerd) waiting() (n int) {
 }
 
 // rows are the requests of an experiment in any of the states.
-func (h *testHerd) rows(id string, states ...core.RequestState) []core.Row {
+func (h *testCluster) rows(id string, states ...core.RequestState) []core.Row {
 	h.t.Helper()
-	rows, err := h.herd.store.List(context.Background(), core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: 1000})
+	rows, err := h.cluster.store.List(context.Background(), core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: 1000})
 	require.NoError(h.t, err)
 	return rows
 }
 
-func (h *testHerd) scores() map[string]float64 {
+func (h *testCluster) scores() map[string]float64 {
 	h.t.Helper()
-	all, err := h.herd.store.Standings(context.Background(), "cs", "hw1", "", 1000)
+	all, err := h.cluster.store.Standings(context.Background(), "cs", "hw1", "", 1000)
 	require.NoError(h.t, err)
 	scores := map[string]float64{}
 	for _, s := range all {
@@ -112,7 +112,7 @@ func claimed(row *core.Row) int64 { return row.Result.Times.Submitted + row.Resu
 // one is aborted while 200 of its requests wait.
 func TestAnAssignmentIsRerun(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	factory, runner, tasks, watch := h.start("vmfactory"), h.start("testrunner"), h.start("taskrunner"), h.start("overseer")
 	var students []string
@@ -143,7 +143,7 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 		h.asJSON(&v, "experiment", "show", e.ID)
 		return v.State == core.ExperimentReady
 	})
-	row, err := h.herd.store.Get(context.Background(), late.Request)
+	row, err := h.cluster.store.Get(context.Background(), late.Request)
 	require.NoError(t, err)
 	rest := 0
 	for _, other := range h.rows(e.ID) {
@@ -186,7 +186,7 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Zero(t, h.waiting())
 	require.Empty(t, h.rows(e.ID, core.RequestQueued))
-	task, err := h.herd.store.GetTask(context.Background(), e.ID)
+	task, err := h.cluster.store.GetTask(context.Background(), e.ID)
 	require.NoError(t, err)
 	require.True(t, task.State.Terminal(), "cancelled, or done with nothing if it was just looking: %s", task.State)
 	var all []core.Experiment

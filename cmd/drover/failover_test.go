@@ -19,14 +19,14 @@ var freshly = []string{"sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep
 
 // requireFresh requires that every result was made in a VM of its own, that nobody had used,
 // and that none was given out twice: its agent would have refused it, or it would have been gone.
-func (h *testHerd) requireFresh(ids []string, runners ...*process) {
+func (h *testCluster) requireFresh(ids []string, runners ...*process) {
 	h.t.Helper()
 	users := make(map[string]string)
 	for _, id := range ids {
-		row, err := h.herd.store.Get(context.Background(), id)
+		row, err := h.cluster.store.Get(context.Background(), id)
 		require.NoError(h.t, err)
 		require.Zero(h.t, row.Result.ExitCode, "%s ran in a used VM: %+v", id, row.Result)
-		tries, err := h.herd.store.Attempts(context.Background(), id)
+		tries, err := h.cluster.store.Attempts(context.Background(), id)
 		require.NoError(h.t, err)
 		for _, a := range tries {
 			claim := id + " " + a.Result.Token
@@ -63,7 +63,7 @@ type crew struct {
 	factory, first, second, watch *process
 }
 
-func (h *testHerd) crew() crew {
+func (h *testCluster) crew() crew {
 	return crew{h.start("vmfactory"), h.start("testrunner"), h.start("testrunner"), h.start("overseer")}
 }
 
@@ -79,10 +79,10 @@ func (c crew) stop(ids []string) {
 	h.requireNothingLeft()
 }
 
-func TestAHerdGoesOnWithTheNextPrimary(t *testing.T) {
+func TestAClusterGoesOnWithTheNextPrimary(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	h := newTestHerdOn(t, f.URL())
+	h := newTestClusterOn(t, f.URL())
 	h.pool()
 	c := h.crew()
 	ids := h.submit(80, freshly...)
@@ -107,7 +107,7 @@ func TestAHerdGoesOnWithTheNextPrimary(t *testing.T) {
 	require.NoError(t, f.Sentinels[1].Kill())
 	out, errs, code := h.run("doctor")
 	require.Equal(t, exitFault, code, errs)
-	require.Contains(t, out, "3 Sentinels watch herd; its primary is "+f.Servers[1].Addr+", with 1 replicas")
+	require.Contains(t, out, "3 Sentinels watch cluster; its primary is "+f.Servers[1].Addr+", with 1 replicas")
 	require.Contains(t, out, f.Sentinels[0].Addr+" does not answer")
 	require.Contains(t, out, "NOQUORUM")
 }
@@ -117,44 +117,44 @@ func TestAHerdGoesOnWithTheNextPrimary(t *testing.T) {
 func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	h := newTestHerdOn(t, f.URL(), "DROVER_SLOTS=2")
+	h := newTestClusterOn(t, f.URL(), "DROVER_SLOTS=2")
 	p := core.DefaultPool("default")
 	p.Warm, p.Max = 10, 12 // more than there are slots: some are always clean
-	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
+	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
 	c := h.crew()
 	primary, replica := adminOf(t, f.Servers[0]), adminOf(t, f.Servers[1])
 	ids := h.submit(10, freshly...)
 	h.awaitLeft(0)
 	p.Paused = true // what is forgotten must not end before the replica stops to listen
-	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
+	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
 	ids = append(ids, h.submit(100, freshly...)...)
-	specs := h.herd.redis.Namespace().Key("specs")
+	specs := h.cluster.redis.Namespace().Key("specs")
 	require.Eventually(t, func() bool { return replica.HLen(t.Context(), specs).Val() == 100 }, patience, 10*time.Millisecond)
 	require.NoError(t, f.Servers[1].Pause())
 	require.NoError(t, primary.ClientKillByFilter(t.Context(), "type", "replica").Err(), "else it would read on when it goes on")
 	p.Paused = false
-	require.NoError(t, h.herd.intake.SetPool(t.Context(), p))
+	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
 	h.awaitLeft(75)
 	require.NoError(t, f.Servers[0].Kill())
 	require.NoError(t, f.Servers[1].Resume())
 	known, err := replica.HLen(t.Context(), specs).Result()
 	require.NoError(t, err)
 	require.Greater(t, int(known), h.unfinished()+15, "the replica believes that more is to be done")
-	require.Eventually(t, func() bool { return h.herd.intake.SetPool(t.Context(), p) == nil }, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return h.cluster.intake.SetPool(t.Context(), p) == nil }, patience, 100*time.Millisecond)
 	h.awaitLeft(0)
 	c.stop(ids)
 }
 
-// Rule 21. All of a herd in braces is on one shard of a real Cluster, and goes on when
+// Rule 21. All of a cluster in braces is on one shard of a real Redis Cluster, and goes on when
 // that loses its primary.
-func TestAHerdOnACluster(t *testing.T) {
+func TestAClusterOnARedisCluster(t *testing.T) {
 	t.Parallel()
 	servers, err := redisserver.StartCluster(context.Background(), 3, 1, "--appendonly", "yes")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { _ = servers.Stop() })
-	h := newTestHerdOn(t, servers.URL(), "DROVER_NAMESPACE={drover}")
+	h := newTestClusterOn(t, servers.URL(), "DROVER_NAMESPACE={drover}")
 	h.pool()
 	c := h.crew()
 	ids := h.submit(60, freshly...)

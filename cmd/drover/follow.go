@@ -22,7 +22,7 @@ type follower struct {
 	desk     desk
 	id       string                          // of the request
 	cancel   func(ctx context.Context) error // stops it
-	embedded bool                            // a signal ends the herd, and the request with it
+	embedded bool                            // a signal ends the cluster, and the request with it
 	stdout   io.Writer
 	stderr   io.Writer
 	notice   func(text string) // hears of what a person would wonder about

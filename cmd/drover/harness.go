@@ -23,7 +23,7 @@ func harnessCommand() *cli.Command {
 		Name: "harness", Usage: "look at grading programs", OnUsageError: usageError,
 		Subcommands: []*cli.Command{{
 			Name: "check", Usage: "say whether a harness folder, or a tar or zip of one, is as it should be", UsageText: "drover harness check [flags] DIR", OnUsageError: usageError,
-			Description: "With --submission it grades that, too, on a herd that lives only for this command.",
+			Description: "With --submission it grades that, too, on a cluster that lives only for this command.",
 			Flags: withSettings([]cli.Flag{
 				&cli.StringSliceFlag{Name: "submission", Usage: "a file of a submission to try, or a folder of them: `PATH`; repeatable"},
 				jsonFlag(),
@@ -129,11 +129,11 @@ func (f *checked) warn(format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
 }
 
-// tryHarness grades a submission on a herd of its own.
+// tryHarness grades a submission on a cluster of its own.
 func tryHarness(c *cli.Context, dir string, paths []string) (result *core.Result, err error) {
 	err = inScratch(c, func(c *cli.Context, scratch string) error {
 		pool := core.DefaultPool("default")
-		return inEmbeddedHerd(c, filepath.Clean(scratch), []core.Pool{pool}, func(c *cli.Context, h *herd) error {
+		return inEmbeddedCluster(c, filepath.Clean(scratch), []core.Pool{pool}, func(c *cli.Context, h *cluster) error {
 			draft := requests.Draft{Pool: pool.Name, Submitter: "check"}
 			if err := gradingDraft(&draft, dir, paths, harness.TestFinal); err != nil {
 				return err

@@ -10,7 +10,7 @@ import (
 
 func TestHarnessIsChecked(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	dir, submission := t.TempDir(), t.TempDir()
 	write := func(in, name, text string) {
 		t.Helper()
@@ -46,7 +46,7 @@ func TestHarnessIsChecked(t *testing.T) {
 // A program that starts its submission itself is told what that means.
 func TestHarnessWithoutABox(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main"), []byte("#!/bin/sh\nsh \"$DROVER_SUBMISSION/a.sh\"\n"), 0o700))
 	out, errs, code := h.run("harness", "check", dir)

@@ -15,34 +15,34 @@ import (
 
 // fake is a host without processes: its owners are registered, and have what a test gives them.
 type fake struct {
-	h      *testHerd
+	h      *testCluster
 	name   string
 	epochs map[core.Role]int64
 	seq    int64
 }
 
 // fake registers a host's testrunner and vmfactory for an hour and gives it clean VMs.
-func (h *testHerd) fake(name string, vms int) *fake {
+func (h *testCluster) fake(name string, vms int) *fake {
 	h.t.Helper()
 	ctx := context.Background()
 	f := &fake{h: h, name: name, epochs: map[core.Role]int64{}}
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
-		reg, err := h.herd.redis.Register(ctx, core.Registration{
+		reg, err := h.cluster.redis.Register(ctx, core.Registration{
 			Owner: core.OwnerName(role, name, 0), Host: name, Machine: name, Version: version, Beat: time.Hour,
 		})
 		require.NoError(h.t, err)
 		f.epochs[role] = reg.Epoch
 	}
 	factory, epoch := core.OwnerName(core.RoleVMFactory, name, 0), f.epochs[core.RoleVMFactory]
-	_, err := h.herd.redis.Reconcile(ctx, factory, epoch, name, nil, nil)
+	_, err := h.cluster.redis.Reconcile(ctx, factory, epoch, name, nil, nil)
 	require.NoError(h.t, err)
 	names, made := []string{}, map[string]bool{}
 	for i := range vms {
 		vm := fmt.Sprintf("%s-%d-%d", name, epoch%1e6, i)
 		names, made[vm] = append(names, vm), true
 	}
-	require.NoError(h.t, h.herd.redis.Create(ctx, factory, epoch, name, "default", names))
-	require.NoError(h.t, h.herd.redis.Ready(ctx, factory, epoch, name, made))
+	require.NoError(h.t, h.cluster.redis.Create(ctx, factory, epoch, name, "default", names))
+	require.NoError(h.t, h.cluster.redis.Ready(ctx, factory, epoch, name, made))
 	return f
 }
 
@@ -50,7 +50,7 @@ func (h *testHerd) fake(name string, vms int) *fake {
 func (f *fake) claim(n int, finish ...core.Finish) []core.Claim {
 	f.h.t.Helper()
 	f.seq++
-	x, err := f.h.herd.redis.Exchange(context.Background(), core.Exchange{
+	x, err := f.h.cluster.redis.Exchange(context.Background(), core.Exchange{
 		Owner: core.OwnerName(core.RoleTestrunner, f.name, 0), Host: f.name, Epoch: f.epochs[core.RoleTestrunner], Seq: f.seq,
 		Pools: []string{"default"}, Want: n, Finish: finish, TokenBase: f.seq, Beat: time.Hour,
 	})
@@ -60,14 +60,14 @@ func (f *fake) claim(n int, finish ...core.Finish) []core.Claim {
 }
 
 // said runs a command that must end well, and returns what it printed.
-func (h *testHerd) said(args ...string) string {
+func (h *testCluster) said(args ...string) string {
 	h.t.Helper()
 	out, errs, code := h.run(args...)
 	require.Zero(h.t, code, "%v: %s%s", args, out, errs)
 	return out
 }
 
-func (h *testHerd) refused(code int, want string, args ...string) {
+func (h *testCluster) refused(code int, want string, args ...string) {
 	h.t.Helper()
 	_, errs, got := h.run(args...)
 	require.Equal(h.t, code, got, "%v: %s", args, errs)
@@ -76,7 +76,7 @@ func (h *testHerd) refused(code int, want string, args ...string) {
 
 func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	h1 := h.fake("h1", 3)
 	ids := h.submit(2, "true")
@@ -84,7 +84,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	h.fake("h2", 1)
 	p := core.DefaultPool("default")
 	p.Max, p.Warm = 1, 1
-	require.NoError(t, h.herd.intake.SetPool(context.Background(), p))
+	require.NoError(t, h.cluster.intake.SetPool(context.Background(), p))
 
 	out := h.said("host", "drain", "h1", "--preview")
 	require.Regexp(t, ids[0]+`-1 +default +normal +256MiB memory, 64MiB disk +testrunner@h1#0 +→ h2`, out)
@@ -116,7 +116,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 
 func TestAHostIsReportedAndEvacuated(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	h1 := h.fake("h1", 4)
 	ids := h.submit(2, "true")
@@ -167,10 +167,10 @@ func TestAHostIsReportedAndEvacuated(t *testing.T) {
 
 func TestAHostOnProbation(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	h.fake("h1", 1)
-	require.NoError(t, h.herd.redis.Probation(context.Background(), "h1", "it fails too much", time.Minute, 3))
+	require.NoError(t, h.cluster.redis.Probation(context.Background(), "h1", "it fails too much", time.Minute, 3))
 	require.Contains(t, h.said("host", "list"), "on probation (0 of 3)")
 	show := h.said("host", "show", "h1")
 	require.Regexp(t, `probation +it fails too much; 0 of 3 requests in a row went well, for the 1st time`, show)
@@ -185,13 +185,13 @@ func TestAHostOnProbation(t *testing.T) {
 
 func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	id := h.submit(1, "true")[0]
 	for range 2 {
 		f := h.fake("h1", 1)
 		f.claim(1)
-		_, err := h.herd.redis.Bury(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
+		_, err := h.cluster.redis.Bury(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
 		require.NoError(t, err)
 		h.said("overseer", "--once")
 	}
@@ -206,7 +206,7 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 
 func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	h.refused(exitUsage, "requeue or fail", "run", "--on-host-loss", "hope", "--", "true")
 	id := h.said("submit", "--no-wait", "--on-host-loss", "fail", "--harness", "../../examples/ledger/harness",
@@ -223,11 +223,11 @@ func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
 // Doctor names what is broken, and the command that it names mends it.
 func TestDoctorNamesWhatMends(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	h.fake("h1", 2)
 	ids := h.submit(1, "true")
-	ctx, db, space := context.Background(), h.herd.redis.Client(), h.herd.redis.Namespace()
+	ctx, db, space := context.Background(), h.cluster.redis.Client(), h.cluster.redis.Namespace()
 	require.NoError(t, db.Del(ctx, space.Key("queue", "default", "normal", "s0")).Err())
 	require.NoError(t, db.RPush(ctx, space.Key("turns", "default", "low"), "ghost").Err())
 	require.NoError(t, db.HSet(ctx, space.Key("deaths"), "gone-1", "x").Err())

@@ -29,7 +29,7 @@ func hostCommand() *cli.Command {
 	}
 }
 
-func listHosts(c *cli.Context, h *herd) error {
+func listHosts(c *cli.Context, h *cluster) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func forgetHost(c *cli.Context, h *herd) error {
+func forgetHost(c *cli.Context, h *cluster) error {
 	host, err := oneArg(c, "host")
 	if err != nil {
 		return err

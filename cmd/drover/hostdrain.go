@@ -24,7 +24,7 @@ func drainCommand() *cli.Command {
 	return drain
 }
 
-func drainHost(c *cli.Context, h *herd) error {
+func drainHost(c *cli.Context, h *cluster) error {
 	host, err := oneArg(c, "host")
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func drainHost(c *cli.Context, h *herd) error {
 	return err
 }
 
-func undrainHost(c *cli.Context, h *herd) error {
+func undrainHost(c *cli.Context, h *cluster) error {
 	host, err := oneArg(c, "host")
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func undrainHost(c *cli.Context, h *herd) error {
 }
 
 // previewDrain says where what a host has in hand would go.
-func previewDrain(c *cli.Context, h *herd, host string) error {
+func previewDrain(c *cli.Context, h *cluster, host string) error {
 	if _, err := h.operate().Host(c.Context, operator(), host); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func previewDrain(c *cli.Context, h *herd, host string) error {
 	if err != nil {
 		return err
 	}
-	o, _, err := newOverseer(surroundings{herd: h, log: log, metrics: prometheus.NewRegistry()})
+	o, _, err := newOverseer(surroundings{cluster: h, log: log, metrics: prometheus.NewRegistry()})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"drover/core"
 )
 
-func listEvacuations(c *cli.Context, h *herd) error {
+func listEvacuations(c *cli.Context, h *cluster) error {
 	if c.NArg() > 1 {
 		return core.Errorf(core.CodeInvalid, "", "%s takes at most one argument, the host", c.Command.HelpName)
 	}

@@ -18,7 +18,7 @@ func reportCommand() *cli.Command {
 	return report
 }
 
-func reportHost(c *cli.Context, h *herd) error {
+func reportHost(c *cli.Context, h *cluster) error {
 	if c.NArg() != 2 {
 		return core.Errorf(core.CodeInvalid, "", "%s takes two arguments, the host and failed or recovered", c.Command.HelpName)
 	}
@@ -38,7 +38,7 @@ func reportHost(c *cli.Context, h *herd) error {
 	return err
 }
 
-func trustHost(c *cli.Context, h *herd) error {
+func trustHost(c *cli.Context, h *cluster) error {
 	host, err := oneArg(c, "host")
 	if err != nil {
 		return err

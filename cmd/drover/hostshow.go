@@ -20,7 +20,7 @@ type hostView struct {
 	OwnersOf []core.OwnerInfo `json:"owners_of"` // in place of their names alone
 }
 
-func showHost(c *cli.Context, h *herd) error {
+func showHost(c *cli.Context, h *cluster) error {
 	name, err := oneArg(c, "host")
 	if err != nil {
 		return err

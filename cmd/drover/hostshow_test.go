@@ -12,7 +12,7 @@ import (
 
 func TestAHostIsShownWithWhatItProved(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t, selfTested)
+	h, up := newUpCluster(t, selfTested)
 	_, errs, code := h.run("run", "--", "true")
 	require.Zero(t, code, errs)
 	await(t, "it proves itself by the way", func() bool { return strings.Contains(up.said(), "VMs hold what they must on this host") })

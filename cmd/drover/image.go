@@ -52,7 +52,7 @@ func untilStopped(c *cli.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 }
 
-func buildImage(c *cli.Context, h *herd) error {
+func buildImage(c *cli.Context, h *cluster) error {
 	name, err := oneArg(c, "image's name")
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func buildImage(c *cli.Context, h *herd) error {
 	return made(c, image, stopped(ctx, err))
 }
 
-// images is where the herd keeps its images.
-func (h *herd) images() rootfs.Store { return rootfs.Store{Images: h.store, Blobs: h.blobs} }
+// images is where the cluster keeps its images.
+func (h *cluster) images() rootfs.Store { return rootfs.Store{Images: h.store, Blobs: h.blobs} }
 
 // stopped says of a command that it was stopped, if that is why it failed.
 func stopped(ctx context.Context, err error) error {
@@ -86,7 +86,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-func importImage(c *cli.Context, h *herd) error {
+func importImage(c *cli.Context, h *cluster) error {
 	if c.NArg() != 2 {
 		return core.Errorf(core.CodeInvalid, "", "%s takes two arguments, the image's name and the file or folder to import", c.Command.HelpName)
 	}
@@ -126,7 +126,7 @@ func shortDigest(digest string) string {
 
 // wholeRef completes a digest that is as short as drover image list shows it. What
 // no image begins with comes back as it is.
-func (h *herd) wholeRef(ctx context.Context, ref string) (string, error) {
+func (h *cluster) wholeRef(ctx context.Context, ref string) (string, error) {
 	name, digest, exact := strings.Cut(ref, "@")
 	if !exact || shortDigest(digest) != digest {
 		return ref, nil
@@ -143,7 +143,7 @@ func (h *herd) wholeRef(ctx context.Context, ref string) (string, error) {
 	return ref, nil
 }
 
-func listImages(c *cli.Context, h *herd) error {
+func listImages(c *cli.Context, h *cluster) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ type imageView struct {
 	Pools  []string `json:"pools"`  // that use it
 }
 
-func showImage(c *cli.Context, h *herd) error {
+func showImage(c *cli.Context, h *cluster) error {
 	ref, err := oneArg(c, "image")
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func showImage(c *cli.Context, h *herd) error {
 
 // usersOf lists the pools that use an image: those that name exactly it or, if
 // they mean it by that, its name. A ref without a digest stands for all of the name.
-func (h *herd) usersOf(ctx context.Context, ref string, newest bool) ([]string, error) {
+func (h *cluster) usersOf(ctx context.Context, ref string, newest bool) ([]string, error) {
 	pools, err := h.store.Pools(ctx)
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (h *herd) usersOf(ctx context.Context, ref string, newest bool) ([]string, 
 	return users, nil
 }
 
-func removeImage(c *cli.Context, h *herd) error {
+func removeImage(c *cli.Context, h *cluster) error {
 	ref, err := oneArg(c, "image")
 	if err != nil {
 		return err

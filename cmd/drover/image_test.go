@@ -33,7 +33,7 @@ func systemTar(t *testing.T, name, text string) string {
 
 func TestImageCommands(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	good := func(args ...string) string {
 		t.Helper()
 		out, errs, code := h.run(args...)
@@ -48,10 +48,10 @@ func TestImageCommands(t *testing.T) {
 	require.Equal(t, "debian", first.Name)
 	require.Contains(t, first.Source, "root file system")
 	require.Contains(t, good("image", "import", "debian", systemTar(t, "bin/sh", "2")), "drover pool set")
-	second, err := h.herd.store.GetImage(context.Background(), "debian")
+	second, err := h.cluster.store.GetImage(context.Background(), "debian")
 	require.NoError(t, err)
 	require.NotEqual(t, first.Digest, second.Digest)
-	file, err := h.herd.blobs.Open(t.Context(), second.Digest)
+	file, err := h.cluster.blobs.Open(t.Context(), second.Digest)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 
@@ -116,7 +116,7 @@ func TestImageCommands(t *testing.T) {
 // The tool is a script here; core/rootfs/debian and vmfactory/images have real ones.
 func TestImageBuild(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	bin := t.TempDir()
 	tool := func(script string) {
 		require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(bin, "mmdebstrap"), []byte("#!/bin/sh\n"+script)))
@@ -132,9 +132,9 @@ func TestImageBuild(t *testing.T) {
 
 	tool("echo E: no such suite >&2; exit 1")
 	_, errs, code = h.run("image", "build", "debian12", "--suite", "nosuch")
-	require.Equal(t, exitNoHerd, code)
+	require.Equal(t, exitNoCluster, code)
 	require.Contains(t, errs, "no such suite")
-	again, err := h.herd.store.GetImage(context.Background(), "debian12")
+	again, err := h.cluster.store.GetImage(context.Background(), "debian12")
 	require.NoError(t, err)
 	require.Equal(t, image, again, "a build that fails changes nothing")
 

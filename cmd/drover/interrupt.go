@@ -11,7 +11,7 @@ import (
 )
 
 // followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it for
-// real, a second one leaves it to the herd. It is cancelled as well when nobody
+// real, a second one leaves it to the cluster. It is cancelled as well when nobody
 // reads its output any more.
 func (f *follower) followOrCancel(ctx context.Context) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write then fails, instead of ending the program
@@ -40,7 +40,7 @@ func (f *follower) followInterrupted(ctx context.Context) error {
 		case <-ctx.Done():
 			return
 		}
-		f.say("cancelling; once more to leave it to the herd")
+		f.say("cancelling; once more to leave it to the cluster")
 		if err := f.cancel(ctx); err != nil && !core.Is(err, core.CodeEnded) && ctx.Err() == nil {
 			f.say("it could not be cancelled: " + err.Error())
 		}

@@ -15,17 +15,17 @@ import (
 )
 
 // registered starts a component and waits until it works.
-func (h *testHerd) registered(args ...string) *process {
+func (h *testCluster) registered(args ...string) *process {
 	h.t.Helper()
 	p := h.start(args...)
 	require.Eventually(h.t, func() bool { return strings.Contains(p.said(), "registered") }, patience, 10*time.Millisecond)
 	return p
 }
 
-// A client that names the herd's Redis and forgets its store is told, and does nothing.
+// A client that names the cluster's Redis and forgets its store is told, and does nothing.
 func TestAnotherResultStoreIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
 	_, errs, code := h.run("request", "list", "--store", other)
@@ -37,7 +37,7 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 	} {
 		_, errs, code := h.run(append([]string{"--store", other}, args...)...)
 		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
-		require.Contains(t, errs, "is not the result store of the herd", args)
+		require.Contains(t, errs, "is not the result store of the cluster", args)
 		require.Contains(t, errs, "--store", args)
 		require.NotContains(t, errs, "registered", args)
 	}
@@ -50,16 +50,16 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 
 	out, _, code := h.run("doctor", "--json", "--store", other)
 	require.Equal(t, exitFault, code)
-	require.Contains(t, out, "is not the result store of the herd")
+	require.Contains(t, out, "is not the result store of the cluster")
 	require.Contains(t, out, "--adopt-store")
 	out, _, _ = h.run("doctor", "--json")
-	require.Contains(t, out, "its id is "+h.herd.storeID)
+	require.Contains(t, out, "its id is "+h.cluster.storeID)
 	p.stop()
 }
 
-func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
+func TestTheClusterMovesToAnotherResultStore(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
 	p := h.registered("taskrunner")
 	_, errs, code := h.run("doctor", "--adopt-store", "--store", other)
@@ -71,10 +71,10 @@ func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(watch.said(), "starting") }, patience, 10*time.Millisecond)
 	out, errs, _ := h.run("doctor", "--adopt-store", "--store", other)
 	require.Empty(t, errs)
-	require.Contains(t, out, "the herd's result store is this one")
+	require.Contains(t, out, "the cluster's result store is this one")
 	watch.await()
 	require.Equal(t, exitUsage, watch.cmd.ProcessState.ExitCode(), watch.said())
-	require.Contains(t, watch.said(), "is not the result store of the herd")
+	require.Contains(t, watch.said(), "is not the result store of the cluster")
 	_, _, code = h.run("request", "list")
 	require.Equal(t, exitUsage, code)
 	h.registered("taskrunner", "--store", other).stop()
@@ -83,14 +83,14 @@ func TestTheHerdMovesToAnotherResultStore(t *testing.T) {
 // A client that puts its files where no runner looks is told, and puts nothing.
 func TestAnotherBlobStoreIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	p := h.registered("taskrunner")
 	other := "file://" + filepath.Join(h.cfg.Data, "other")
 	for _, args := range [][]string{{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer", "--once"}} {
 		_, errs, code := h.run(append([]string{"--blobs", other}, args...)...)
 		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
-		require.Contains(t, errs, "is not the blob store of the herd", args)
+		require.Contains(t, errs, "is not the blob store of the cluster", args)
 		require.Contains(t, errs, "--blobs URL or DROVER_BLOBS", args)
 	}
 	_, errs, code := h.run("request", "list")
@@ -101,15 +101,15 @@ func TestAnotherBlobStoreIsRefused(t *testing.T) {
 	p.stop()
 	out, errs, _ := h.run("doctor", "--adopt-store", "--blobs", other)
 	require.Empty(t, errs)
-	require.Contains(t, out, "the herd's blob store is this one")
+	require.Contains(t, out, "the cluster's blob store is this one")
 	_, errs, code = h.run("request", "list")
 	require.Equal(t, exitUsage, code, errs)
 }
 
-// A herd works on while its blob store does not say who it is, and asks again.
+// A cluster works on while its blob store does not say who it is, and asks again.
 func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	blobs := filepath.Join(h.cfg.Data, "blobs")
 	id := filepath.Join(blobs, "id")
@@ -120,12 +120,12 @@ func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 	out, _, code := h.run("doctor", "--json")
 	require.Equal(t, exitFault, code)
 	require.Contains(t, out, "the id of the blob store, under its key id, is damaged")
-	its, err := h.herd.redis.Ledger(context.Background())
+	its, err := h.cluster.redis.Ledger(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, its.Blobs)
 	require.NoError(t, os.WriteFile(id, known, 0o600))
 	require.Eventually(t, func() bool {
-		its, err := h.herd.redis.Ledger(context.Background())
+		its, err := h.cluster.redis.Ledger(context.Background())
 		return err == nil && its.Blobs == string(known)
 	}, patience, 10*time.Millisecond)
 	p.stop()
@@ -134,13 +134,13 @@ func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 // A Redis that lost its memory is told anew by those who work.
 func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	ctx := context.Background()
 	p := h.registered("taskrunner")
-	require.NoError(t, h.herd.redis.Client().FlushAll(ctx).Err())
+	require.NoError(t, h.cluster.redis.Client().FlushAll(ctx).Err())
 	require.Eventually(t, func() bool {
-		its, err := h.herd.redis.Ledger(ctx)
-		return err == nil && its.Results == h.herd.storeID && its.Blobs == h.herd.blobsID
+		its, err := h.cluster.redis.Ledger(ctx)
+		return err == nil && its.Results == h.cluster.storeID && its.Blobs == h.cluster.blobsID
 	}, patience, 10*time.Millisecond)
 	p.stop()
 }

@@ -8,15 +8,15 @@ import (
 	"drover/core/coretest"
 )
 
-// newLine makes a line to the herd's Redis.
-func (h *testHerd) newLine() *coretest.Line {
+// newLine makes a line to the cluster's Redis.
+func (h *testCluster) newLine() *coretest.Line {
 	h.t.Helper()
 	require.NotNil(h.t, h.redis)
 	return coretest.NewLine(h.t, h.redis.Socket)
 }
 
-// over makes the herd's next components use the line.
-func (h *testHerd) over(l *coretest.Line) *testHerd {
+// over makes the cluster's next components use the line.
+func (h *testCluster) over(l *coretest.Line) *testCluster {
 	return h.with("DROVER_REDIS=unix://" + l.Socket)
 }
 

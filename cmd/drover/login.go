@@ -26,12 +26,12 @@ func loginCommand() *cli.Command {
 	return &cli.Command{
 		Name: "login", Usage: "sign in at a site, so that commands can ask it", OnUsageError: usageError,
 		Description: "Asks for your handle and password, gets a token for them, and keeps that in a file that only you can\n" +
-			"read. Then --server URL, or DROVER_SERVER, lets commands ask the site; with one login and no herd on\n" +
+			"read. Then --server URL, or DROVER_SERVER, lets commands ask the site; with one login and no cluster on\n" +
 			"this machine they do so anyway. Who has no password there makes a token on the account's page.\n" +
 			"Example: drover login --server https://drover.example.org",
 		Flags: withSettings([]cli.Flag{
 			&cli.StringFlag{Name: "user", Usage: "sign in as `HANDLE`, or with this e-mail address", DefaultText: "what you are asked for"},
-			&cli.StringSliceFlag{Name: "scope", Usage: "what the token is good for, beside read: `SCOPE` submit, teach, herd or admin; repeatable", Value: cli.NewStringSlice("submit", "teach")},
+			&cli.StringSliceFlag{Name: "scope", Usage: "what the token is good for, beside read: `SCOPE` submit, teach, cluster or admin; repeatable", Value: cli.NewStringSlice("submit", "teach")},
 			&cli.DurationFlag{Name: "life", Usage: "for how long: a `TIME` such as 12h", DefaultText: "90 days"},
 			&cli.BoolFlag{Name: "token", Usage: "be asked for a token instead of handle and password", DisableDefaultText: true},
 			&cli.StringFlag{Name: "token-file", Usage: "read the token from the file `PATH`"},

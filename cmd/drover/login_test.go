@@ -19,7 +19,7 @@ import (
 )
 
 // loginsAtASite are signing in by password, what ends it, and signing out.
-func loginsAtASite(h *testHerd, s *testSite) {
+func loginsAtASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	tokens := func() []core.Token {
@@ -162,15 +162,15 @@ func TestLogins(t *testing.T) {
 	require.ErrorContains(t, err, "--logins")
 }
 
-func TestHasHerd(t *testing.T) {
+func TestHasCluster(t *testing.T) {
 	t.Parallel()
-	require.False(t, hasHerd(&config.Config{Redis: "unix:///no/such/redis.sock"}))
+	require.False(t, hasCluster(&config.Config{Redis: "unix:///no/such/redis.sock"}))
 	here := filepath.Join(t.TempDir(), "redis.sock")
 	require.NoError(t, os.WriteFile(here, nil, 0o600))
-	require.True(t, hasHerd(&config.Config{Redis: config.URL("unix://" + here)}), "drover up runs")
+	require.True(t, hasCluster(&config.Config{Redis: config.URL("unix://" + here)}), "drover up runs")
 	for _, set := range []map[string]string{{"redis": "redis://10.0.0.1:6379/0"}, {"data": t.TempDir()}} {
 		cfg, err := config.Load(set, nil)
 		require.NoError(t, err)
-		require.True(t, hasHerd(cfg))
+		require.True(t, hasCluster(cfg))
 	}
 }

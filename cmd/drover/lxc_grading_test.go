@@ -23,9 +23,9 @@ import (
 // gradingPools are a pool of each provider, alike in all else.
 var gradingPools = []string{"here", "contained"}
 
-// gradingHerd is a herd with a pool of provider local and one of provider lxc,
+// gradingCluster is a cluster with a pool of provider local and one of provider lxc,
 // whose VMs are made of Debian packages.
-func gradingHerd(t *testing.T) (*testHerd, core.Image) {
+func gradingCluster(t *testing.T) (*testCluster, core.Image) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", nil)
@@ -33,8 +33,8 @@ func gradingHerd(t *testing.T) (*testHerd, core.Image) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		coretest.Missing(t, "gcc, which VMs of provider local use", err)
 	}
-	h := newTestHerd(t)
-	image := imagetest.Debian(t, rootfs.Store{Images: h.herd.store, Blobs: h.herd.blobs}, "languages", imagetest.Languages...)
+	h := newTestCluster(t)
+	image := imagetest.Debian(t, rootfs.Store{Images: h.cluster.store, Blobs: h.cluster.blobs}, "languages", imagetest.Languages...)
 	h.withContainers()
 	up := h.up()
 	t.Cleanup(up.stop)
@@ -50,7 +50,7 @@ func gradingHerd(t *testing.T) (*testHerd, core.Image) {
 
 // grade has a submission graded and returns its result, which has the fields of
 // every harness's, also as it was printed.
-func (h *testHerd) grade(pool, harness, submission string) (core.Result, string) {
+func (h *testCluster) grade(pool, harness, submission string) (core.Result, string) {
 	h.t.Helper()
 	stdout, stderr, code := h.run("submit", "--json", "--pool", pool, "--harness", harness, "--submission", submission)
 	require.Zero(h.t, code, "%s%s", stdout, stderr)
@@ -84,13 +84,13 @@ var everyCase = map[string]string{
 // TestGradingInContainers grades in containers of Debian packages.
 func TestGradingInContainers(t *testing.T) {
 	t.Parallel() // the image takes minutes to build
-	h, image := gradingHerd(t)
+	h, image := gradingCluster(t)
 	t.Run("cases", func(t *testing.T) { gradeCases(t, h, image) })
 	t.Run("languages", func(t *testing.T) { gradeLanguages(t, h) })
 }
 
 // gradeCases grades a whole cases.yaml, which a VM of provider local does alike.
-func gradeCases(t *testing.T, h *testHerd, image core.Image) {
+func gradeCases(t *testing.T, h *testCluster, image core.Image) {
 	t.Helper()
 	const folder = "testdata/every-case/"
 	for _, submission := range []string{"complete", "broken"} {
@@ -136,7 +136,7 @@ func main() { var a, b int; fmt.Scan(&a, &b); fmt.Println(a + b) }`},
 	"shell":  {"", "[sh, sum.sh]", "sum.sh", `read a b; echo $((a + b))`},
 }
 
-func gradeLanguages(t *testing.T, h *testHerd) {
+func gradeLanguages(t *testing.T, h *testCluster) {
 	t.Helper()
 	for language, c := range sums {
 		dir := t.TempDir()

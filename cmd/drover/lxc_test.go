@@ -20,9 +20,9 @@ import (
 	vmprogram "drover/vmfactory/program"
 )
 
-// withContainers has the herd's programs be drover with provider lxc, and what its VMs
+// withContainers has the cluster's programs be drover with provider lxc, and what its VMs
 // start, and returns where they are.
-func (h *testHerd) withContainers() (dir string) {
+func (h *testCluster) withContainers() (dir string) {
 	h.t.Helper()
 	if _, err := os.Stat("/usr/include/lxc/lxccontainer.h"); err != nil {
 		coretest.Missing(h.t, "lxc-dev", err)
@@ -74,7 +74,7 @@ func TestContainers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", nil)
 	}
-	h := newTestHerd(t, selfTested)
+	h := newTestCluster(t, selfTested)
 	dir := h.withContainers()
 	up := h.up()
 

@@ -1,5 +1,5 @@
-// Command drover is the one program of the herd: its components, its client
-// commands, and a whole herd in one process. Here flags become settings, parts
+// Command drover is the one program of the cluster: its components, its client
+// commands, and a whole cluster in one process. Here flags become settings, parts
 // are wired together, and errors become exit codes.
 package main
 
@@ -27,7 +27,7 @@ const (
 	exitUsage    = 2   // wrong flags, arguments or settings
 	exitNotFound = 3   // no such request, pool or host
 	exitRefused  = 4   // the state or a limit does not allow it; later it may
-	exitNoHerd   = 5   // Redis or the store cannot be reached
+	exitNoCluster   = 5   // Redis or the store cannot be reached
 	exitTimeout  = 124 // a run's time limit, as timeout(1) says it
 	exitPlatform = 125 // a run that drover itself could not bring to an end
 	exitStopped  = 130 // cancelled, as a shell says it of Ctrl-C
@@ -49,7 +49,7 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := &cli.App{
 		Name: "drover", Version: version,
-		Usage:    "run untrusted jobs, each in its own fresh container, on a herd of hosts",
+		Usage:    "run untrusted jobs, each in its own fresh container, on a cluster of hosts",
 		Commands: commands(),
 		Reader:   stdin, Writer: stdout, ErrWriter: stderr,
 		Flags:                  settingFlags(),
@@ -106,7 +106,7 @@ func codeOf(err error) int {
 	case core.CodeConflict, core.CodeEnded, core.CodeFull, core.CodeBusy, core.CodeForbidden:
 		return exitRefused
 	case core.CodeUnavailable, core.CodeVersion:
-		return exitNoHerd
+		return exitNoCluster
 	case core.CodeStale, core.CodeFenced, core.CodeBadVM, core.CodeInternal:
 		return exitFault
 	}
@@ -122,7 +122,7 @@ func commands() []*cli.Command {
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
 		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
 		taskCommand(), scheduleCommand(), trailCommand(),
-		loginCommand(), logoutCommand(), deskCommand("whoami", "say who you are to the herd or the site that commands ask", "", "drover whoami", nil, whoami),
+		loginCommand(), logoutCommand(), deskCommand("whoami", "say who you are to the cluster or the site that commands ask", "", "drover whoami", nil, whoami),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(), webCommand(),
 		benchCommand(), drillCommand(),

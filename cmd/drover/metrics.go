@@ -11,13 +11,13 @@ import (
 	"drover/core"
 )
 
-// herdFresh is how long a reading of the herd is shown: however many scrape, Redis is asked so often.
-const herdFresh = 10 * time.Second
+// clusterFresh is how long a reading of the cluster is shown: however many scrape, Redis is asked so often.
+const clusterFresh = 10 * time.Second
 
-// herdMetrics shows the herd as Redis has it. Overseers alone do: what a process itself does,
+// clusterMetrics shows the cluster as Redis has it. Overseers alone do: what a process itself does,
 // and a host's VMs, each process says.
-type herdMetrics struct {
-	herd interface {
+type clusterMetrics struct {
+	cluster interface {
 		Waiting(ctx context.Context) ([]core.QueueInfo, error)
 		ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	}
@@ -31,15 +31,15 @@ type herdMetrics struct {
 }
 
 var (
-	waitingDesc = prometheus.NewDesc("drover_herd_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
-	beatDesc    = prometheus.NewDesc("drover_herd_heartbeat_late_seconds", "How late an owner's proof of life is; 0 or less is in time.", []string{"owner"}, nil)
-	missingDesc = prometheus.NewDesc("drover_herd_missing", "1 for a role that nobody in the herd does now.", []string{"role"}, nil)
-	unseenDesc  = prometheus.NewDesc("drover_overseer_missing", "1 while no overseer is at work in the herd; one from cron counts for five minutes.", nil, nil)
-	slotsDesc   = prometheus.NewDesc("drover_herd_slots", "Pieces of work that an owner holds.", []string{"owner"}, nil)
+	waitingDesc = prometheus.NewDesc("drover_cluster_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
+	beatDesc    = prometheus.NewDesc("drover_cluster_heartbeat_late_seconds", "How late an owner's proof of life is; 0 or less is in time.", []string{"owner"}, nil)
+	missingDesc = prometheus.NewDesc("drover_cluster_missing", "1 for a role that nobody in the cluster does now.", []string{"role"}, nil)
+	unseenDesc  = prometheus.NewDesc("drover_overseer_missing", "1 while no overseer is at work in the cluster; one from cron counts for five minutes.", nil, nil)
+	slotsDesc   = prometheus.NewDesc("drover_cluster_slots", "Pieces of work that an owner holds.", []string{"owner"}, nil)
 )
 
 // Describe implements prometheus.Collector.
-func (m *herdMetrics) Describe(ch chan<- *prometheus.Desc) {
+func (m *clusterMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{waitingDesc, beatDesc, slotsDesc, missingDesc} {
 		ch <- d
 	}
@@ -47,11 +47,11 @@ func (m *herdMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. What Redis does not answer is left out:
 // /healthz says that it does not.
-func (m *herdMetrics) Collect(ch chan<- prometheus.Metric) {
+func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	if age := now.Sub(m.read); age < 0 || age >= herdFresh {
+	if age := now.Sub(m.read); age < 0 || age >= clusterFresh {
 		m.look()
 		m.read = now
 	}
@@ -101,15 +101,15 @@ func (m signMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// look reads the herd. The caller has m.mu.
-func (m *herdMetrics) look() {
+// look reads the cluster. The caller has m.mu.
+func (m *clusterMetrics) look() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	var err error
-	if m.queues, err = m.herd.Waiting(ctx); err != nil {
+	if m.queues, err = m.cluster.Waiting(ctx); err != nil {
 		m.queues = nil
 	}
-	if m.owners, err = m.herd.ListOwners(ctx); err != nil {
+	if m.owners, err = m.cluster.ListOwners(ctx); err != nil {
 		m.owners = nil
 	}
 	m.told = err == nil

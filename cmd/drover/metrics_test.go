@@ -11,7 +11,7 @@ import (
 	"drover/core"
 )
 
-// asked counts how often a herd is read.
+// asked counts how often a cluster is read.
 type asked struct{ waiting, owners int }
 
 func (a *asked) Waiting(context.Context) ([]core.QueueInfo, error) {
@@ -29,7 +29,7 @@ func TestScrapesShareAReading(t *testing.T) {
 	t.Parallel()
 	a, now := &asked{}, time.UnixMilli(1_700_000_000_000)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(&herdMetrics{herd: a, now: func() time.Time { return now }})
+	registry.MustRegister(&clusterMetrics{cluster: a, now: func() time.Time { return now }})
 	scrape := func() int {
 		t.Helper()
 		got, err := registry.Gather()
@@ -41,7 +41,7 @@ func TestScrapesShareAReading(t *testing.T) {
 		require.Equal(t, 1, scrape())
 	}
 	require.Equal(t, asked{1, 1}, *a)
-	now = now.Add(herdFresh)
+	now = now.Add(clusterFresh)
 	require.Equal(t, 2, scrape())
 	now = now.Add(-time.Hour)
 	require.Equal(t, 3, scrape(), "a clock that was set back keeps no old reading")

@@ -11,7 +11,7 @@ import (
 // Whoever asks is told which parts of a cluster nobody runs.
 func TestWhatNobodyRunsIsTold(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	doctor := func() string {
 		out, _, code := h.run("doctor")
 		require.NotZero(t, code)
@@ -37,8 +37,8 @@ func TestWhatNobodyRunsIsTold(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.NotContains(t, doctor(), "overseer-cron", "cron is an overseer too")
 	require.Contains(t, metrics(), "drover_overseer_missing 0")
-	ctx, meta := t.Context(), h.herd.redis.Namespace().Key("meta")
-	require.NoError(t, h.herd.redis.Client().HSet(ctx, meta, "overseen", "1700000000000|1700000300000").Err())
+	ctx, meta := t.Context(), h.cluster.redis.Namespace().Key("meta")
+	require.NoError(t, h.cluster.redis.Client().HSet(ctx, meta, "overseen", "1700000000000|1700000300000").Err())
 	require.Contains(t, doctor(), "none has been at work for some minutes")
 	h.start("overseer")
 	await(t, "the overseer is not missed any more", func() bool {

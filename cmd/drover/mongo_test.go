@@ -10,12 +10,12 @@ import (
 	"drover/core/resultstore/mongo/mongotest"
 )
 
-// A herd on MongoDB grades the example. What runs while the server is dead is recorded once it
+// A cluster on MongoDB grades the example. What runs while the server is dead is recorded once it
 // is back, and nothing is run twice for that.
-func TestHerdOnMongoDB(t *testing.T) {
+func TestClusterOnMongoDB(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Alone(t)
-	h := newTestHerd(t, "DROVER_STORE="+server.URL("herd"))
+	h := newTestCluster(t, "DROVER_STORE="+server.URL("cluster"))
 	h.pool()
 	c := h.crew()
 	out, errs, code := h.run("submit", "--json", "--harness", "../../examples/ledger/harness", "--submission", "../../examples/ledger/submissions/partly-right")

@@ -22,11 +22,11 @@ func spoolDir(cfg *config.Config) string { return filepath.Join(cfg.Data, "spool
 
 // owners is where a role registers: its neighbours then know of its death at once.
 func (s surroundings) owners() core.Owners {
-	return neighbour.Owners{Owners: s.herd.redis, Dir: notes(s.herd.cfg), Notice: noticer(s.log)}
+	return neighbour.Owners{Owners: s.cluster.redis, Dir: notes(s.cluster.cfg), Notice: noticer(s.log)}
 }
 
 // neighbours looks after the other processes of this host.
-func (h *herd) neighbours(log logrus.FieldLogger) service.Service {
+func (h *cluster) neighbours(log logrus.FieldLogger) service.Service {
 	watch := neighbour.Watch{Dir: notes(h.cfg), Notice: noticer(log), Bury: func(ctx context.Context, owner string, epoch int64) error {
 		// The store decides what becomes of a runner's slot: what that could not record goes there
 		// first. Others leave nothing for the store, and need not wait for it.

@@ -13,7 +13,7 @@ import (
 // Nobody waits for a proof of life here: it is never late, and no overseer runs.
 func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.env = append(h.env, "DROVER_BEAT=30s", "DROVER_SUSPECT=1h", "DROVER_DOWN=1h")
 	h.pool()
 	factory := h.start("vmfactory")
@@ -21,9 +21,9 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	id := h.submit(1, "sleep", "3600")[0]
 	// The runner that runs it, and its process id.
 	running := func() (string, int) {
-		place, err := h.herd.redis.Locate(t.Context(), core.Key(id, 1))
+		place, err := h.cluster.redis.Locate(t.Context(), core.Key(id, 1))
 		require.NoError(t, err)
-		owners, err := h.herd.redis.ListOwners(t.Context())
+		owners, err := h.cluster.redis.ListOwners(t.Context())
 		require.NoError(t, err)
 		for _, o := range owners {
 			if place.State == core.RequestRunning && o.Name == place.Owner {
@@ -50,7 +50,7 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	killed.kill()
 	runsIn(in(other))
 	await(t, "it is forgotten", func() bool {
-		owners, err := h.herd.redis.ListOwners(t.Context())
+		owners, err := h.cluster.redis.ListOwners(t.Context())
 		require.NoError(t, err)
 		return !slices.ContainsFunc(owners, func(o core.OwnerInfo) bool { return o.Name == was })
 	})

@@ -45,10 +45,10 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 		{"submit", exitUsage, "drover submit [flags] --harness DIR --submission PATH"},
 		{"submit --harness x", exitUsage, "drover submit [flags] --harness DIR --submission PATH"},
 		{"run", exitUsage, "no command to run"},
-		{"run -- true", exitNoHerd, "Start one with: drover up"},
-		{"request list", exitNoHerd, "no such file or directory.\nStart one"},
+		{"run -- true", exitNoCluster, "Start one with: drover up"},
+		{"request list", exitNoCluster, "no such file or directory.\nStart one"},
 		{"--config /no/such/file pool list", exitUsage, "/no/such/file"},
-		{"up --data " + filepath.Join(dir, "file", "below"), exitNoHerd, "cannot be made"},
+		{"up --data " + filepath.Join(dir, "file", "below"), exitNoCluster, "cannot be made"},
 		{"testrunner --slots 0", exitUsage, "slots"},
 		{"testrunner --pools a,,b", exitUsage, "pools"},
 		{"request show --redis nowhere x", exitUsage, "it is not a URL"},
@@ -67,7 +67,7 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 
 func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	for _, test := range []struct {
 		args string
 		code int
@@ -99,7 +99,7 @@ func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 
 func TestComponentMakesItsDataFolder(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	data := filepath.Join(h.cfg.Data, "not", "there", "yet")
 	p := h.start("taskrunner", "--data", data)
 	require.Eventually(t, func() bool {
@@ -111,7 +111,7 @@ func TestComponentMakesItsDataFolder(t *testing.T) {
 
 func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	lock, err := service.TakeLock(h.cfg.Run, "vmfactory")
 	require.NoError(t, err)
 	defer lock.Release()
@@ -125,19 +125,19 @@ func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
 
 func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	ctx := context.Background()
-	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
+	row, _, err := h.cluster.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), "no vmfactory is running")
+	require.Contains(t, whyWaits(ctx, h.cluster.asOperator(), row.Spec.ID), "no vmfactory is running")
 
 	pool := core.DefaultPool("default")
 	pool.Paused = true
-	require.NoError(t, h.herd.intake.SetPool(ctx, pool))
-	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), "is paused")
+	require.NoError(t, h.cluster.intake.SetPool(ctx, pool))
+	require.Contains(t, whyWaits(ctx, h.cluster.asOperator(), row.Spec.ID), "is paused")
 	said := make(chan string, 1)
-	f := newFollower(h.herd.asOperator(), row.Spec.ID)
+	f := newFollower(h.cluster.asOperator(), row.Spec.ID)
 	f.notice, f.wonder = func(text string) { said <- text }, time.Nanosecond
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error)
@@ -156,12 +156,12 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 
 func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	ctx := context.Background()
 	odd := core.DefaultPool("odd")
 	odd.Provider = "other"
-	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
+	require.NoError(t, h.cluster.intake.SetPool(ctx, odd))
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	const why = "provider other is not set up on this host"
 	require.Eventually(t, func() bool {
@@ -175,11 +175,11 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	out, _, code = h.run("host", "list")
 	require.Zero(t, code)
 	require.Contains(t, out, "cannot make VMs of odd")
-	row, _, err := h.herd.intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
+	row, _, err := h.cluster.intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, whyWaits(ctx, h.herd.asOperator(), row.Spec.ID), why)
+	require.Contains(t, whyWaits(ctx, h.cluster.asOperator(), row.Spec.ID), why)
 	odd.Provider = "local"
-	require.NoError(t, h.herd.intake.SetPool(ctx, odd))
+	require.NoError(t, h.cluster.intake.SetPool(ctx, odd))
 	_, errs, code := h.run("run", "--pool", "odd", "--", "true")
 	require.Zero(t, code, errs)
 	require.Eventually(t, func() bool {
@@ -193,7 +193,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 
 func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	cmd := exec.Command(h.path, "run", "--", "sh", "-c", "while echo y; do sleep 0.01; done")
 	cmd.Env = h.env
 	out, err := cmd.StdoutPipe()
@@ -205,7 +205,7 @@ func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 	require.Error(t, cmd.Wait())
 	require.Equal(t, exitSignal+int(syscall.SIGPIPE), cmd.ProcessState.ExitCode())
 	h.awaitLeft(0)
-	rows, err := h.herd.store.List(context.Background(), core.Filter{})
+	rows, err := h.cluster.store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
 	up.stop()
@@ -215,13 +215,13 @@ func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 // A terminal gets no control sequence of the job's, unless one asks for it.
 func TestUntrustedOutputOnATerminal(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	evil := []string{"sh", "-c", `printf 'red \033[31m\n'; printf 'title \033]0;x\a\n' >&2`}
 	piped, errs, code := h.run(append([]string{"run", "--"}, evil...)...)
 	require.Zero(t, code)
 	require.Equal(t, "red \x1b[31m\n", piped, "a pipe gets what the job wrote")
 	require.Equal(t, "title \x1b]0;x\a\n", errs)
-	rows, err := h.herd.store.List(context.Background(), core.Filter{})
+	rows, err := h.cluster.store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	id := rows[0].Spec.ID
 	for _, test := range []struct {
@@ -266,7 +266,7 @@ func echoes(t *testing.T, terminal *os.File) bool {
 }
 
 // onTerminal runs a command on a terminal and returns what that got.
-func (h *testHerd) onTerminal(args ...string) string {
+func (h *testCluster) onTerminal(args ...string) string {
 	h.t.Helper()
 	ours, peer := newTerminal(h.t)
 	defer ours.Close()
@@ -283,9 +283,9 @@ func (h *testHerd) onTerminal(args ...string) string {
 }
 
 // What a killed program left in the folder for temporary files, the next one removes.
-func TestKilledEmbeddedHerdIsSwept(t *testing.T) {
+func TestKilledEmbeddedClusterIsSwept(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	top := t.TempDir()
 	h.env = append(h.env, "TMPDIR="+top)
 	left := func() []string {

@@ -15,24 +15,24 @@ import (
 	"drover/core/redisserver"
 )
 
-// newAloneHerd makes a herd on a redis-server that the test may kill.
-func newAloneHerd(t *testing.T, settings ...string) (*testHerd, *redisserver.Server) {
+// newAloneCluster makes a cluster on a redis-server that the test may kill.
+func newAloneCluster(t *testing.T, settings ...string) (*testCluster, *redisserver.Server) {
 	t.Helper()
 	server, err := redisserver.Start(context.Background(), append([]string{"--appendonly", "yes"}, settings...)...)
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { _ = server.Stop() })
-	return newTestHerdOn(t, server.URL()), server
+	return newTestClusterOn(t, server.URL()), server
 }
 
 // awaitSome waits until as many requests of those run at once, and returns which.
-func (h *testHerd) awaitSome(ids []string, n int) (running []string) {
+func (h *testCluster) awaitSome(ids []string, n int) (running []string) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
 		running = nil
 		for _, id := range ids {
-			place, err := h.herd.redis.Locate(context.Background(), core.Key(id, 1))
+			place, err := h.cluster.redis.Locate(context.Background(), core.Key(id, 1))
 			require.NoError(h.t, err)
 			if place.State == core.RequestRunning {
 				running = append(running, id)
@@ -44,10 +44,10 @@ func (h *testHerd) awaitSome(ids []string, n int) (running []string) {
 }
 
 // recorded says whether all of the requests have their results.
-func (h *testHerd) recorded(ids []string) bool {
+func (h *testCluster) recorded(ids []string) bool {
 	h.t.Helper()
 	for _, id := range ids {
-		row, err := h.herd.store.Get(context.Background(), id)
+		row, err := h.cluster.store.Get(context.Background(), id)
 		require.NoError(h.t, err)
 		if row.Result == nil {
 			return false
@@ -58,7 +58,7 @@ func (h *testHerd) recorded(ids []string) bool {
 
 // requireOneTry requires that no request was run twice. That Redis forgot a claim and
 // heard of it again does not matter here.
-func (h *testHerd) requireOneTry(ids []string) {
+func (h *testCluster) requireOneTry(ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
 		tries := h.tries(id)
@@ -74,7 +74,7 @@ func TestRedisIsKilledWhileJobsRun(t *testing.T) {
 	for _, sync := range []string{"always", "everysec"} {
 		t.Run(sync, func(t *testing.T) {
 			t.Parallel()
-			h, server := newAloneHerd(t, "--appendfsync", sync)
+			h, server := newAloneCluster(t, "--appendfsync", sync)
 			h.pool()
 			factory, runner := h.start("vmfactory"), h.start("testrunner")
 			ids := h.submit(12, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 2")
@@ -110,7 +110,7 @@ func TestRedisForgetsEverything(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, server := newAloneHerd(t)
+			h, server := newAloneCluster(t)
 			h.pool()
 			c := h.crew()
 			ids := h.submit(60, freshly...)
@@ -124,7 +124,7 @@ func TestRedisForgetsEverything(t *testing.T) {
 
 // lock keeps the result store locked, as another program can, until the returned function is
 // called.
-func (h *testHerd) lock() (unlock func()) {
+func (h *testCluster) lock() (unlock func()) {
 	h.t.Helper()
 	db, err := sql.Open("sqlite", strings.TrimPrefix(h.cfg.Store.Reveal(), "sqlite://"))
 	require.NoError(h.t, err)
@@ -143,7 +143,7 @@ func (h *testHerd) lock() (unlock func()) {
 }
 
 // spooled counts the results that wait on disk.
-func (h *testHerd) spooled() int {
+func (h *testCluster) spooled() int {
 	h.t.Helper()
 	files, err := filepath.Glob(filepath.Join(h.cfg.Data, "spool", "*.json"))
 	require.NoError(h.t, err)
@@ -151,9 +151,9 @@ func (h *testHerd) spooled() int {
 }
 
 // slots counts what testrunners hold.
-func (h *testHerd) slots() int {
+func (h *testCluster) slots() int {
 	h.t.Helper()
-	owners, err := h.herd.redis.ListOwners(context.Background())
+	owners, err := h.cluster.redis.ListOwners(context.Background())
 	require.NoError(h.t, err)
 	n := 0
 	for _, o := range owners {
@@ -171,7 +171,7 @@ func TestTheResultStoreIsLockedForAWhile(t *testing.T) {
 	for name, killed := range map[string]bool{"and returns": false, "and the runner is killed": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, _ := newAloneHerd(t)
+			h, _ := newAloneCluster(t)
 			h.pool()
 			factory, runner := h.start("vmfactory"), h.start("testrunner")
 			ids := h.submit(3, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 1; echo $$")

@@ -20,26 +20,26 @@ grep -q right "$DROVER_SUBMISSION/answer.txt" && score=1 || score=0
 printf '{"score":%d,"max_score":1,"tests":[{"name":"answer","score":%d,"max_score":1,"message":"Say what is **right**."}]}\n' $score $score
 `
 
-// school is a herd in one process with its site, and a class.
+// school is a cluster in one process with its site, and a class.
 type school struct {
-	*testHerd
+	*testCluster
 	url string
 	b   *browsertest.Browser
 }
 
-// People use the site of a real herd in real browsers: the first admin comes in by the link
+// People use the site of a real cluster in real browsers: the first admin comes in by the link
 // that up prints, a student hands in and watches the tests to their end, staff edit and test
 // anew, an operator drains a host, and who looks on sees it. One story: later people use
 // what earlier ones made.
 func TestPeopleUseTheSite(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	b := browsertest.Start(t)
 	up := h.up("--listen", "127.0.0.1:0")
 	link := regexp.MustCompile(`(http://\S+)/sign-in/link\?token=\S+`)
 	await(t, "the site is up", func() bool { return link.MatchString(up.said()) })
 	found := link.FindStringSubmatch(up.said())
-	s := &school{testHerd: h, url: found[1], b: b}
+	s := &school{testCluster: h, url: found[1], b: b}
 	s.said("pool", "set", "default")
 
 	root := s.enter(found[0])
@@ -133,10 +133,10 @@ func (s *school) staffEditsAndTestsAnew(ann *browsertest.Tab) {
 // operatorDrains is an operator who drains the host while the admin looks on.
 func (s *school) operatorDrains(root *browsertest.Tab) {
 	s.t.Helper()
-	root.Goto(s.url + "/herd")
+	root.Goto(s.url + "/cluster")
 	root.Await("1 host up")
 	tab := s.as("olga")
-	tab.Goto(s.url + "/herd/hosts/h1")
+	tab.Goto(s.url + "/cluster/hosts/h1")
 	tab.Click("form[action$='/drain'] button")
 	tab.Click("dialog button[value=yes]")
 	tab.Await("Undrain")

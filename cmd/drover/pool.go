@@ -57,7 +57,7 @@ func limitFlags() []cli.Flag {
 	}
 }
 
-func setPool(c *cli.Context, h *herd) error {
+func setPool(c *cli.Context, h *cluster) error {
 	name, err := oneArg(c, "pool's name")
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func sizeFlag(c *cli.Context, name string, into *int64) error {
 	return nil
 }
 
-func listPools(c *cli.Context, h *herd) error {
+func listPools(c *cli.Context, h *cluster) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func pausedWord(paused bool) string {
 	return ""
 }
 
-func showPool(c *cli.Context, h *herd) error {
+func showPool(c *cli.Context, h *cluster) error {
 	name, err := oneArg(c, "pool's name")
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func showPool(c *cli.Context, h *herd) error {
 }
 
 // imageOf says what a pool's image is now.
-func (h *herd) imageOf(ctx context.Context, p core.Pool) (string, error) {
+func (h *cluster) imageOf(ctx context.Context, p core.Pool) (string, error) {
 	if p.Image == "" {
 		return "", nil
 	}
@@ -298,7 +298,7 @@ func (h *herd) imageOf(ctx context.Context, p core.Pool) (string, error) {
 }
 
 // sayIfImageIsMissing warns who sets a pool before its image is made.
-func (h *herd) sayIfImageIsMissing(c *cli.Context, p core.Pool) error {
+func (h *cluster) sayIfImageIsMissing(c *cli.Context, p core.Pool) error {
 	if p.Image == "" {
 		return nil
 	}

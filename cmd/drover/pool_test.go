@@ -14,7 +14,7 @@ import (
 // A pool is set before any component was started, when not even the data folder is there.
 func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "not", "there"))
 	_, errs, code := h.run("pool", "set", "--memory", "1GiB", "default")
 	require.Zero(t, code, errs)
@@ -23,7 +23,7 @@ func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
 	out, _, _ := h.run("pool", "show", "default")
 	require.Contains(t, out, "1GiB", "a pool that is there stays as it is")
 
-	// Now the herd knows its store: another folder is a mistake.
+	// Now the cluster knows its store: another folder is a mistake.
 	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "other"))
 	_, errs, code = h.run("pool", "set", "second")
 	require.NotZero(t, code)
@@ -49,28 +49,28 @@ func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
 		{[]string{"DROVER_POOLS=grading"}, false},
 		{[]string{"DROVER_POOLS=default,grading"}, true},
 	} {
-		h := newTestHerd(t, test.settings...)
-		require.NoError(t, h.herd.firstPool(context.Background(), quiet))
-		pools, err := h.herd.store.Pools(context.Background())
+		h := newTestCluster(t, test.settings...)
+		require.NoError(t, h.cluster.firstPool(context.Background(), quiet))
+		pools, err := h.cluster.store.Pools(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, test.made, len(pools) == 1, test.settings)
 		h.pool()
-		require.NoError(t, h.herd.firstPool(context.Background(), quiet))
-		p, err := h.herd.redis.GetPool(context.Background(), "default")
+		require.NoError(t, h.cluster.firstPool(context.Background(), quiet))
+		p, err := h.cluster.redis.GetPool(context.Background(), "default")
 		require.NoError(t, err)
 		require.Equal(t, 4, p.Warm, "a pool that is there stays as it is")
 	}
 }
 
-// A herd of one process makes no pool either whose VMs it could not make, and says what to do.
+// A cluster of one process makes no pool either whose VMs it could not make, and says what to do.
 func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
 	t.Parallel()
 	for provider, made := range map[string]bool{"local": true, "lxc": false, "lxc,local": true} {
-		h := newTestHerd(t, "DROVER_PROVIDER="+provider)
-		e := &embeddedHerd{herd: h.herd}
+		h := newTestCluster(t, "DROVER_PROVIDER="+provider)
+		e := &embeddedCluster{cluster: h.cluster}
 		for range 2 { // a start, and another one
 			require.NoError(t, e.refill(t.Context()))
-			pools, err := h.herd.store.Pools(t.Context())
+			pools, err := h.cluster.store.Pools(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, made, len(pools) == 1, "%s: %v", provider, pools)
 			var said strings.Builder

@@ -13,7 +13,7 @@ import (
 
 // pools lists the pools that this host serves: those that the settings name, or
 // every pool there is.
-func (h *herd) pools(ctx context.Context) ([]string, error) {
+func (h *cluster) pools(ctx context.Context) ([]string, error) {
 	if !slices.Equal(h.cfg.Pools, []string{core.AllPools}) {
 		return h.cfg.Pools, nil
 	}
@@ -35,9 +35,9 @@ func (h *herd) pools(ctx context.Context) ([]string, error) {
 // defaultPool is the pool of a request that names none.
 const defaultPool = "default"
 
-// firstPool makes the pool of requests that name none in a herd that has no pool at all, so
+// firstPool makes the pool of requests that name none in a cluster that has no pool at all, so
 // that its first host can work. It has the defaults of one that drover pool set makes.
-func (h *herd) firstPool(ctx context.Context, log logrus.FieldLogger) error {
+func (h *cluster) firstPool(ctx context.Context, log logrus.FieldLogger) error {
 	p := core.DefaultPool(defaultPool)
 	if !h.makes(p) {
 		return nil
@@ -49,16 +49,16 @@ func (h *herd) firstPool(ctx context.Context, log logrus.FieldLogger) error {
 	if err != nil || len(stored) > 0 {
 		return err
 	}
-	log.WithField("pool", p.Name).Info("the herd has no pool yet: made the first one")
+	log.WithField("pool", p.Name).Info("the cluster has no pool yet: made the first one")
 	return h.intake.SetPool(ctx, p)
 }
 
 // makes reports whether this host can make a pool's VMs: another provider than local needs
 // an image, which somebody has to choose.
-func (h *herd) makes(p core.Pool) bool { return slices.Contains(h.cfg.Provider, p.Provider) }
+func (h *cluster) makes(p core.Pool) bool { return slices.Contains(h.cfg.Provider, p.Provider) }
 
 // newPools tells a component of pools that were set since it started.
-func (h *herd) newPools(name string, known []string, log logrus.FieldLogger, serve func([]string) error) service.Service {
+func (h *cluster) newPools(name string, known []string, log logrus.FieldLogger, serve func([]string) error) service.Service {
 	return service.Service{Name: name + "-pools", Run: func(ctx context.Context) error {
 		for {
 			select {

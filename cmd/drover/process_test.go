@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	for name, value := range s3server.Environment() {
 		_ = os.Setenv(name, value) // fails for no such name
 	}
-	// Herds of processes wait far more than they compute. A number on the command line wins.
+	// Clusters of processes wait far more than they compute. A number on the command line wins.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	if os.Getenv(asProgram) != "" {
 		main()
@@ -87,12 +87,12 @@ func typeIn(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	return run(ctx, args, stdin, stdout, stderr)
 }
 
-// testHerd is a herd of real processes on a real redis-server.
-type testHerd struct {
+// testCluster is a cluster of real processes on a real redis-server.
+type testCluster struct {
 	t     *testing.T
 	path  string
 	cfg   *config.Config
-	herd  *herd
+	cluster  *cluster
 	env   []string
 	redis *redisserver.Server // nil if another's was named
 }
@@ -103,12 +103,12 @@ const patience = 5 * time.Minute
 // poll is how often it looks.
 const poll = 10 * time.Millisecond
 
-// selfTested has a herd's hosts attack VMs of their own before they take work, as they do
+// selfTested has a cluster's hosts attack VMs of their own before they take work, as they do
 // unless told otherwise: here they are, as each start of a vmfactory takes seconds longer.
 const selfTested = "DROVER_SELF_TEST="
 
-// newTestHerd makes a herd with more settings, as in an environment.
-func newTestHerd(t *testing.T, settings ...string) *testHerd {
+// newTestCluster makes a cluster with more settings, as in an environment.
+func newTestCluster(t *testing.T, settings ...string) *testCluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -118,24 +118,24 @@ func newTestHerd(t *testing.T, settings ...string) *testHerd {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
-	h := newTestHerdOn(t, server.URL(), settings...)
+	h := newTestClusterOn(t, server.URL(), settings...)
 	h.redis = server
 	return h
 }
 
-// newTestHerdOn makes one on the Redis that a URL names, with more settings.
-func newTestHerdOn(t *testing.T, url string, settings ...string) *testHerd {
+// newTestClusterOn makes one on the Redis that a URL names, with more settings.
+func newTestClusterOn(t *testing.T, url string, settings ...string) *testCluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
 	path, err := program()
 	require.NoError(t, err)
-	scratch, err := service.NewScratch("drover-herd-") // t.TempDir's names are too long for sockets
+	scratch, err := service.NewScratch("drover-cluster-") // t.TempDir's names are too long for sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
 	dir := scratch.Dir
-	h := &testHerd{t: t, path: path, env: append([]string{
+	h := &testCluster{t: t, path: path, env: append([]string{
 		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + url, "DROVER_HOST=h1",
 		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",
 		"DROVER_SELF_TEST=off",
@@ -150,15 +150,15 @@ func newTestHerdOn(t *testing.T, url string, settings ...string) *testHerd {
 	if provider, err := local.New(local.Config{Run: h.cfg.Run}); err != nil || provider.Ready(context.Background()) != nil {
 		coretest.Missing(t, "a kernel that lets us make VMs", err)
 	}
-	h.herd, err = openHerd(context.Background(), h.cfg)
+	h.cluster, err = openCluster(context.Background(), h.cfg)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.herd.close()) })
+	t.Cleanup(func() { require.NoError(t, h.cluster.close()) })
 	return h
 }
 
 // process is one component.
 type process struct {
-	h    *testHerd
+	h    *testCluster
 	cmd  *exec.Cmd
 	out  *output
 	done chan struct{}
@@ -187,7 +187,7 @@ func (o *output) String() string {
 func (p *process) said() string { return p.out.String() }
 
 // start starts a component, which is killed at the end of the test if it still runs.
-func (h *testHerd) start(args ...string) *process {
+func (h *testCluster) start(args ...string) *process {
 	h.t.Helper()
 	p := &process{h: h, cmd: exec.Command(h.path, args...), out: &output{}, done: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = h.env, p.out, p.out
@@ -237,7 +237,7 @@ func (p *process) kill() {
 }
 
 // run runs a command to its end.
-func (h *testHerd) run(args ...string) (stdout, stderr string, code int) {
+func (h *testCluster) run(args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	cmd := exec.Command(h.path, args...)
 	var out, errs bytes.Buffer
@@ -247,19 +247,19 @@ func (h *testHerd) run(args ...string) (stdout, stderr string, code int) {
 }
 
 // pool makes the pool that the tests use.
-func (h *testHerd) pool() {
+func (h *testCluster) pool() {
 	h.t.Helper()
 	p := core.DefaultPool("default")
 	p.Warm, p.Max = 4, 6
-	require.NoError(h.t, h.herd.intake.SetPool(context.Background(), p))
+	require.NoError(h.t, h.cluster.intake.SetPool(context.Background(), p))
 }
 
 // submit submits n commands by several submitters and returns their ids.
-func (h *testHerd) submit(n int, command ...string) []string {
+func (h *testCluster) submit(n int, command ...string) []string {
 	h.t.Helper()
 	ids := make([]string, n)
 	for i := range ids {
-		row, created, err := h.herd.intake.Submit(context.Background(), core.Spec{
+		row, created, err := h.cluster.intake.Submit(context.Background(), core.Spec{
 			Pool: "default", Submitter: fmt.Sprintf("s%d", i%7), Command: command,
 		})
 		require.NoError(h.t, err)
@@ -270,28 +270,28 @@ func (h *testHerd) submit(n int, command ...string) []string {
 }
 
 // unfinished counts requests that have no result yet, up to 1000.
-func (h *testHerd) unfinished() int {
+func (h *testCluster) unfinished() int {
 	h.t.Helper()
-	left, err := h.herd.store.Unfinished(context.Background(), "", 1000)
+	left, err := h.cluster.store.Unfinished(context.Background(), "", 1000)
 	require.NoError(h.t, err)
 	return len(left)
 }
 
 // awaitLeft waits until at most n requests have no result.
-func (h *testHerd) awaitLeft(n int) {
+func (h *testCluster) awaitLeft(n int) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return h.unfinished() <= n }, patience, 10*time.Millisecond)
 }
 
 // requireOnce requires that every request completed, was recorded once, and is nowhere in Redis.
-func (h *testHerd) requireOnce(ids []string) {
+func (h *testCluster) requireOnce(ids []string) {
 	h.t.Helper()
 	ctx := context.Background()
 	for _, id := range ids {
-		row, err := h.herd.store.Get(ctx, id)
+		row, err := h.cluster.store.Get(ctx, id)
 		require.NoError(h.t, err)
 		require.Equal(h.t, core.RequestCompleted, row.State, "%s: %+v", id, row.Result)
-		tries, err := h.herd.store.Attempts(ctx, id)
+		tries, err := h.cluster.store.Attempts(ctx, id)
 		require.NoError(h.t, err)
 		accepted := 0
 		for _, a := range tries {
@@ -302,15 +302,15 @@ func (h *testHerd) requireOnce(ids []string) {
 		require.Equal(h.t, 1, accepted, "results of %s", id)
 	}
 	require.Eventually(h.t, func() bool {
-		return h.herd.redis.Client().Exists(ctx, h.herd.redis.Namespace().Key("specs")).Val() == 0
+		return h.cluster.redis.Client().Exists(ctx, h.cluster.redis.Namespace().Key("specs")).Val() == 0
 	}, patience, 10*time.Millisecond, "Redis still has requests")
-	broken, err := h.herd.redis.Audit(ctx)
+	broken, err := h.cluster.redis.Audit(ctx)
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
 }
 
 // requireNothingLeft destroys the VMs that are meant to stay, and requires that nothing else is there.
-func (h *testHerd) requireNothingLeft() {
+func (h *testCluster) requireNothingLeft() {
 	h.t.Helper()
 	_, errs, code := h.run("vmfactory", "--destroy-vms")
 	require.Zero(h.t, code, errs)
@@ -324,7 +324,7 @@ func (h *testHerd) requireNothingLeft() {
 
 func TestProcessesKilledInTheMiddleLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, append(lateSoon, selfTested)...)
+	h := newTestCluster(t, append(lateSoon, selfTested)...)
 	h.pool()
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
 	second := h.start("testrunner")
@@ -352,13 +352,13 @@ func TestProcessesKilledInTheMiddleLoseAndDoubleNothing(t *testing.T) {
 
 func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	ids := h.submit(1, "sleep", "3600")
 	ctx := context.Background()
 	running := func() bool {
-		place, err := h.herd.redis.Locate(ctx, core.Key(ids[0], 1))
+		place, err := h.cluster.redis.Locate(ctx, core.Key(ids[0], 1))
 		require.NoError(t, err)
 		return place.State == core.RequestRunning
 	}
@@ -372,7 +372,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Empty(t, string(out), "cron mails nothing")
-		place, err := h.herd.redis.Locate(ctx, core.Key(ids[0], 1))
+		place, err := h.cluster.redis.Locate(ctx, core.Key(ids[0], 1))
 		require.NoError(t, err)
 		return place.State == core.RequestQueued && place.Attempts == 1
 	}, patience, 100*time.Millisecond)
@@ -381,7 +381,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 	_, errs, code := h.run("request", "cancel", ids[0])
 	require.Zero(t, code, errs)
 	h.awaitLeft(0)
-	row, err := h.herd.store.Get(ctx, ids[0])
+	row, err := h.cluster.store.Get(ctx, ids[0])
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, row.State)
 	require.Equal(t, 2, row.Result.Attempt)
@@ -395,12 +395,12 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 
 func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	ids := h.submit(4, "sh", "-c", "sleep 1; echo done")
 	require.Eventually(t, func() bool {
-		owners, err := h.herd.redis.ListOwners(context.Background())
+		owners, err := h.cluster.redis.ListOwners(context.Background())
 		require.NoError(t, err)
 		for _, o := range owners {
 			if o.Role == core.RoleTestrunner && o.Slots > 0 {
@@ -410,7 +410,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 		return false
 	}, patience, 5*time.Millisecond)
 	runner.stop()
-	owners, err := h.herd.redis.ListOwners(context.Background())
+	owners, err := h.cluster.redis.ListOwners(context.Background())
 	require.NoError(t, err)
 	for _, o := range owners {
 		require.NotEqual(t, core.RoleTestrunner, o.Role, "it deregistered")
@@ -420,7 +420,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 	last.stop()
 	factory.stop()
 	for _, id := range ids {
-		tries, err := h.herd.store.Attempts(context.Background(), id)
+		tries, err := h.cluster.store.Attempts(context.Background(), id)
 		require.NoError(t, err)
 		require.Len(t, tries, 1, "no attempt was used by stopping")
 	}
@@ -430,7 +430,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 
 func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, lateSoon...)
+	h := newTestCluster(t, lateSoon...)
 	h.pool()
 	ctx := context.Background()
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
@@ -438,7 +438,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	ids := h.submit(8, "sleep", "3")
 	on := func(host string) int {
 		n := 0
-		owners, err := h.herd.redis.ListOwners(ctx)
+		owners, err := h.cluster.redis.ListOwners(ctx)
 		require.NoError(t, err)
 		for _, o := range owners {
 			if o.Host == host && o.Role == core.RoleTestrunner {
@@ -451,7 +451,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	second.kill()
 	third.kill()
 	h.awaitLeft(0)
-	hosts, err := h.herd.redis.ListHosts(ctx)
+	hosts, err := h.cluster.redis.ListHosts(ctx)
 	require.NoError(t, err)
 	states := map[string]core.HostState{}
 	for _, host := range hosts {
@@ -460,7 +460,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	require.Equal(t, map[string]core.HostState{"h1": core.HostUp, "h2": core.HostDown}, states)
 	moved := 0
 	for _, id := range ids {
-		row, err := h.herd.store.Get(ctx, id)
+		row, err := h.cluster.store.Get(ctx, id)
 		require.NoError(t, err)
 		if row.Result.Attempt > 1 {
 			moved++

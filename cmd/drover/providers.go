@@ -29,14 +29,14 @@ func noProvider(name string) error {
 // providers are what makes this host's VMs.
 type providers struct {
 	all    []vmfactory.Provider
-	images *images.Store // nil without a herd, or without a provider that has images
+	images *images.Store // nil without a cluster, or without a provider that has images
 	lxc    *lxc.Provider // nil if it is not set up
 	throw  bool          // images go with this process
 }
 
-// newProviders makes the providers that the settings name. Without a herd, h nil,
+// newProviders makes the providers that the settings name. Without a cluster, h nil,
 // they can find and destroy VMs, and make none that need an image.
-func newProviders(cfg *config.Config, h *herd, embedded bool) (p *providers, err error) {
+func newProviders(cfg *config.Config, h *cluster, embedded bool) (p *providers, err error) {
 	p = &providers{throw: embedded}
 	defer func() {
 		if err != nil {
@@ -62,7 +62,7 @@ func newProviders(cfg *config.Config, h *herd, embedded bool) (p *providers, err
 	return p, nil
 }
 
-func (p *providers) addLXC(cfg *config.Config, h *herd, embedded bool) (err error) {
+func (p *providers) addLXC(cfg *config.Config, h *cluster, embedded bool) (err error) {
 	var from lxc.Images = noImages{}
 	if h != nil {
 		if p.images, err = images.Open(images.Config{Dir: filepath.Join(cfg.Data, "images"), Images: h.store, Blobs: h.blobs}); err != nil {
@@ -110,12 +110,12 @@ func (h hostImages) Rootfs(ctx context.Context, ref string) (digest, path string
 	return r.Digest, r.Path, err
 }
 
-// noImages stands in where there is no herd to ask.
+// noImages stands in where there is no cluster to ask.
 type noImages struct{}
 
 // Rootfs implements lxc.Images.
 func (noImages) Rootfs(_ context.Context, ref string) (digest, path string, err error) {
-	return "", "", core.Errorf(core.CodeUnavailable, ref, "image %s is not to be had without a herd", ref)
+	return "", "", core.Errorf(core.CodeUnavailable, ref, "image %s is not to be had without a cluster", ref)
 }
 
 // ready asks all of them.

@@ -17,7 +17,7 @@ import (
 
 func TestFilesOfARunAreKept(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	stdout, stderr, code := h.run("run", "--json", "--collect", "out", "--collect", "missing", "--", "sh", "-c",
 		"mkdir -p out/sub; echo one > out/one; echo two > out/sub/two; chmod 755 out/one; ln -s /etc/passwd out/link; mkfifo out/pipe; exit 3")
 	require.Equal(t, 3, code, stderr)
@@ -77,7 +77,7 @@ func TestFetchedFilesStayInTheirFolder(t *testing.T) {
 // What a pool does not keep any more is said to have been there; scores stay.
 func TestOutputsExpire(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	ctx := context.Background()
 	for _, bad := range []string{"-1h", "10s", "1000000h", "a week"} {
 		_, errs, code := h.run("pool", "set", "--keep-outputs", bad, "default")
@@ -87,17 +87,17 @@ func TestOutputsExpire(t *testing.T) {
 	require.Regexp(t, `keep outputs +as long as their results`, h.said("pool", "show", "default"))
 	h.said("pool", "set", "--keep-outputs", "168h", "default")
 	require.Regexp(t, `keep outputs +168h0m0s`, h.said("pool", "show", "default"))
-	kept, err := h.herd.store.Pools(ctx)
+	kept, err := h.cluster.store.Pools(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 168*time.Hour, kept[0].KeepOutputs)
 
 	id, points := h.submit(1, "true")[0], 3.0
-	_, err = h.herd.store.Record(ctx, core.Result{
+	_, err = h.cluster.store.Record(ctx, core.Result{
 		ID: id, Generation: 1, State: core.RequestCompleted, Pool: "default", Stdout: "said", Score: &points, MaxScore: &points,
 	})
 	require.NoError(t, err)
 	require.Equal(t, "said", h.said("request", "output", id))
-	n, err := h.herd.store.ExpireOutputs(ctx, "default", time.Now().Add(time.Hour), 10)
+	n, err := h.cluster.store.ExpireOutputs(ctx, "default", time.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	for _, args := range [][]string{

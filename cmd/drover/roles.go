@@ -40,7 +40,7 @@ type role struct {
 
 // surroundings are what every role is made from.
 type surroundings struct {
-	herd     *herd
+	cluster     *cluster
 	log      logrus.FieldLogger
 	metrics  prometheus.Registerer
 	embedded bool // VMs die with this process
@@ -92,17 +92,17 @@ func named(cfg *config.Config, kind core.Role) (core.Registration, *service.Lock
 }
 
 func newTestrunner(ctx context.Context, s surroundings) (role, error) {
-	cfg := s.herd.cfg
+	cfg := s.cluster.cfg
 	reg, lock, err := named(cfg, core.RoleTestrunner)
 	if err != nil {
 		return role{}, err
 	}
-	cache, err := blobstore.OpenCache(s.herd.blobs, blobstore.CacheOptions{Dir: filepath.Join(cfg.Run, "cache"), MaxBytes: int64(cfg.CacheBytes)})
+	cache, err := blobstore.OpenCache(s.cluster.blobs, blobstore.CacheOptions{Dir: filepath.Join(cfg.Run, "cache"), MaxBytes: int64(cfg.CacheBytes)})
 	if err != nil {
 		lock.Release()
 		return role{}, err
 	}
-	pools, err := s.herd.pools(ctx)
+	pools, err := s.cluster.pools(ctx)
 	if err != nil {
 		lock.Release()
 		return role{}, errors.Join(err, cache.Close())
@@ -111,17 +111,17 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: spoolDir(cfg),
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 	}, testrunner.Parts{
-		Owners: s.owners(), Claims: s.herd.redis, Pools: s.herd.redis, Output: s.herd.redis, Store: s.herd.store,
-		Blobs: s.herd.blobs, Harnesses: cached{s.herd.blobs, cache}, Log: s.log, Collect: s.metrics,
+		Owners: s.owners(), Claims: s.cluster.redis, Pools: s.cluster.redis, Output: s.cluster.redis, Store: s.cluster.store,
+		Blobs: s.cluster.blobs, Harnesses: cached{s.cluster.blobs, cache}, Log: s.log, Collect: s.metrics,
 	})
 	if err != nil {
 		lock.Release()
 		return role{}, errors.Join(err, cache.Close())
 	}
-	watch := s.herd.newPools("testrunner", pools, s.log, r.Serve)
+	watch := s.cluster.newPools("testrunner", pools, s.log, r.Serve)
 	return role{
 		service: service.Service{Name: "testrunner", Run: r.Run, Drain: r.Drain}, beside: []service.Service{watch},
-		checks: s.herd.checks(),
+		checks: s.cluster.checks(),
 		close: func() error {
 			lock.Release()
 			return cache.Close()
@@ -140,17 +140,17 @@ func (c cached) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 	return c.cache.Open(ctx, digest)
 }
 
-// selfTest is what this host proves itself by, nil for nothing. A herd that lives
+// selfTest is what this host proves itself by, nil for nothing. A cluster that lives
 // for one command runs what its user could run without it.
 func selfTest(s surroundings) vmfactory.Trial {
-	if s.embedded || s.herd.cfg.SelfTest == config.SelfTestOff {
+	if s.embedded || s.cluster.cfg.SelfTest == config.SelfTestOff {
 		return nil
 	}
-	return selftest.Memory{Run: s.herd.cfg.Run, Version: version}.Trial
+	return selftest.Memory{Run: s.cluster.cfg.Run, Version: version}.Trial
 }
 
 func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Config)) (*vmfactory.Factory, role, error) {
-	cfg := s.herd.cfg
+	cfg := s.cluster.cfg
 	names, err := left(ctx, cfg)
 	if err != nil {
 		return nil, role{}, err
@@ -158,7 +158,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	if len(names) > 0 {
 		s.log.WithField("providers", names).Warn("providers that are not set up here any more have VMs here: destroy them with drover vmfactory --destroy-vms")
 	}
-	made, err := newProviders(cfg, s.herd, s.embedded)
+	made, err := newProviders(cfg, s.cluster, s.embedded)
 	if err != nil {
 		return nil, role{}, err
 	}
@@ -166,7 +166,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	if err != nil {
 		return nil, role{}, errors.Join(err, made.close())
 	}
-	pools, err := s.herd.pools(ctx)
+	pools, err := s.cluster.pools(ctx)
 	if err != nil {
 		return nil, role{}, errors.Join(err, made.close())
 	}
@@ -180,7 +180,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	}
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Parts{
-		VMs: s.herd.redis, Owners: s.owners(), Now: s.herd.now, Providers: made.all, Log: s.log, Wishes: s.herd.store.HostWishes, Trial: selfTest(s),
+		VMs: s.cluster.redis, Owners: s.owners(), Now: s.cluster.now, Providers: made.all, Log: s.log, Wishes: s.cluster.store.HostWishes, Trial: selfTest(s),
 	})
 	if err == nil {
 		err = s.metrics.Register(f.Collector())
@@ -188,9 +188,9 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 	if err != nil {
 		return nil, role{}, errors.Join(err, made.close())
 	}
-	checks := s.herd.checks()
+	checks := s.cluster.checks()
 	checks["provider"] = made.ready
-	watch := s.herd.newPools("vmfactory", pools, s.log, func(pools []string) error {
+	watch := s.cluster.newPools("vmfactory", pools, s.log, func(pools []string) error {
 		f.Serve(pools)
 		return nil
 	})
@@ -199,17 +199,17 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 }
 
 func newTaskrunner(s surroundings) (role, error) {
-	cfg := s.herd.cfg
+	cfg := s.cluster.cfg
 	reg, lock, err := named(cfg, core.RoleTaskrunner)
 	if err != nil {
 		return role{}, err
 	}
 	t, err := taskrunner.New(taskrunner.Config{
 		Registration: reg, Slots: cfg.Slots, Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
-		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.herd.webhooks,
+		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.cluster.webhooks,
 	}, taskrunner.Parts{
-		Owners: s.owners(), Tasks: s.herd.redis, Store: s.herd.store, Blobs: s.herd.blobs, Work: s.herd.intake, Intake: s.herd.intake, Log: s.log,
-		Skew: s.herd.redis.Skew, Now: s.herd.now, Callbacks: frontend.Callbacks(s.herd.blobs),
+		Owners: s.owners(), Tasks: s.cluster.redis, Store: s.cluster.store, Blobs: s.cluster.blobs, Work: s.cluster.intake, Intake: s.cluster.intake, Log: s.log,
+		Skew: s.cluster.redis.Skew, Now: s.cluster.now, Callbacks: frontend.Callbacks(s.cluster.blobs),
 	})
 	if err == nil {
 		err = s.metrics.Register(t.Collector())
@@ -219,7 +219,7 @@ func newTaskrunner(s surroundings) (role, error) {
 		return role{}, err
 	}
 	return role{
-		service: service.Service{Name: "taskrunner", Run: t.Run, Drain: t.Drain}, checks: s.herd.checks(),
+		service: service.Service{Name: "taskrunner", Run: t.Run, Drain: t.Drain}, checks: s.cluster.checks(),
 		close: func() error {
 			lock.Release()
 			return nil
@@ -244,22 +244,22 @@ func maxDeaths(cfg *config.Config) int {
 }
 
 func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
-	cfg := s.herd.cfg
+	cfg := s.cluster.cfg
 	o, err := overseer.New(overseer.Config{
 		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, AuditEvery: cfg.AuditEvery,
 	}, overseer.Parts{
-		Owners: s.herd.redis, Hosts: s.herd.redis, Queue: s.herd.redis, Evacuations: s.herd.redis, Reports: s.herd.redis,
-		History: s.herd.redis, Audit: s.herd.redis, Store: s.herd.store, Intake: s.herd.intake, Cancel: s.herd.intake.Cancel, Skew: s.herd.redis.Skew, Log: s.log,
-		Oversee: s.herd.redis.Oversee,
+		Owners: s.cluster.redis, Hosts: s.cluster.redis, Queue: s.cluster.redis, Evacuations: s.cluster.redis, Reports: s.cluster.redis,
+		History: s.cluster.redis, Audit: s.cluster.redis, Store: s.cluster.store, Intake: s.cluster.intake, Cancel: s.cluster.intake.Cancel, Skew: s.cluster.redis.Skew, Log: s.log,
+		Oversee: s.cluster.redis.Oversee,
 	})
 	if err == nil {
-		err = errors.Join(s.metrics.Register(o.Collector()), s.metrics.Register(&herdMetrics{herd: s.herd.redis, now: time.Now}))
+		err = errors.Join(s.metrics.Register(o.Collector()), s.metrics.Register(&clusterMetrics{cluster: s.cluster.redis, now: time.Now}))
 	}
 	if err != nil {
 		return nil, role{}, err
 	}
-	return o, role{service: service.Service{Name: "overseer", Run: o.Run}, checks: s.herd.checks()}, nil
+	return o, role{service: service.Service{Name: "overseer", Run: o.Run}, checks: s.cluster.checks()}, nil
 }
 
 // services are a role's loops.
@@ -268,6 +268,6 @@ func (r role) services() []service.Service {
 }
 
 // checks are what every component's /healthz asks.
-func (h *herd) checks() map[string]service.Check {
+func (h *cluster) checks() map[string]service.Check {
 	return map[string]service.Check{"redis": h.redis.Ping, "store": h.store.Ping, "blobs": h.blobs.Ping}
 }

@@ -13,12 +13,12 @@ import (
 // parked, and aimed at a host. Each time it ends cancelled and never runs again.
 func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
+	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	long := func() string { return h.submit(1, "sleep", "3600")[0] }
 	cancelled := func(id string, want core.RequestState) {
 		t.Helper()
-		state, err := h.herd.intake.Cancel(t.Context(), id, "somebody")
+		state, err := h.cluster.intake.Cancel(t.Context(), id, "somebody")
 		require.NoError(t, err)
 		require.Equal(t, want, state)
 		h.awaitEnd(id)
@@ -82,10 +82,10 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 }
 
 // awaitEnd waits until a request is terminal and Redis knows it no more.
-func (h *testHerd) awaitEnd(id string) {
+func (h *testCluster) awaitEnd(id string) {
 	h.t.Helper()
 	await(h.t, id+" ends", func() bool {
-		row, err := h.herd.store.Get(h.t.Context(), id)
+		row, err := h.cluster.store.Get(h.t.Context(), id)
 		require.NoError(h.t, err)
 		return row.State.Terminal() && h.place(id).State == ""
 	})

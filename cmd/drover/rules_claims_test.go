@@ -14,7 +14,7 @@ import (
 // no VM becomes clean twice, and no attempt is used. Nobody watches: no overseer mends it.
 func TestLostAnswersStrandNothing(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	h.pool()
 	toFactory, toRunner := h.newLine(), h.newLine()
 	toFactory.Loses(7)
@@ -35,7 +35,7 @@ func TestLostAnswersStrandNothing(t *testing.T) {
 // already: while Redis is young its runner asks the ledger, and does not run it.
 func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	h.pool()
 	l := h.newLine()
 	factory, runner := h.start("vmfactory"), h.over(l).start("testrunner")
@@ -47,11 +47,11 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	l.Holds("")
 	h.awaitLeft(0)
 	owner := h.owner(runner).Name
-	held, err := h.herd.redis.Held(t.Context(), owner, 0)
+	held, err := h.cluster.redis.Held(t.Context(), owner, 0)
 	require.NoError(t, err)
 	require.Len(t, held, 4)
 	stale := held[0]
-	require.NoError(t, h.herd.redis.Oust(t.Context(), owner, stale,
+	require.NoError(t, h.cluster.redis.Oust(t.Context(), owner, stale,
 		core.Settlement{Key: stale.Key, Token: stale.Token, Outcome: core.OutcomeRetry}, "the test took it"))
 	l.Release()
 	h.requireOnce(ids)
@@ -71,17 +71,17 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 // they held into turns that are there or not.
 func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, noQuarantine, manyTries)
+	h := newTestCluster(t, noQuarantine, manyTries)
 	h.pool()
 	ids := h.submit(70, "sh", "-c", "echo hello; sleep 0.02") // ten of each of seven submitters
 	for i, id := range ids {
 		if i%7 < 3 {
-			_, err := h.herd.intake.Cancel(t.Context(), id, "somebody")
+			_, err := h.cluster.intake.Cancel(t.Context(), id, "somebody")
 			require.NoError(t, err)
 		}
 	}
 	h.submit(1, "true")
-	db, turns := h.herd.redis.Client(), h.herd.redis.Namespace().Key("turns", "default", "normal")
+	db, turns := h.cluster.redis.Client(), h.cluster.redis.Namespace().Key("turns", "default", "normal")
 	waiting, err := db.LRange(t.Context(), turns, 0, -1).Result()
 	require.NoError(t, err)
 	require.NoError(t, db.Del(t.Context(), turns).Err())
@@ -112,10 +112,10 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 // request and a VM possible must ring whoever can use it.
 func TestBellsAloneBringWork(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)
+	h := newTestCluster(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)
 	pool := core.DefaultPool("default")
 	pool.Warm, pool.Max = 1, 1
-	set := func() { require.NoError(t, h.herd.intake.SetPool(t.Context(), pool)) }
+	set := func() { require.NoError(t, h.cluster.intake.SetPool(t.Context(), pool)) }
 	set()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	h.awaitHost("h1", warm)
@@ -157,11 +157,11 @@ func TestBellsAloneBringWork(t *testing.T) {
 // bells ring all the time for nothing, the poll still finds all work.
 func TestBellsThatLieChangeNothing(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner")
 	ids := h.submit(40, "true")
-	db, space := h.herd.redis.Client(), h.herd.redis.Namespace()
+	db, space := h.cluster.redis.Client(), h.cluster.redis.Namespace()
 	bells := []string{space.Key("bell", "h1"), space.Key("factory_bell", "h1")}
 	for i := 0; h.unfinished() > 0; i++ {
 		if i%2 == 0 {
@@ -182,7 +182,7 @@ func TestBellsThatLieChangeNothing(t *testing.T) {
 // others until the drain ends.
 func TestADrainedHostThatDiesComesBackDrained(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
+	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	first, watch := h.startAll("vmfactory", "testrunner"), h.start("overseer")
 	inHand := h.submit(1, "sh", "-c", "sleep 1; echo done")

@@ -14,7 +14,7 @@ import (
 // parked. The host is forgotten only once it is fenced and nobody is left there.
 func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, lateSoon...)
+	h := newTestCluster(t, lateSoon...)
 	h.pool()
 	first := h.startAll("vmfactory", "testrunner", "overseer", "overseer", "overseer")
 	h.awaitHost("h1", warm)
@@ -39,7 +39,7 @@ func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	h.awaitLeft(0)
 	h.requireOnce(append(stay, move...))
 	h.requireOneClaim(stay)
-	moves, err := h.herd.redis.Evacuations(t.Context())
+	moves, err := h.cluster.redis.Evacuations(t.Context())
 	require.NoError(t, err)
 	moved := make(map[string]int)
 	for _, m := range moves {

@@ -22,16 +22,16 @@ import (
 // of it when it wakes is dropped.
 func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, noQuarantine, manyTries, "DROVER_SLOTS=2")
+	h := newTestCluster(t, noQuarantine, manyTries, "DROVER_SLOTS=2")
 	limit := 2 * time.Second
 	pool := core.DefaultPool("default")
 	pool.StageTimeout = limit
-	require.NoError(t, h.herd.intake.SetPool(t.Context(), pool))
-	digest, size, err := h.herd.blobs.Put(t.Context(), bytes.NewReader([]byte("hello\n")), 1<<10)
+	require.NoError(t, h.cluster.intake.SetPool(t.Context(), pool))
+	digest, size, err := h.cluster.blobs.Put(t.Context(), bytes.NewReader([]byte("hello\n")), 1<<10)
 	require.NoError(t, err)
 	_, digits, _ := strings.Cut(digest, ":")
 	blob := filepath.Join(h.cfg.Data, "blobs", "sha256", digits[:2], digits[2:4], digits)
-	row, _, err := h.herd.intake.Submit(t.Context(), core.Spec{
+	row, _, err := h.cluster.intake.Submit(t.Context(), core.Spec{
 		Pool: "default", Submitter: "ann", Command: []string{"cat", "f"},
 		Files: []core.File{{Path: "f", Digest: digest, Size: size}},
 	})
@@ -63,10 +63,10 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 }
 
 // ousted is when the slot of a request was taken from its owner, ms, the server's clock.
-func (h *testHerd) ousted(id string) int64 {
+func (h *testCluster) ousted(id string) int64 {
 	h.t.Helper()
 	for after := ""; ; {
-		events, err := h.herd.redis.Events(h.t.Context(), after)
+		events, err := h.cluster.redis.Events(h.t.Context(), after)
 		require.NoError(h.t, err)
 		require.NotEmpty(h.t, events, "nobody took it")
 		for _, e := range events {
@@ -98,7 +98,7 @@ func isOpening(p *process) bool {
 // with that reason, where it can be seen, and a rerun gives it another chance.
 func TestARequestThatKillsRunnersIsQuarantined(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	h.pool()
 	factory, watch := h.start("vmfactory"), h.start("overseer")
 	id := h.submit(1, "sh", "-c", "sleep 2; echo done")[0]

@@ -17,7 +17,7 @@ import (
 // all VMs, so none that began to serve is taken for a clean one. The namespace is in braces.
 func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, "DROVER_NAMESPACE={herd}", noQuarantine, manyTries)
+	h := newTestCluster(t, "DROVER_NAMESPACE={cluster}", noQuarantine, manyTries)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner", "overseer", "overseer")
 	ids := h.submit(60, "sh", "-c", "echo hello; sleep 0.05")
@@ -29,11 +29,11 @@ func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 	h.end(all...)
 	h.requireOnce(ids)
 	h.requireVMsOnce(ids)
-	keys, err := h.herd.redis.Client().Keys(t.Context(), "*").Result()
+	keys, err := h.cluster.redis.Client().Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.NotEmpty(t, keys)
 	for _, key := range keys {
-		require.True(t, strings.HasPrefix(key, "{herd}:"), key)
+		require.True(t, strings.HasPrefix(key, "{cluster}:"), key)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 // not refused for the first one's.
 func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, lateSoon...)
+	h := newTestCluster(t, lateSoon...)
 	h.pool()
 	l := h.newLine()
 	factory, frozen := h.start("vmfactory"), h.over(l).start("testrunner")
@@ -79,13 +79,13 @@ func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
 // keeps it from running twice. Tombstones go once they are older than any such call.
 func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, noQuarantine, neverLate)
+	h := newTestCluster(t, noQuarantine, neverLate)
 	h.pool()
 	l := h.newLine()
 	l.Holds(`"submitter":"late"`)
 	submitter := h.over(l).start("run", "--submitter", "late", "--", "echo", "once")
 	awaitHeld(t, l)
-	rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "late"})
+	rows, err := h.cluster.store.List(t.Context(), core.Filter{Submitter: "late"})
 	require.NoError(t, err)
 	require.Len(t, rows, 1, "the store is first")
 	id := rows[0].Spec.ID
@@ -100,11 +100,11 @@ func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 	h.requireOneClaim([]string{id})
 	h.end(all...)
 
-	tombs := []string{h.herd.redis.Namespace().Key("tombstones"), h.herd.redis.Namespace().Key("tombstones_old")}
-	exist := func() int64 { return h.herd.redis.Client().Exists(t.Context(), tombs...).Val() }
+	tombs := []string{h.cluster.redis.Namespace().Key("tombstones"), h.cluster.redis.Namespace().Key("tombstones_old")}
+	exist := func() int64 { return h.cluster.redis.Client().Exists(t.Context(), tombs...).Val() }
 	require.Positive(t, exist())
 	await(t, "they are forgotten", func() bool { // the younger take the place of the older before
-		_, err := h.herd.redis.Trim(t.Context(), time.Millisecond) // sooner than overseers may
+		_, err := h.cluster.redis.Trim(t.Context(), time.Millisecond) // sooner than overseers may
 		require.NoError(t, err)
 		return exist() == 0
 	})
@@ -114,12 +114,12 @@ func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 // nobody else. The sweep withdraws the older one, in the store first, and queues the newer.
 func TestASupersedeThatDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, noQuarantine, neverLate)
+	h := newTestCluster(t, noQuarantine, neverLate)
 	h.pool()
 	dir := t.TempDir()
 	cases := filepath.Join(dir, "cases.yaml")
 	require.NoError(t, os.WriteFile(cases, []byte("run: cat cases.yaml\ntests:\n  - {input: 1, output: 1}\n"), 0o600))
-	submit := func(h *testHerd) *process {
+	submit := func(h *testCluster) *process {
 		return h.start("submit", "--no-wait", "--submitter", "ann", "--assignment", "a1", "--supersede",
 			"--harness", dir, "--submission", cases)
 	}
@@ -132,7 +132,7 @@ func TestASupersedeThatDiesInTheMiddle(t *testing.T) {
 	newer := submit(h.over(l))
 	awaitHeld(t, l)
 	newer.kill()
-	rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "ann"})
+	rows, err := h.cluster.store.List(t.Context(), core.Filter{Submitter: "ann"})
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 	id := rows[0].Spec.ID

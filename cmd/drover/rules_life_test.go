@@ -18,7 +18,7 @@ const slowRun = `u=$(cat /proc/sys/kernel/random/uuid); for i in 1 2 3 4 5 6 7 8
 // other, and it works again only as a new epoch.
 func TestAZombieThatWakes(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, append(lateSoon, "DROVER_SLOTS=1")...)
+	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	factory, zombie := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sh", "-c", slowRun)[0]
@@ -26,7 +26,7 @@ func TestAZombieThatWakes(t *testing.T) {
 	first := h.awaitRun(id)
 	output := func(token string) (text string) {
 		for after := ""; ; {
-			chunks, err := h.herd.redis.Read(t.Context(), key, token, after, 0)
+			chunks, err := h.cluster.redis.Read(t.Context(), key, token, after, 0)
 			require.NoError(t, err)
 			if len(chunks) == 0 {
 				return text
@@ -72,7 +72,7 @@ func TestAZombieThatWakes(t *testing.T) {
 // is fenced by either of two overseers, and what runs goes on and ends in its first try.
 func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, append(lateSoon, "DROVER_SUSPECT=2s", "DROVER_DOWN=4s")...)
+	h := newTestCluster(t, append(lateSoon, "DROVER_SUSPECT=2s", "DROVER_DOWN=4s")...)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner", "overseer", "overseer")
 	silent := func() { <-time.After(6 * time.Second) } // that is the fault
@@ -110,12 +110,12 @@ func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 // nobody moves any more is down, though all of its processes exist.
 func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, lateSoon...)
+	h := newTestCluster(t, lateSoon...)
 	h.pool()
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
 	all := func(host core.HostInfo) bool { return host.Ready && host.VMs[string(core.VMClean)] >= 4 }
 	h.awaitHost("h1", all)
-	clean, err := h.herd.redis.CleanVMs(t.Context(), "h1", "default")
+	clean, err := h.cluster.redis.CleanVMs(t.Context(), "h1", "default")
 	require.NoError(t, err)
 	factory.kill()
 	h.awaitReaped(factory)
@@ -127,7 +127,7 @@ func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 
 	factory = h.start("vmfactory")
 	h.awaitHost("h1", all)
-	found, err := h.herd.redis.CleanVMs(t.Context(), "h1", "default")
+	found, err := h.cluster.redis.CleanVMs(t.Context(), "h1", "default")
 	require.NoError(t, err)
 	require.Subset(t, found, clean[2:], "the first two served")
 

@@ -13,7 +13,7 @@ import (
 // wait. Limits on waiting work refuse before it comes to that.
 func TestAFullRedisKillsNothing(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, lateSoon...)
+	h := newTestCluster(t, lateSoon...)
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "overseer")
 	ids := h.submit(4, "sleep", "4")
@@ -27,15 +27,15 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 	waiting := h.submit(3, "true")
 	_, errs, code := h.with("DROVER_MAX_WAITING=7").run("run", "--", "true")
 	require.Equal(t, exitRefused, code, errs)
-	require.Contains(t, errs, "as many as this herd allows")
+	require.Contains(t, errs, "as many as this cluster allows")
 
-	db := h.herd.redis.Client()
+	db := h.cluster.redis.Client()
 	require.NoError(t, db.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	require.ErrorContains(t, db.Set(t.Context(), "x", "y", 0).Err(), "OOM")
 	_, errs, code = h.run("run", "--submitter", "ann", "--", "true")
 	require.Equal(t, exitRefused, code, errs)
 	require.Contains(t, errs, "Redis is full")
-	rows, err := h.herd.store.List(t.Context(), core.Filter{Submitter: "ann"})
+	rows, err := h.cluster.store.List(t.Context(), core.Filter{Submitter: "ann"})
 	require.NoError(t, err)
 	for _, row := range rows {
 		require.True(t, row.State.Terminal(), "who is refused has nothing that waits: %v", row)
@@ -57,13 +57,13 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 // for anything, and say why.
 func TestAnotherSchemaMayNotJoin(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	h.pool()
 	runner := h.start("testrunner")
 	h.awaitOwner(runner, 0)
 	runner.stop()
-	meta := h.herd.redis.Namespace().Key("meta")
-	db := h.herd.redis.Client()
+	meta := h.cluster.redis.Namespace().Key("meta")
+	db := h.cluster.redis.Client()
 	its, err := db.HGet(t.Context(), meta, "schema").Result()
 	require.NoError(t, err)
 	require.NoError(t, db.HSet(t.Context(), meta, "schema", "99").Err())

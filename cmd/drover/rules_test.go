@@ -17,9 +17,9 @@ import (
 
 // The files rules_*_test.go attack the rules that interleavings force (docs of
 // core/redisstore/rules_test.go name them) on real processes: each test tries to lose,
-// double or leak what a naive herd would.
+// double or leak what a naive cluster would.
 
-// Settings of herds under attack. Who is slow is not dead: this machine may be busy.
+// Settings of clusters under attack. Who is slow is not dead: this machine may be busy.
 const (
 	noQuarantine = "DROVER_MAX_DEATHS=0"
 	manyTries    = "DROVER_MAX_ATTEMPTS=100"
@@ -33,15 +33,15 @@ var calm = []string{"DROVER_SUSPECT=1h", neverLate}
 // lateSoon notices silence soon, but not at once.
 var lateSoon = []string{"DROVER_SUSPECT=1s", "DROVER_DOWN=" + lateAfter.String(), noQuarantine, manyTries}
 
-// with is the herd whose next components have more settings.
-func (h *testHerd) with(settings ...string) *testHerd {
+// with is the cluster whose next components have more settings.
+func (h *testCluster) with(settings ...string) *testCluster {
 	more := *h
 	more.env = append(slices.Clone(h.env), settings...)
 	return &more
 }
 
-// on is the herd whose next components are on another host, whose VMs go with the test.
-func (h *testHerd) on(host string) *testHerd {
+// on is the cluster whose next components are on another host, whose VMs go with the test.
+func (h *testCluster) on(host string) *testCluster {
 	other := h.with("DROVER_HOST=" + host)
 	h.t.Cleanup(func() {
 		_, errs, code := other.run("vmfactory", "--destroy-vms")
@@ -51,7 +51,7 @@ func (h *testHerd) on(host string) *testHerd {
 }
 
 // startAll starts several components.
-func (h *testHerd) startAll(roles ...string) []*process {
+func (h *testCluster) startAll(roles ...string) []*process {
 	h.t.Helper()
 	all := make([]*process, len(roles))
 	for i, role := range roles {
@@ -67,7 +67,7 @@ func stopAll(all ...*process) {
 }
 
 // end stops components and requires that all of h1's VMs can be destroyed.
-func (h *testHerd) end(all ...*process) {
+func (h *testCluster) end(all ...*process) {
 	h.t.Helper()
 	stopAll(all...)
 	h.requireNothingLeft()
@@ -78,9 +78,9 @@ func await(t *testing.T, what string, is func() bool) {
 	require.Eventually(t, is, patience, poll, what)
 }
 
-func (h *testHerd) place(id string) core.Place {
+func (h *testCluster) place(id string) core.Place {
 	h.t.Helper()
-	place, err := h.herd.redis.Locate(h.t.Context(), core.Key(id, 1))
+	place, err := h.cluster.redis.Locate(h.t.Context(), core.Key(id, 1))
 	if !core.Is(err, core.CodeNotFound) {
 		require.NoError(h.t, err)
 	}
@@ -88,7 +88,7 @@ func (h *testHerd) place(id string) core.Place {
 }
 
 // awaitPlace waits until a request is where it should be, and returns that.
-func (h *testHerd) awaitPlace(id, what string, is func(core.Place) bool) core.Place {
+func (h *testCluster) awaitPlace(id, what string, is func(core.Place) bool) core.Place {
 	h.t.Helper()
 	var place core.Place
 	await(h.t, what, func() bool {
@@ -100,15 +100,15 @@ func (h *testHerd) awaitPlace(id, what string, is func(core.Place) bool) core.Pl
 
 func isRunning(p core.Place) bool { return p.State == core.RequestRunning }
 
-func (h *testHerd) awaitRun(id string) core.Place {
+func (h *testCluster) awaitRun(id string) core.Place {
 	h.t.Helper()
 	return h.awaitPlace(id, id+" runs", isRunning)
 }
 
 // owner is what Redis knows of a process; a zero one if it knows nothing.
-func (h *testHerd) owner(p *process) core.OwnerInfo {
+func (h *testCluster) owner(p *process) core.OwnerInfo {
 	h.t.Helper()
-	owners, err := h.herd.redis.ListOwners(h.t.Context())
+	owners, err := h.cluster.redis.ListOwners(h.t.Context())
 	require.NoError(h.t, err)
 	for _, o := range owners {
 		if o.PID == p.cmd.Process.Pid {
@@ -119,7 +119,7 @@ func (h *testHerd) owner(p *process) core.OwnerInfo {
 }
 
 // awaitOwner waits until a process is registered under a newer epoch than after.
-func (h *testHerd) awaitOwner(p *process, after int64) core.OwnerInfo {
+func (h *testCluster) awaitOwner(p *process, after int64) core.OwnerInfo {
 	h.t.Helper()
 	var o core.OwnerInfo
 	await(h.t, "it registers", func() bool {
@@ -130,15 +130,15 @@ func (h *testHerd) awaitOwner(p *process, after int64) core.OwnerInfo {
 }
 
 // awaitReaped waits until a process was fenced and what it held is settled.
-func (h *testHerd) awaitReaped(p *process) {
+func (h *testCluster) awaitReaped(p *process) {
 	h.t.Helper()
 	await(h.t, "it is reaped", func() bool { return h.owner(p).Name == "" })
 }
 
 // host is what Redis knows of a host; a zero one if it knows nothing.
-func (h *testHerd) host(name string) core.HostInfo {
+func (h *testCluster) host(name string) core.HostInfo {
 	h.t.Helper()
-	hosts, err := h.herd.redis.ListHosts(h.t.Context())
+	hosts, err := h.cluster.redis.ListHosts(h.t.Context())
 	require.NoError(h.t, err)
 	for _, host := range hosts {
 		if host.Name == name {
@@ -148,7 +148,7 @@ func (h *testHerd) host(name string) core.HostInfo {
 	return core.HostInfo{}
 }
 
-func (h *testHerd) awaitHost(name string, is func(core.HostInfo) bool) {
+func (h *testCluster) awaitHost(name string, is func(core.HostInfo) bool) {
 	h.t.Helper()
 	await(h.t, "host "+name+" is as it should be", func() bool { return is(h.host(name)) })
 }
@@ -156,17 +156,17 @@ func (h *testHerd) awaitHost(name string, is func(core.HostInfo) bool) {
 // warm says that a host has VMs to claim.
 func warm(host core.HostInfo) bool { return host.Ready && host.VMs[string(core.VMClean)] > 0 }
 
-func (h *testHerd) tries(id string) []core.Attempt {
+func (h *testCluster) tries(id string) []core.Attempt {
 	h.t.Helper()
-	tries, err := h.herd.store.Attempts(h.t.Context(), id)
+	tries, err := h.cluster.store.Attempts(h.t.Context(), id)
 	require.NoError(h.t, err)
 	return tries
 }
 
 // claims counts how often the first generation of a request was claimed.
-func (h *testHerd) claims(id string) int {
+func (h *testCluster) claims(id string) int {
 	h.t.Helper()
-	entries, err := h.herd.redis.Client().XRange(h.t.Context(), h.herd.redis.Namespace().Key("events"), "-", "+").Result()
+	entries, err := h.cluster.redis.Client().XRange(h.t.Context(), h.cluster.redis.Namespace().Key("events"), "-", "+").Result()
 	require.NoError(h.t, err)
 	n := 0
 	for _, e := range entries {
@@ -179,7 +179,7 @@ func (h *testHerd) claims(id string) int {
 }
 
 // requireOneClaim requires that no request ran, or was claimed, a second time.
-func (h *testHerd) requireOneClaim(ids []string) {
+func (h *testCluster) requireOneClaim(ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
 		require.Len(h.t, h.tries(id), 1, id)
@@ -188,7 +188,7 @@ func (h *testHerd) requireOneClaim(ids []string) {
 }
 
 // requireVMsOnce requires that no VM served two claims.
-func (h *testHerd) requireVMsOnce(ids []string) {
+func (h *testCluster) requireVMsOnce(ids []string) {
 	h.t.Helper()
 	served := make(map[string]string)
 	for _, id := range ids {
@@ -200,27 +200,27 @@ func (h *testHerd) requireVMsOnce(ids []string) {
 }
 
 // requireSound requires that the audit finds nothing.
-func (h *testHerd) requireSound() {
+func (h *testCluster) requireSound() {
 	h.t.Helper()
-	broken, err := h.herd.redis.Audit(h.t.Context())
+	broken, err := h.cluster.redis.Audit(h.t.Context())
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
 }
 
 // requireState requires that a request ended so.
-func (h *testHerd) requireState(id string, state core.RequestState) core.Row {
+func (h *testCluster) requireState(id string, state core.RequestState) core.Row {
 	h.t.Helper()
-	row, err := h.herd.store.Get(h.t.Context(), id)
+	row, err := h.cluster.store.Get(h.t.Context(), id)
 	require.NoError(h.t, err)
 	require.Equal(h.t, state, row.State, "%s: %+v", id, row.Result)
 	return row
 }
 
 // initOf is the file that says which process is a VM's first.
-func (h *testHerd) initOf(vm string) string { return filepath.Join(h.cfg.Run, vm, "init.json") }
+func (h *testCluster) initOf(vm string) string { return filepath.Join(h.cfg.Run, vm, "init.json") }
 
 // killVM ends a VM of h1 from within, as a fault of the platform does.
-func (h *testHerd) killVM(vm string) {
+func (h *testCluster) killVM(vm string) {
 	h.t.Helper()
 	text, err := os.ReadFile(h.initOf(vm))
 	require.NoError(h.t, err)

@@ -20,12 +20,12 @@ import (
 // claimed; a vmfactory that is killed over and over gives no VM out twice.
 func TestChecksAndClaimsShareNoVM(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, "DROVER_CHECK_EVERY=1s", neverLate)
+	h := newTestCluster(t, "DROVER_CHECK_EVERY=1s", neverLate)
 	h.pool()
 	factory := h.start("vmfactory")
 	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] == 4 })
 	clean := func() []string {
-		vms, err := h.herd.redis.CleanVMs(t.Context(), "h1", "default")
+		vms, err := h.cluster.redis.CleanVMs(t.Context(), "h1", "default")
 		require.NoError(t, err)
 		return vms
 	}
@@ -54,11 +54,11 @@ func TestChecksAndClaimsShareNoVM(t *testing.T) {
 // no VM of its successor's, and ends.
 func TestOneVMFactoryWorksOnAHost(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	h.pool()
 	first := h.start("vmfactory")
 	h.awaitHost("h1", warm)
-	refused := func(h *testHerd, why string) {
+	refused := func(h *testCluster, why string) {
 		t.Helper()
 		other := h.start("vmfactory")
 		other.await()
@@ -89,15 +89,15 @@ func TestOneVMFactoryWorksOnAHost(t *testing.T) {
 // that much work of one pool does not keep that of the other from its turn.
 func TestRoomFollowsTheWork(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, neverLate, "DROVER_MAX_VMS=2", "DROVER_SLOTS=1")
+	h := newTestCluster(t, neverLate, "DROVER_MAX_VMS=2", "DROVER_SLOTS=1")
 	h.pool()
 	rare := core.DefaultPool("rare")
 	rare.Warm, rare.Max = 0, 2
-	require.NoError(t, h.herd.intake.SetPool(t.Context(), rare))
+	require.NoError(t, h.cluster.intake.SetPool(t.Context(), rare))
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] == 2 })
 	submit := func() string {
-		row, _, err := h.herd.intake.Submit(t.Context(), core.Spec{Pool: "rare", Submitter: "ann", Command: []string{"true"}})
+		row, _, err := h.cluster.intake.Submit(t.Context(), core.Spec{Pool: "rare", Submitter: "ann", Command: []string{"true"}})
 		require.NoError(t, err)
 		return row.Spec.ID
 	}
@@ -121,7 +121,7 @@ func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", os.ErrPermission) // to mount
 	}
-	h := newTestHerd(t, neverLate)
+	h := newTestCluster(t, neverLate)
 	h.pool()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	id := h.submit(1, "sleep", "1")[0]

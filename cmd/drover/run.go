@@ -51,7 +51,7 @@ func requestFlags() []cli.Flag {
 }
 
 func embeddedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "embedded", Usage: "need no herd: run one for this command alone", DisableDefaultText: true}
+	return &cli.BoolFlag{Name: "embedded", Usage: "need no cluster: run one for this command alone", DisableDefaultText: true}
 }
 
 // requestDraft starts a draft from the flags of requestFlags.

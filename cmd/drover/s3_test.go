@@ -14,21 +14,21 @@ import (
 	"drover/core/coretest"
 )
 
-// A herd whose hosts share no folder grades, and hands out what was collected.
-func TestAHerdKeepsItsFilesOnS3(t *testing.T) {
+// A cluster whose hosts share no folder grades, and hands out what was collected.
+func TestAClusterKeepsItsFilesOnS3(t *testing.T) {
 	t.Parallel()
 	server, err := s3server.Start(context.Background())
 	if err != nil {
 		coretest.Missing(t, "versitygw", err)
 	}
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
-	url, err := server.Bucket("herd")
+	url, err := server.Bucket("cluster")
 	require.NoError(t, err)
 	settings := []string{"DROVER_BLOBS=" + url}
 	for name, value := range s3server.Environment() {
 		settings = append(settings, name+"="+value)
 	}
-	h := newTestHerd(t, settings...)
+	h := newTestCluster(t, settings...)
 	h.pool()
 	factory, runner := h.registered("vmfactory"), h.registered("testrunner")
 
@@ -52,7 +52,7 @@ func TestAHerdKeepsItsFilesOnS3(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(h.cfg.Data, "blobs"))
 
 	out, _, _ = h.run("doctor", "--json")
-	require.Contains(t, out, "s3://herd")
+	require.Contains(t, out, "s3://cluster")
 	require.Contains(t, out, "can be written")
 	require.NotContains(t, out, s3server.Secret)
 	require.NoError(t, server.Kill())

@@ -140,7 +140,7 @@ func (s *session) scheduledArgs(c *cli.Context, kind string) (any, error) {
 	switch kind {
 	case core.KindPurge:
 		if !c.IsSet("keep") {
-			return nil, nil //nolint:nilnil // the herd's own setting counts
+			return nil, nil //nolint:nilnil // the cluster's own setting counts
 		}
 		return core.PurgeArgs{Keep: c.Duration("keep")}, nil
 	case core.KindArchive:

@@ -46,7 +46,7 @@ func openSite(c *cli.Context, cfg *config.Config, l login) (site, error) {
 	return site{cl}, err
 }
 
-// deskAction makes the action of a command that a user gives to a herd or to a site.
+// deskAction makes the action of a command that a user gives to a cluster or to a site.
 func deskAction(action func(c *cli.Context, d desk) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		cfg, err := load(c)
@@ -76,13 +76,13 @@ func signedOut(err error, server string) error {
 	return core.Wrap(err, core.CodeForbidden, server, "you are not signed in at %s any more; drover login --server %s", server, server)
 }
 
-// whichSite is the login at the site that is to be asked; nil for a herd.
+// whichSite is the login at the site that is to be asked; nil for a cluster.
 func whichSite(c *cli.Context, cfg *config.Config) (*login, error) {
-	if cfg.Server == "" && (c.String("as") != "" || hasHerd(cfg)) {
-		return nil, nil //nolint:nilnil // a herd is no fault
+	if cfg.Server == "" && (c.String("as") != "" || hasCluster(cfg)) {
+		return nil, nil //nolint:nilnil // a cluster is no fault
 	}
 	if cfg.Server != "" && c.String("as") != "" {
-		return nil, core.Errorf(core.CodeInvalid, "as", "--as is for a herd; the site %s (%s) is asked as who signed in there", cfg.Server, cfg.Source("server"))
+		return nil, core.Errorf(core.CodeInvalid, "as", "--as is for a cluster; the site %s (%s) is asked as who signed in there", cfg.Server, cfg.Source("server"))
 	}
 	all, err := logins(cfg.Logins).read()
 	if err != nil {
@@ -94,7 +94,7 @@ func whichSite(c *cli.Context, cfg *config.Config) (*login, error) {
 	if len(all) != 1 {
 		return nil, nil //nolint:nilnil // which of them is not to be guessed
 	}
-	fmt.Fprintf(c.App.ErrWriter, "drover: asks %s as %s, where you are signed in; to ask a herd, name it with --data or --redis\n", all[0].Server, clean(all[0].User))
+	fmt.Fprintf(c.App.ErrWriter, "drover: asks %s as %s, where you are signed in; to ask a cluster, name it with --data or --redis\n", all[0].Server, clean(all[0].User))
 	return &all[0], nil
 }
 
@@ -111,8 +111,8 @@ func loginAt(all []login, server string) (*login, error) {
 	return &all[i], nil
 }
 
-// hasHerd reports whether the settings name a herd, or one runs where drover up makes it.
-func hasHerd(cfg *config.Config) bool {
+// hasCluster reports whether the settings name a cluster, or one runs where drover up makes it.
+func hasCluster(cfg *config.Config) bool {
 	for _, name := range []string{"redis", "store", "blobs", "data"} {
 		if cfg.Source(name) != config.Default {
 			return true

@@ -24,10 +24,10 @@ import (
 	"drover/core/service"
 )
 
-// testSite is the site of a test's herd, in this process.
+// testSite is the site of a test's cluster, in this process.
 type testSite struct {
 	t      *testing.T
-	h      *herd
+	h      *cluster
 	url    string
 	logins string
 	later  atomic.Int64 // how much later than now it is there, ns
@@ -36,7 +36,7 @@ type testSite struct {
 	serves *service.Group
 }
 
-func newTestSite(t *testing.T, h *herd) *testSite {
+func newTestSite(t *testing.T, h *cluster) *testSite {
 	t.Helper()
 	s := &testSite{t: t, h: h, logins: filepath.Join(t.TempDir(), "own", "logins.json")}
 	h.cfg.Listen = "127.0.0.1:0"
@@ -121,12 +121,12 @@ var age = regexp.MustCompile(`just now|\S+ \S+ ago`)
 
 func steady(text string) string { return changing.ReplaceAllString(text, "-") }
 
-// What commands say of a herd they say of a site too.
+// What commands say of a cluster they say of a site too.
 func TestCommandsAskASite(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	up := h.up()
-	s := newTestSite(t, h.herd)
+	s := newTestSite(t, h.cluster)
 	coursesOnASite(h, s)
 	linksOnASite(h, s)
 	teachingOnASite(h, s)
@@ -138,7 +138,7 @@ func TestCommandsAskASite(t *testing.T) {
 	h.requireNothingLeft()
 }
 
-func coursesOnASite(h *testHerd, s *testSite) {
+func coursesOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	for _, line := range []string{
@@ -190,7 +190,7 @@ func coursesOnASite(h *testHerd, s *testSite) {
 	s.said("assignment", "grade", "--reason", "again", "cs101/hw1", "ann", "8")
 	require.Contains(t, s.said("submission", "show", id), "8")
 
-	s.refused(exitUsage, "--as is for a herd", "class", "list", "--as", "ann")
+	s.refused(exitUsage, "--as is for a cluster", "class", "list", "--as", "ann")
 }
 
 // loggedIn is a site of which nothing is known but a login.
@@ -207,18 +207,18 @@ func TestSitesThatAreNone(t *testing.T) {
 	t.Parallel()
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<h1>hello")) })
 	s := loggedIn(t, httptest.NewServer(hello))
-	s.refused(exitNoHerd, "does not answer as a site of drover", "class", "list")
-	s.refused(exitNoHerd, "does not answer as a site of drover", "run", "--", "true")
-	s.refused(exitNoHerd, "does not answer as a site of drover", "logout")
+	s.refused(exitNoCluster, "does not answer as a site of drover", "class", "list")
+	s.refused(exitNoCluster, "does not answer as a site of drover", "run", "--", "true")
+	s.refused(exitNoCluster, "does not answer as a site of drover", "logout")
 	_, errs, code := s.run("dro_x", "login", "--token-stdin")
-	require.Equal(t, exitNoHerd, code, errs)
+	require.Equal(t, exitNoCluster, code, errs)
 	gone := httptest.NewServer(http.HandlerFunc(http.NotFound))
 	s = loggedIn(t, gone)
 	gone.Close()
-	s.refused(exitNoHerd, "does not answer", "class", "list")
+	s.refused(exitNoCluster, "does not answer", "class", "list")
 	strange := httptest.NewTLSServer(hello)
 	strange.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	loggedIn(t, strange).refused(exitNoHerd, "the certificate of https://127.0.0.1", "class", "list")
+	loggedIn(t, strange).refused(exitNoCluster, "the certificate of https://127.0.0.1", "class", "list")
 }
 
 // What a site says of its users is not the terminal's to obey.

@@ -50,8 +50,8 @@ func siteURL(cfg *config.Config, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// tellAddress tells the herd where this host's site is, again and again: Redis may forget it.
-func (h *herd) tellAddress(at *url.URL) service.Service {
+// tellAddress tells the cluster where this host's site is, again and again: Redis may forget it.
+func (h *cluster) tellAddress(at *url.URL) service.Service {
 	return service.Service{Name: "address", Run: func(ctx context.Context) error {
 		return service.Every(ctx, clock.Real{}, h.cfg.Poll, func(ctx context.Context) error {
 			_ = h.redis.Put(ctx, siteShelf, h.cfg.Host, at.String(), mostSites, keepAddress) // Redis is away, which /healthz says
@@ -60,9 +60,9 @@ func (h *herd) tellAddress(at *url.URL) service.Service {
 	}}
 }
 
-// siteOfHerd is where the herd's site is: as the setting site_url says, or else as sites told.
+// siteOfCluster is where the cluster's site is: as the setting site_url says, or else as sites told.
 // Where none did lately it is where one listens by default, and who gave the command is told.
-func (h *herd) siteOfHerd(ctx context.Context, notes io.Writer) (*url.URL, error) {
+func (h *cluster) siteOfCluster(ctx context.Context, notes io.Writer) (*url.URL, error) {
 	if h.cfg.SiteURL != "" {
 		return siteURL(h.cfg, "")
 	}
@@ -75,7 +75,7 @@ func (h *herd) siteOfHerd(ctx context.Context, notes io.Writer) (*url.URL, error
 	}
 	at, err := siteURL(h.cfg, listenAddress(h.cfg))
 	if err == nil {
-		fmt.Fprintf(notes, "drover: no site of this herd has answered lately: the link is good once one is at %s; name another with the setting site_url\n", at)
+		fmt.Fprintf(notes, "drover: no site of this cluster has answered lately: the link is good once one is at %s; name another with the setting site_url\n", at)
 	}
 	return at, err
 }

@@ -16,8 +16,8 @@ import (
 	"drover/core/requests"
 )
 
-// runsOnASite runs commands by a site, and on the herd itself as the same user.
-func runsOnASite(h *testHerd, s *testSite) {
+// runsOnASite runs commands by a site, and on the cluster itself as the same user.
+func runsOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	h.said("user", "add", "--role", "runner", "rosa")
@@ -70,12 +70,12 @@ func runsOnASite(h *testHerd, s *testSite) {
 }
 
 // cancelsOnASite sees output as it comes, and stops what prints it by Ctrl-C.
-func cancelsOnASite(h *testHerd, s *testSite) {
+func cancelsOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	p := h.start("run", "--logins", s.logins, "--server", s.url, "--", "sh", "-c", "echo begun; sleep 3600")
 	await(t, "output comes live", func() bool { return strings.Contains(p.said(), "begun") })
-	rows, err := h.herd.store.List(context.Background(), core.Filter{Submitter: "rosa", Limit: 1})
+	rows, err := h.cluster.store.List(context.Background(), core.Filter{Submitter: "rosa", Limit: 1})
 	require.NoError(t, err)
 	id := rows[0].Spec.ID
 	require.Equal(t, "begun\n", s.said("request", "output", id), "what there is by now")
@@ -87,7 +87,7 @@ func cancelsOnASite(h *testHerd, s *testSite) {
 }
 
 // gradingOnASite hands in what is graded, and has it graded once more.
-func gradingOnASite(h *testHerd, s *testSite) {
+func gradingOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	h.said("assignment", "add", "--due", "+7d", "cs101/ledger")
@@ -105,7 +105,7 @@ func gradingOnASite(h *testHerd, s *testSite) {
 }
 
 // aSiteThatGoesAway is one that ends and comes back while somebody reads.
-func aSiteThatGoesAway(h *testHerd, s *testSite) {
+func aSiteThatGoesAway(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	s.login("rosa")
@@ -128,6 +128,6 @@ func aSiteThatGoesAway(h *testHerd, s *testSite) {
 	}
 	require.Equal(t, want, got)
 	s.away()
-	s.refused(exitNoHerd, "does not answer", "request", "list")
+	s.refused(exitNoCluster, "does not answer", "request", "list")
 	s.back()
 }

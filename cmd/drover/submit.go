@@ -42,7 +42,7 @@ func submitCommand() *cli.Command {
 				return core.Errorf(core.CodeInvalid, "", "what is to be graded, and by what? %s", submitUsage)
 			}
 			if c.Bool("embedded") && c.Bool("no-wait") {
-				return core.Errorf(core.CodeInvalid, "", "--embedded and --no-wait do not go together: the herd ends with the command")
+				return core.Errorf(core.CodeInvalid, "", "--embedded and --no-wait do not go together: the cluster ends with the command")
 			}
 			return maybeEmbedded(c, submitOn)
 		},

@@ -27,7 +27,7 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 	}
 	// An address of this machine that is the test's own: the ports are those of the docs.
 	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(256), 1+rand.IntN(250))
-	h := newTestHerd(t, "DROVER_LISTEN="+address+":8080", "DROVER_METRICS_LISTEN="+address+":9420", "DROVER_PROVIDER=local", selfTested, neverLate)
+	h := newTestCluster(t, "DROVER_LISTEN="+address+":8080", "DROVER_METRICS_LISTEN="+address+":9420", "DROVER_PROVIDER=local", selfTested, neverLate)
 	h.env[0] = "PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")
 	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data)
 	conf, err := filepath.Abs("../../supervisord.conf")
@@ -74,7 +74,7 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 	}
 	s.signal(syscall.SIGTERM)
 	s.await()
-	owners, err := h.herd.redis.ListOwners(context.Background())
+	owners, err := h.cluster.redis.ListOwners(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, owners, "all components stopped cleanly")
 	h.requireNothingLeft()

@@ -12,9 +12,9 @@ import (
 	"drover/core"
 )
 
-// teachingOnASite is what a teacher does who has no access to the herd itself, from the roster to an
-// experiment. The site is asked and the herd says what came of it.
-func teachingOnASite(h *testHerd, s *testSite) {
+// teachingOnASite is what a teacher does who has no access to the cluster itself, from the roster to an
+// experiment. The site is asked and the cluster says what came of it.
+func teachingOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
 	h.said("class", "add", "cs200")
@@ -42,7 +42,7 @@ func teachingOnASite(h *testHerd, s *testSite) {
 	require.Contains(t, said, "is made: ")
 	s.refused(exitRefused, "already", "assignment", "add", "cs200/brackets")
 	view := func() core.Assignment {
-		as, err := h.herd.store.GetAssignment(t.Context(), "cs200", "brackets")
+		as, err := h.cluster.store.GetAssignment(t.Context(), "cs200", "brackets")
 		require.NoError(t, err)
 		return as
 	}

@@ -24,10 +24,10 @@ const (
 	allRight      = "../../examples/ledger/submissions/right"
 )
 
-// A term by the command line, on one herd: as the guide says, then all of it.
+// A term by the command line, on one cluster: as the guide says, then all of it.
 func TestATermByTheCommandLine(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	up := h.up()
 	guideTerm(h)
 	refusals(h)
@@ -40,7 +40,7 @@ func TestATermByTheCommandLine(t *testing.T) {
 }
 
 // guideTerm types what docs/courses.md says, and gets the grades that it promises.
-func guideTerm(h *testHerd) {
+func guideTerm(h *testCluster) {
 	h.t.Helper()
 	commands := blockOf(h.t, `courses.md: drover user add --name "Tom Lee" --email tom@example.org tom`).text
 	require.Equal(h.t, 10, strings.Count(commands, "\ndrover ")+1, "ten commands")
@@ -59,7 +59,7 @@ func guideTerm(h *testHerd) {
 }
 
 // refusals are what is typed wrongly, or by who may not.
-func refusals(h *testHerd) {
+func refusals(h *testCluster) {
 	h.t.Helper()
 	h.said("user", "add", "sly")
 	h.said("class", "add", "--title", "Another", "cs102")
@@ -157,7 +157,7 @@ func refusals(h *testHerd) {
 }
 
 // jsonOf runs a command with --json.
-func jsonOf[T any](h *testHerd, args ...string) (v T) {
+func jsonOf[T any](h *testCluster, args ...string) (v T) {
 	h.t.Helper()
 	out := h.said(append(args, "--json")...)
 	require.NoError(h.t, json.Unmarshal([]byte(out), &v), "%v: %s", args, out)
@@ -165,7 +165,7 @@ func jsonOf[T any](h *testHerd, args ...string) (v T) {
 }
 
 // wholeTerm is the story of a class, with what goes wrong in one.
-func wholeTerm(h *testHerd, dir string) {
+func wholeTerm(h *testCluster, dir string) {
 	t := h.t
 	h.said("user", "add", "--name", "Tess", "--email", "Tess@Example.org", "tess")
 	h.said("class", "add", "--title", "Algorithms", "algo")
@@ -228,7 +228,7 @@ func wholeTerm(h *testHerd, dir string) {
 }
 
 // exports fetches what tasks make of the class, by who may and by who may not.
-func exports(h *testHerd, dir string, cleos core.Submission) {
+func exports(h *testCluster, dir string, cleos core.Submission) {
 	t := h.t
 	file := filepath.Join(dir, "grades.csv")
 	_, errs, code := h.run("grades", "export", "--as", "tess", "--to", file, "--fill", "0", "algo")
@@ -248,7 +248,7 @@ func exports(h *testHerd, dir string, cleos core.Submission) {
 	id := strings.TrimSpace(h.said("assignment", "archive", "--as", "tess", "--no-wait", "algo/sort"))
 	out := h.said("task", "show", "--as", "tess", "--follow", id)
 	require.Contains(t, out, "2 of 2")
-	h.refused(exitRefused, "may not", "task", "fetch", id) // it is tess's own, whoever operates the herd
+	h.refused(exitRefused, "may not", "task", "fetch", id) // it is tess's own, whoever operates the cluster
 	h.refused(exitNotFound, "no task", "task", "fetch", "--as", "cleo", id)
 	packed := filepath.Join(dir, "all.zip")
 	h.said("task", "fetch", "--as", "tess", "--to", packed, id)
@@ -278,11 +278,11 @@ func exports(h *testHerd, dir string, cleos core.Submission) {
 }
 
 // taskCommands stops a task that waits for its time, and retries one that died.
-func taskCommands(h *testHerd) {
+func taskCommands(h *testCluster) {
 	t, ctx := h.t, context.Background()
 	args, err := json.Marshal(core.AssignmentCSVArgs{Class: "algo", Assignment: "gone"})
 	require.NoError(t, err)
-	later, _, err := h.herd.intake.SubmitTask(ctx, core.Task{
+	later, _, err := h.cluster.intake.SubmitTask(ctx, core.Task{
 		Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo", NotBefore: time.Now().Add(time.Hour).UnixMilli(),
 	})
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func taskCommands(h *testHerd) {
 	require.Contains(t, h.said("task", "cancel", "--as", "tess", later.ID), "is cancelled")
 	require.Contains(t, h.said("task", "show", "--as", "tim", later.ID), "cancelled by tess")
 
-	dead, _, err := h.herd.intake.SubmitTask(ctx, core.Task{Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo"})
+	dead, _, err := h.cluster.intake.SubmitTask(ctx, core.Task{Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo"})
 	require.NoError(t, err)
 	h.refused(exitFault, "is dead", "task", "show", "--follow", dead.ID)
 	require.Contains(t, h.said("task", "retry", "--as", "tess", dead.ID), "generation 2")
@@ -304,7 +304,7 @@ func taskCommands(h *testHerd) {
 	h.said("task", "queues")
 }
 
-func scheduleCommands(h *testHerd) {
+func scheduleCommands(h *testCluster) {
 	t := h.t
 	await(t, "the overseer makes the purge's", func() bool { return strings.Contains(h.said("schedule", "list"), "17 3 * * *") })
 	require.Contains(t, h.said("schedule", "set", "--at", "CRON_TZ=Europe/Berlin 0 6 * * 1", "--make", "gradebook", "--of", "alg", "weekly"), "is due next")
@@ -317,7 +317,7 @@ func scheduleCommands(h *testHerd) {
 }
 
 // nothingStays deletes all classes: what is left names no file but those of downloads.
-func nothingStays(h *testHerd) {
+func nothingStays(h *testCluster) {
 	t, ctx := h.t, context.Background()
 	require.Contains(t, h.said("assignment", "remove", "--as", "tess", "algo/sort"), "is deleted")
 	h.refused(exitNotFound, "no assignment", "assignment", "show", "algo/sort")
@@ -326,12 +326,12 @@ func nothingStays(h *testHerd) {
 	}
 	require.Contains(t, h.said("class", "list"), "no classes")
 	h.said("user", "remove", "cleo")
-	rows, err := h.herd.store.List(ctx, core.Filter{})
+	rows, err := h.cluster.store.List(ctx, core.Filter{})
 	require.NoError(t, err)
 	require.Empty(t, rows, "requests")
 	named := map[string]bool{}
-	require.NoError(t, h.herd.store.Digests(ctx, func(digest string) error { named[digest] = true; return nil }))
-	tasks, err := h.herd.store.ListTasks(ctx, core.TaskFilter{Limit: 1000})
+	require.NoError(t, h.cluster.store.Digests(ctx, func(digest string) error { named[digest] = true; return nil }))
+	tasks, err := h.cluster.store.ListTasks(ctx, core.TaskFilter{Limit: 1000})
 	require.NoError(t, err)
 	made := map[string]bool{}
 	for _, task := range tasks {
@@ -342,10 +342,10 @@ func nothingStays(h *testHerd) {
 	require.Equal(t, made, named)
 	keep := func(digest string) bool { return named[digest] }
 	for _, days := range []int{2, 4} { // set aside, then gone
-		_, err := h.herd.blobs.Purge(ctx, time.Now().AddDate(0, 0, days), time.Hour, keep)
+		_, err := h.cluster.blobs.Purge(ctx, time.Now().AddDate(0, 0, days), time.Hour, keep)
 		require.NoError(t, err)
 	}
-	require.NoError(t, h.herd.blobs.Each(ctx, func(digest string, _, _ int64) error {
+	require.NoError(t, h.cluster.blobs.Each(ctx, func(digest string, _, _ int64) error {
 		require.Contains(t, named, digest, "a file that nothing names")
 		return nil
 	}))

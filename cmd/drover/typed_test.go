@@ -83,7 +83,7 @@ var excused = map[string]string{
 	`api.md: curl -H "$auth" -H "Idempotency-Key: hw1-try-3" \`:                              otherMachine,
 	`api.md: curl -H "$auth" -H "Idempotency-Key: night-17" \`:                               otherMachine,
 	`api.md: curl -N -H "$auth" $DROVER/requests/01m80t1yac7gk57wg5h2qzbvpk/events`:          otherMachine,
-	`api.md: curl -H "$auth" $DROVER/herd`:                                                   otherMachine,
+	`api.md: curl -H "$auth" $DROVER/cluster`:                                                   otherMachine,
 	`api.md: curl -i -H "$auth" $DROVER/classes/cs101/assignments/hw1`:                       otherMachine,
 	"containers.md: apt-get install lxc lxc-dev pkg-config gcc make mmdebstrap":              needsLXC,
 	"containers.md: sysctl kernel.yama.ptrace_scope=1":                                       "changes settings of the machine",
@@ -190,7 +190,7 @@ func resolves(t *testing.T, target string) {
 }
 
 // desktop is a folder like a reader's: with the examples and the program, built as the README says.
-func (h *testHerd) desktop() string {
+func (h *testCluster) desktop() string {
 	h.t.Helper()
 	dir := h.t.TempDir()
 	root, err := filepath.Abs(repository)
@@ -204,7 +204,7 @@ func (h *testHerd) desktop() string {
 }
 
 // typesBlock runs a block as a reader's shell does, in a folder, with what comes before it.
-func (h *testHerd) typesBlock(dir, before, text string) string {
+func (h *testCluster) typesBlock(dir, before, text string) string {
 	h.t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -217,29 +217,29 @@ func (h *testHerd) typesBlock(dir, before, text string) string {
 	return string(out)
 }
 
-// The five minutes of the README, in a fresh folder. Only the herd's folder is another, and
+// The five minutes of the README, in a fresh folder. Only the cluster's folder is another, and
 // what a reader waits for with the eyes is waited for.
 func TestWhatTheREADMEShowsIsTyped(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		coretest.Missing(t, "gcc, by which an example is graded", err)
 	}
-	h := newTestHerd(t, append(calm, selfTested)...)
-	herd := h.cfg.Data
+	h := newTestCluster(t, append(calm, selfTested)...)
+	cluster := h.cfg.Data
 	h.env = slices.DeleteFunc(h.env, func(line string) bool {
 		return strings.HasPrefix(line, "DROVER_REDIS=") || strings.HasPrefix(line, "DROVER_DATA=")
 	})
 	dir := h.desktop()
-	text := strings.ReplaceAll(blockOf(t, "README.md: make build").text, "/tmp/herd", herd)
+	text := strings.ReplaceAll(blockOf(t, "README.md: make build").text, "/tmp/cluster", cluster)
 	text = strings.Replace(text, "make build", "make -n build -C "+repositoryPath(t)+" >/dev/null", 1)
 	text = strings.Replace(text, "kill %1", "kill %1; wait", 1)
 	up := regexp.MustCompile(`(?m)^bin/drover up .*$`).FindString(text)
 	require.NotEmpty(t, up)
-	text = strings.Replace(text, up, up+"\nuntil bin/drover host list --data "+herd+" >/dev/null 2>&1; do kill -0 %1; sleep 0.05; done", 1)
+	text = strings.Replace(text, up, up+"\nuntil bin/drover host list --data "+cluster+" >/dev/null 2>&1; do kill -0 %1; sleep 0.05; done", 1)
 	out := h.typesBlock(dir, "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT", text)
-	require.Contains(t, out, "the herd is up")
+	require.Contains(t, out, "the cluster is up")
 	require.Contains(t, out, "\nhello\n")
-	h.run("vmfactory", "--destroy-vms", "--data", herd)
+	h.run("vmfactory", "--destroy-vms", "--data", cluster)
 }
 
 func repositoryPath(t *testing.T) string {
@@ -249,10 +249,10 @@ func repositoryPath(t *testing.T) string {
 	return path
 }
 
-// What operators look at, with the names of a herd that has one request and one task.
+// What operators look at, with the names of a cluster that has one request and one task.
 func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 	t.Parallel()
-	h, up := newUpHerd(t)
+	h, up := newUpCluster(t)
 	h.said("run", "--", "true")
 	request := jsonOf[[]requests.View](h, "request", "list")[0].ID
 	h.said("class", "add", "cs101")
@@ -274,7 +274,7 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 
 func TestSmallBlocksAreTyped(t *testing.T) {
 	t.Parallel()
-	h := &testHerd{t: t, path: "drover", env: []string{""}}
+	h := &testCluster{t: t, path: "drover", env: []string{""}}
 	for name, before := range map[string]string{
 		"students.md: git archive --format=zip -o hw1.zip HEAD":                                                     "git init -q . && echo x > x && git add x && git -c user.name=a -c user.email=a@example.org commit -qm x",
 		`migrate.md: echo "whsec_$(printf 'drover callback' | openssl dgst -sha256 -hmac "$KEY" -binary | base64)"`: "KEY=key",

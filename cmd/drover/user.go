@@ -14,7 +14,7 @@ func userCommands() *cli.Command {
 	own := []cli.Flag{
 		&cli.StringFlag{Name: "name", Usage: "the user's `NAME`, as people read it"},
 		&cli.StringFlag{Name: "email", Usage: "the user's e-mail `ADDRESS`; no two users have the same"},
-		&cli.StringSliceFlag{Name: "role", Usage: "a `ROLE` for the whole herd: admin, operator, observer or runner; repeatable; none takes all away. Teachers and students get theirs with drover class enrol"},
+		&cli.StringSliceFlag{Name: "role", Usage: "a `ROLE` for the whole cluster: admin, operator, observer or runner; repeatable; none takes all away. Teachers and students get theirs with drover class enrol"},
 	}
 	return &cli.Command{
 		Name: "user", Usage: "look at users and set them", OnUsageError: usageError,

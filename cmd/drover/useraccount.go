@@ -22,7 +22,7 @@ func accountCommands() []*cli.Command {
 }
 
 // accounts makes the way by which users sign in.
-func (h *herd) accounts() (*account.Desk, error) {
+func (h *cluster) accounts() (*account.Desk, error) {
 	hasher, err := account.NewHasher(account.DefaultCost)
 	return &account.Desk{Store: h.store, Limits: h.redis, Hasher: hasher}, err
 }

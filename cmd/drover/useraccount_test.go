@@ -15,8 +15,8 @@ import (
 	"drover/core/config"
 )
 
-// types runs a command of this program on the herd, with what is typed.
-func (h *testHerd) types(stdin string, args ...string) (stdout, stderr string, code int) {
+// types runs a command of this program on the cluster, with what is typed.
+func (h *testCluster) types(stdin string, args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	var out, errs bytes.Buffer
 	all := append([]string{"drover"}, args...)
@@ -27,7 +27,7 @@ func (h *testHerd) types(stdin string, args ...string) (stdout, stderr string, c
 
 func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t)
+	h := newTestCluster(t)
 	ctx := t.Context()
 	done := func(stdin string, args ...string) string {
 		t.Helper()
@@ -42,10 +42,10 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 		require.Contains(t, errs, want)
 	}
 	for _, handle := range []string{"ann", "bob"} {
-		_, err := h.herd.registrar().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
+		_, err := h.cluster.registrar().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
 		require.NoError(t, err)
 	}
-	desk, err := h.herd.accounts()
+	desk, err := h.cluster.accounts()
 	require.NoError(t, err)
 
 	const password = "three blind mice"

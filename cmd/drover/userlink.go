@@ -85,9 +85,9 @@ func makeLinks(c *cli.Context, d desk, life time.Duration) error {
 // linksAtOnce is how many links one call makes at most.
 const linksAtOnce = 100
 
-// MakeLink makes a link at the herd's site.
+// MakeLink makes a link at the cluster's site.
 func (s *session) MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error) {
-	site, err := s.siteOfHerd(ctx, s.notes)
+	site, err := s.siteOfCluster(ctx, s.notes)
 	if err != nil {
 		return account.Link{}, err
 	}
@@ -99,13 +99,13 @@ func (s *session) MakeLink(ctx context.Context, user string, life time.Duration)
 	return l.At(site), err
 }
 
-// MakeLinks makes links at the herd's site.
+// MakeLinks makes links at the cluster's site.
 func (s *session) MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error) {
 	notes := s.notes
 	if of.After != "" {
 		notes = io.Discard // it was said with the first page
 	}
-	site, err := s.siteOfHerd(ctx, notes)
+	site, err := s.siteOfCluster(ctx, notes)
 	if err != nil {
 		return nil, "", err
 	}

@@ -12,18 +12,18 @@ import (
 	"drover/core/account"
 )
 
-// linksOnASite are sign-in links, of the herd and of the site: both are the site's own.
-func linksOnASite(h *testHerd, s *testSite) {
+// linksOnASite are sign-in links, of the cluster and of the site: both are the site's own.
+func linksOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t, ctx := h.t, h.t.Context()
 	for _, line := range []string{"user add --role admin lena", "user add --name =Out cat", "class enrol cs101 cat", "user add gone", "class enrol cs101 gone", "user disable gone"} {
 		h.said(strings.Fields(line)...)
 	}
 	listens := h.cfg.Listen
-	h.cfg.Listen = "" // as of a command that knows the herd and not how its site was started
+	h.cfg.Listen = "" // as of a command that knows the cluster and not how its site was started
 	defer func() { h.cfg.Listen = listens }()
 	await(t, "the site has told its address", func() bool {
-		at, err := h.herd.siteOfHerd(ctx, t.Output())
+		at, err := h.cluster.siteOfCluster(ctx, t.Output())
 		return err == nil && at.String() == s.url
 	})
 	good := func(link string) {

@@ -18,7 +18,7 @@ func vmCommand() *cli.Command {
 	}
 }
 
-func listVMs(c *cli.Context, h *herd) error {
+func listVMs(c *cli.Context, h *cluster) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ import (
 
 func webCommand() *cli.Command {
 	return &cli.Command{
-		Name: "web", Usage: "answer browsers and programs: the site of a herd", OnUsageError: usageError,
+		Name: "web", Usage: "answer browsers and programs: the site of a cluster", OnUsageError: usageError,
 		Description: "Any number may run at once, behind a proxy that gives each request to any of them. It listens on\n" +
 			siteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it prints a link for the first.",
 		Flags:  withSettings(nil, "web"),
@@ -39,7 +39,7 @@ func webCommand() *cli.Command {
 }
 
 // serveSite is the site until a signal.
-func serveSite(c *cli.Context, h *herd, signals *service.Signals) error {
+func serveSite(c *cli.Context, h *cluster, signals *service.Signals) error {
 	log, err := newLog(h.cfg, c.App.ErrWriter)
 	if err != nil {
 		return err
@@ -55,18 +55,18 @@ func serveSite(c *cli.Context, h *herd, signals *service.Signals) error {
 	return signals.Run(c.Context, 0, func(text string) { log.Info(text) }, services...)
 }
 
-// website is the site of a herd. It listens already.
+// website is the site of a cluster. It listens already.
 type website struct {
 	server   *web.Server
 	handler  http.Handler
 	url      *url.URL // by which browsers reach it
 	accounts *account.Desk
 	watch    *requests.Watch
-	address  service.Service // tells the herd url
+	address  service.Service // tells the cluster url
 }
 
 // newWebsite listens where the settings say.
-func newWebsite(h *herd, log logrus.FieldLogger) (*website, error) {
+func newWebsite(h *cluster, log logrus.FieldLogger) (*website, error) {
 	certificate, err := certificateOf(h.cfg)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func oidcProvider(cfg *config.Config) (*sign.Provider, error) {
 const poolNews = 2 * time.Second
 
 // open makes what answers.
-func (f *website) open(h *herd, log logrus.FieldLogger) (http.Handler, error) {
+func (f *website) open(h *cluster, log logrus.FieldLogger) (http.Handler, error) {
 	networks, err := h.cfg.ProxyNetworks()
 	if err != nil {
 		return nil, err

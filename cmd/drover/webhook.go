@@ -13,7 +13,7 @@ import (
 )
 
 func webhookCommand() *cli.Command {
-	class := &cli.StringFlag{Name: "class", Usage: "of `CLASS`; without it, those of the herd, which are told where --notify names them"}
+	class := &cli.StringFlag{Name: "class", Usage: "of `CLASS`; without it, those of the cluster, which are told where --notify names them"}
 	change := []cli.Flag{
 		&cli.StringFlag{Name: "url", Usage: "where deliveries go: `URL` such as https://grades.example.org/drover"},
 		&cli.StringSliceFlag{Name: "event", Usage: "what it is told of: `EVENT` " + core.EventRequestEnded + " or " + core.EventTaskEnded + "; repeatable"},

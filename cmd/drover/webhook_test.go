@@ -59,8 +59,8 @@ func (r *hookReceiver) got() []arrival {
 	return slices.Clone(r.all)
 }
 
-// hook makes a webhook of the herd by the command line.
-func (h *testHerd) hook(r *hookReceiver, more ...string) (id, secret string) {
+// hook makes a webhook of the cluster by the command line.
+func (h *testCluster) hook(r *hookReceiver, more ...string) (id, secret string) {
 	h.t.Helper()
 	out, errs, code := h.run(append([]string{"webhook", "add", "--json", r.url}, more...)...)
 	require.Zero(h.t, code, errs)
@@ -69,7 +69,7 @@ func (h *testHerd) hook(r *hookReceiver, more ...string) (id, secret string) {
 	return w.ID, w.Secret
 }
 
-func (h *testHerd) deliveries(hook string) []core.Task {
+func (h *testCluster) deliveries(hook string) []core.Task {
 	h.t.Helper()
 	out, errs, code := h.run("webhook", "deliveries", "--json", hook)
 	require.Zero(h.t, code, errs)
@@ -80,7 +80,7 @@ func (h *testHerd) deliveries(hook string) []core.Task {
 
 func TestWebhooksByTheCommandLine(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, allowHere)
+	h := newTestCluster(t, allowHere)
 	up := h.up()
 	r := newHookReceiver(t)
 	hook, secret := h.hook(r)
@@ -143,7 +143,7 @@ func TestWebhooksByTheCommandLine(t *testing.T) {
 // delivers it again: at least once, under the same id.
 func TestATaskrunnerIsKilledBetweenDeliveryAndRecord(t *testing.T) {
 	t.Parallel()
-	h := newTestHerd(t, allowHere)
+	h := newTestCluster(t, allowHere)
 	r := newHookReceiver(t)
 	hook, _ := h.hook(r)
 	first := h.start("taskrunner")
@@ -169,7 +169,7 @@ func TestATaskrunnerIsKilledBetweenDeliveryAndRecord(t *testing.T) {
 
 // A receiver that answers nothing, with 1,000 deliveries before it, holds nobody else up.
 func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
-	h := newTestHerd(t, allowHere, "DROVER_SLOTS=3")
+	h := newTestCluster(t, allowHere, "DROVER_SLOTS=3")
 	ctx := t.Context()
 	open := make(chan struct{})
 	silent, well := newHookReceiver(t), newHookReceiver(t)
@@ -183,9 +183,9 @@ func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
 				ID: resultstoretest.NewID(), Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: "ann", Command: []string{"true"},
 				Submitted: time.Now().UnixMilli(), Notify: []string{hook},
 			}
-			_, _, err := h.herd.store.Create(ctx, spec)
+			_, _, err := h.cluster.store.Create(ctx, spec)
 			require.NoError(t, err)
-			_, err = h.herd.store.Record(ctx, core.Result{ID: spec.ID, Generation: 1, State: core.RequestCompleted, Times: core.Times{Submitted: spec.Submitted}})
+			_, err = h.cluster.store.Record(ctx, core.Result{ID: spec.ID, Generation: 1, State: core.RequestCompleted, Times: core.Times{Submitted: spec.Submitted}})
 			require.NoError(t, err)
 		}
 	}

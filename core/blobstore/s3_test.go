@@ -64,7 +64,7 @@ func TestSuiteOnS3(t *testing.T) {
 	t.Parallel()
 	shared := bucket(t)
 	blobstoretest.Run(t, func(t *testing.T) blobstoretest.Store {
-		return onS3(t, within(shared, "herds/"+strings.ToLower(rand.Text())))
+		return onS3(t, within(shared, "clusters/"+strings.ToLower(rand.Text())))
 	})
 }
 
@@ -72,7 +72,7 @@ func TestSuiteOnS3(t *testing.T) {
 func TestPurgeOfFilesThatS3DoesNotCopy(t *testing.T) {
 	t.Parallel()
 	server := ownService(t, "--copy-object-threshold", "6")
-	url, err := server.Bucket("herd")
+	url, err := server.Bucket("cluster")
 	require.NoError(t, err)
 	s := openURL(t, url)
 	s.copies = 6
@@ -195,7 +195,7 @@ func ownService(t *testing.T, settings ...string) *s3server.Server {
 func TestS3GoesAwayAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := ownService(t)
-	url, err := server.Bucket("herd")
+	url, err := server.Bucket("cluster")
 	require.NoError(t, err)
 	s := openURL(t, url)
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
@@ -236,7 +236,7 @@ func TestS3GoesAwayAndComesBack(t *testing.T) {
 func TestS3DiesInTheMiddleOfAnUpload(t *testing.T) {
 	t.Parallel()
 	server := ownService(t)
-	url, err := server.Bucket("herd")
+	url, err := server.Bucket("cluster")
 	require.NoError(t, err)
 	s := openURL(t, url)
 	const size = 8 * partBytes
@@ -247,7 +247,7 @@ func TestS3DiesInTheMiddleOfAnUpload(t *testing.T) {
 		if _, err := w.Write(content[:size-partBytes]); err != nil { // more than is held in memory
 			return err
 		}
-		parts, err := filepath.Glob(filepath.Join(server.Buckets, "herd", ".sgwtmp", "multipart", "*", "*", "*"))
+		parts, err := filepath.Glob(filepath.Join(server.Buckets, "cluster", ".sgwtmp", "multipart", "*", "*", "*"))
 		if err == nil && len(parts) == 0 {
 			err = errors.New("nothing has arrived")
 		}

@@ -18,7 +18,7 @@ import (
 // never is a poll that no test lives to see: only bells bring work.
 const never = time.Hour
 
-func openOn(t *testing.T, h *coretest.Herd, c core.Claims, n, slots int, poll time.Duration) *claims.Desk {
+func openOn(t *testing.T, h *coretest.Cluster, c core.Claims, n, slots int, poll time.Duration) *claims.Desk {
 	t.Helper()
 	d, left, err := claims.Open(t.Context(), h.Store, c, claims.Config{
 		Registration: core.Registration{
@@ -60,11 +60,11 @@ func (l *ledger) use(w *claims.Work) int {
 	return len(l.jobs)
 }
 
-func TestDesksShareAHerd(t *testing.T) {
+func TestDesksShareACluster(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		const jobs, slots = 400, 16
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		book := &ledger{jobs: map[string]int{}, vms: map[string]int{}}
 		all := make(chan struct{})
 		var desks []*claims.Desk
@@ -116,7 +116,7 @@ func TestDesksShareAHerd(t *testing.T) {
 func TestBellsAloneBringWork(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		h.AddVMs(t, 10)
 		got := make(chan string)
 		var workers sync.WaitGroup
@@ -160,7 +160,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 func TestCancelAndFenceOnRedis(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		h.AddVMs(t, 2)
 		h.Submit(t, coretest.Spec("a", "p1", "ann"), coretest.Spec("b", "p1", "ann"))
 		d := openOn(t, h, h.Store, 1, 2, never)
@@ -186,7 +186,7 @@ func TestCancelAndFenceOnRedis(t *testing.T) {
 func TestCallWithoutAWishPassesARingOn(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		bell := b.Namespace + ":bell:h1"
 		rings := func() int64 { return b.Admin.LLen(t.Context(), bell).Val() }
 		take := func() { require.NoError(t, b.Admin.Del(t.Context(), bell).Err()) }

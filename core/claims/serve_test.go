@@ -15,7 +15,7 @@ import (
 func TestServeTakesWorkFromNewPools(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		h.AddVMs(t, 1)
 		h.Submit(t, coretest.Spec("r1", "p1", "ann"))
 		desk, _, err := claims.Open(context.Background(), h.Store, h.Store, claims.Config{

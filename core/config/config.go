@@ -23,18 +23,18 @@ import (
 //	for      the commands that read it; none means all of them
 //	usage    what it means, for help and documents
 type Config struct {
-	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the herd's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
+	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the cluster's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
 	RedisPasswordFile    string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
 	SentinelPasswordFile string `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
 	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH for one machine, or mongodb://USER@HOST:PORT,HOST:PORT/DATABASE?replicaSet=NAME or mongodb+srv://USER@NAME/DATABASE"`
 	StorePasswordFile    string `koanf:"store_password_file" usage:"file that holds the password for a store URL of MongoDB, so that no list of processes shows it"`
 	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, or s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile"`
 	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
-	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the herd"`
+	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the cluster"`
 	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
 	Run                  string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
 
-	Server   string        `koanf:"server" for:"client" usage:"the site that commands of users ask instead of a herd, such as https://drover.example.org; see drover login"`
+	Server   string        `koanf:"server" for:"client" usage:"the site that commands of users ask instead of a cluster, such as https://drover.example.org; see drover login"`
 	Logins   string        `koanf:"logins" shown:"logins.json in drover's folder of the user's configuration" for:"client" usage:"file of the sites where one is signed in, with their tokens"`
 	Patience time.Duration `koanf:"patience" default:"30s" for:"client" usage:"how long a command waits for a site that does not answer; 0 for not at all"`
 
@@ -51,11 +51,11 @@ type Config struct {
 	MetricsListen string `koanf:"metrics_listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420, for all components of a host: the vmfactory has that port, the testrunner the next one, then the taskrunner and the overseer; empty for none"`
 
 	Drain time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
-	Beat  time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole herd"`
+	Beat  time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole cluster"`
 	Slots int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
 	Pools []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
-	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole herd, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
+	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole cluster, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
 
 	SubmitRate  string `koanf:"submit_rate" default:"60/1h:burst=20" usage:"how often one student may hand in or have something tested again, in all classes together: N/TIME:burst=N; none for any number"`
@@ -83,7 +83,7 @@ type Config struct {
 
 	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`
 	EgressDNS      []string      `koanf:"egress_dns" default:"9.9.9.9,1.1.1.1" for:"vmfactory" usage:"servers of names, by address, for pools with network egress"`
-	EgressClosed   []string      `koanf:"egress_closed" for:"vmfactory" usage:"networks that those do not reach either, such as 192.0.2.0/24 of the herd's own machines; private and reserved ones are closed anyway"`
+	EgressClosed   []string      `koanf:"egress_closed" for:"vmfactory" usage:"networks that those do not reach either, such as 192.0.2.0/24 of the cluster's own machines; private and reserved ones are closed anyway"`
 	Guest          string        `koanf:"guest" shown:"drover-guest beside drover" for:"vmfactory" usage:"the program that VMs of provider lxc start"`
 	Cgroup         string        `koanf:"cgroup" shown:"one is found" for:"vmfactory" usage:"cgroup of version 2 to make VMs' cgroups in, such as /drover.slice; off to use none"`
 	SelfTest       string        `koanf:"self_test" default:"on" for:"vmfactory" usage:"attack a throw-away VM before this host takes work: on, warn to use the host all the same if it fails, or off"`
@@ -140,7 +140,7 @@ func (c *Config) Source(name string) Source {
 // File returns the path of the file that was read, or "" if there was none.
 func (c *Config) File() string { return c.file }
 
-// In returns a copy for a herd that lives in the folder dir alone, whatever the
+// In returns a copy for a cluster that lives in the folder dir alone, whatever the
 // settings say of where data, Redis, store and blobs are.
 func (c *Config) In(dir string) *Config {
 	in := *c

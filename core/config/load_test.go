@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 		"no room for four":   {flags: map[string]string{"metrics_listen": "127.0.0.1:65533"}, want: []string{"setting metrics_listen", "65532"}},
 		"URL scheme":         {flags: map[string]string{"redis": "http://x"}, want: []string{"setting redis", "http:", "rediss"}},
 		"no URL":             {flags: map[string]string{"store": "/var/x.db"}, want: []string{"setting store", "sqlite:///PATH"}},
-		"home folder":        {flags: map[string]string{"data": "~/herd"}, want: []string{"setting data", "only a shell"}},
+		"home folder":        {flags: map[string]string{"data": "~/cluster"}, want: []string{"setting data", "only a shell"}},
 		"folder like a URL":  {flags: map[string]string{"data": "/a?b"}, want: []string{"setting data", "? # %"}},
 		"long socket":        {flags: map[string]string{"data": "/" + strings.Repeat("d", 120)}, want: []string{"setting redis", "107 bytes", "--data"}},
 		"missing file":       {flags: map[string]string{"config": "/nowhere/x.yaml"}, want: []string{"/nowhere/x.yaml (from flag --config) does not exist"}},
@@ -234,7 +234,7 @@ func TestUnknownFlagIsABug(t *testing.T) {
 	require.True(t, core.Is(err, core.CodeInternal), "%v", err)
 }
 
-func TestNamespaceOfACluster(t *testing.T) {
+func TestNamespaceOfARedisCluster(t *testing.T) {
 	t.Parallel()
 	c, err := load(desk(t), map[string]string{"namespace": "{drover}"}, nil)
 	require.NoError(t, err)
@@ -278,12 +278,12 @@ func TestInLivesInOneFolder(t *testing.T) {
 	t.Parallel()
 	c, err := load(desk(t), map[string]string{"redis": "redis://:pw@db", "store": "sqlite:///s.db", "run": "/r", "pools": "a"}, nil)
 	require.NoError(t, err)
-	in := c.In("/tmp/herd")
+	in := c.In("/tmp/cluster")
 	in.Pools[0] = "b"
-	require.Equal(t, "unix:///tmp/herd/redis.sock", in.Redis.Reveal())
-	require.Equal(t, "sqlite:///tmp/herd/drover.db", in.Store.Reveal())
-	require.Equal(t, "file:///tmp/herd/blobs", in.Blobs.Reveal())
-	require.Equal(t, "/tmp/herd/run/desk-1-example-org", in.Run)
+	require.Equal(t, "unix:///tmp/cluster/redis.sock", in.Redis.Reveal())
+	require.Equal(t, "sqlite:///tmp/cluster/drover.db", in.Store.Reveal())
+	require.Equal(t, "file:///tmp/cluster/blobs", in.Blobs.Reveal())
+	require.Equal(t, "/tmp/cluster/run/desk-1-example-org", in.Run)
 	require.Equal(t, Default, in.Source("redis"))
 	require.NoError(t, in.Validate())
 

@@ -76,7 +76,7 @@ func (u URL) withSentinelPassword(password string) (URL, bool) {
 	return URL(parsed.String()), true
 }
 
-// checkRedis wants what the kind of URL needs: Sentinels the name of the primary, a Cluster a
+// checkRedis wants what the kind of URL needs: Sentinels the name of the primary, a Redis Cluster a
 // namespace that keeps all keys on one shard, a socket a path that Linux takes.
 func (c *Config) checkRedis() error {
 	if err := c.checkURL("redis", c.Redis, redisSchemes...); err != nil {
@@ -98,7 +98,7 @@ func (c *Config) checkRedis() error {
 	case kind == "sentinel" && (query.Has("username") || query.Has("password")):
 		return c.problem("redis", "the server's user stands in front of the host (USER@HOST), and its password in redis_password_file")
 	case kind == "cluster" && strings.Trim(parsed.Path, "/") != "":
-		return c.problem("redis", "a Cluster has only one database: leave %s away", parsed.Path)
+		return c.problem("redis", "a Redis Cluster has only one database: leave %s away", parsed.Path)
 	case kind == "cluster" && !strings.HasPrefix(c.Namespace, "{"):
 		return c.problem("namespace", "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", c.Namespace)
 	}

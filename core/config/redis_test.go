@@ -54,7 +54,7 @@ func TestSentinelPasswordFile(t *testing.T) {
 	for _, v := range c.Redacted() {
 		require.NotContains(t, v.Value, "s3cr")
 	}
-	require.Empty(t, c.In("/tmp/herd").SentinelPasswordFile)
+	require.Empty(t, c.In("/tmp/cluster").SentinelPasswordFile)
 	for _, url := range []string{"redis://h1", "redis+cluster://h1", "redis+sentinel://h1?master_name=m&sentinel_password=other"} {
 		_, err := load(desk(t), map[string]string{"redis": url, "namespace": "{d}", "sentinel_password_file": flags["sentinel_password_file"]}, nil)
 		require.ErrorContains(t, err, "setting sentinel_password_file")

@@ -42,7 +42,7 @@ func TestStorePasswordFile(t *testing.T) {
 	for _, v := range c.Redacted() {
 		require.NotContains(t, v.Value, "s3")
 	}
-	require.Empty(t, c.In("/tmp/herd").StorePasswordFile)
+	require.Empty(t, c.In("/tmp/cluster").StorePasswordFile)
 	for _, url := range []string{"mongodb://h1/d", "mongodb://drover:other@h1/d", "sqlite:///s.db"} {
 		_, err := load(desk(t), map[string]string{"store": url, "store_password_file": path}, nil)
 		require.ErrorContains(t, err, "setting store_password_file")

@@ -23,7 +23,7 @@ type Backend struct {
 	Name      string               // mini, real or cluster
 	URL       string               // as the restricted user
 	Namespace string               // the test's own
-	Admin     *redis.Client        // on a Cluster: of the node that has the namespace
+	Admin     *redis.Client        // on a Redis Cluster: of the node that has the namespace
 	Mini      *miniredis.Miniredis // nil on the real one
 }
 
@@ -102,12 +102,12 @@ func addUser(ctx context.Context, t testing.TB, admin *redis.Client, name, passw
 	})
 }
 
-// OnCluster gives the test a namespace and a user of its own on a Redis Cluster of three
+// OnRedisCluster gives the test a namespace and a user of its own on a Redis Cluster of three
 // nodes that the tests of the package share.
-func OnCluster(t testing.TB) *Backend {
+func OnRedisCluster(t testing.TB) *Backend {
 	t.Helper()
 	ctx := context.Background()
-	c, err := sharedCluster()
+	c, err := sharedRedisCluster()
 	if err != nil {
 		Missing(t, "redis-server", err)
 	}
@@ -163,7 +163,7 @@ var sharedServer = sync.OnceValues(func() (*redisserver.Server, error) {
 	return redisserver.Start(context.Background(), "--appendonly", "no")
 })
 
-// sharedCluster is the one Cluster of the test binary; it ends with it.
-var sharedCluster = sync.OnceValues(func() (*redisserver.Cluster, error) {
+// sharedRedisCluster is the one Cluster of the test binary; it ends with it.
+var sharedRedisCluster = sync.OnceValues(func() (*redisserver.Cluster, error) {
 	return redisserver.StartCluster(context.Background(), 3, 0, "--appendonly", "no")
 })

@@ -22,8 +22,8 @@ func Spec(id, pool, submitter string) core.Spec {
 	}
 }
 
-// Herd is a host with registered owners and a pool, ready to claim.
-type Herd struct {
+// Cluster is a host with registered owners and a pool, ready to claim.
+type Cluster struct {
 	Store   *redisstore.Store
 	Host    string
 	Pool    string
@@ -34,14 +34,14 @@ type Herd struct {
 	vms     int
 }
 
-// NewHerd registers a testrunner and a vmfactory on a host and makes a pool.
-func NewHerd(t testing.TB, s *redisstore.Store, host, pool string) *Herd {
+// NewCluster registers a testrunner and a vmfactory on a host and makes a pool.
+func NewCluster(t testing.TB, s *redisstore.Store, host, pool string) *Cluster {
 	t.Helper()
 	ctx := context.Background()
 	p := core.DefaultPool(pool)
 	p.Max = 1000
 	require.NoError(t, s.SetPool(ctx, p))
-	h := &Herd{
+	h := &Cluster{
 		Store: s, Host: host, Pool: pool,
 		Runner: core.OwnerName(core.RoleTestrunner, host, 0), Factory: core.OwnerName(core.RoleVMFactory, host, 0),
 	}
@@ -55,8 +55,8 @@ func NewHerd(t testing.TB, s *redisstore.Store, host, pool string) *Herd {
 // ErrOf is the error of a call whose answer does not matter.
 func ErrOf[T any](_ T, err error) error { return err }
 
-// Register registers an owner of the herd's host for a minute.
-func (h *Herd) Register(t testing.TB, owner string) core.Registered {
+// Register registers an owner of the cluster's host for a minute.
+func (h *Cluster) Register(t testing.TB, owner string) core.Registered {
 	t.Helper()
 	r, err := h.Store.Register(context.Background(), core.Registration{
 		Owner: owner, Host: h.Host, Machine: "m-" + h.Host, PID: 1, Version: "test", Beat: time.Minute,
@@ -66,7 +66,7 @@ func (h *Herd) Register(t testing.TB, owner string) core.Registered {
 }
 
 // AddVMs creates n clean VMs and returns their ids.
-func (h *Herd) AddVMs(t testing.TB, n int) []string {
+func (h *Cluster) AddVMs(t testing.TB, n int) []string {
 	t.Helper()
 	ids, made := make([]string, n), make(map[string]bool)
 	for i := range ids {
@@ -81,7 +81,7 @@ func (h *Herd) AddVMs(t testing.TB, n int) []string {
 }
 
 // Submit enqueues requests and requires that each is taken.
-func (h *Herd) Submit(t testing.TB, specs ...core.Spec) {
+func (h *Cluster) Submit(t testing.TB, specs ...core.Spec) {
 	t.Helper()
 	verdicts, err := h.Store.Enqueue(context.Background(), specs)
 	require.NoError(t, err)
@@ -90,8 +90,8 @@ func (h *Herd) Submit(t testing.TB, specs ...core.Spec) {
 	}
 }
 
-// Call is an exchange of the herd's runner.
-func (h *Herd) Call(seq int64, want int, finish ...core.Finish) core.Exchange {
+// Call is an exchange of the cluster's runner.
+func (h *Cluster) Call(seq int64, want int, finish ...core.Finish) core.Exchange {
 	return core.Exchange{
 		Owner: h.Runner, Host: h.Host, Epoch: h.Epoch, Seq: seq, Pools: []string{h.Pool},
 		Want: want, TokenBase: seq * 1000, Finish: finish, Beat: time.Minute,
@@ -99,7 +99,7 @@ func (h *Herd) Call(seq int64, want int, finish ...core.Finish) core.Exchange {
 }
 
 // Exchange runs a call and requires that it is answered.
-func (h *Herd) Exchange(t testing.TB, seq int64, want int, finish ...core.Finish) core.Exchanged {
+func (h *Cluster) Exchange(t testing.TB, seq int64, want int, finish ...core.Finish) core.Exchanged {
 	t.Helper()
 	x, err := h.Store.Exchange(context.Background(), h.Call(seq, want, finish...))
 	require.NoError(t, err)

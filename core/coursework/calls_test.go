@@ -139,8 +139,8 @@ func userCalls() []call {
 		{action: core.ActSchedule, method: "RunSchedule", prepare: scheduled, do: func(w *world, a core.Actor, name string) error {
 			return done(w.reg.RunSchedule(w.t.Context(), a, name))
 		}},
-		{action: core.ActHerdView, method: "Watch", do: func(w *world, a core.Actor, _ string) error { return w.reg.Watch(a) }},
-		{action: core.ActHerdOperate, method: "Operate", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActClusterView, method: "Watch", do: func(w *world, a core.Actor, _ string) error { return w.reg.Watch(a) }},
+		{action: core.ActClusterOperate, method: "Operate", do: func(w *world, a core.Actor, _ string) error {
 			return w.reg.Operate(w.t.Context(), a, "h1", "drains host h1", func() error { return w.log.step("drain") })
 		}},
 	}

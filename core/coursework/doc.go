@@ -52,8 +52,8 @@
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired
 //	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not made so
 //	RemoveSchedule RunSchedule                 schedule                                 CONFLICT: the last task has not ended
-//	Watch                                      herd.view
-//	Operate                                    herd.operate
+//	Watch                                      cluster.view
+//	Operate                                    cluster.operate
 //
 // A class or assignment that is being deleted is shown to its staff only, who can do
 // nothing with it but have it deleted once more.

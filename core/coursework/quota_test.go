@@ -17,7 +17,7 @@ func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 	w := newWorld(t)
 	w.assignment("hw1")
 	w.assignment("hw2")
-	w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Rate: core.Rate{Every: time.Hour, Burst: 2}}
+	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 2}}
 	submit := func(who, assignment string) error {
 		return done(w.reg.Submit(t.Context(), w.as(who), handin(assignment)))
 	}
@@ -42,7 +42,7 @@ func TestTestingAgainCounts(t *testing.T) {
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	require.NoError(t, done(w.reg.CancelSubmission(t.Context(), w.as("ann"), s.ID)))
-	w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
+	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
 	require.NoError(t, w.reg.Resubmit(t.Context(), w.as("ann"), s.ID))
 	require.NoError(t, done(w.reg.CancelSubmission(t.Context(), w.as("ann"), s.ID)))
 	requireCode(t, core.CodeFull, w.reg.Resubmit(t.Context(), w.as("ann"), s.ID))
@@ -53,7 +53,7 @@ func TestAStudentHandsInOnlySoManyBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.assignment("hw1")
-	w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Bytes: 4 << 20}
+	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Bytes: 4 << 20}
 	submit := func(size int) error {
 		h := handin("hw1")
 		h.Files = files("a", strings.Repeat("x", size))
@@ -72,7 +72,7 @@ func TestAnyBoundOnBytesCanBeCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.assignment("hw1")
-	w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Bytes: 2 << 30}
+	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Bytes: 2 << 30}
 	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
 	w.reg.Quota.Bytes = 64 << 30
 	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("cleo"), handin("hw1"))))
@@ -100,7 +100,7 @@ func TestRepeatIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(w *world, as core.Assignment){
 		"the rate is used up": func(w *world, _ core.Assignment) {
-			w.reg.Quota = coursework.Quota{Limits: w.herd.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
+			w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
 			require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
 		},
 		"the time is over": func(w *world, _ core.Assignment) { w.pass(1000 * hour) },

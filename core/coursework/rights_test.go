@@ -58,7 +58,7 @@ func (w *world) actor(who string) core.Actor {
 // object is what an action of the table is about.
 func object(r core.Right) core.Object {
 	var o core.Object
-	classless := []core.Action{core.ActUserManage, core.ActUserView, core.ActSchedule, core.ActHerdView, core.ActHerdOperate}
+	classless := []core.Action{core.ActUserManage, core.ActUserView, core.ActSchedule, core.ActClusterView, core.ActClusterOperate}
 	if !slices.Contains(classless, r.Action) && !slices.Contains(elsewhere, r.Action) {
 		o.Class = "cs101"
 	}

@@ -69,7 +69,7 @@ func stillMay(a core.Actor, t *core.Task) error {
 }
 
 // ViewTask returns a task: to its requester, to who teaches what it is about, to who
-// looks after the herd. Returns NOTFOUND.
+// looks after the cluster. Returns NOTFOUND.
 func (r *Registrar) ViewTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	return r.task(ctx, a, id, core.ActTaskView)
 }

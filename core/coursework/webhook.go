@@ -37,7 +37,7 @@ func (r *Registrar) webhook(ctx context.Context, a core.Actor, id string) (core.
 }
 
 // mayHook returns an error if the actor may do nothing with the webhooks of a class, or
-// with "" of the herd.
+// with "" of the cluster.
 func (r *Registrar) mayHook(ctx context.Context, a core.Actor, class string) error {
 	if class == "" {
 		return core.Allow(a, core.ActWebhook, core.Object{})
@@ -53,7 +53,7 @@ func (r *Registrar) ViewWebhook(ctx context.Context, a core.Actor, id string) (c
 	return w, err
 }
 
-// ListWebhooks lists the webhooks of a class, or with "" of the herd, with ids after the
+// ListWebhooks lists the webhooks of a class, or with "" of the cluster, with ids after the
 // given one, without their secrets. Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Registrar) ListWebhooks(ctx context.Context, a core.Actor, class, after string, limit int) ([]core.Webhook, error) {
 	if err := r.mayHook(ctx, a, class); err != nil {
@@ -63,7 +63,7 @@ func (r *Registrar) ListWebhooks(ctx context.Context, a core.Actor, class, after
 }
 
 // AddWebhook makes a webhook of a class, which is told of what happens there, or with ""
-// of the herd, which is told where a request or task names it. The answer has the
+// of the cluster, which is told where a request or task names it. The answer has the
 // secret, which no other call shows. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT,
 // CONFLICT while the class is being deleted.
 func (r *Registrar) AddWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {

@@ -219,7 +219,7 @@ func TestWebhooksOfAClassAreBounded(t *testing.T) {
 	requireCode(t, core.CodeLimit, err)
 }
 
-func TestWebhooksOfTheHerdAreForAdmins(t *testing.T) {
+func TestWebhooksOfTheClusterAreForAdmins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
@@ -326,7 +326,7 @@ func TestNotifyIsChecked(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	ours := w.hook()
-	herd, err := w.reg.AddWebhook(ctx, w.as("root"), core.Webhook{URL: hookURL, Events: []string{core.EventRequestEnded}})
+	cluster, err := w.reg.AddWebhook(ctx, w.as("root"), core.Webhook{URL: hookURL, Events: []string{core.EventRequestEnded}})
 	require.NoError(t, err)
 	var many []string
 	for i := range core.MaxNotify + 1 {
@@ -337,12 +337,12 @@ func TestNotifyIsChecked(t *testing.T) {
 		assignment string
 		want       core.Code
 	}{
-		{[]string{herd.ID}, "", ""},
-		{[]string{ours.ID, herd.ID}, "cs101/hw1", ""},
+		{[]string{cluster.ID}, "", ""},
+		{[]string{ours.ID, cluster.ID}, "cs101/hw1", ""},
 		{[]string{ours.ID}, "cs202/hw1", core.CodeInvalid},
 		{[]string{ours.ID}, "", core.CodeInvalid},
 		{[]string{ours.ID}, "cs1012", core.CodeInvalid},
-		{[]string{herd.ID, herd.ID}, "", core.CodeInvalid},
+		{[]string{cluster.ID, cluster.ID}, "", core.CodeInvalid},
 		{[]string{"Ä"}, "", core.CodeInvalid},
 		{[]string{"none"}, "", core.CodeNotFound},
 		{many, "", core.CodeLimit},

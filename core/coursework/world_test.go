@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t    *testing.T
 	log  *steps
-	herd *coretest.Herd
+	cluster *coretest.Cluster
 	in   *intake.Intake
 	reg  *coursework.Registrar
 	seq  int64
@@ -61,8 +61,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{t: t, now: time.UnixMilli(start)}
-	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
-	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
+	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.log = &steps{}
 	w.reg = &coursework.Registrar{Store: watched{store, w.log}, Intake: desk{w.in, w.log}, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -203,9 +203,9 @@ func (w *world) submit(user, assignment string) core.Submission {
 // grade ends what waits, as a testrunner does.
 func (w *world) grade(change func(r *core.Result)) {
 	w.t.Helper()
-	w.herd.AddVMs(w.t, 1)
+	w.cluster.AddVMs(w.t, 1)
 	w.seq++
-	for _, c := range w.herd.Exchange(w.t, w.seq, 1).Claims {
+	for _, c := range w.cluster.Exchange(w.t, w.seq, 1).Claims {
 		score, most := 7.0, 10.0
 		r := core.Result{
 			ID: c.ReadSpec().ID, Generation: c.ReadSpec().Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM,
@@ -217,7 +217,7 @@ func (w *world) grade(change func(r *core.Result)) {
 		_, err := w.in.Store.Record(w.t.Context(), r)
 		require.NoError(w.t, err)
 		w.seq++
-		w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+		w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"drover/core"
 )
 
-// Verdict is a result in a word or two, for tables and for tests of whole herds.
+// Verdict is a result in a word or two, for tables and for tests of whole clusters.
 type Verdict string
 
 // The verdicts.

@@ -41,7 +41,7 @@ func TestCancel(t *testing.T) {
 		}
 		require.Equal(t, core.RequestQueued, w.row(running.Spec.ID).State, "its owner ends it")
 		w.seq++
-		require.Equal(t, map[string]string{claims[0].Key: "ann"}, w.herd.Exchange(t, w.seq, 0).Cancelled)
+		require.Equal(t, map[string]string{claims[0].Key: "ann"}, w.cluster.Exchange(t, w.seq, 0).Cancelled)
 		w.run(claims)
 
 		state, err = w.in.Cancel(ctx, running.Spec.ID, "ann")
@@ -75,7 +75,7 @@ func TestClaimDuringCancelHearsOfIt(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t))
 	row := w.submit(spec())
 	var claims []core.Claim
-	in := w.intake(w.store, claimer{w.herd.Store, w, &claims}, w.herd.Store, w.herd.Store)
+	in := w.intake(w.store, claimer{w.cluster.Store, w, &claims}, w.cluster.Store, w.cluster.Store)
 	state, err := in.Cancel(t.Context(), row.Spec.ID, "ann")
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, state)
@@ -107,7 +107,7 @@ func TestCancelThatComesSecond(t *testing.T) {
 	} {
 		w := newWorld(t, coretest.Mini(t))
 		row := w.submit(spec())
-		in := w.intake(finisher{w.store, state}, w.herd.Store, w.herd.Store, w.herd.Store)
+		in := w.intake(finisher{w.store, state}, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 		got, err := in.Cancel(t.Context(), row.Spec.ID, "ann")
 		require.Equal(t, code, core.CodeOf(err))
 		require.Equal(t, state, got)

@@ -86,7 +86,7 @@ func TestCrashInCancelOfWhatRedisDoesNotHave(t *testing.T) {
 		return err
 	}, func(w *world, steps []string) {
 		if slices.Contains(steps, "withdraw") {
-			verdicts, err := w.herd.Store.Enqueue(t.Context(), []core.Spec{s}) // the Submit goes on
+			verdicts, err := w.cluster.Store.Enqueue(t.Context(), []core.Spec{s}) // the Submit goes on
 			require.NoError(t, err)
 			require.Equal(t, core.CodeEnded, core.CodeOf(verdicts[0]))
 			require.Empty(t, w.claim(1), "what was cancelled does not run")
@@ -171,7 +171,7 @@ func TestCrashInSetPool(t *testing.T) {
 	}, func(w *world, steps []string) {
 		n, err := w.in.RestorePools(w.t.Context())
 		require.NoError(t, err)
-		got, err := w.herd.Store.GetPool(w.t.Context(), "p2")
+		got, err := w.cluster.Store.GetPool(w.t.Context(), "p2")
 		if len(steps) == 0 {
 			require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 			return
@@ -191,7 +191,7 @@ func TestCrashInSubmitTask(t *testing.T) {
 	}, func(w *world, steps []string) {
 		_, err := w.in.Sweep(w.t.Context())
 		require.NoError(t, err)
-		present, err := w.herd.Store.PresentTasks(w.t.Context(), []string{task.Key()})
+		present, err := w.cluster.Store.PresentTasks(w.t.Context(), []string{task.Key()})
 		require.NoError(t, err)
 		require.Equal(t, []bool{len(steps) > 0}, present)
 	})
@@ -231,7 +231,7 @@ func TestCrashInCancelOfATaskThatRedisDoesNotHave(t *testing.T) {
 		return err
 	}, func(w *world, steps []string) {
 		if slices.Contains(steps, "withdraw task") {
-			require.NoError(t, w.herd.Store.EnqueueTask(t.Context(), task)) // the SubmitTask goes on
+			require.NoError(t, w.cluster.Store.EnqueueTask(t.Context(), task)) // the SubmitTask goes on
 			require.Empty(t, w.tasker().exchange(1).Claims, "what was cancelled does not run")
 		}
 		w.healTasks()

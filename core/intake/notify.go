@@ -31,7 +31,7 @@ func (in *Intake) checkCallback(ctx context.Context, s *core.Spec) error {
 }
 
 // checkNotify checks the webhooks that are to be told of the end of something about a
-// class: that they are there, and of that class or of the herd. Returns INVALID, LIMIT,
+// class: that they are there, and of that class or of the cluster. Returns INVALID, LIMIT,
 // NOTFOUND.
 func (in *Intake) checkNotify(ctx context.Context, id, about string, webhooks []string) error {
 	if len(webhooks) > core.MaxNotify {

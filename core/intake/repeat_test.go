@@ -113,14 +113,14 @@ func newCrowded(t *testing.T) (*world, *crowded) {
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))
 	w.submit(spec())
-	return w, &crowded{Queue: w.herd.Store, w: w}
+	return w, &crowded{Queue: w.cluster.Store, w: w}
 }
 
 // Who is told that there is no room must not find it run.
 func TestRefusedIsNotRun(t *testing.T) {
 	t.Parallel()
 	w, q := newCrowded(t)
-	row, _, err := w.intake(w.store, q, w.herd.Store, w.herd.Store).Submit(t.Context(), spec())
+	row, _, err := w.intake(w.store, q, w.cluster.Store, w.cluster.Store).Submit(t.Context(), spec())
 	require.Len(t, q.claims, 1, "it was begun")
 	require.NoError(t, err, "so it is accepted")
 	w.run(q.claims)
@@ -136,12 +136,12 @@ func TestRefusalWhoseAnswersAreLost(t *testing.T) {
 		for n, steps := 1, 0; steps >= n-1; n++ {
 			w, q := newCrowded(t)
 			q.marked = func() {}
-			var queue core.Queue = w.herd.Store
+			var queue core.Queue = w.cluster.Store
 			if way.room { // it comes meanwhile
 				queue = q
 			}
 			m := &coretest.Mortal{Steps: n, Once: way.once}
-			in := w.intake(mortalStore{w.store, m}, mortalQueue{queue, m}, w.herd.Store, w.herd.Store)
+			in := w.intake(mortalStore{w.store, m}, mortalQueue{queue, m}, w.cluster.Store, w.cluster.Store)
 			s := spec()
 			s.ID, s.Idempotency = newID(), "k1"
 			_, _, said := in.Submit(t.Context(), s)
@@ -173,7 +173,7 @@ func TestRefusalThatAClaimMet(t *testing.T) {
 	q.marked = func() { w.run(w.claim(1)) }
 	s := spec()
 	s.Idempotency = "k1"
-	_, _, err := w.intake(w.store, q, w.herd.Store, w.herd.Store).Submit(t.Context(), s)
+	_, _, err := w.intake(w.store, q, w.cluster.Store, w.cluster.Store).Submit(t.Context(), s)
 	require.Equal(t, core.CodeFull, core.CodeOf(err))
 	row, created, err := w.in.Submit(t.Context(), s)
 	require.NoError(t, err, "there is room now")

@@ -54,7 +54,7 @@ func TestIdempotentSubmitMends(t *testing.T) {
 	s := spec()
 	s.Idempotency = "k1"
 	m := &coretest.Mortal{Steps: 1}
-	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.herd.Store, m}, w.herd.Store, w.herd.Store).Submit(t.Context(), s)
+	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, w.cluster.Store, w.cluster.Store).Submit(t.Context(), s)
 	require.Error(t, err)
 	require.Empty(t, w.claim(1))
 	_, created, err := w.in.Submit(t.Context(), s)
@@ -86,7 +86,7 @@ func TestSubmitWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	gone := away{}
-	in := w.intake(w.store, gone, gone, w.herd.Store)
+	in := w.intake(w.store, gone, gone, w.cluster.Store)
 	row, created, err := in.Submit(t.Context(), spec())
 	require.NoError(t, err, "accepted means durable")
 	require.True(t, created)
@@ -175,7 +175,7 @@ func TestAFullRedisRefusesSubmits(t *testing.T) {
 // submitAway makes a request that was accepted while Redis was away.
 func (w *world) submitAway(t *testing.T) core.Spec {
 	t.Helper()
-	row, _, err := w.intake(w.store, away{}, w.herd.Store, w.herd.Store).Submit(t.Context(), spec())
+	row, _, err := w.intake(w.store, away{}, w.cluster.Store, w.cluster.Store).Submit(t.Context(), spec())
 	require.NoError(t, err)
 	return row.Spec
 }
@@ -186,7 +186,7 @@ func TestRepeatOfAcceptedIsNotRefused(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t))
 	s := spec()
 	s.Idempotency = "k1"
-	row, _, err := w.intake(w.store, away{}, w.herd.Store, w.herd.Store).Submit(t.Context(), s)
+	row, _, err := w.intake(w.store, away{}, w.cluster.Store, w.cluster.Store).Submit(t.Context(), s)
 	require.NoError(t, err)
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
@@ -256,7 +256,7 @@ func TestSupersedeNeverLosesBoth(t *testing.T) {
 	s := spec()
 	s.Assignment, s.Supersede = "hw1", true
 	old := w.submit(s)
-	in := w.intake(w.store, thief{w.herd.Store, w}, w.herd.Store, w.herd.Store)
+	in := w.intake(w.store, thief{w.cluster.Store, w}, w.cluster.Store, w.cluster.Store)
 	row, created, err := in.Submit(t.Context(), s)
 	require.NoError(t, err)
 	require.True(t, created)

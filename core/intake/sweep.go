@@ -23,7 +23,7 @@ func (in *Intake) Sweep(ctx context.Context) (int, error) {
 	return n + tasks, gather("the sweep met trouble", err, taskErr)
 }
 
-// SweepAll sweeps the whole store once: at the start of an embedded herd, or for
+// SweepAll sweeps the whole store once: at the start of an embedded cluster, or for
 // a one-shot overseer.
 func (in *Intake) SweepAll(ctx context.Context) (int, error) {
 	n, err := in.all(ctx, in.requests(in.sweepPage))
@@ -55,7 +55,7 @@ func (in *Intake) ExpireAll(ctx context.Context) (int, error) {
 type page func(ctx context.Context, after string) (next string, n int, err error)
 
 // quietPages is how many pages in which nothing was to be done one round looks at: so a
-// healthy herd is looked through at some thousand rows a second, for little.
+// healthy cluster is looked through at some thousand rows a second, for little.
 const quietPages = 20
 
 // round handles the pages after the cursor and moves that on.

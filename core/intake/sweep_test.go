@@ -35,8 +35,8 @@ func TestSweepGoesOnWhileItFindsWhatIsLost(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t))
 	const quiet = 20 // pages
 	w.accept(3*quiet + 2)
-	store, queue := &countedStore{ResultStore: w.store}, &countedQueue{Queue: w.herd.Store}
-	in := w.intake(store, queue, w.herd.Store, w.herd.Store)
+	store, queue := &countedStore{ResultStore: w.store}, &countedQueue{Queue: w.cluster.Store}
+	in := w.intake(store, queue, w.cluster.Store, w.cluster.Store)
 	in.Batch = 1
 	n, err := in.Sweep(t.Context())
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestSweepReachesEveryTask(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n, "round %d", round)
 	}
-	present, err := w.herd.Store.PresentTasks(t.Context(), keys)
+	present, err := w.cluster.Store.PresentTasks(t.Context(), keys)
 	require.NoError(t, err)
 	require.NotContains(t, present, false)
 }
@@ -146,7 +146,7 @@ func TestSweepersAtOnce(t *testing.T) {
 		var queued atomic.Int64
 		var all sync.WaitGroup
 		for range 4 {
-			in := w.intake(w.store, w.herd.Store, w.herd.Store, w.herd.Store)
+			in := w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 			in.Batch = 7
 			all.Go(func() {
 				n, err := in.SweepAll(context.Background())
@@ -158,7 +158,7 @@ func TestSweepersAtOnce(t *testing.T) {
 		}
 		for i := range specs { // and their submits go on
 			all.Go(func() {
-				if _, err := w.herd.Store.Enqueue(context.Background(), specs[i:i+1]); err != nil {
+				if _, err := w.cluster.Store.Enqueue(context.Background(), specs[i:i+1]); err != nil {
 					t.Error(err)
 				}
 			})
@@ -182,9 +182,9 @@ func TestSweepAfterTotalLoss(t *testing.T) {
 	require.NoError(t, err)
 	task, _, err := w.in.SubmitTask(t.Context(), core.Task{Kind: "k"})
 	require.NoError(t, err)
-	empty := coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", "other")
-	w.herd, w.seq = empty, 0
-	w.herd.Pool = pool
+	empty := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", "other")
+	w.cluster, w.seq = empty, 0
+	w.cluster.Pool = pool
 	w.in = w.intake(w.store, empty.Store, empty.Store, empty.Store)
 	n, err := w.in.SweepAll(t.Context())
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestSweepReadsTwice(t *testing.T) {
 			_, err = w.store.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted, Token: "1.1", VM: "v"})
 			require.NoError(t, err)
 		}
-	}}, w.herd.Store, w.herd.Store, w.herd.Store)
+	}}, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 	n, err := in.Sweep(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "two ended between the readings")
@@ -246,7 +246,7 @@ func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	specs := w.accept(5)
-	in := w.intake(w.store, picky{w.herd.Store, specs[2].ID}, w.herd.Store, w.herd.Store)
+	in := w.intake(w.store, picky{w.cluster.Store, specs[2].ID}, w.cluster.Store, w.cluster.Store)
 	in.Batch = 3
 	n, err := in.SweepAll(t.Context())
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
@@ -291,7 +291,7 @@ func TestExpire(t *testing.T) {
 		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()))
 		require.Equal(t, core.RequestQueued, w.row(running.Spec.ID).State, "what runs is not ended")
 		w.seq++
-		require.Empty(t, w.herd.Exchange(t, w.seq, 0).Cancelled, "what runs is not marked")
+		require.Empty(t, w.cluster.Exchange(t, w.seq, 0).Cancelled, "what runs is not marked")
 		w.run(claims)
 		n, err := w.in.ExpireAll(t.Context())
 		require.NoError(t, err)
@@ -306,11 +306,11 @@ func TestExpireCountsOnlyWaiting(t *testing.T) {
 	for name, leaves := range map[string]func(w *world, row core.Row, c core.Claim){
 		"a fault": func(w *world, _ core.Row, c core.Claim) {
 			w.seq++
-			w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
+			w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
 		},
 		"given back": func(w *world, _ core.Row, c core.Claim) {
 			w.seq++
-			w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRelease})
+			w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRelease})
 		},
 		"Redis was wiped, and swept": func(w *world, _ core.Row, _ core.Claim) {
 			w.wipe()
@@ -369,10 +369,10 @@ func TestRestorePoolsUndoesNothing(t *testing.T) {
 	old, now := core.DefaultPool(pool), core.DefaultPool(pool)
 	old.Warm, now.Warm = 3, 4
 	require.NoError(t, w.store.PutPool(t.Context(), old)) // Redis has lost it
-	pools := &overtaken{Pools: w.herd.Store, set: func() { require.NoError(t, w.in.SetPool(t.Context(), now)) }}
-	_, err := w.intake(w.store, w.herd.Store, pools, w.herd.Store).RestorePools(t.Context())
+	pools := &overtaken{Pools: w.cluster.Store, set: func() { require.NoError(t, w.in.SetPool(t.Context(), now)) }}
+	_, err := w.intake(w.store, w.cluster.Store, pools, w.cluster.Store).RestorePools(t.Context())
 	require.NoError(t, err)
-	got, err := w.herd.Store.GetPool(t.Context(), pool)
+	got, err := w.cluster.Store.GetPool(t.Context(), pool)
 	require.NoError(t, err)
 	require.Equal(t, now, got)
 }
@@ -389,7 +389,7 @@ func TestRestorePools(t *testing.T) {
 	n, err := w.in.RestorePools(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
-	got, err := w.herd.Store.GetPool(t.Context(), pool)
+	got, err := w.cluster.Store.GetPool(t.Context(), pool)
 	require.NoError(t, err)
 	require.Equal(t, changed, got)
 	n, err = w.in.RestorePools(t.Context())

@@ -22,13 +22,13 @@ type tasker struct {
 func (w *world) tasker() *tasker {
 	w.t.Helper()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
-	return &tasker{w: w, owner: owner, epoch: w.herd.Register(w.t, owner).Epoch}
+	return &tasker{w: w, owner: owner, epoch: w.cluster.Register(w.t, owner).Epoch}
 }
 
 func (k *tasker) exchange(want int, finish ...core.TaskFinish) core.TaskExchanged {
 	k.w.t.Helper()
 	k.seq++
-	got, err := k.w.herd.Store.ExchangeTasks(k.w.t.Context(), core.TaskExchange{
+	got, err := k.w.cluster.Store.ExchangeTasks(k.w.t.Context(), core.TaskExchange{
 		Owner: k.owner, Epoch: k.epoch, Seq: k.seq, Want: want, TokenBase: k.seq, Finish: finish, Beat: time.Hour,
 	})
 	require.NoError(k.w.t, err)
@@ -65,7 +65,7 @@ func (w *world) healTasks() {
 	open, err := w.store.UnfinishedTasks(w.t.Context(), "", 10)
 	require.NoError(w.t, err)
 	require.Empty(w.t, open)
-	coretest.RequireSound(w.t, w.herd.Store)
+	coretest.RequireSound(w.t, w.cluster.Store)
 }
 
 func (w *world) task(t core.Task) core.Task {

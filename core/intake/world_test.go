@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t     *testing.T
 	store *sqlite.Store
-	herd  *coretest.Herd
+	cluster  *coretest.Cluster
 	in    *intake.Intake
 	seq   int64
 	wiped func() // empties Redis
@@ -40,8 +40,8 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	t.Helper()
 	store := sqlitetest.Open(t)
 	w := &world{t: t, store: store, now: time.UnixMilli(1_700_000_000_000)}
-	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
-	w.in = w.intake(w.store, w.herd.Store, w.herd.Store, w.herd.Store)
+	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
+	w.in = w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool(pool)))
 	return w
 }
@@ -80,7 +80,7 @@ func (w *world) submit(s core.Spec) core.Row {
 
 func (w *world) place(key string) core.RequestState {
 	w.t.Helper()
-	p, err := w.herd.Store.Locate(w.t.Context(), key)
+	p, err := w.cluster.Store.Locate(w.t.Context(), key)
 	require.NoError(w.t, err)
 	return p.State
 }
@@ -95,9 +95,9 @@ func (w *world) row(id string) core.Row {
 // claim takes what waits, up to n.
 func (w *world) claim(n int) []core.Claim {
 	w.t.Helper()
-	w.herd.AddVMs(w.t, n)
+	w.cluster.AddVMs(w.t, n)
 	w.seq++
-	return w.herd.Exchange(w.t, w.seq, n).Claims
+	return w.cluster.Exchange(w.t, w.seq, n).Claims
 }
 
 // run records and finishes claims as a testrunner does.
@@ -111,7 +111,7 @@ func (w *world) run(claims []core.Claim) {
 		_, err := w.store.Record(w.t.Context(), r)
 		require.NoError(w.t, err)
 		w.seq++
-		x := w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+		x := w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 		require.Equal(w.t, []bool{true}, x.Finished)
 	}
 }
@@ -120,7 +120,7 @@ func (w *world) run(claims []core.Claim) {
 func (w *world) wipe() {
 	w.t.Helper()
 	w.wiped()
-	w.herd = coretest.NewHerd(w.t, w.herd.Store, "h1", pool)
+	w.cluster = coretest.NewCluster(w.t, w.cluster.Store, "h1", pool)
 	w.seq = 0
 }
 
@@ -151,16 +151,16 @@ func (w *world) requireWhole() {
 	require.NoError(w.t, err)
 	for _, row := range rows {
 		require.True(w.t, row.State.Terminal(), "%s is %s", row.Spec.ID, row.State)
-		present, err := w.herd.Store.Present(ctx, []string{row.Spec.Key()})
+		present, err := w.cluster.Store.Present(ctx, []string{row.Spec.Key()})
 		require.NoError(w.t, err)
 		require.Equal(w.t, []bool{false}, present, "%s is left in Redis", row.Spec.Key())
 	}
-	waiting, err := w.herd.Store.Waiting(ctx)
+	waiting, err := w.cluster.Store.Waiting(ctx)
 	require.NoError(w.t, err)
 	for _, q := range waiting {
 		require.Zero(w.t, q.Waiting)
 	}
-	coretest.RequireSound(w.t, w.herd.Store)
+	coretest.RequireSound(w.t, w.cluster.Store)
 }
 
 type mortalStore struct {
@@ -257,7 +257,7 @@ func dies(t *testing.T, prepare func(w *world), do func(w *world, in *intake.Int
 		w := newWorld(t, coretest.Mini(t))
 		prepare(w)
 		m := &coretest.Mortal{Steps: n}
-		in := w.intake(mortalStore{w.store, m}, mortalQueue{w.herd.Store, m}, mortalPools{w.herd.Store, m}, mortalTasks{w.herd.Store, m})
+		in := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, mortalPools{w.cluster.Store, m}, mortalTasks{w.cluster.Store, m})
 		err := do(w, in)
 		check(w, m.Names)
 		if len(m.Names) < n {

@@ -16,14 +16,14 @@ type Findings struct {
 	Broken []core.Violation `json:"broken"`
 }
 
-// Findings says which invariants of the herd are broken, as of at most half a minute ago.
+// Findings says which invariants of the cluster are broken, as of at most half a minute ago.
 // Returns FORBIDDEN, UNAVAILABLE.
 func (o *Operator) Findings(ctx context.Context, a core.Actor) (Findings, error) {
 	if err := o.Registrar.Watch(a); err != nil {
 		return Findings{}, err
 	}
 	return o.findings.get(ctx, o.now, auditFor, func(ctx context.Context) (Findings, error) {
-		broken, err := o.Herd.Audit(ctx)
+		broken, err := o.Cluster.Audit(ctx)
 		return Findings{At: o.now().UnixMilli(), Broken: broken}, err
 	})
 }
@@ -40,7 +40,7 @@ func (o *Operator) Events(ctx context.Context, a core.Actor, after string) ([]co
 	if after != "" && !eventID.MatchString(after) {
 		return nil, core.Errorf(core.CodeInvalid, "after", "%.60q is no place in the events: use the id of one", after)
 	}
-	return o.Herd.Events(ctx, after)
+	return o.Cluster.Events(ctx, after)
 }
 
 // LastEvents returns the last two hundred events, newest first. Returns FORBIDDEN, UNAVAILABLE.
@@ -49,6 +49,6 @@ func (o *Operator) LastEvents(ctx context.Context, a core.Actor) ([]core.Event, 
 		return nil, err
 	}
 	return o.events.get(ctx, o.now, freshFor, func(ctx context.Context) ([]core.Event, error) {
-		return o.Herd.LastEvents(ctx, mostEvents)
+		return o.Cluster.LastEvents(ctx, mostEvents)
 	})
 }

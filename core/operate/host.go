@@ -29,8 +29,8 @@ func aboutHost(err error, host string) error {
 	}
 }
 
-// may returns FORBIDDEN to who may not operate the herd, before anything is said about what they sent.
-func may(a core.Actor) error { return core.Allow(a, core.ActHerdOperate, core.Object{}) }
+// may returns FORBIDDEN to who may not operate the cluster, before anything is said about what they sent.
+func may(a core.Actor) error { return core.Allow(a, core.ActClusterOperate, core.Object{}) }
 
 // atHost does something to a host, which the text says in a sentence.
 func (o *Operator) atHost(ctx context.Context, a core.Actor, host, text string, do func() error) error {
@@ -65,7 +65,7 @@ func (o *Operator) Drain(ctx context.Context, a core.Actor, host string, deadlin
 		w.Until = o.now().Add(deadline).UnixMilli()
 	}
 	return o.atHost(ctx, a, host, text, func() error {
-		return o.want(ctx, w, func() error { return o.Herd.Drain(ctx, host, true, deadline) })
+		return o.want(ctx, w, func() error { return o.Cluster.Drain(ctx, host, true, deadline) })
 	})
 }
 
@@ -101,7 +101,7 @@ func (o *Operator) keep(ctx context.Context, w core.HostWish) error {
 func (o *Operator) Undrain(ctx context.Context, a core.Actor, host string) error {
 	w := core.HostWish{Host: host, Kind: core.WishDrain, Lifted: true, By: a.Handle}
 	return o.atHost(ctx, a, host, "lets host "+host+" take work again", func() error {
-		return o.want(ctx, w, func() error { return o.Herd.Drain(ctx, host, false, 0) })
+		return o.want(ctx, w, func() error { return o.Cluster.Drain(ctx, host, false, 0) })
 	})
 }
 
@@ -109,7 +109,7 @@ func (o *Operator) Undrain(ctx context.Context, a core.Actor, host string) error
 func (o *Operator) Trust(ctx context.Context, a core.Actor, host string) error {
 	w := core.HostWish{Host: host, Kind: core.WishProbation, Lifted: true, By: a.Handle}
 	return o.atHost(ctx, a, host, "ends the probation of host "+host, func() error {
-		return o.want(ctx, w, func() error { return o.Herd.Probation(ctx, host, "", 0, 0) })
+		return o.want(ctx, w, func() error { return o.Cluster.Probation(ctx, host, "", 0, 0) })
 	})
 }
 
@@ -117,7 +117,7 @@ func (o *Operator) Trust(ctx context.Context, a core.Actor, host string) error {
 // down or has owners yet.
 func (o *Operator) Forget(ctx context.Context, a core.Actor, host string) error {
 	return o.atHost(ctx, a, host, "forgets host "+host, func() error {
-		unknown := o.Herd.ForgetHost(ctx, host)
+		unknown := o.Cluster.ForgetHost(ctx, host)
 		if unknown != nil && !core.Is(unknown, core.CodeNotFound) {
 			return unknown
 		}
@@ -150,13 +150,13 @@ func (o *Operator) Report(ctx context.Context, a core.Actor, r core.HostReport) 
 		if err := o.known(ctx, r.Host); err != nil {
 			return err
 		}
-		return o.Herd.AddHostReport(ctx, r)
+		return o.Cluster.AddHostReport(ctx, r)
 	})
 }
 
 // known returns NOTFOUND for a host that Redis does not know.
 func (o *Operator) known(ctx context.Context, name string) error {
-	hosts, err := o.Herd.ListHosts(ctx)
+	hosts, err := o.Cluster.ListHosts(ctx)
 	if err != nil {
 		return err
 	}

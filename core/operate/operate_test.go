@@ -51,7 +51,7 @@ func TestWhatIsWantedOfAHostIsKept(t *testing.T) {
 		requireCode(t, core.CodeNotFound, w.op.Forget(ctx, olga, "h1"))
 
 		// Without the store nothing is done that it would not know of.
-		w.Herd = coretest.NewHerd(t, w.Store, "h1", "p1")
+		w.Cluster = coretest.NewCluster(t, w.Store, "h1", "p1")
 		w.op.Store = full{w.op.Store}
 		requireCode(t, core.CodeUnavailable, w.op.Drain(ctx, olga, "h1", 0))
 		hosts, err := w.Store.ListHosts(ctx)
@@ -198,8 +198,8 @@ func TestOverviewCounts(t *testing.T) {
 func TestManyReadersAreOneReading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
-	herd := &counting{Store: w.Store}
-	w.op.Herd = herd
+	cluster := &counting{Store: w.Store}
+	w.op.Cluster = cluster
 	look := func() {
 		var all errgroup.Group
 		for range 20 {
@@ -217,13 +217,13 @@ func TestManyReadersAreOneReading(t *testing.T) {
 		require.NoError(t, all.Wait())
 	}
 	look()
-	require.Equal(t, [3]int64{1, 1, 1}, [3]int64{herd.hosts.Load(), herd.events.Load(), herd.audits.Load()})
+	require.Equal(t, [3]int64{1, 1, 1}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.audits.Load()})
 	w.pass(time.Second)
 	look()
-	require.Equal(t, [3]int64{2, 2, 1}, [3]int64{herd.hosts.Load(), herd.events.Load(), herd.audits.Load()})
+	require.Equal(t, [3]int64{2, 2, 1}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.audits.Load()})
 	w.pass(time.Minute)
 	look()
-	require.Equal(t, [3]int64{3, 3, 2}, [3]int64{herd.hosts.Load(), herd.events.Load(), herd.audits.Load()})
+	require.Equal(t, [3]int64{3, 3, 2}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.audits.Load()})
 }
 
 // A reader who goes away takes no reading from others.

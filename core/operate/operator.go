@@ -8,11 +8,11 @@ import (
 	"drover/core/coursework"
 )
 
-// Operator looks after a herd. The fields are set once; all methods are safe for
+// Operator looks after a cluster. The fields are set once; all methods are safe for
 // concurrent use. What they return is shared by all who asked: it is only read.
 type Operator struct {
 	Registrar *coursework.Registrar // checks rights and keeps the trail
-	Herd      Herd
+	Cluster      Cluster
 	Store     Store
 	Intake    Intake
 	Now       func() time.Time // nil: time.Now
@@ -25,8 +25,8 @@ type Operator struct {
 	dead     cached[map[string]Dead] // by key
 }
 
-// Herd is what an Operator needs of Redis.
-type Herd interface {
+// Cluster is what an Operator needs of Redis.
+type Cluster interface {
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)

@@ -8,7 +8,7 @@ import (
 	"drover/core"
 )
 
-// Overview is the herd at one moment.
+// Overview is the cluster at one moment.
 type Overview struct {
 	At      int64             `json:"at_ms"` // when it was read
 	Hosts   []core.HostInfo   `json:"hosts"`
@@ -51,24 +51,24 @@ func (o *Operator) Overview(ctx context.Context, a core.Actor) (Overview, error)
 
 func (o *Operator) readOverview(ctx context.Context) (v Overview, err error) {
 	v.At = o.now().UnixMilli()
-	if v.Hosts, err = o.Herd.ListHosts(ctx); err != nil {
+	if v.Hosts, err = o.Cluster.ListHosts(ctx); err != nil {
 		return v, err
 	}
-	if v.Owners, err = o.Herd.ListOwners(ctx); err != nil {
+	if v.Owners, err = o.Cluster.ListOwners(ctx); err != nil {
 		return v, err
 	}
-	overseen, err := o.Herd.Overseen(ctx)
+	overseen, err := o.Cluster.Overseen(ctx)
 	if err != nil {
 		return v, err
 	}
 	v.Missing = core.Missing(v.Owners, overseen)
-	if v.Pools, err = o.Herd.ListPools(ctx); err != nil {
+	if v.Pools, err = o.Cluster.ListPools(ctx); err != nil {
 		return v, err
 	}
-	if v.Queues, err = o.Herd.Waiting(ctx); err != nil {
+	if v.Queues, err = o.Cluster.Waiting(ctx); err != nil {
 		return v, err
 	}
-	moves, err := o.Herd.Evacuations(ctx)
+	moves, err := o.Cluster.Evacuations(ctx)
 	for _, m := range moves {
 		if m.Ended == 0 {
 			v.Moves++
@@ -173,7 +173,7 @@ func (o *Operator) Host(ctx context.Context, a core.Actor, name string) (HostVie
 			out.OwnersOf = append(out.OwnersOf, owner)
 		}
 	}
-	vms, err := o.Herd.ListVMs(ctx, name)
+	vms, err := o.Cluster.ListVMs(ctx, name)
 	out.VMList = vms[:min(len(vms), MaxVMs)]
 	out.More = len(vms) - len(out.VMList)
 	return out, err

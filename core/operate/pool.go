@@ -25,7 +25,7 @@ func (o *Operator) Pool(ctx context.Context, a core.Actor, name string) (core.Po
 	if err := core.CheckName("pool", name); err != nil {
 		return core.Pool{}, err
 	}
-	return o.Herd.GetPool(ctx, name)
+	return o.Cluster.GetPool(ctx, name)
 }
 
 // SetPool makes a pool or changes its settings. Returns INVALID, LIMIT, UNAVAILABLE.
@@ -36,7 +36,7 @@ func (o *Operator) SetPool(ctx context.Context, a core.Actor, p core.Pool) error
 	if err := p.Check(); err != nil {
 		return err
 	}
-	old, err := o.Herd.GetPool(ctx, p.Name)
+	old, err := o.Cluster.GetPool(ctx, p.Name)
 	missing := core.Is(err, core.CodeNotFound)
 	if err != nil && !missing {
 		return err

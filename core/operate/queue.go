@@ -18,7 +18,7 @@ type Queue struct {
 	All    bool        `json:"all"`       // the turns are those of all its submitters
 }
 
-// Queues is what waits in the herd.
+// Queues is what waits in the cluster.
 type Queues struct {
 	At     int64                `json:"at_ms"`
 	Queues []Queue              `json:"queues"` // of the pools by name, in each from the heaviest class
@@ -32,11 +32,11 @@ func (o *Operator) Queues(ctx context.Context, a core.Actor) (Queues, error) {
 	}
 	return o.queues.get(ctx, o.now, freshFor, func(ctx context.Context) (Queues, error) {
 		v := Queues{At: o.now().UnixMilli()}
-		counts, err := o.Herd.Waiting(ctx)
+		counts, err := o.Cluster.Waiting(ctx)
 		if err != nil {
 			return v, err
 		}
-		turns, err := o.Herd.Turns(ctx, counts, mostTurns)
+		turns, err := o.Cluster.Turns(ctx, counts, mostTurns)
 		if err != nil {
 			return v, err
 		}
@@ -50,7 +50,7 @@ func (o *Operator) Queues(ctx context.Context, a core.Actor) (Queues, error) {
 			}
 			v.Queues[i] = q
 		}
-		v.Tasks, err = o.Herd.TaskQueues(ctx)
+		v.Tasks, err = o.Cluster.TaskQueues(ctx)
 		return v, err
 	})
 }

@@ -28,7 +28,7 @@ func (o *Operator) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
 	if err := o.Registrar.Watch(a); err != nil {
 		return nil, err
 	}
-	keys, err := o.Herd.ListDead(ctx, mostDead)
+	keys, err := o.Cluster.ListDead(ctx, mostDead)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (o *Operator) Drop(ctx context.Context, a core.Actor, id string) error {
 		return core.Errorf(core.CodeConflict, id, "request %s is not dead: it is %s", id, row.State)
 	}
 	return o.Registrar.Operate(ctx, a, id, "drops dead request "+id, func() error {
-		_, err := o.Herd.ForgetDead(ctx, row.Spec.Key())
+		_, err := o.Cluster.ForgetDead(ctx, row.Spec.Key())
 		return err
 	})
 }
@@ -96,7 +96,7 @@ func (o *Operator) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, 
 	if err := o.Registrar.Watch(a); err != nil {
 		return nil, err
 	}
-	return o.Herd.Evacuations(ctx)
+	return o.Cluster.Evacuations(ctx)
 }
 
 // Parked lists the requests that nothing living could run when they had to leave their

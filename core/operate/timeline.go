@@ -82,7 +82,7 @@ func (o *Operator) Timeline(ctx context.Context, a core.Actor, id string) (Timel
 	if row.Result != nil {
 		t.Blame, t.Reason = row.Result.Blame, row.Result.Reason
 	} else {
-		place, err := o.Herd.Locate(ctx, s.Key())
+		place, err := o.Cluster.Locate(ctx, s.Key())
 		if err != nil {
 			return t, err
 		}
@@ -117,7 +117,7 @@ func (o *Operator) eventsOf(ctx context.Context, row core.Row) (steps []Step, cu
 		until = row.Finished + around.Milliseconds()
 	}
 	for range mostPages {
-		page, err := o.Herd.Events(ctx, after)
+		page, err := o.Cluster.Events(ctx, after)
 		if err != nil {
 			return nil, false, err
 		}

@@ -37,9 +37,9 @@ const (
 	r9 = "01kb5zzzzzzzzzzzzzzzzzzzr9"
 )
 
-// world is a herd of one host with one pool, and an Operator of it whose clock stands.
+// world is a cluster of one host with one pool, and an Operator of it whose clock stands.
 type world struct {
-	*coretest.Herd
+	*coretest.Cluster
 	op    *operate.Operator
 	store *sqlite.Store
 	in    *intake.Intake
@@ -57,12 +57,12 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{store: store, now: time.Now()}
-	w.Herd = coretest.NewHerd(t, b.Open(t), "h1", "p1")
+	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
 	w.op = &operate.Operator{
 		Registrar: &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs},
-		Herd:      w.Store, Store: store, Intake: w.in, Now: w.clock,
+		Cluster:      w.Store, Store: store, Intake: w.in, Now: w.clock,
 	}
 	return w
 }
@@ -117,7 +117,7 @@ func (w *world) deeds(t *testing.T) []string {
 	require.NoError(t, err)
 	out := make([]string, len(all))
 	for i, d := range all {
-		require.Equal(t, core.ActHerdOperate, d.Action)
+		require.Equal(t, core.ActClusterOperate, d.Action)
 		out[i] = d.Actor + " " + d.Text
 	}
 	return out

@@ -22,17 +22,17 @@ func TestReap(t *testing.T) {
 		report, err := w.reap()
 		require.NoError(t, err)
 		require.Empty(t, report.Owners, "nobody is late")
-		w.late(w.herd.Runner)
+		w.late(w.cluster.Runner)
 		report, err = w.reap()
 		require.NoError(t, err)
-		require.Equal(t, []string{w.herd.Runner}, report.Owners)
+		require.Equal(t, []string{w.cluster.Runner}, report.Owners)
 		require.Len(t, report.Items, 7)
 		report.Items = nil
 		require.Equal(t, recovery.Report{
 			Owners: report.Owners, Moved: 7, Done: 3, Cancelled: 1, Retried: 2, Dead: 2,
 		}, report)
 		w.requireSettled()
-		require.Equal(t, []string{w.herd.Factory}, w.owners())
+		require.Equal(t, []string{w.cluster.Factory}, w.owners())
 		report, err = w.reap()
 		require.NoError(t, err)
 		require.Zero(t, report.Moved)
@@ -52,16 +52,16 @@ func TestRestartedOwnerSettlesTheSame(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
 		w.fill()
-		again := w.herd.Register(t, w.herd.Runner)
+		again := w.cluster.Register(t, w.cluster.Runner)
 		require.Len(t, again.Left, 7)
-		report, err := recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, recovery.Options{})
+		report, err := recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
 		require.NoError(t, err)
 		require.Equal(t, 7, report.Moved)
 		w.requireSettled()
-		report, err = recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, recovery.Options{})
+		report, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
 		require.NoError(t, err, "settling again is fine")
 		require.Zero(t, report.Moved)
-		_, err = recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, w.herd.Epoch, again.Left, recovery.Options{})
+		_, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, w.cluster.Epoch, again.Left, recovery.Options{})
 		require.Equal(t, core.CodeFenced, core.CodeOf(err), "the former epoch may not")
 	})
 }
@@ -71,9 +71,9 @@ func TestCrashAfterEveryStep(t *testing.T) {
 	for n := 0; ; n++ {
 		w := newWorld(t, coretest.Mini(t))
 		w.fill()
-		w.late(w.herd.Runner)
+		w.late(w.cluster.Runner)
 		m := &coretest.Mortal{Steps: n}
-		_, err := recovery.Reap(t.Context(), mortalOwners{w.herd.Store, m}, mortalStore{w.store, m}, by, recovery.Options{})
+		_, err := recovery.Reap(t.Context(), mortalOwners{w.cluster.Store, m}, mortalStore{w.store, m}, by, recovery.Options{})
 		if len(m.Names) == n {
 			require.Error(t, err, "after %v", m.Names)
 		}
@@ -81,8 +81,8 @@ func TestCrashAfterEveryStep(t *testing.T) {
 			_, err = w.reap()
 			require.NoError(t, err)
 		} else {
-			again := w.herd.Register(t, w.herd.Runner)
-			_, err = recovery.Settle(t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, recovery.Options{})
+			again := w.cluster.Register(t, w.cluster.Runner)
+			_, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
 			require.NoError(t, err)
 		}
 		w.requireSettled()
@@ -98,12 +98,12 @@ func TestReapersAtOnce(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
 		w.fill()
-		w.late(w.herd.Runner)
+		w.late(w.cluster.Runner)
 		moved := make([]int, 5)
 		var all sync.WaitGroup
 		for i := range moved {
 			all.Go(func() {
-				report, err := recovery.Reap(context.Background(), w.herd.Store, w.store, by, recovery.Options{})
+				report, err := recovery.Reap(context.Background(), w.cluster.Store, w.store, by, recovery.Options{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -117,7 +117,7 @@ func TestReapersAtOnce(t *testing.T) {
 		}
 		require.Equal(t, 7, total, "each slot is emptied once: %v", moved)
 		w.requireSettled()
-		require.Equal(t, []string{w.herd.Factory}, w.owners())
+		require.Equal(t, []string{w.cluster.Factory}, w.owners())
 	})
 }
 
@@ -136,10 +136,10 @@ func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.fill()
-	w.late(w.herd.Runner)
+	w.late(w.cluster.Runner)
 	var again core.Registered
-	report, err := recovery.Reap(t.Context(), returner{w.herd.Store, func() {
-		again = w.herd.Register(t, w.herd.Runner)
+	report, err := recovery.Reap(t.Context(), returner{w.cluster.Store, func() {
+		again = w.cluster.Register(t, w.cluster.Runner)
 	}}, w.store, by, recovery.Options{})
 	require.NoError(t, err)
 	require.Zero(t, report.Moved)
@@ -147,10 +147,10 @@ func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
 	for _, id := range []string{"last", "cancelled"} {
 		require.Equal(t, core.RequestQueued, w.state(id), "nothing is recorded of what a successor holds")
 	}
-	held, err := w.herd.Store.Held(t.Context(), w.herd.Runner, 0)
+	held, err := w.cluster.Store.Held(t.Context(), w.cluster.Runner, 0)
 	require.NoError(t, err)
 	require.Len(t, held, 7)
-	_, err = w.herd.Store.Beat(t.Context(), w.herd.Runner, again.Epoch, by)
+	_, err = w.cluster.Store.Beat(t.Context(), w.cluster.Runner, again.Epoch, by)
 	require.NoError(t, err)
 }
 
@@ -178,11 +178,11 @@ func TestOneSlotThatFailsDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.fill()
-	w.late(w.herd.Runner)
-	report, err := recovery.Reap(t.Context(), w.herd.Store, broken{w.store, "last"}, by, recovery.Options{})
+	w.late(w.cluster.Runner)
+	report, err := recovery.Reap(t.Context(), w.cluster.Store, broken{w.store, "last"}, by, recovery.Options{})
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.Equal(t, 6, report.Moved)
-	require.Contains(t, w.owners(), w.herd.Runner)
+	require.Contains(t, w.owners(), w.cluster.Runner)
 	_, err = w.reap()
 	require.NoError(t, err)
 	w.requireSettled()
@@ -192,8 +192,8 @@ func TestWithoutTheStoreNothingIsSettled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.fill()
-	w.late(w.herd.Runner)
-	report, err := recovery.Reap(t.Context(), w.herd.Store, broken{w.store, ""}, by, recovery.Options{})
+	w.late(w.cluster.Runner)
+	report, err := recovery.Reap(t.Context(), w.cluster.Store, broken{w.store, ""}, by, recovery.Options{})
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.Zero(t, report.Moved)
 	_, err = w.reap()
@@ -218,8 +218,8 @@ func TestResultOfTheLastBreathCounts(t *testing.T) {
 	for state, dead := range map[core.RequestState]int{core.RequestCompleted: 0, core.RequestDead: 1} {
 		w := newWorld(t, coretest.Mini(t))
 		w.hold("last", 3)
-		w.late(w.herd.Runner)
-		report, err := recovery.Reap(t.Context(), w.herd.Store, last{w.store, w, state}, by, recovery.Options{})
+		w.late(w.cluster.Runner)
+		report, err := recovery.Reap(t.Context(), w.cluster.Store, last{w.store, w, state}, by, recovery.Options{})
 		require.NoError(t, err)
 		require.Equal(t, dead, report.Dead)
 		require.Equal(t, 1-dead, report.Done)
@@ -232,9 +232,9 @@ func TestLostHostMayFailItsWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.hold("a", 0)
-	require.NoError(t, w.herd.Store.Progress(t.Context(), w.herd.Runner, w.herd.Epoch, "a-1", w.slots["a"].Token, "running", 0))
-	w.late(w.herd.Runner)
-	report, err := recovery.Reap(t.Context(), w.herd.Store, w.store, by, recovery.Options{
+	require.NoError(t, w.cluster.Store.Progress(t.Context(), w.cluster.Runner, w.cluster.Epoch, "a-1", w.slots["a"].Token, "running", 0))
+	w.late(w.cluster.Runner)
+	report, err := recovery.Reap(t.Context(), w.cluster.Store, w.store, by, recovery.Options{
 		Fail: func(h core.Held) bool { return h.Pool == "p1" },
 	})
 	require.NoError(t, err)
@@ -251,8 +251,8 @@ func TestMaxAttemptsIsASetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.hold("a", 1)
-	w.late(w.herd.Runner)
-	_, err := recovery.Reap(t.Context(), w.herd.Store, w.store, by, recovery.Options{MaxAttempts: 1})
+	w.late(w.cluster.Runner)
+	_, err := recovery.Reap(t.Context(), w.cluster.Store, w.store, by, recovery.Options{MaxAttempts: 1})
 	require.NoError(t, err)
 	require.Equal(t, core.RequestDead, w.state("a"))
 }
@@ -263,22 +263,22 @@ func TestVMFactoryLeavesDirtyVMs(t *testing.T) {
 	ctx := t.Context()
 	used := w.hold("a", 0)
 	w.exchange(0, core.Finish{Key: used.Key, Token: used.Token, Outcome: core.OutcomeDone})
-	got, err := w.herd.Store.Destroy(ctx, w.herd.Factory, w.herd.Made, "h1", 5)
+	got, err := w.cluster.Store.Destroy(ctx, w.cluster.Factory, w.cluster.Made, "h1", 5)
 	require.NoError(t, err)
 	require.Equal(t, []string{used.VM}, got)
-	require.NoError(t, w.herd.Store.Create(ctx, w.herd.Factory, w.herd.Made, "h1", "p1", []string{"vm-half"}))
-	w.late(w.herd.Factory)
+	require.NoError(t, w.cluster.Store.Create(ctx, w.cluster.Factory, w.cluster.Made, "h1", "p1", []string{"vm-half"}))
+	w.late(w.cluster.Factory)
 	report, err := w.reap()
 	require.NoError(t, err)
 	require.Equal(t, 2, report.Returned)
 	require.Equal(t, 2, report.Moved)
-	vms, err := w.herd.Store.ListVMs(ctx, "h1")
+	vms, err := w.cluster.Store.ListVMs(ctx, "h1")
 	require.NoError(t, err)
 	require.Len(t, vms, 2)
 	for _, vm := range vms {
 		require.Equal(t, core.VMDirty, vm.State, vm.ID)
 	}
-	require.Equal(t, []string{w.herd.Runner}, w.owners())
+	require.Equal(t, []string{w.cluster.Runner}, w.owners())
 }
 
 func TestTasks(t *testing.T) {
@@ -287,8 +287,8 @@ func TestTasks(t *testing.T) {
 	ctx := t.Context()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 	claim := func() []core.TaskClaim {
-		epoch := w.herd.Register(t, owner).Epoch
-		got, err := w.herd.Store.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: epoch, Seq: 1, Want: 5, Beat: by})
+		epoch := w.cluster.Register(t, owner).Epoch
+		got, err := w.cluster.Store.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: epoch, Seq: 1, Want: 5, Beat: by})
 		require.NoError(t, err)
 		return got.Claims
 	}
@@ -296,7 +296,7 @@ func TestTasks(t *testing.T) {
 		task := core.Task{ID: id, Generation: 1, Kind: "k", State: core.TaskQueued}
 		_, err := w.store.CreateTask(ctx, task)
 		require.NoError(t, err)
-		require.NoError(t, w.herd.Store.EnqueueTask(ctx, task))
+		require.NoError(t, w.cluster.Store.EnqueueTask(ctx, task))
 	}
 	for range 5 { // any number of taskrunners that are not heard of make nothing dead
 		require.Len(t, claim(), 2)
@@ -307,10 +307,10 @@ func TestTasks(t *testing.T) {
 		w.hastenTasks()
 	}
 	bury := func() recovery.Report {
-		infos, err := w.herd.Store.ListOwners(ctx)
+		infos, err := w.cluster.Store.ListOwners(ctx)
 		require.NoError(t, err)
 		at := slices.IndexFunc(infos, func(o core.OwnerInfo) bool { return o.Name == owner })
-		report, err := recovery.Bury(ctx, w.herd.Store, w.store, owner, infos[at].Epoch, recovery.Options{})
+		report, err := recovery.Bury(ctx, w.cluster.Store, w.store, owner, infos[at].Epoch, recovery.Options{})
 		require.NoError(t, err)
 		w.hastenTasks()
 		return report
@@ -334,7 +334,7 @@ func TestTasks(t *testing.T) {
 // hastenTasks lets all tasks go that pause.
 func (w *world) hastenTasks() {
 	w.t.Helper()
-	later := w.herd.Store.Namespace().Key("tasks_later")
+	later := w.cluster.Store.Namespace().Key("tasks_later")
 	waiting, err := w.b.Admin.ZRange(w.t.Context(), later, 0, -1).Result()
 	require.NoError(w.t, err)
 	for _, key := range waiting {
@@ -350,12 +350,12 @@ func TestManySlots(t *testing.T) {
 	for i := range n {
 		specs = append(specs, coretest.Spec(core.Key("r", i+1), "p1", "ann"))
 	}
-	w.herd.Submit(t, specs...)
-	w.herd.AddVMs(t, n)
+	w.cluster.Submit(t, specs...)
+	w.cluster.AddVMs(t, n)
 	for range 2 {
 		require.Len(t, w.exchange(n/2).Claims, n/2)
 	}
-	w.late(w.herd.Runner)
+	w.late(w.cluster.Runner)
 	report, err := w.reap()
 	require.NoError(t, err)
 	require.Equal(t, n, report.Retried)
@@ -366,19 +366,19 @@ func TestManySlots(t *testing.T) {
 func TestSettleRefusesAName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
-	_, err := recovery.Settle(t.Context(), w.herd.Store, w.store, "me", 1, nil, recovery.Options{})
+	_, err := recovery.Settle(t.Context(), w.cluster.Store, w.store, "me", 1, nil, recovery.Options{})
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 }
 
 // die lets the runner die with all it holds, and settles that by the options.
 func (w *world) die(opts recovery.Options) {
 	w.t.Helper()
-	_, err := w.herd.Store.Bury(w.t.Context(), w.herd.Runner, w.herd.Epoch)
+	_, err := w.cluster.Store.Bury(w.t.Context(), w.cluster.Runner, w.cluster.Epoch)
 	require.NoError(w.t, err)
-	again := w.herd.Register(w.t, w.herd.Runner)
-	_, err = recovery.Settle(w.t.Context(), w.herd.Store, w.store, w.herd.Runner, again.Epoch, again.Left, opts)
+	again := w.cluster.Register(w.t, w.cluster.Runner)
+	_, err = recovery.Settle(w.t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, opts)
 	require.NoError(w.t, err)
-	w.herd.Epoch, w.seq = again.Epoch, 0
+	w.cluster.Epoch, w.seq = again.Epoch, 0
 }
 
 // A request in whose hand owners die is taken out before it kills the third; a
@@ -390,8 +390,8 @@ func TestQuarantine(t *testing.T) {
 		w.hold("poison", 1)
 		w.die(recovery.Options{})
 		require.Equal(t, core.RequestQueued, w.place("poison"), "its VM's death and its runner's")
-		w.b.Hasten(t, w.herd.Store)
-		w.herd.AddVMs(t, 1)
+		w.b.Hasten(t, w.cluster.Store)
+		w.cluster.AddVMs(t, 1)
 		require.Len(t, w.exchange(1).Claims, 1)
 		w.die(recovery.Options{MaxAttempts: 10})
 		row, err := w.store.Get(t.Context(), "poison")
@@ -399,10 +399,10 @@ func TestQuarantine(t *testing.T) {
 		require.Equal(t, core.RequestDead, row.State)
 		require.Equal(t, core.BlamePlatform, row.Result.Blame)
 		require.Contains(t, row.Result.Reason, "in quarantine: it was alone in hand, or apart from the others, when 2 runners died (testrunner@h1#0, testrunner@h1#0)")
-		dead, err := w.herd.Store.ListDead(t.Context(), 10)
+		dead, err := w.cluster.Store.ListDead(t.Context(), 10)
 		require.NoError(t, err)
 		require.Equal(t, []string{"poison-1"}, dead)
-		coretest.RequireSound(t, w.herd.Store)
+		coretest.RequireSound(t, w.cluster.Store)
 	})
 }
 
@@ -413,8 +413,8 @@ func TestQuarantineCanBeTurnedOff(t *testing.T) {
 	for range 5 {
 		w.die(recovery.Options{MaxAttempts: 10, MaxDeaths: -1})
 		require.Equal(t, core.RequestQueued, w.place("tough"))
-		w.b.Hasten(t, w.herd.Store)
-		w.herd.AddVMs(t, 1)
+		w.b.Hasten(t, w.cluster.Store)
+		w.cluster.AddVMs(t, 1)
 		require.Len(t, w.exchange(1).Claims, 1)
 	}
 }
@@ -450,7 +450,7 @@ func TestCauses(t *testing.T) {
 		w := newWorld(t, coretest.Mini(t))
 		claim := w.hold("some", 0)
 		held := core.Held{Key: claim.Key, VM: claim.VM, Token: claim.Token, Attempts: c.attempts, Deaths: c.deaths, Phase: "running"}
-		items, report, err := recovery.Decide(t.Context(), w.store, w.herd.Runner, []core.Held{held}, recovery.Options{Cause: c.cause})
+		items, report, err := recovery.Decide(t.Context(), w.store, w.cluster.Runner, []core.Held{held}, recovery.Options{Cause: c.cause})
 		require.NoError(t, err, c.name)
 		require.Equal(t, []core.Settlement{{Key: claim.Key, Token: claim.Token, Outcome: c.want}}, items, c.name)
 		require.Equal(t, items, report.Items, c.name)

@@ -26,7 +26,7 @@ type world struct {
 	t     *testing.T
 	b     *coretest.Backend
 	store *sqlite.Store
-	herd  *coretest.Herd
+	cluster  *coretest.Cluster
 	seq   int64
 	slots map[string]core.Claim // by request id
 	rows  []string
@@ -36,14 +36,14 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	t.Helper()
 	store := sqlitetest.Open(t)
 	return &world{
-		t: t, b: b, store: store, herd: coretest.NewHerd(t, b.Open(t), "h1", "p1"), slots: map[string]core.Claim{},
+		t: t, b: b, store: store, cluster: coretest.NewCluster(t, b.Open(t), "h1", "p1"), slots: map[string]core.Claim{},
 	}
 }
 
 func (w *world) exchange(want int, finish ...core.Finish) core.Exchanged {
 	w.t.Helper()
 	w.seq++
-	return w.herd.Exchange(w.t, w.seq, want, finish...)
+	return w.cluster.Exchange(w.t, w.seq, want, finish...)
 }
 
 // hold submits a request and claims it; attempts says how many faults it had before.
@@ -53,9 +53,9 @@ func (w *world) hold(id string, attempts int) core.Claim {
 	_, _, err := w.store.Create(w.t.Context(), s)
 	require.NoError(w.t, err)
 	w.rows = append(w.rows, id)
-	w.herd.Submit(w.t, s)
+	w.cluster.Submit(w.t, s)
 	for i := 0; ; i++ {
-		w.herd.AddVMs(w.t, 1)
+		w.cluster.AddVMs(w.t, 1)
 		got := w.exchange(1).Claims
 		require.Len(w.t, got, 1)
 		require.Equal(w.t, i, got[0].Attempts)
@@ -64,7 +64,7 @@ func (w *world) hold(id string, attempts int) core.Claim {
 			return got[0]
 		}
 		w.exchange(0, core.Finish{Key: got[0].Key, Token: got[0].Token, Outcome: core.OutcomeBroken})
-		w.b.Hasten(w.t, w.herd.Store)
+		w.b.Hasten(w.t, w.cluster.Store)
 	}
 }
 
@@ -85,13 +85,13 @@ func (w *world) fill() {
 	w.record(w.hold("ended", 0), core.RequestFailed)
 	w.record(w.hold("endeddead", 0), core.RequestDead)
 	cancelled := w.hold("cancelled", 2)
-	_, err := w.herd.Store.Cancel(w.t.Context(), cancelled.Key, "bob", core.CancelAny)
+	_, err := w.cluster.Store.Cancel(w.t.Context(), cancelled.Key, "bob", core.CancelAny)
 	require.NoError(w.t, err)
 	stray := coretest.Spec("stray", "p1", "ann") // the store was told to forget it
-	w.herd.Submit(w.t, stray)
-	w.herd.AddVMs(w.t, 1)
+	w.cluster.Submit(w.t, stray)
+	w.cluster.AddVMs(w.t, 1)
 	got := w.exchange(1).Claims
-	_, err = w.herd.Store.Cancel(w.t.Context(), got[0].Key, "bob", core.CancelAny)
+	_, err = w.cluster.Store.Cancel(w.t.Context(), got[0].Key, "bob", core.CancelAny)
 	require.NoError(w.t, err)
 }
 
@@ -103,7 +103,7 @@ func (w *world) late(owner string) {
 
 func (w *world) owners() []string {
 	w.t.Helper()
-	infos, err := w.herd.Store.ListOwners(w.t.Context())
+	infos, err := w.cluster.Store.ListOwners(w.t.Context())
 	require.NoError(w.t, err)
 	names := make([]string, len(infos))
 	for i, o := range infos {
@@ -114,7 +114,7 @@ func (w *world) owners() []string {
 
 func (w *world) place(id string) core.RequestState {
 	w.t.Helper()
-	p, err := w.herd.Store.Locate(w.t.Context(), core.Key(id, 1))
+	p, err := w.cluster.Store.Locate(w.t.Context(), core.Key(id, 1))
 	require.NoError(w.t, err)
 	return p.State
 }
@@ -130,10 +130,10 @@ func (w *world) state(id string) core.RequestState {
 func (w *world) requireSettled() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	held, err := w.herd.Store.Held(ctx, w.herd.Runner, 0)
+	held, err := w.cluster.Store.Held(ctx, w.cluster.Runner, 0)
 	require.NoError(w.t, err)
 	require.Empty(w.t, held)
-	coretest.RequireSound(w.t, w.herd.Store)
+	coretest.RequireSound(w.t, w.cluster.Store)
 	for id, want := range map[string]struct{ state, place core.RequestState }{
 		"fresh":     {core.RequestQueued, core.RequestQueued},
 		"tried":     {core.RequestQueued, core.RequestQueued},
@@ -146,7 +146,7 @@ func (w *world) requireSettled() {
 		require.Equal(w.t, want.place, w.place(id), id)
 	}
 	require.Equal(w.t, core.RequestState(""), w.place("stray"))
-	dead, err := w.herd.Store.ListDead(ctx, 10)
+	dead, err := w.cluster.Store.ListDead(ctx, 10)
 	require.NoError(w.t, err)
 	slices.Sort(dead)
 	require.Equal(w.t, []string{"endeddead-1", "last-1"}, dead)
@@ -206,5 +206,5 @@ func (o mortalOwners) Forget(ctx context.Context, owner string, epoch int64) err
 }
 
 func (w *world) reap() (recovery.Report, error) {
-	return recovery.Reap(w.t.Context(), w.herd.Store, w.store, by, recovery.Options{})
+	return recovery.Reap(w.t.Context(), w.cluster.Store, w.store, by, recovery.Options{})
 }

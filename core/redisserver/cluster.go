@@ -20,7 +20,7 @@ type Cluster struct {
 
 const slots = 16384
 
-// StartCluster starts a Cluster, its nodes with more settings, and returns once each of them
+// StartCluster starts a Redis Cluster, its nodes with more settings, and returns once each of them
 // says that it is whole.
 func StartCluster(ctx context.Context, primaries, replicas int, settings ...string) (*Cluster, error) {
 	c := &Cluster{}
@@ -71,7 +71,7 @@ func (c *Cluster) join(ctx context.Context, primaries int) error {
 		}
 	}
 	for i, node := range nodes {
-		if err := guard.Eventually(ctx, "the Cluster does not come together", whole(node)); err != nil {
+		if err := guard.Eventually(ctx, "the Redis Cluster does not come together", whole(node)); err != nil {
 			return err
 		}
 		if i < primaries {
@@ -79,7 +79,7 @@ func (c *Cluster) join(ctx context.Context, primaries int) error {
 		}
 		id, err := nodes[i%primaries].ClusterMyID(ctx).Result()
 		if err == nil {
-			err = guard.Eventually(ctx, "a replica of the Cluster does not follow", func() error {
+			err = guard.Eventually(ctx, "a replica of the Redis Cluster does not follow", func() error {
 				return node.ClusterReplicate(ctx, id).Err()
 			})
 		}

@@ -21,7 +21,7 @@ type Failover struct {
 }
 
 // PrimaryName is what the Sentinels call the primary.
-const PrimaryName = "herd"
+const PrimaryName = "cluster"
 
 const sentinels = 3
 

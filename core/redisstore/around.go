@@ -14,17 +14,17 @@ import (
 // Around is what stands around the server that has our keys, for doctor.
 type Around struct {
 	Kind    string // sentinel or cluster; "" for a server that stands alone as far as we know
-	Primary string // address of the server, as the Sentinels or the Cluster name it
+	Primary string // address of the server, as the Sentinels or the Redis Cluster name it
 
 	Name      string // what the Sentinels call it
 	Sentinels int    // how many there are, as they say themselves
 	Silent    map[string]error
 	Quorum    error // why they could not agree on another primary now; nil if they could
 
-	Shards int // of the Cluster
+	Shards int // of the Redis Cluster
 }
 
-// Around asks the Sentinels or the Cluster that the URL names. Returns UNAVAILABLE if none answers.
+// Around asks the Sentinels or the Redis Cluster that the URL names. Returns UNAVAILABLE if none answers.
 func (s *Store) Around(ctx context.Context) (Around, error) {
 	switch {
 	case s.link.sentinel != nil:
@@ -33,7 +33,7 @@ func (s *Store) Around(ctx context.Context) (Around, error) {
 		home := Around{Kind: "cluster"}
 		nodes, ok := s.db.(*redis.ClusterClient)
 		if !ok {
-			return home, core.Errorf(core.CodeInternal, "", "the client of a Cluster is none")
+			return home, core.Errorf(core.CodeInternal, "", "the client of a Redis Cluster is none")
 		}
 		shards, err := nodes.ClusterShards(ctx).Result()
 		if err != nil {

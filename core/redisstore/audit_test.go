@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// busy makes a herd with something of everything.
+// busy makes a cluster with something of everything.
 func busy(t *testing.T, x *suite) core.Claim {
 	t.Helper()
 	ctx := t.Context()
@@ -42,14 +42,14 @@ func busy(t *testing.T, x *suite) core.Claim {
 	require.NoError(t, x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{retried.VM: "stuck"}))
 	require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"vm-making"}))
 	require.NoError(t, x.Store.Append(ctx, running.Key, running.Token, []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}))
-	h2 := coretest.NewHerd(t, x.Store, "h2", "p1")
+	h2 := coretest.NewCluster(t, x.Store, "h2", "p1")
 	h2.AddVMs(t, 1)
 	x.owners(t, 1)
 	x.fell(t, "testrunner@o0#0")
 	return running
 }
 
-func TestAuditFindsNothingInASoundHerd(t *testing.T) {
+func TestAuditFindsNothingInASoundCluster(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) { busy(t, x) }) // each audits at the end
 }
@@ -57,7 +57,7 @@ func TestAuditFindsNothingInASoundHerd(t *testing.T) {
 // keyFunc names a key of the test's namespace.
 type keyFunc func(name string, args ...string) string
 
-// A flaw is what an audit finds after do, by the rule, of busy's herd.
+// A flaw is what an audit finds after do, by the rule, of busy's cluster.
 type flaw struct {
 	rule core.Rule
 	id   string
@@ -364,7 +364,7 @@ func requireMended(t *testing.T, x *suite, found []core.Violation) {
 	require.Empty(t, left)
 }
 
-// Mending what is not broken leaves a sound herd sound, and work in the hands that have it.
+// Mending what is not broken leaves a sound cluster sound, and work in the hands that have it.
 func TestMendLeavesWhatIsSound(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
@@ -411,7 +411,7 @@ var theirs = map[string]bool{
 }
 
 // What moves while the audit reads is not wrong.
-func TestAuditOfABusyHerd(t *testing.T) {
+func TestAuditOfABusyCluster(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		stop, done := make(chan struct{}), make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// idle makes the herd's runner ask for work in vain, so that its host is listed.
+// idle makes the cluster's runner ask for work in vain, so that its host is listed.
 func (x *suite) idle(t *testing.T, seq int64) {
 	t.Helper()
 	require.Empty(t, x.Exchange(t, seq, 1).Claims)
@@ -96,12 +96,12 @@ func TestBellsRingOnce(t *testing.T) {
 	})
 }
 
-// herds makes n more hosts on the suite's store, each with one runner and some clean VMs, all idle.
-func (x *suite) herds(t *testing.T, n, vms int) []*coretest.Herd {
+// clusters makes n more hosts on the suite's store, each with one runner and some clean VMs, all idle.
+func (x *suite) clusters(t *testing.T, n, vms int) []*coretest.Cluster {
 	t.Helper()
-	out := make([]*coretest.Herd, n)
+	out := make([]*coretest.Cluster, n)
 	for i := range out {
-		h := coretest.NewHerd(t, x.Store, fmt.Sprintf("x%d", i), "p1")
+		h := coretest.NewCluster(t, x.Store, fmt.Sprintf("x%d", i), "p1")
 		h.AddVMs(t, vms)
 		require.Empty(t, h.Exchange(t, 1, 1).Claims)
 		out[i] = h
@@ -110,9 +110,9 @@ func (x *suite) herds(t *testing.T, n, vms int) []*coretest.Herd {
 	return out
 }
 
-func (x *suite) rungHosts(t *testing.T, herds []*coretest.Herd) (hosts []string) {
+func (x *suite) rungHosts(t *testing.T, clusters []*coretest.Cluster) (hosts []string) {
 	t.Helper()
-	for _, h := range herds {
+	for _, h := range clusters {
 		if x.rung(t, "bell", h.Host) {
 			hosts = append(hosts, h.Host)
 		}
@@ -124,11 +124,11 @@ func (x *suite) rungHosts(t *testing.T, herds []*coretest.Herd) (hosts []string)
 func TestABatchWakesAHostPerRequest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
-		herds := x.herds(t, 30, 1)
+		clusters := x.clusters(t, 30, 1)
 		x.Submit(t, specs("a", 20, "ann")...)
-		require.Len(t, x.rungHosts(t, herds), 20)
+		require.Len(t, x.rungHosts(t, clusters), 20)
 		x.Submit(t, specs("b", 20, "ann")...)
-		require.Len(t, x.rungHosts(t, herds), 10)
+		require.Len(t, x.rungHosts(t, clusters), 10)
 	})
 }
 
@@ -139,8 +139,8 @@ func TestTheRingGoesToWhoCanUseIt(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		require.NoError(t, x.Store.SetPool(ctx, core.DefaultPool("p2")))
-		herds := x.herds(t, 5, 1)
-		late, drained, empty, busy, able := herds[0], herds[1], herds[2], herds[3], herds[4]
+		clusters := x.clusters(t, 5, 1)
+		late, drained, empty, busy, able := clusters[0], clusters[1], clusters[2], clusters[3], clusters[4]
 		x.due(t, -time.Second, late.Runner)
 		require.NoError(t, x.Store.Drain(ctx, drained.Host, true, 0))
 		x.rung(t, "bell", drained.Host)
@@ -156,7 +156,7 @@ func TestTheRingGoesToWhoCanUseIt(t *testing.T) {
 		require.Len(t, got.Claims, 1)
 		x.rung(t, "bell", busy.Host)
 		x.Submit(t, coretest.Spec("a", "p1", "ann"))
-		require.Equal(t, []string{able.Host}, x.rungHosts(t, herds))
+		require.Equal(t, []string{able.Host}, x.rungHosts(t, clusters))
 	})
 }
 
@@ -166,7 +166,7 @@ func TestAnOwnerThatHasEnoughPassesTheRingOn(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		x.AddVMs(t, 5)
-		second := *x.Herd
+		second := *x.Cluster
 		second.Runner = "testrunner@h1#1"
 		second.Epoch = x.Register(t, second.Runner).Epoch
 		x.idle(t, 1)
@@ -195,12 +195,12 @@ func TestAStoppedOwnerIsNotIdle(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		x.AddVMs(t, 1)
-		herds := x.herds(t, 1, 1)
+		clusters := x.clusters(t, 1, 1)
 		x.idle(t, 1)
 		require.NoError(t, x.Store.Deregister(t.Context(), x.Runner, x.Epoch))
 		require.True(t, x.rung(t, "bell", "h1"), "another owner of the host may be idle")
 		x.Submit(t, coretest.Spec("a", "p1", "ann"))
-		require.Equal(t, []string{herds[0].Host}, x.rungHosts(t, herds))
+		require.Equal(t, []string{clusters[0].Host}, x.rungHosts(t, clusters))
 	})
 }
 

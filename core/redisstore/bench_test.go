@@ -28,7 +28,7 @@ func BenchmarkExchange(b *testing.B) {
 
 func benchExchange(b *testing.B, batch, submitters int) {
 	backend := coretest.Real(b)
-	h := coretest.NewHerd(b, backend.Open(b), "h1", "p1")
+	h := coretest.NewCluster(b, backend.Open(b), "h1", "p1")
 	pool := core.DefaultPool("p1")
 	pool.MaxWaiting, pool.Max = 1<<30, core.MaxPoolVMs
 	ctx := context.Background()

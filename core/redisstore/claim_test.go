@@ -225,7 +225,7 @@ func TestProgress(t *testing.T) {
 func TestExchangeBounds(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
-	h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+	h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	for _, call := range []core.Exchange{h.Call(1, 501), h.Call(1, -1), h.Call(1, 0, make([]core.Finish, 501)...)} {
 		_, err := h.Store.Exchange(t.Context(), call)
 		refused(t, err, core.CodeLimit)

@@ -43,7 +43,7 @@ func parseURL(text string) (link, error) {
 			}
 			return link{cluster: conf}, nil
 		}
-		return link{}, errors.New("write redis+cluster://host:port?addr=host2:port2, without a database: a Cluster has only one")
+		return link{}, errors.New("write redis+cluster://host:port?addr=host2:port2, without a database: a Redis Cluster has only one")
 	}
 	return link{}, errors.New("behind redis+ or rediss+ stands sentinel or cluster")
 }
@@ -111,11 +111,11 @@ func disabled() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// checkSpace refuses a namespace whose keys a Cluster would spread.
+// checkSpace refuses a namespace whose keys a Redis Cluster would spread.
 func (l link) checkSpace(space string) error {
 	if l.cluster == nil || strings.HasPrefix(space, "{") && strings.HasSuffix(space, "}") {
 		return nil
 	}
 	return core.Errorf(core.CodeInvalid, space,
-		"on a Redis Cluster all keys of a herd must be on one shard: write the namespace in braces, --namespace '{%s}'", space)
+		"on a Redis Cluster all keys of a cluster must be on one shard: write the namespace in braces, --namespace '{%s}'", space)
 }

@@ -98,7 +98,7 @@ func TestRedisDocLinesWork(t *testing.T) {
 		}
 	}
 	require.Greater(t, ran, 30)
-	// The user that the document makes is enough for a herd.
+	// The user that the document makes is enough for a cluster.
 	opts := b.Options()
 	opts.URL = "unix://drover:a-long-secret@" + socket
 	s, err := redisstore.Open(t.Context(), opts)

@@ -14,7 +14,7 @@ import (
 func TestExchangeTakesRequestAndVMOrNeither(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		require.Empty(t, h.Exchange(t, 1, 1).Claims, "nothing there")
 		h.Submit(t, coretest.Spec("r1", "p1", "ann"))
 		require.Empty(t, h.Exchange(t, 2, 1).Claims, "a request without a VM")
@@ -34,7 +34,7 @@ func TestExchangeTakesRequestAndVMOrNeither(t *testing.T) {
 func TestExchangeRepeatedAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		h.AddVMs(t, 5)
 		for i := range 5 {
 			h.Submit(t, coretest.Spec(fmt.Sprintf("r%d", i), "p1", "ann"))
@@ -54,7 +54,7 @@ func TestExchangeRepeatedAnswersTheSame(t *testing.T) {
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		h.AddVMs(t, 20)
 		var flood []core.Spec
 		for i := range 10 {

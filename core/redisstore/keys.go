@@ -80,7 +80,7 @@ func Keys() []KeyDef {
 	}
 }
 
-// Space is a namespace: every key of one herd begins with it.
+// Space is a namespace: every key of one cluster begins with it.
 type Space string
 
 // Key builds the key with the given KeyDef name. It panics on a name or number

@@ -8,15 +8,15 @@ import (
 	"drover/core"
 )
 
-// Stores are the ids of a herd's stores.
+// Stores are the ids of a cluster's stores.
 type Stores struct {
-	Results string // of the result store, the herd's ledger
+	Results string // of the result store, the cluster's ledger
 	Blobs   string // of the blob store; "" if it is not known
 }
 
 // Join says which stores this program works with. The first program to join decides for
 // the whole namespace; where Redis lost that, the next one. A blob store whose id is not
-// known is not compared. Returns CONFLICT if other stores are the herd's, VERSION,
+// known is not compared. Returns CONFLICT if other stores are the cluster's, VERSION,
 // UNAVAILABLE. The ID of a CONFLICT is the setting that names another store: store or blobs.
 func (s *Store) Join(ctx context.Context, ours Stores) error {
 	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(false))
@@ -27,17 +27,17 @@ func (s *Store) Join(ctx context.Context, ours Stores) error {
 	return err
 }
 
-// Adopt makes other stores the herd's. Returns BUSY while an owner is alive, or late by
+// Adopt makes other stores the cluster's. Returns BUSY while an owner is alive, or late by
 // less than a minute, that would go on with those before; VERSION, UNAVAILABLE.
 func (s *Store) Adopt(ctx context.Context, ours Stores) error {
 	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(true))
 	if owner := refusedFor(err, core.CodeBusy); owner != "" {
-		return core.Errorf(core.CodeBusy, owner, "%s still works with the stores before: stop all components of the herd first; one that was killed counts until it is late by a minute", owner)
+		return core.Errorf(core.CodeBusy, owner, "%s still works with the stores before: stop all components of the cluster first; one that was killed counts until it is late by a minute", owner)
 	}
 	return err
 }
 
-// Ledger returns the ids of the herd's stores, "" for what nobody has said yet.
+// Ledger returns the ids of the cluster's stores, "" for what nobody has said yet.
 func (s *Store) Ledger(ctx context.Context) (Stores, error) {
 	ids, err := s.db.HMGet(ctx, s.space.Key("meta"), "store", "blobs").Result()
 	if err != nil {
@@ -65,7 +65,7 @@ func anotherStore(setting, its string, ours Stores) error {
 	if setting == "blobs" {
 		what, id = "blob store", ours.Blobs
 	}
-	return core.Errorf(core.CodeConflict, setting, "the herd's %s is another one (its id is %s, that of the one named is %s)", what, its, id)
+	return core.Errorf(core.CodeConflict, setting, "the cluster's %s is another one (its id is %s, that of the one named is %s)", what, its, id)
 }
 
 // refusedFor returns what a script refused with the code, "" if it did not.

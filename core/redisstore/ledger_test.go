@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first result store that is named is the herd's, and no other is let in.
+// The first result store that is named is the cluster's, and no other is let in.
 func TestOneLedger(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
@@ -53,7 +53,7 @@ func TestOneLedger(t *testing.T) {
 	})
 }
 
-// A herd whose blob store was not known learns it while others work.
+// A cluster whose blob store was not known learns it while others work.
 func TestBlobStoreIsLearnt(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
@@ -94,7 +94,7 @@ func numbered(i int) redisstore.Stores {
 	return redisstore.Stores{Results: fmt.Sprintf("store-%d", i), Blobs: fmt.Sprintf("blobs-%d", i)}
 }
 
-// A herd moves to another store only while nobody works with the one before.
+// A cluster moves to another store only while nobody works with the one before.
 func TestAdoptLedger(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -28,7 +28,7 @@ type life struct {
 //
 // Every connection of the repeating client asks when it begins. One that stays may come to
 // lead to another life without a word: its server was demoted and promoted again, or its
-// node of a Cluster took our slot over. So whatever else than an answer or a refusal comes
+// node of a Redis Cluster took our slot over. So whatever else than an answer or a refusal comes
 // back is a doubt, and a script that names the life asks again before it is sent.
 type lives struct {
 	now     atomic.Pointer[life]
@@ -47,7 +47,7 @@ func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 	return err
 }
 
-// look asks at a server which life it is in, and reports whether it could tell: in a Cluster
+// look asks at a server which life it is in, and reports whether it could tell: in a Redis Cluster
 // only the node that has our keys can. A replica is refused: what is read there is of the past.
 func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	ctx = context.WithValue(ctx, isLook{}, true)
@@ -72,7 +72,7 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 		return false, core.Errorf(core.CodeUnavailable, "",
 			"this Redis is a replica: name the primary, or its Sentinels with redis+sentinel://")
 	case s.link.cluster == nil && infoField(text, "redis_mode") == "cluster":
-		return false, core.Errorf(core.CodeInvalid, "", "this Redis is a node of a Cluster: name it redis+cluster://host:port")
+		return false, core.Errorf(core.CodeInvalid, "", "this Redis is a node of a Redis Cluster: name it redis+cluster://host:port")
 	}
 	const enough = 20 // digits of 40: the run id says who it is, the replication id whose data it has
 	incarnation := run[:min(enough, len(run))] + "." + data[:min(enough, len(data))]
@@ -164,7 +164,7 @@ func (s *Store) watched(c *redis.Client) *redis.Client {
 	return c
 }
 
-// watchedNodes does so with every node of a Cluster, and asks anew who has our slot when one
+// watchedNodes does so with every node of a Redis Cluster, and asks anew who has our slot when one
 // fails. The client itself asks only once a minute. A client whose calls name no life looks for none.
 func (s *Store) watchedNodes(c *redis.ClusterClient, looks bool) *redis.ClusterClient {
 	c.OnNewNode(func(node *redis.Client) {

@@ -18,13 +18,13 @@ import (
 // patience is how long a test waits for servers to agree on a new primary.
 const patience = 5 * time.Minute
 
-// ready opens a store on the URL, with a herd whose host has reconciled and has clean VMs.
-func ready(t *testing.T, url, namespace string) (*redisstore.Store, *coretest.Herd) {
+// ready opens a store on the URL, with a cluster whose host has reconciled and has clean VMs.
+func ready(t *testing.T, url, namespace string) (*redisstore.Store, *coretest.Cluster) {
 	t.Helper()
 	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Namespace: namespace})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	h := coretest.NewHerd(t, s, "h1", "p1")
+	h := coretest.NewCluster(t, s, "h1", "p1")
 	h.AddVMs(t, 3)
 	h.Submit(t, coretest.Spec("a", "p1", "ann"), coretest.Spec("b", "p1", "ann"))
 	require.True(t, h.Exchange(t, 1, 0).Ready)
@@ -180,7 +180,7 @@ func takeOver(t *testing.T, replica, primary *redis.Client) {
 	}, patience, 20*time.Millisecond)
 }
 
-// In a Cluster only the node that has the namespace tells its life, whatever other nodes a
+// In a Redis Cluster only the node that has the namespace tells its life, whatever other nodes a
 // client talks to, and also when that changes under connections that stay.
 func TestTheLifeOfACluster(t *testing.T) {
 	t.Parallel()
@@ -245,7 +245,7 @@ func TestTheLifeOfACluster(t *testing.T) {
 	coretest.RequireSound(t, s)
 }
 
-// A Cluster's node is not taken for a server, nor a server for a Cluster.
+// A Redis Cluster's node is not taken for a server, nor a server for a Redis Cluster.
 func TestAClusterIsNamedAsOne(t *testing.T) {
 	t.Parallel()
 	c, err := redisserver.StartCluster(t.Context(), 1, 0)

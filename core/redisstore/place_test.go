@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// other is another host of the suite's herd.
-func (x *suite) other(t *testing.T, host string) *coretest.Herd {
+// other is another host of the suite's cluster.
+func (x *suite) other(t *testing.T, host string) *coretest.Cluster {
 	t.Helper()
-	return coretest.NewHerd(t, x.Store, host, x.Pool)
+	return coretest.NewCluster(t, x.Store, host, x.Pool)
 }
 
 // start claims n requests a0, a1, … on the suite's host.
@@ -172,8 +172,8 @@ func TestOnePlacesAtATime(t *testing.T) {
 // What a host does not take in time waits as before, in its order, ahead of the others.
 func TestUnaim(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(t *testing.T, x *suite, h2 *coretest.Herd){
-		"too late": func(t *testing.T, x *suite, _ *coretest.Herd) {
+	for name, do := range map[string]func(t *testing.T, x *suite, h2 *coretest.Cluster){
+		"too late": func(t *testing.T, x *suite, _ *coretest.Cluster) {
 			t.Helper()
 			n, err := x.Store.Unaim(t.Context(), "h2", time.Hour)
 			require.NoError(t, err)
@@ -182,24 +182,24 @@ func TestUnaim(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, !x.twice, n == 2)
 		},
-		"drained": func(t *testing.T, x *suite, _ *coretest.Herd) {
+		"drained": func(t *testing.T, x *suite, _ *coretest.Cluster) {
 			t.Helper()
 			require.NoError(t, x.Store.Drain(t.Context(), "h2", true, time.Minute))
 			require.InDelta(t, x.now(t).Add(time.Minute).UnixMilli(), x.host(t, "h2").DrainUntil, 5000)
 			require.NoError(t, x.Store.Drain(t.Context(), "h2", false, 0))
 			require.Zero(t, x.host(t, "h2").DrainUntil)
 		},
-		"lost": func(t *testing.T, x *suite, h2 *coretest.Herd) {
+		"lost": func(t *testing.T, x *suite, h2 *coretest.Cluster) {
 			t.Helper()
 			x.other(t, "h3")
 			x.other(t, "h4") // not most are late
 			x.fell(t, h2.Runner, h2.Factory)
 		},
-		"reported failed": func(t *testing.T, x *suite, _ *coretest.Herd) {
+		"reported failed": func(t *testing.T, x *suite, _ *coretest.Cluster) {
 			t.Helper()
 			require.NoError(t, coretest.ErrOf(x.Store.Report(t.Context(), core.HostReport{Host: "h2", Event: core.HostFailed, By: "dog"})))
 		},
-		"on probation": func(t *testing.T, x *suite, _ *coretest.Herd) {
+		"on probation": func(t *testing.T, x *suite, _ *coretest.Cluster) {
 			t.Helper()
 			require.NoError(t, x.Store.Probation(t.Context(), "h2", "it flaps", time.Minute, 1))
 		},

@@ -24,7 +24,7 @@ func (x *suite) would(t *testing.T, host string, clean, creating, more int) int 
 func TestWaitingWorkIsSharedOutAmongHosts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
-		herd := func(creating map[string]int, more int) (made map[string]int, total int) {
+		cluster := func(creating map[string]int, more int) (made map[string]int, total int) {
 			made = map[string]int{}
 			for i := range 30 {
 				host := fmt.Sprintf("host%d", i)
@@ -36,9 +36,9 @@ func TestWaitingWorkIsSharedOutAmongHosts(t *testing.T) {
 			return made, total
 		}
 		x.Submit(t, specs("a", 1, "ann")...)
-		made, total := herd(nil, 8)
+		made, total := cluster(nil, 8)
 		require.Equal(t, 2, total)
-		_, total = herd(made, 8) // they are in creation now
+		_, total = cluster(made, 8) // they are in creation now
 		require.Zero(t, total)
 		// Nobody makes anything any more: it failed. Others may.
 		for host := range made {
@@ -48,7 +48,7 @@ func TestWaitingWorkIsSharedOutAmongHosts(t *testing.T) {
 		require.Zero(t, x.would(t, "host28", 0, 0, 8))
 		require.Zero(t, x.would(t, "host29", 2, 0, 8), "it has them: they are clean, and wanted by nobody else")
 		x.Submit(t, specs("b", 20, "bob")...)
-		_, total = herd(nil, 8)
+		_, total = cluster(nil, 8)
 		require.Equal(t, 22, total)
 	})
 }

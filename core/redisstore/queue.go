@@ -96,7 +96,7 @@ func (s *Store) verdict(word string, spec *core.Spec) error {
 	case "full-bytes":
 		return core.Errorf(core.CodeFull, "", "the waiting requests take more than %d bytes of Redis: wait until some have run", s.opts.MaxSpecBytes)
 	case "full-total":
-		return core.Errorf(core.CodeFull, "", "%d requests are waiting, as many as this herd allows: wait until some have run", s.opts.MaxWaiting)
+		return core.Errorf(core.CodeFull, "", "%d requests are waiting, as many as this cluster allows: wait until some have run", s.opts.MaxWaiting)
 	}
 	return core.Errorf(core.CodeInternal, spec.ID, "the enqueue script answered %q", word)
 }

@@ -74,7 +74,7 @@ func TestEnqueueVerdictPerItem(t *testing.T) {
 func TestEnqueueOfEveryKindOfBadName(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
-	h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+	h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	before := b.Picture(t)
 	for _, name := range []string{"", "A", "a:b", "a b", "-a", "a-", "ä", "a\n", "a*", strings.Repeat("a", 64)} {
 		id, pool, submitter := coretest.Spec(name, "p1", "ann"), coretest.Spec("a", name, "ann"), coretest.Spec("a", "p1", name)
@@ -119,7 +119,7 @@ func TestEnqueueRefusesWhatIsTooMuch(t *testing.T) {
 		s, err := redisstore.Open(t.Context(), opts)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		h := coretest.NewHerd(t, s, "h1", "p1")
+		h := coretest.NewCluster(t, s, "h1", "p1")
 		small := core.DefaultPool("small")
 		small.MaxWaiting = 2
 		require.NoError(t, s.SetPool(t.Context(), small))
@@ -403,7 +403,7 @@ func TestTombstonesAndTrim(t *testing.T) {
 func TestTrimKeepsTheNewestWhateverTheirAge(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewHerd(t, b.Open(t), "h1", "p1")
+		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		ctx := context.Background()
 		space := h.Store.Namespace()
 		trim := func() int {

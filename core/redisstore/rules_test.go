@@ -31,7 +31,7 @@ var rules = []struct {
 	{"6 a fenced owner cannot come back by a proof of life", []string{"core/redisstore TestModel", "core/redisstore TestAFencedOwnerCannotBeatBack", "core/claims TestFencedWhileWorkRuns"}, []string{"TestAZombieThatWakes"}},
 	{"7 lateness: from the start of Redis, and a grace for most", []string{"core/redisstore TestNobodyIsLateFromBeforeRedisBegan", "core/redisstore TestMassLatenessGetsAGrace", "core/redisstore TestJudgeWaitsWhileMostAreLate", "core/redisstore TestJudgeCountsFromRedisStart"}, []string{"TestARedisThatIsSilentFencesNobody"}},
 	{"8 a host is down when all its owners are late", []string{"core/redisstore TestModel", "core/redisstore TestOneLiveOwnerKeepsAHost", "overseer TestALostHostIsTakenDown"}, []string{"TestAHostIsDownWhenAllItsOwnersAreLate"}},
-	{"9 a full Redis does not kill the herd", []string{"core/redisstore TestAFullRedisDoesNotKillTheHerd", "core/redisstore TestEveryScriptWhileRedisIsFull", "core/redisstore TestEnqueueRefusesWhatIsTooMuch", "core/intake TestFull"}, []string{"TestAFullRedisKillsNothing"}},
+	{"9 a full Redis does not kill the cluster", []string{"core/redisstore TestAFullRedisDoesNotKillTheCluster", "core/redisstore TestEveryScriptWhileRedisIsFull", "core/redisstore TestEnqueueRefusesWhatIsTooMuch", "core/intake TestFull"}, []string{"TestAFullRedisKillsNothing"}},
 	{"10 a cancel has a place that all read", []string{"core/redisstore TestModel", "core/redisstore TestCancelIsSeenByAll", "core/intake TestClaimDuringCancelHearsOfIt"}, []string{"TestACancelIsHeardInEveryPlace"}},
 	{"11 one way into a queue and one out", []string{"core/redisstore TestModel", "core/redisstore TestStaleTurnsAreSkipped", "core/redisstore TestTurnsInBatches"}, []string{"TestStaleTurnsHoldNobodyUp", "TestThreeOverseersEvacuateAHostOnce"}},
 	{"12 what makes a pair possible rings", []string{"core/redisstore TestWhatMakesAPairPossibleRings", "core/redisstore TestBellsRingOnce", "core/redisstore TestTheRingGoesToWhoCanUseIt", "core/claims TestBellsAloneBringWork"}, []string{"TestBellsAloneBringWork", "TestBellsThatLieChangeNothing"}},
@@ -43,7 +43,7 @@ var rules = []struct {
 	{"18 a host is forgotten after fencing only; what will not die is set aside", []string{"core/redisstore TestModel", "core/redisstore TestForgetHost", "vmfactory TestAVMThatWillNotDieIsSetAside"}, []string{"TestThreeOverseersEvacuateAHostOnce", "TestAVMThatCannotBeDestroyedIsSetAside"}},
 	{"19 what ended leaves a tombstone; each structure is trimmed", []string{"core/redisstore TestModel", "core/redisstore TestTombstonesAndTrim", "core/redisstore TestEventsAreCapped", "core/redisstore TestOutputIsBounded"}, []string{"TestASubmitThatReachesRedisAfterTheEnd"}},
 	{"20 another schema may not join", []string{"core/redisstore TestSchemasDoNotMix"}, []string{"TestAnotherSchemaMayNotJoin"}},
-	{"21 braces keep a herd on one shard", []string{"core/redisstore TestAHerdInBraces", "core/redisstore TestKeys"}, []string{"TestAHerdOnACluster", "TestRedisWipedWhileClaimsAreInFlight"}},
+	{"21 braces keep a cluster on one shard", []string{"core/redisstore TestAClusterInBraces", "core/redisstore TestKeys"}, []string{"TestAClusterOnARedisCluster", "TestRedisWipedWhileClaimsAreInFlight"}},
 }
 
 func TestEachRuleIsAttacked(t *testing.T) {
@@ -122,14 +122,14 @@ func numbersOf(t *testing.T, folder, name string) []string {
 	return ruleNumber.FindAllString(string(list[1]), -1)
 }
 
-// Rule 21: in a namespace in braces every key has them, so that a Cluster keeps all on one
+// Rule 21: in a namespace in braces every key has them, so that a Redis Cluster keeps all on one
 // shard, and everything works, also the audit, whose patterns meet the braces.
-func TestAHerdInBraces(t *testing.T) {
+func TestAClusterInBraces(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
 	b.Namespace = "{" + b.Namespace + "}"
 	b.Mini.SetTime(start)
-	x := &suite{Herd: coretest.NewHerd(t, b.Open(t), "h1", "p1"), b: b}
+	x := &suite{Cluster: coretest.NewCluster(t, b.Open(t), "h1", "p1"), b: b}
 	one := x.claim(t, 1, "a")
 	x.claim(t, 2, "b")
 	x.Exchange(t, 3, 0, end(one, core.OutcomeDone))

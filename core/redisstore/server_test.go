@@ -21,7 +21,7 @@ import (
 )
 
 // Rule 9: a full Redis takes nothing new, and everything that makes room for it.
-func TestAFullRedisDoesNotKillTheHerd(t *testing.T) {
+func TestAFullRedisDoesNotKillTheCluster(t *testing.T) {
 	t.Parallel()
 	for name, twice := range map[string]bool{"once": false, "twice": true} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestAnotherServerIsAnotherLife(t *testing.T) {
 	s, err := redisstore.Open(ctx, redisstore.Options{URL: "unix://" + link, Namespace: "t"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	h := coretest.NewHerd(t, s, "h1", "p1")
+	h := coretest.NewCluster(t, s, "h1", "p1")
 	h.AddVMs(t, 1)
 	h.Submit(t, coretest.Spec("a", "p1", "ann"))
 	require.True(t, h.Exchange(t, 1, 0).Ready)
@@ -291,7 +291,7 @@ func TestOpenRefuses(t *testing.T) {
 	s, err := redisstore.Open(ctx, opts)
 	require.NoError(t, err)
 	require.Equal(t, "{t}:owners", s.Namespace().Key("owners"), "one shard of a cluster")
-	h := coretest.NewHerd(t, s, "h1", "p1")
+	h := coretest.NewCluster(t, s, "h1", "p1")
 	h.AddVMs(t, 1)
 	h.Submit(t, coretest.Spec("a", "p1", "ann"))
 	require.Len(t, h.Exchange(t, 1, 1).Claims, 1)

@@ -14,7 +14,7 @@ const sessionMark = time.Hour
 
 // Sessions keeps what the site's sessions hold, by the hashes of their tokens. It is a
 // store of github.com/alexedwards/scs; unlike the one that comes with that, it works on
-// a Cluster and with Sentinel, and a session that was ended stays so.
+// a Redis Cluster and with Sentinel, and a session that was ended stays so.
 type Sessions struct{ store *Store }
 
 // Sessions returns the site's sessions.

@@ -139,7 +139,7 @@ func calibrated(t *testing.T, x *suite) time.Duration {
 	return took
 }
 
-// crowd seeds the herd: hosts with their owners, pools, and what waits.
+// crowd seeds the cluster: hosts with their owners, pools, and what waits.
 func crowd(t *testing.T, x *suite, waiting int) {
 	t.Helper()
 	ctx := t.Context()
@@ -212,7 +212,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	ok := func(err error) { t.Helper(); require.NoError(t, err) }
 	seq := int64(100 * (round + 1))
 
-	// Herd, pages and scrapes.
+	// Cluster, pages and scrapes.
 	step(func() { x.b.Open(t) }) // life
 	step(func() { ok(s.Join(ctx, redisstore.Stores{Results: "l", Blobs: "b"})) })
 	step(func() { ok(s.SetPool(ctx, core.DefaultPool("p3"))) })

@@ -54,7 +54,7 @@ const Schema = 5
 // Options are a Store's settings.
 type Options struct {
 	URL       string // redis://, rediss:// or unix:// as go-redis reads them, redis+sentinel://, redis+cluster://
-	Namespace string // default "drover"; on a Cluster in braces, so that all keys are on one shard
+	Namespace string // default "drover"; on a Redis Cluster in braces, so that all keys are on one shard
 
 	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
 	MaxSpecBytes int64 // bytes that their specs may take, with their keys and 96 each for the hash; default 1 GiB

@@ -17,16 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// suite is what a test works on: a herd of one host and pool on one kind of server.
+// suite is what a test works on: a cluster of one host and pool on one kind of server.
 type suite struct {
-	*coretest.Herd
+	*coretest.Cluster
 	b     *coretest.Backend
 	twice bool // every script call runs twice and its first reply is lost
 	// unsound is set by tests that break invariants on purpose.
 	unsound bool
 }
 
-// each runs a test on miniredis, on a real server, on a Cluster, and once more on miniredis
+// each runs a test on miniredis, on a real server, on a Redis Cluster, and once more on miniredis
 // with every call made twice. At its end the namespace must be sound.
 func each(t *testing.T, test func(t *testing.T, x *suite)) {
 	t.Helper()
@@ -42,7 +42,7 @@ func each(t *testing.T, test func(t *testing.T, x *suite)) {
 	}
 	run("mini", coretest.Mini, false)
 	run("real", coretest.Real, false)
-	run("cluster", coretest.OnCluster, false)
+	run("cluster", coretest.OnRedisCluster, false)
 	run("twice", coretest.Mini, true)
 }
 
@@ -58,7 +58,7 @@ func newSuite(t *testing.T, b *coretest.Backend, twice bool) *suite {
 	if twice {
 		coretest.Twice(s)
 	}
-	return &suite{Herd: coretest.NewHerd(t, s, "h1", "p1"), b: b, twice: twice}
+	return &suite{Cluster: coretest.NewCluster(t, s, "h1", "p1"), b: b, twice: twice}
 }
 
 // open opens a store that takes the server's life for the one told.
@@ -72,7 +72,7 @@ func open(t *testing.T, b *coretest.Backend, incarnation string, born time.Time)
 	return s
 }
 
-// picture is the namespace, with the herd's epochs as E.
+// picture is the namespace, with the cluster's epochs as E.
 func (x *suite) picture(t testing.TB) coretest.Picture {
 	t.Helper()
 	return x.b.Picture(t, strconv.FormatInt(x.Made, 10), "E", strconv.FormatInt(x.Epoch, 10), "E")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tasker is a taskrunner of the suite's herd.
+// tasker is a taskrunner of the suite's cluster.
 type tasker struct {
 	*suite
 	owner string

@@ -120,7 +120,7 @@ func TestTheRateOfAKind(t *testing.T) {
 	}
 }
 
-// How many of a kind are in hand counts all over the herd, whoever ends them.
+// How many of a kind are in hand counts all over the cluster, whoever ends them.
 func TestTheMostOfAKindInHand(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

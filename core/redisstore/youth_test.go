@@ -23,13 +23,13 @@ func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	meta, events := b.Namespace+":meta", b.Namespace+":events"
 	require.NoError(t, b.Admin.Do(ctx, "XADD", events, fmt.Sprintf("%d-1", time.Now().Add(-age).UnixMilli()), "op", "exchange").Err())
 	s := b.Open(t)
-	h := coretest.NewHerd(t, s, "h1", "p1")
+	h := coretest.NewCluster(t, s, "h1", "p1")
 	h.AddVMs(t, 2)
 	h.Submit(t, coretest.Spec("a", "p1", "ann"), coretest.Spec("b", "p1", "ann"))
 	claims := h.Exchange(t, 1, 1).Claims
 	require.Len(t, claims, 1)
 	require.True(t, claims[0].Young)
-	k := newTasker(t, &suite{Herd: h, b: b})
+	k := newTasker(t, &suite{Cluster: h, b: b})
 	k.add(t, "t")
 	require.True(t, k.run(t, 1, 1).Claims[0].Young)
 

@@ -17,7 +17,7 @@ type Desk struct {
 	Store  Store
 	Intake Intake
 	Queue  Queue
-	Herd   Herd
+	Cluster   Cluster
 	Output core.Output
 	Blobs  core.Blobs
 
@@ -62,8 +62,8 @@ type Submissions interface {
 	WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error)
 }
 
-// Herd says what there is to run them.
-type Herd interface {
+// Cluster says what there is to run them.
+type Cluster interface {
 	GetPool(ctx context.Context, name string) (core.Pool, error)
 	ListPools(ctx context.Context) ([]core.Pool, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
@@ -124,7 +124,7 @@ func teaches(a core.Actor, s *core.Spec) bool {
 }
 
 // watches reports whether the actor may see hosts, VMs and owners.
-func watches(a core.Actor) bool { return core.Allow(a, core.ActHerdView, core.Object{}) == nil }
+func watches(a core.Actor) bool { return core.Allow(a, core.ActClusterView, core.Object{}) == nil }
 
 // row returns a request with which the actor may do the action.
 func (d *Desk) row(ctx context.Context, a core.Actor, id string, act core.Action) (core.Row, error) {

@@ -2,7 +2,7 @@
 // Desk and nothing else, so they agree on who may do what, and on what they say of it.
 //
 //	call                      right                                        refuses besides
-//	Submit SubmitStored       request.create; for another: herd.operate    INVALID, LIMIT, FULL, CONFLICT
+//	Submit SubmitStored       request.create; for another: cluster.operate    INVALID, LIMIT, FULL, CONFLICT
 //	Pools                     request.create
 //	View OpenFile             request.view                                 CONFLICT: files are collected at the end
 //	Row                       request.view                                 NOTFOUND: of plain requests only

@@ -22,10 +22,10 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 // watch lets Follow hear of news.
-func (w *world) watch() { w.watchBy(w.herd.Store) }
+func (w *world) watch() { w.watchBy(w.cluster.Store) }
 
 func (w *world) watchBy(feed core.Feed) {
-	w.desk.Watch = &requests.Watch{Feed: feed, Last: w.herd.Store.LastEvents}
+	w.desk.Watch = &requests.Watch{Feed: feed, Last: w.cluster.Store.LastEvents}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- w.desk.Watch.Run(ctx) }()
@@ -63,15 +63,15 @@ func (w *world) print(c core.Claim, words ...string) {
 
 func (w *world) run(c core.Claim) {
 	w.t.Helper()
-	require.NoError(w.t, w.herd.Store.Progress(w.t.Context(), w.herd.Runner, w.herd.Epoch, c.Key, c.Token, "running", 0))
+	require.NoError(w.t, w.cluster.Store.Progress(w.t.Context(), w.cluster.Runner, w.cluster.Epoch, c.Key, c.Token, "running", 0))
 }
 
 // retry has the platform fail a claim, and the next try taken.
 func (w *world) retry(c core.Claim) core.Claim {
 	w.t.Helper()
 	w.seq++
-	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
-	w.b.Hasten(w.t, w.herd.Store)
+	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
+	w.b.Hasten(w.t, w.cluster.Store)
 	return w.claim()
 }
 
@@ -251,7 +251,7 @@ func (c *counted) Next(ctx context.Context, event string, outputs map[core.Outpu
 func TestAThousandFollow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	c := &counted{Feed: w.herd.Store, Output: w.herd.Store}
+	c := &counted{Feed: w.cluster.Store, Output: w.cluster.Store}
 	w.watchBy(c)
 	w.desk.Output = c
 	s := w.submit("rosa")

@@ -109,7 +109,7 @@ func (d *Desk) pace(ctx context.Context, pool string) (pace, error) {
 	if len(p.took) < paceLeast {
 		return p, nil
 	}
-	vms, err := d.Herd.ListVMs(ctx, "")
+	vms, err := d.Cluster.ListVMs(ctx, "")
 	for i := range vms {
 		if vms[i].Pool == pool && vms[i].State != core.VMAside && vms[i].State != core.VMLost {
 			p.vms++

@@ -150,7 +150,7 @@ func TestGradingsAreTheirClasss(t *testing.T) {
 	requireCode(t, core.CodeNotFound, done(w.desk.Attempts(t.Context(), as("cleo"), s.ID)))
 }
 
-// Who does not watch the herd learns nothing of hosts, VMs and values of the environment.
+// Who does not watch the cluster learns nothing of hosts, VMs and values of the environment.
 func TestViewKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

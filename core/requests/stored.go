@@ -59,7 +59,7 @@ func (d *Desk) Row(ctx context.Context, a core.Actor, id string) (core.Row, erro
 
 // Pool returns the settings of a pool. Returns NOTFOUND.
 func (d *Desk) Pool(ctx context.Context, name string) (core.Pool, error) {
-	return d.Herd.GetPool(ctx, name)
+	return d.Cluster.GetPool(ctx, name)
 }
 
 // Pools lists the names of the pools in which the actor may request runs, in order.
@@ -68,7 +68,7 @@ func (d *Desk) Pools(ctx context.Context, a core.Actor) ([]string, error) {
 	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
 		return nil, err
 	}
-	pools, err := d.Herd.ListPools(ctx)
+	pools, err := d.Cluster.ListPools(ctx)
 	names := make([]string, len(pools))
 	for i, p := range pools {
 		names[i] = p.Name

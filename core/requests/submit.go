@@ -106,9 +106,9 @@ func (d *Desk) draft(a core.Actor, draft Draft) (core.Spec, error) {
 	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
 		return s, err
 	}
-	// To run before others, in others' name, or to call addresses is the herd's to allow.
+	// To run before others, in others' name, or to call addresses is the cluster's to allow.
 	if s.Submitter != a.Handle || s.Class == core.ClassHigh || len(s.Notify) > 0 {
-		if err := core.Allow(a, core.ActHerdOperate, core.Object{}); err != nil {
+		if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
 			return s, err
 		}
 	}

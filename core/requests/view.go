@@ -86,7 +86,7 @@ func viewOf(row core.Row) View {
 }
 
 // conceal takes out what is not the actor's to know: of a graded submission what its
-// tests found, of the herd who and what runs it.
+// tests found, of the cluster who and what runs it.
 func conceal(a core.Actor, s *core.Spec, v *View) {
 	if grades(s) && !teaches(a, s) {
 		v.Stdout, v.Stderr, v.Score, v.MaxScore, v.Tests, v.Files, v.LeftOut, v.Brought = "", "", nil, nil, nil, nil, nil, nil
@@ -125,7 +125,7 @@ const (
 	maxReads = 5 // of the store for one page: a page may be short, and not the last
 )
 
-// List lists requests that the actor may view, newest first: whoever watches the herd
+// List lists requests that the actor may view, newest first: whoever watches the cluster
 // all, others those of their own that grade nothing. Returns INVALID, FORBIDDEN for another's.
 func (d *Desk) List(ctx context.Context, a core.Actor, f Filter) (Page, error) {
 	f.Limit = cmp.Or(f.Limit, somePage)

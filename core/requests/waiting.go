@@ -29,7 +29,7 @@ const (
 // Waiting says why a request is not being run yet.
 type Waiting struct {
 	Reason   Reason    `json:"reason"`
-	Text     string    `json:"text"`               // a sentence, for who runs the herd or for who waits
+	Text     string    `json:"text"`               // a sentence, for who runs the cluster or for who waits
 	Ahead    *int      `json:"ahead,omitempty"`    // how many take their turns before it, as things stand; nil: unknown
 	AtLeast  bool      `json:"at_least,omitempty"` // or more: so many submitters wait that not all were looked at
 	Expected *Expected `json:"expected,omitempty"` // nil: nobody can know
@@ -50,7 +50,7 @@ func reasonOf(p core.Place) Reason {
 	return ReasonTurn
 }
 
-// worded is a reason in words: to who runs the herd, with what to do about it, and to
+// worded is a reason in words: to who runs the cluster, with what to do about it, and to
 // who waits and can do nothing.
 type worded struct{ operator, person string }
 
@@ -72,11 +72,11 @@ var sentences = map[Reason]worded{
 		"the machines that would run it are paused for now; it keeps its place",
 	},
 	ReasonNoVMFactory: {
-		"no vmfactory is running; start one with drover vmfactory, or a whole herd with drover up",
+		"no vmfactory is running; start one with drover vmfactory, or a whole cluster with drover up",
 		"the machines that would run it are switched off for now; it keeps its place",
 	},
 	ReasonNoTestrunner: {
-		"no testrunner is running; start one with drover testrunner, or a whole herd with drover up",
+		"no testrunner is running; start one with drover testrunner, or a whole cluster with drover up",
 		"the machines that would run it are switched off for now; it keeps its place",
 	},
 	ReasonFetching: {
@@ -168,20 +168,20 @@ func before(p core.Preceding, class core.Class) int {
 
 // TasksRun reports whether anybody runs background tasks.
 func (d *Desk) TasksRun(ctx context.Context) (bool, error) {
-	owners, err := d.Herd.ListOwners(ctx)
+	owners, err := d.Cluster.ListOwners(ctx)
 	return !slices.Contains(core.Missing(owners, core.Overseen{}), core.RoleTaskrunner), err
 }
 
 // trouble says what keeps a pool's requests from being run; ReasonTurn if nothing does.
 func (d *Desk) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
-	pool, err := d.Herd.GetPool(ctx, name)
+	pool, err := d.Cluster.GetPool(ctx, name)
 	switch {
 	case err == nil && pool.Paused:
 		return ReasonPaused, "", "", nil
 	case err != nil && !core.Is(err, core.CodeNotFound): // one that Redis has lost comes back
 		return "", "", "", err
 	}
-	owners, err := d.Herd.ListOwners(ctx)
+	owners, err := d.Cluster.ListOwners(ctx)
 	if err != nil {
 		return "", "", "", err
 	}
@@ -194,7 +194,7 @@ func (d *Desk) trouble(ctx context.Context, name string) (r Reason, host, fault 
 	case !running(core.RoleTestrunner):
 		return ReasonNoTestrunner, "", "", nil
 	}
-	hosts, err := d.Herd.ListHosts(ctx)
+	hosts, err := d.Cluster.ListHosts(ctx)
 	for _, h := range hosts {
 		if what := h.Fetching[name]; what != "" {
 			return ReasonFetching, h.Name, what, nil

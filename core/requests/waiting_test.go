@@ -65,12 +65,12 @@ func TestExpectedWait(t *testing.T) {
 
 func (w *world) vms() int {
 	w.t.Helper()
-	all, err := w.herd.Store.ListVMs(w.t.Context(), "")
+	all, err := w.cluster.Store.ListVMs(w.t.Context(), "")
 	require.NoError(w.t, err)
 	return len(all)
 }
 
-// Why it waits is told to who runs the herd with what to do about it, to others without.
+// Why it waits is told to who runs the cluster with what to do about it, to others without.
 func TestWaitingReasons(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -89,14 +89,14 @@ func TestWaitingReasons(t *testing.T) {
 		require.NotContains(t, w.waiting("rosa", s.ID).Text, "drover ")
 	}
 	check(requests.ReasonTurn, "pool p1", "for its turn")
-	require.NoError(t, w.herd.Store.Note(t.Context(), w.herd.Factory, w.herd.Made, "h1", core.HostNotes{Broken: map[string]string{pool: "no disk"}}))
+	require.NoError(t, w.cluster.Store.Note(t.Context(), w.cluster.Factory, w.cluster.Made, "h1", core.HostNotes{Broken: map[string]string{pool: "no disk"}}))
 	check(requests.ReasonBroken, "h1 cannot make VMs of pool p1: no disk", "not that of what was handed in")
 	w.pool(func(p *core.Pool) { p.Paused = true })
 	check(requests.ReasonPaused, "drover pool set", "paused for now")
 	w.pool(func(*core.Pool) {})
-	require.NoError(t, w.herd.Store.Deregister(t.Context(), w.herd.Runner, w.herd.Epoch))
+	require.NoError(t, w.cluster.Store.Deregister(t.Context(), w.cluster.Runner, w.cluster.Epoch))
 	check(requests.ReasonNoTestrunner, "start one", "switched off")
-	require.NoError(t, w.herd.Store.Deregister(t.Context(), w.herd.Factory, w.herd.Made))
+	require.NoError(t, w.cluster.Store.Deregister(t.Context(), w.cluster.Factory, w.cluster.Made))
 	check(requests.ReasonNoVMFactory, "start one", "switched off")
 }
 
@@ -107,7 +107,7 @@ func TestARetryIsTold(t *testing.T) {
 	c := w.claim()
 	require.Nil(t, w.waiting("rosa", s.ID), "it does not wait")
 	w.seq++
-	w.herd.Exchange(t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
+	w.cluster.Exchange(t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
 	got := w.waiting("rosa", s.ID)
 	require.Equal(t, requests.ReasonRetry, got.Reason)
 	require.Contains(t, got.Text, "tried again in")

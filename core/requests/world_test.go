@@ -32,7 +32,7 @@ const (
 type world struct {
 	t    *testing.T
 	b    *coretest.Backend
-	herd *coretest.Herd
+	cluster *coretest.Cluster
 	in   *intake.Intake
 	desk *requests.Desk
 	seq  int64
@@ -53,11 +53,11 @@ func worldOn(t *testing.T, b *coretest.Backend) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{t: t, b: b, now: time.UnixMilli(start), printed: map[string]string{}}
-	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
-	redis := w.herd.Store
+	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
+	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs, Now: w.clock}
 	w.desk = &requests.Desk{
-		Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Now: w.clock, Submissions: submissions{w},
+		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Now: w.clock, Submissions: submissions{w},
 	}
 	w.pool(func(*core.Pool) {})
 	return w
@@ -139,9 +139,9 @@ func grading(assignment string) func(*core.Spec) {
 // claim has the runner take what is next.
 func (w *world) claim() core.Claim {
 	w.t.Helper()
-	w.herd.AddVMs(w.t, 1)
+	w.cluster.AddVMs(w.t, 1)
 	w.seq++
-	got := w.herd.Exchange(w.t, w.seq, 1).Claims
+	got := w.cluster.Exchange(w.t, w.seq, 1).Claims
 	require.Len(w.t, got, 1)
 	return got[0]
 }
@@ -161,7 +161,7 @@ func (w *world) end(c core.Claim, change ...func(*core.Result)) {
 	_, err := w.in.Store.Record(w.t.Context(), r)
 	require.NoError(w.t, err)
 	w.seq++
-	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 }
 
 func uploads(all ...requests.Upload) iter.Seq2[requests.Upload, error] {

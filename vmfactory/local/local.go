@@ -39,7 +39,7 @@ type Config struct {
 const DefaultCPUs = 1
 
 // anchorEvery is how soon a VM ends whose folder was removed by somebody else, as
-// when a herd was killed for good and its files were deleted.
+// when a cluster was killed for good and its files were deleted.
 const anchorEvery = 30 * time.Second
 
 // Provider makes VMs on this host.

@@ -15,7 +15,7 @@ import (
 )
 
 // firewall keeps the rules in place that cables need, and takes them away with the last of
-// all firewalls of the host, whatever herds they are of. Each that stands shares the lock
+// all firewalls of the host, whatever clusters they are of. Each that stands shares the lock
 // of one file:
 //
 //	a provider makes its first cable    it shares the lock, notes in the file if forwarding was off, and puts the rules in place

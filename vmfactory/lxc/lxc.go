@@ -42,7 +42,7 @@ type Config struct {
 	IDs          int     // how many; 0 is DefaultIDs
 
 	DNS    []string // servers of names, by address, for pools with egress; none is DefaultDNS
-	Closed []string // networks that they do not reach either, such as the public ones of the herd's own machines
+	Closed []string // networks that they do not reach either, such as the public ones of the cluster's own machines
 }
 
 // DefaultCPUs is what a VM may use if nothing is set.

@@ -312,7 +312,7 @@ func lifted(t *testing.T, p *Provider) {
 	one, two := &p.firewall, &firewall{}
 	require.NoError(t, two.stand(ctx))
 	require.NoError(t, one.lift(ctx))
-	assert.Equal(t, "1 "+rules, state(), "another herd's stands")
+	assert.Equal(t, "1 "+rules, state(), "another cluster's stands")
 	require.NoError(t, two.lift(ctx))
 	assert.Equal(t, "1 ", state(), "the cable up0 may be somebody's who forwards")
 	run(t, "ip", "link", "del", "up0")

@@ -27,7 +27,7 @@ type SignIn struct {
 	User     string       `json:"user" maxLength:"320" doc:"handle or e-mail address"`
 	Password string       `json:"password" maxLength:"4096"`
 	Name     string       `json:"name" minLength:"1" maxLength:"200" doc:"what the token is called in lists, such as the name of a computer"`
-	Scopes   []core.Scope `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,teach,herd,admin" doc:"what the token is good for"`
+	Scopes   []core.Scope `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,teach,cluster,admin" doc:"what the token is good for"`
 	Life     int64        `json:"life_ms,omitempty" minimum:"60000" maximum:"31622400000" doc:"how long it can be used; 90 days if left out"`
 }
 

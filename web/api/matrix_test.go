@@ -90,13 +90,13 @@ func samples() map[string]sample {
 		"removeSchedule": {prepare: scheduled}, "runSchedule": {prepare: scheduled},
 
 		"listWebhooks": {}, "addWebhook": {body: webhookBody},
-		"listHerdWebhooks": {rule: ofHerd(core.ActWebhook)}, "addHerdWebhook": {rule: ofHerd(core.ActWebhook), body: webhookBody},
+		"listClusterWebhooks": {rule: ofCluster(core.ActWebhook)}, "addClusterWebhook": {rule: ofCluster(core.ActWebhook), body: webhookBody},
 		"viewWebhook": {prepare: once(hook)}, "changeWebhook": {prepare: hook, body: says(object{"disabled": true})},
 		"removeWebhook": {prepare: hook}, "rotateWebhook": {prepare: once(hook)}, "testWebhook": {prepare: once(hook)},
 		"listDeliveries": {prepare: once(hook)}, "redeliver": {prepare: delivered},
 
-		"viewHerd": {}, "viewHost": {}, "drainHost": {}, "undrainHost": {}, "trustHost": {}, "reportHost": {body: says(object{"event": "recovered"})},
-		"forgetHost": {prepare: gone, path: "/herd/hosts/{id}"},
+		"viewCluster": {}, "viewHost": {}, "drainHost": {}, "undrainHost": {}, "trustHost": {}, "reportHost": {body: says(object{"event": "recovered"})},
+		"forgetHost": {prepare: gone, path: "/cluster/hosts/{id}"},
 		"listPools":  {}, "viewPool": {}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "audit": {}, "listHistory": {},

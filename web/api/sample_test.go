@@ -134,7 +134,7 @@ func (w *world) recorded(id string, r core.Result) string {
 
 // gone is a host that is down and runs nothing of drover.
 func gone(w *world, n int) string {
-	h, ctx := coretest.NewHerd(w.t, w.herd.Store, fmt.Sprintf("gone-%d", n), pool), w.t.Context()
+	h, ctx := coretest.NewCluster(w.t, w.cluster.Store, fmt.Sprintf("gone-%d", n), pool), w.t.Context()
 	require.NoError(w.t, coretest.ErrOf(h.Store.Report(ctx, core.HostReport{Host: h.Host, Event: core.HostFailed, By: "me"})))
 	for owner, epoch := range map[string]int64{h.Runner: h.Epoch, h.Factory: h.Made} {
 		next, err := h.Store.Bury(ctx, owner, epoch)
@@ -264,7 +264,7 @@ func says(v any) func(string) any { return func(string) any { return v } }
 
 var webhookBody = says(object{"url": hookURL, "events": []string{core.EventTaskEnded}})
 
-// ofHerd is the rule of what belongs to no class.
-func ofHerd(act core.Action) func(a core.Actor) error {
+// ofCluster is the rule of what belongs to no class.
+func ofCluster(act core.Action) func(a core.Actor) error {
 	return func(a core.Actor) error { return core.Allow(a, act, core.Object{}) }
 }

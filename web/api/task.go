@@ -15,10 +15,10 @@ func taskTable() []entry {
 		is(Operation{"retryTask", post, "/tasks/{id}/retry", core.ActTaskControl, core.ScopeSubmit, 202, "Start a dead or cancelled task once more"}, (*server).retryTask),
 		is(Operation{"downloadTask", get, "/tasks/{id}/download", core.ActTaskDownload, core.ScopeRead, 0, "Download the file that a task of one's own made"}, (*server).downloadTask),
 		is(Operation{"listTrail", get, "/trail", core.ActTrailView, core.ScopeRead, 0, "List what was done, newest first; of one class for who teaches it"}, (*server).listTrail),
-		is(Operation{"listSchedules", get, "/schedules", core.ActSchedule, core.ScopeHerd, 0, "List what makes tasks again and again, in order of name"}, (*server).listSchedules),
-		is(Operation{"setSchedule", put, "/schedules/{name}", core.ActSchedule, core.ScopeHerd, 0, "Make or change a schedule"}, (*server).setSchedule),
-		is(Operation{"removeSchedule", remove, "/schedules/{name}", core.ActSchedule, core.ScopeHerd, 0, "Remove a schedule; what it made stays"}, (*server).removeSchedule),
-		is(Operation{"runSchedule", post, "/schedules/{name}/run", core.ActSchedule, core.ScopeHerd, 202, "Make a schedule's task now, out of turn"}, (*server).runSchedule),
+		is(Operation{"listSchedules", get, "/schedules", core.ActSchedule, core.ScopeCluster, 0, "List what makes tasks again and again, in order of name"}, (*server).listSchedules),
+		is(Operation{"setSchedule", put, "/schedules/{name}", core.ActSchedule, core.ScopeCluster, 0, "Make or change a schedule"}, (*server).setSchedule),
+		is(Operation{"removeSchedule", remove, "/schedules/{name}", core.ActSchedule, core.ScopeCluster, 0, "Remove a schedule; what it made stays"}, (*server).removeSchedule),
+		is(Operation{"runSchedule", post, "/schedules/{name}/run", core.ActSchedule, core.ScopeCluster, 202, "Make a schedule's task now, out of turn"}, (*server).runSchedule),
 	}
 }
 

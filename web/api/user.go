@@ -21,7 +21,7 @@ func userTable() []entry {
 type UserFields struct {
 	Name     string          `json:"name,omitempty" doc:"as people read it"`
 	Email    string          `json:"email,omitempty"`
-	Roles    []core.UserRole `json:"roles,omitempty" enum:"admin,operator,observer,runner" doc:"for the whole herd"`
+	Roles    []core.UserRole `json:"roles,omitempty" enum:"admin,operator,observer,runner" doc:"for the whole cluster"`
 	Disabled bool            `json:"disabled,omitempty" doc:"can neither sign in nor be acted for"`
 }
 

@@ -10,8 +10,8 @@ func webhookTable() []entry {
 	return []entry{
 		is(Operation{"listWebhooks", get, "/classes/{class}/webhooks", core.ActWebhook, core.ScopeRead, 0, "List the webhooks of a class, in order of id"}, (*server).listWebhooks),
 		is(Operation{"addWebhook", post, "/classes/{class}/webhooks", core.ActWebhook, core.ScopeTeach, 201, "Make a webhook that is told of what ends in a class; only this answer has its secret"}, (*server).addWebhook),
-		is(Operation{"listHerdWebhooks", get, "/webhooks", core.ActWebhook, core.ScopeRead, 0, "List the webhooks of no class, in order of id"}, (*server).listHerdWebhooks),
-		is(Operation{"addHerdWebhook", post, "/webhooks", core.ActWebhook, core.ScopeAdmin, 201, "Make a webhook that requests and tasks may name; only this answer has its secret"}, (*server).addHerdWebhook),
+		is(Operation{"listClusterWebhooks", get, "/webhooks", core.ActWebhook, core.ScopeRead, 0, "List the webhooks of no class, in order of id"}, (*server).listClusterWebhooks),
+		is(Operation{"addClusterWebhook", post, "/webhooks", core.ActWebhook, core.ScopeAdmin, 201, "Make a webhook that requests and tasks may name; only this answer has its secret"}, (*server).addClusterWebhook),
 		is(Operation{"viewWebhook", get, "/webhooks/{id}", core.ActWebhook, core.ScopeRead, 0, "Look at a webhook"}, (*server).viewWebhook),
 		is(Operation{"changeWebhook", patch, "/webhooks/{id}", core.ActWebhook, core.ScopeTeach, 0, "Change a webhook"}, (*server).changeWebhook),
 		is(Operation{"removeWebhook", remove, "/webhooks/{id}", core.ActWebhook, core.ScopeTeach, 0, "Remove a webhook; deliveries that wait are not made"}, (*server).removeWebhook),
@@ -51,7 +51,7 @@ func (s *server) listWebhooks(ctx context.Context, a core.Actor, in *struct {
 	return s.webhooks(ctx, a, in.Class, in.Cursor)
 }
 
-func (s *server) listHerdWebhooks(ctx context.Context, a core.Actor, in *Cursor) (*listed[core.Webhook], error) {
+func (s *server) listClusterWebhooks(ctx context.Context, a core.Actor, in *Cursor) (*listed[core.Webhook], error) {
 	return s.webhooks(ctx, a, "", *in)
 }
 
@@ -71,7 +71,7 @@ func (s *server) addWebhook(ctx context.Context, a core.Actor, in *struct {
 	return s.hook(ctx, a, in.Class, in.Body)
 }
 
-func (s *server) addHerdWebhook(ctx context.Context, a core.Actor, in *struct{ Body WebhookFields }) (*tagged[NewlyMade], error) {
+func (s *server) addClusterWebhook(ctx context.Context, a core.Actor, in *struct{ Body WebhookFields }) (*tagged[NewlyMade], error) {
 	return s.hook(ctx, a, "", in.Body)
 }
 

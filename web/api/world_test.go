@@ -49,7 +49,7 @@ const (
 // cleo learn; in cs202 theo teaches and eve learns.
 type world struct {
 	t    testing.TB
-	herd *coretest.Herd
+	cluster *coretest.Cluster
 	in   *intake.Intake
 	reg  *coursework.Registrar
 	api  http.Handler
@@ -68,23 +68,23 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{t: t, now: time.UnixMilli(start)}
-	w.herd = coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)
-	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
+	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	w.accounts = &account.Desk{Store: store, Limits: w.herd.Store, Hasher: hasher, Now: w.clock}
-	redis := w.herd.Store
+	w.accounts = &account.Desk{Store: store, Limits: w.cluster.Store, Hasher: hasher, Now: w.clock}
+	redis := w.cluster.Store
 	desk := &requests.Desk{
-		Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
+		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
 	p := parts.Parts{
 		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
 		Live:     &live.Streams{Requests: desk, Registrar: w.reg},
-		Operator: &operate.Operator{Registrar: w.reg, Herd: redis, Store: store, Intake: w.in, Now: w.clock},
+		Operator: &operate.Operator{Registrar: w.reg, Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
 	}
 	for _, c := range change {
 		c(&p)

@@ -1,9 +1,9 @@
 // Package client speaks drover's API from Go: it is what the command line stands on
-// where it is given a site instead of a herd.
+// where it is given a site instead of a cluster.
 //
 // Answers are the structs of core and core/coursework. What the site refuses is a
 // *core.Error with the site's own code and sentence, so a program need not know
-// whether it asked a herd or a site.
+// whether it asked a cluster or a site.
 //
 // Calls that change nothing twice are repeated while the site does not answer: reads, and
 // what is sent with an idempotency key. A site that asks for patience (Retry-After) gets

@@ -40,8 +40,8 @@ func newSchool(t *testing.T) *school {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	herd := coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", "default")
-	s := &school{t: t, in: &intake.Intake{Store: store, Queue: herd.Store, Pools: herd.Store, Tasks: herd.Store, Blobs: blobs}}
+	cluster := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", "default")
+	s := &school{t: t, in: &intake.Intake{Store: store, Queue: cluster.Store, Pools: cluster.Store, Tasks: cluster.Store, Blobs: blobs}}
 	require.NoError(t, s.in.SetPool(ctx, core.DefaultPool("default")))
 	s.reg = &coursework.Registrar{Store: store, Intake: s.in, Blobs: blobs}
 	root := core.System()

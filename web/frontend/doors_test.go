@@ -42,7 +42,7 @@ func newSite(t *testing.T) *site {
 	require.NoError(t, err)
 	server.Config.Handler, err = frontend.New(frontend.Config{
 		URL: at, Version: "test", Log: log, Judge0: frontend.Judge0{Pool: p.Name}, Callbacks: doortest.Here(t),
-	}, frontend.Parts{Parts: s.Parts, Redis: s.Herd.Store})
+	}, frontend.Parts{Parts: s.Parts, Redis: s.Cluster.Store})
 	require.NoError(t, err)
 	server.Start()
 	t.Cleanup(server.Close)

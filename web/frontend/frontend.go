@@ -1,4 +1,4 @@
-// Package frontend makes the whole site of a herd: pages, API, events, and the doors
+// Package frontend makes the whole site of a cluster: pages, API, events, and the doors
 // for programs of other systems, each behind what says who its callers are.
 package frontend
 

@@ -40,7 +40,7 @@ func (w *world) things() things {
 func (all things) fill(path string) string {
 	id := ""
 	for begin, name := range map[string]string{
-		"/submissions/": all.submission, "/requests/": all.request, "/herd/requests/": all.request, "/tasks/": all.task, "/herd/tasks/": all.task,
+		"/submissions/": all.submission, "/requests/": all.request, "/cluster/requests/": all.request, "/tasks/": all.task, "/cluster/tasks/": all.task,
 		"/experiments/": all.experiment,
 	} {
 		if strings.HasPrefix(path, begin) {

@@ -34,7 +34,7 @@ func task(state core.TaskState) func(*world) string {
 // verdict is not that of others.
 func samples() map[string]sample {
 	all := map[string]sample{}
-	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), herdSamples(), userSamples(), courseSamples()} {
+	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), clusterSamples(), userSamples(), courseSamples()} {
 		for pattern, s := range some {
 			all[pattern] = s
 		}
@@ -206,15 +206,15 @@ func harnessZip(t *testing.T) []byte {
 	return raw.Bytes()
 }
 
-func herdSamples() map[string]sample {
+func clusterSamples() map[string]sample {
 	down := func(w *world) string {
 		host := w.next("h")
-		other := coretest.NewHerd(w.t, w.herd.Store, host, pool)
-		require.NoError(w.t, coretest.ErrOf(w.herd.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"})))
+		other := coretest.NewCluster(w.t, w.cluster.Store, host, pool)
+		require.NoError(w.t, coretest.ErrOf(w.cluster.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"})))
 		for owner, epoch := range map[string]int64{other.Runner: other.Epoch, other.Factory: other.Made} {
-			next, err := w.herd.Store.Bury(w.t.Context(), owner, epoch)
+			next, err := w.cluster.Store.Bury(w.t.Context(), owner, epoch)
 			require.NoError(w.t, err)
-			require.NoError(w.t, w.herd.Store.Forget(w.t.Context(), owner, next))
+			require.NoError(w.t, w.cluster.Store.Forget(w.t.Context(), owner, next))
 		}
 		return host
 	}
@@ -227,27 +227,27 @@ func herdSamples() map[string]sample {
 	ended := func(state core.RequestState) func(*world) string {
 		return func(w *world) string { return w.ended(state) }
 	}
-	const requests = "/herd/requests/"
+	const requests = "/cluster/requests/"
 	return map[string]sample{
-		"GET /herd/trail": {who: admins},
+		"GET /cluster/trail": {who: admins},
 
-		"POST /herd/hosts/{host}/drain": {}, "POST /herd/hosts/{host}/undrain": {}, "POST /herd/hosts/{host}/trust": {},
-		"POST /herd/hosts/{host}/evacuate": {form: says("sure", "yes")},
-		"POST /herd/hosts/{host}/report":   {form: says("event", "recovered")},
-		"POST /herd/hosts/{host}/forget":   {path: about("/herd/hosts/", down, "/forget"), form: says("sure", "yes")},
-		"POST /herd/pools":                 {form: func(w *world, _ string) form { return form{"name", w.next("pool")} }},
-		"POST /herd/pools/{pool}": {form: says("provider", "local", "warm", "4", "max", "9", "network", "none", "timeout", "30s", "cpu", "0.5",
+		"POST /cluster/hosts/{host}/drain": {}, "POST /cluster/hosts/{host}/undrain": {}, "POST /cluster/hosts/{host}/trust": {},
+		"POST /cluster/hosts/{host}/evacuate": {form: says("sure", "yes")},
+		"POST /cluster/hosts/{host}/report":   {form: says("event", "recovered")},
+		"POST /cluster/hosts/{host}/forget":   {path: about("/cluster/hosts/", down, "/forget"), form: says("sure", "yes")},
+		"POST /cluster/pools":                 {form: func(w *world, _ string) form { return form{"name", w.next("pool")} }},
+		"POST /cluster/pools/{pool}": {form: says("provider", "local", "warm", "4", "max", "9", "network", "none", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
 			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")},
-		"POST /herd/pools/{pool}/pause":      {form: says("paused", "no")},
-		"POST /herd/requests/{id}/cancel":    {path: about(requests, (*world).request, "/cancel")},
-		"POST /herd/requests/{id}/retry":     {path: about(requests, ended(core.RequestDead), "/retry")},
-		"POST /herd/requests/{id}/drop":      {path: about(requests, ended(core.RequestDead), "/drop")},
-		"POST /herd/tasks/{id}/cancel":       {path: about("/herd/tasks/", task(core.TaskQueued), "/cancel")},
-		"POST /herd/tasks/{id}/retry":        {path: about("/herd/tasks/", task(core.TaskDead), "/retry")},
-		"POST /herd/schedules":               {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
-		"POST /herd/schedules/{name}/run":    {path: about("/herd/schedules/", schedule, "/run")},
-		"POST /herd/schedules/{name}/remove": {path: about("/herd/schedules/", schedule, "/remove")},
+		"POST /cluster/pools/{pool}/pause":      {form: says("paused", "no")},
+		"POST /cluster/requests/{id}/cancel":    {path: about(requests, (*world).request, "/cancel")},
+		"POST /cluster/requests/{id}/retry":     {path: about(requests, ended(core.RequestDead), "/retry")},
+		"POST /cluster/requests/{id}/drop":      {path: about(requests, ended(core.RequestDead), "/drop")},
+		"POST /cluster/tasks/{id}/cancel":       {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},
+		"POST /cluster/tasks/{id}/retry":        {path: about("/cluster/tasks/", task(core.TaskDead), "/retry")},
+		"POST /cluster/schedules":               {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
+		"POST /cluster/schedules/{name}/run":    {path: about("/cluster/schedules/", schedule, "/run")},
+		"POST /cluster/schedules/{name}/remove": {path: about("/cluster/schedules/", schedule, "/remove")},
 	}
 }
 

@@ -59,7 +59,7 @@ var start = time.Now().Add(-time.Minute).UnixMilli()
 // teaches and eve learns.
 type world struct {
 	t      *testing.T
-	herd   *coretest.Herd
+	cluster   *coretest.Cluster
 	in     *intake.Intake
 	store  *sqlite.Store
 	blobs  core.Blobs
@@ -78,8 +78,8 @@ func newWorld(t *testing.T) *world {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, store: store, blobs: blobs, harness: harnessTar(t), herd: coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)}
-	redis := w.herd.Store
+	w := &world{t: t, store: store, blobs: blobs, harness: harnessTar(t), cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
+	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
@@ -91,8 +91,8 @@ func newWorld(t *testing.T) *world {
 	w.parts = frontend.Parts{
 		Parts: parts.Parts{
 			Name: "Test school", Registrar: reg,
-			Requests: &requests.Desk{Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: reg},
-			Operator: &operate.Operator{Registrar: reg, Herd: redis, Store: store, Intake: w.in},
+			Requests: &requests.Desk{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
+			Operator: &operate.Operator{Registrar: reg, Cluster: redis, Store: store, Intake: w.in},
 			Accounts: &account.Desk{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
 		},
 		Redis: redis,
@@ -213,7 +213,7 @@ func (w *world) ended(state core.RequestState) string {
 		Times: core.Times{Submitted: start, Claimed: 1, Started: 2, Finished: 5},
 	})
 	require.NoError(w.t, err)
-	_, err = w.herd.Store.Withdraw(w.t.Context(), id+"-1")
+	_, err = w.cluster.Store.Withdraw(w.t.Context(), id+"-1")
 	require.NoError(w.t, err)
 	return id
 }

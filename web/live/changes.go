@@ -16,8 +16,8 @@ import (
 const (
 	changesRest = 500 * time.Millisecond // between two looks: what happens in between is one change
 	changesLook = 5 * time.Second        // without news: a hint can be lost, and progress makes none
-	herdRest    = 2 * time.Second
-	herdLook    = 10 * time.Second // how often the herd has changed though nothing happened: times have passed
+	clusterRest    = 2 * time.Second
+	clusterLook    = 10 * time.Second // how often the cluster has changed though nothing happened: times have passed
 )
 
 // changes are those of one thing.
@@ -47,11 +47,11 @@ func (s *Streams) experiment(id string) source {
 	}
 }
 
-// herd tells a page of the herd, to those who may see it.
-func (s *Streams) herd(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
-	return s.follow(ctx, last, changes{"", herdRest, func(context.Context) (any, bool, error) {
-		passed := time.Now().UnixMilli() / herdLook.Milliseconds()
-		return []any{s.Requests.Watch.Newest(), passed}, false, core.Allow(a, core.ActHerdView, core.Object{})
+// cluster tells a page of the cluster, to those who may see it.
+func (s *Streams) cluster(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+	return s.follow(ctx, last, changes{"", clusterRest, func(context.Context) (any, bool, error) {
+		passed := time.Now().UnixMilli() / clusterLook.Milliseconds()
+		return []any{s.Requests.Watch.Newest(), passed}, false, core.Allow(a, core.ActClusterView, core.Object{})
 	}})
 }
 

@@ -9,7 +9,7 @@
 //	/events/submissions/{id}        changed output gap reset end         after end
 //	/events/tasks/{id}              changed end                          after end
 //	/events/experiments/{id}        changed end                          after end
-//	/events/herd                    changed                              never
+//	/events/cluster                    changed                              never
 //
 // Programs hear idle once, when they were told all that there was, and away while what is
 // live is not known.

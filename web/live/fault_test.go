@@ -69,11 +69,11 @@ func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	spec := w.submit("rosa")
-	s, herd := w.open("rosa", "/events/requests/"+spec.ID, ""), w.open("olga", "/events/herd", "")
+	s, cluster := w.open("rosa", "/events/requests/"+spec.ID, ""), w.open("olga", "/events/cluster", "")
 	require.Equal(t, "changed", s.next())
 	w.stop()
 	require.Empty(t, s.next())
-	_, err := io.Copy(io.Discard, herd.lines)
+	_, err := io.Copy(io.Discard, cluster.lines)
 	require.NoError(t, err, "an end, and no break")
 	require.Zero(t, w.streams.Open())
 }
@@ -81,7 +81,7 @@ func TestStopEndsStreams(t *testing.T) {
 func TestSignsOfLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t), soon)
-	s := w.open("olga", "/events/herd", "")
+	s := w.open("olga", "/events/cluster", "")
 	for lines := 0; lines < 3; {
 		line, err := s.lines.ReadString('\n')
 		require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestPagesHearOfChanges(t *testing.T) {
 		require.Equal(t, "changed", e)
 	}
 
-	s = w.open("olga", "/events/herd", "")
+	s = w.open("olga", "/events/cluster", "")
 	require.Equal(t, "changed", s.next())
 	w.submit("rosa")
 	require.Equal(t, "changed", s.next())

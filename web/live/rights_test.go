@@ -96,7 +96,7 @@ func TestWhoMayFollowWhat(t *testing.T) {
 		"/events/requests/" + plain.ID:             {"rosa": 200, "olga": 200, "ann": 404, "tess": 404},
 		"/events/tasks/" + task:                    {"ann": 200, "tess": 200, "olga": 200, "cleo": 404},
 		"/events/experiments/" + experiment:        {"tess": 200, "ann": 403, "olga": 404},
-		"/events/herd":                             {"olga": 200, "ann": 403, "tess": 403, "rosa": 403},
+		"/events/cluster":                             {"olga": 200, "ann": 403, "tess": 403, "rosa": 403},
 		"/events/requests/none":                    {"olga": 404},
 		"/events/submissions/" + newID():           {"ann": 404},
 		"/events/requests/%0Aevent:%20x":           {"olga": 404},
@@ -108,7 +108,7 @@ func TestWhoMayFollowWhat(t *testing.T) {
 		}
 	}
 	w.post(w.as("cleo"), "/out")
-	require.Equal(t, http.StatusUnauthorized, w.status("cleo", "/events/herd", ""))
+	require.Equal(t, http.StatusUnauthorized, w.status("cleo", "/events/cluster", ""))
 
 	// What a harness prints is not for every student.
 	for range 3 { // turns are the submitters'
@@ -131,17 +131,17 @@ func TestAUserHasSoManyStreams(t *testing.T) {
 	w := newWorld(t, coretest.Mini(t))
 	var all []*stream
 	for range 32 {
-		all = append(all, w.open("olga", "/events/herd", ""))
+		all = append(all, w.open("olga", "/events/cluster", ""))
 	}
 	require.Equal(t, 32, w.streams.Open())
-	a := w.ask("olga", "/events/herd", "")
+	a := w.ask("olga", "/events/cluster", "")
 	require.Equal(t, http.StatusTooManyRequests, a.StatusCode)
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
 	spec := w.submit("rosa")
 	w.open("rosa", "/events/requests/"+spec.ID, "").close()
 	all[0].close()
 	require.Eventually(t, func() bool { return w.streams.Open() == 31 }, 5*time.Minute, time.Millisecond)
-	w.open("olga", "/events/herd", "")
+	w.open("olga", "/events/cluster", "")
 }
 
 // task is one of a user's, about cs101.

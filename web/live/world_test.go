@@ -40,12 +40,12 @@ func TestMain(m *testing.M) {
 
 const pool = "p1"
 
-// world is a site with a herd of one host, whose runner a test plays. In cs101 tess
+// world is a site with a cluster of one host, whose runner a test plays. In cs101 tess
 // teaches, ann and cleo learn; olga is an operator and rosa may run things.
 type world struct {
 	t       *testing.T
 	b       *coretest.Backend
-	herd    *coretest.Herd
+	cluster    *coretest.Cluster
 	store   *sqlite.Store
 	in      *intake.Intake
 	reg     *coursework.Registrar
@@ -74,14 +74,14 @@ func newWorld(t *testing.T, b *coretest.Backend, change ...func(s *live.Streams)
 	log.SetOutput(io.Discard)
 
 	w := &world{t: t, b: b, store: store, printed: map[string]string{}, people: map[string]*http.Client{}}
-	w.herd = coretest.NewHerd(t, b.Open(t), "h1", pool)
-	redis := w.herd.Store
+	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
+	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
 	w.account = &account.Desk{Store: store, Limits: redis, Hasher: hasher}
 	desk := &requests.Desk{
-		Store: store, Intake: w.in, Queue: redis, Herd: redis, Output: redis, Blobs: blobs, Submissions: w.reg,
+		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
 	w.background(desk.Watch.Run)
@@ -285,9 +285,9 @@ func newID() string { return strings.ToLower(ulid.Make().String()) }
 // claim has the runner take what is next.
 func (w *world) claim() core.Claim {
 	w.t.Helper()
-	w.herd.AddVMs(w.t, 1)
+	w.cluster.AddVMs(w.t, 1)
 	w.seq++
-	got := w.herd.Exchange(w.t, w.seq, 1).Claims
+	got := w.cluster.Exchange(w.t, w.seq, 1).Claims
 	require.Len(w.t, got, 1)
 	return got[0]
 }
@@ -296,7 +296,7 @@ func (w *world) print(c core.Claim, words ...string) {
 	w.t.Helper()
 	for _, word := range words {
 		chunk := core.OutputChunk{Stream: "stdout", Offset: int64(len(w.printed[c.Token])), Data: []byte(word)}
-		require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
+		require.NoError(w.t, w.cluster.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
 		w.printed[c.Token] += word
 	}
 }
@@ -305,14 +305,14 @@ func (w *world) print(c core.Claim, words ...string) {
 func (w *world) end(c core.Claim) {
 	w.t.Helper()
 	s := c.ReadSpec()
-	require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "end", Offset: int64(len(w.printed[c.Token]))}}))
+	require.NoError(w.t, w.cluster.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "end", Offset: int64(len(w.printed[c.Token]))}}))
 	_, err := w.store.Record(w.t.Context(), core.Result{
 		ID: s.ID, Generation: s.Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM, Host: "h1", Pool: s.Pool,
 		Stdout: w.printed[c.Token], Times: core.Times{Submitted: s.Submitted, Claimed: 10, Started: 20, Finished: 1010},
 	})
 	require.NoError(w.t, err)
 	w.seq++
-	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 }
 
 // graded makes a submission of ann's, to an assignment that shows students what the harness

@@ -38,7 +38,7 @@ func (w *world) served(t *testing.T, who string) string {
 	return at.String()
 }
 
-// sample is a herd in which something of everything is to be seen.
+// sample is a cluster in which something of everything is to be seen.
 func (w *world) sample(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -56,7 +56,7 @@ func (w *world) sample(t *testing.T) {
 	c := w.Exchange(t, w.seq, 1).Claims[0]
 	require.NoError(t, w.Store.Progress(ctx, w.Runner, w.Epoch, c.Key, c.Token, "running", 0))
 	for h := range 4 {
-		other := coretest.NewHerd(t, w.Store, fmt.Sprintf("node-%d", h), "python")
+		other := coretest.NewCluster(t, w.Store, fmt.Sprintf("node-%d", h), "python")
 		vms := other.AddVMs(t, 3+h)
 		require.NoError(t, w.Store.Create(ctx, other.Factory, other.Made, other.Host, "heavy", []string{vms[0] + "-x"}))
 		_, err := w.Store.Retire(ctx, other.Factory, other.Made, other.Host, vms[:1])
@@ -80,8 +80,8 @@ func TestPagesInABrowser(t *testing.T) {
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
-		"/herd", "/herd/hosts/h1", "/herd/hosts/node-2", "/herd/hosts/node-3", "/herd/pools", "/herd/pools/python", "/herd/images", "/herd/queues", "/herd/requests/" + dead,
-		"/herd/dead", "/herd/parked", "/herd/leases", "/herd/tasks", "/herd/schedules", "/herd/audit", "/herd/trail", "/herd/events",
+		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/pools", "/cluster/pools/python", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
+		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/audit", "/cluster/trail", "/cluster/events",
 	} {
 		for _, screen := range []struct {
 			name  string
@@ -104,9 +104,9 @@ func TestHostIsDrainedInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	tab := browsertest.Start(t).Tab(t)
-	tab.Goto(w.served(t, "olga") + "/herd")
+	tab.Goto(w.served(t, "olga") + "/cluster")
 	tab.Press("h1")
-	tab.AwaitPath("/herd/hosts/h1")
+	tab.AwaitPath("/cluster/hosts/h1")
 	tab.Press("Drain")
 	tab.Await("Let host h1 take no new work?")
 	tab.Click("dialog button[value=yes]")

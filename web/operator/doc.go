@@ -1,4 +1,4 @@
-// Package operator is the pages of who looks after the herd: hosts, pools, queues, one
+// Package operator is the pages of who looks after the cluster: hosts, pools, queues, one
 // request's way, what is dead or parked, tasks, schedules, audit and events.
 //
 // Who may only look sees the same pages without their forms; what a form does, the

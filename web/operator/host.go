@@ -34,7 +34,7 @@ func (s *pages) host(r *page.Request) error {
 // done ends a form of a host's page: back to it, with the sentence, or with what is wrong.
 func (s *pages) done(r *page.Request, err error, sentence string) error {
 	if err == nil {
-		return r.Redirect("/herd/hosts/"+r.PathValue("host"), sentence)
+		return r.Redirect("/cluster/hosts/"+r.PathValue("host"), sentence)
 	}
 	d, missing := s.hostData(r)
 	if missing != nil {
@@ -89,5 +89,5 @@ func (s *pages) forget(r *page.Request) error {
 	if err != nil {
 		return s.done(r, err, "")
 	}
-	return r.Redirect("/herd", r.T("Host %s is forgotten.", host))
+	return r.Redirect("/cluster", r.T("Host %s is forgotten.", host))
 }

@@ -65,29 +65,29 @@ func TestObserversSeeNoForms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
-	for _, at := range []string{"/herd", "/herd/hosts/h1", "/herd/pools", "/herd/pools/p1", "/herd/queues", "/herd/requests/" + dead, "/herd/dead", "/herd/parked", "/herd/leases", "/herd/tasks", "/herd/audit", "/herd/events"} {
+	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/audit", "/cluster/events"} {
 		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
 		w.shows(t, "olga", at)
 	}
-	require.Contains(t, w.shows(t, "olga", "/herd/hosts/h1"), `method="post"`)
-	require.NotContains(t, w.shows(t, "otto", "/herd"), "/herd/schedules", "no link to what is refused")
-	require.NotContains(t, w.shows(t, "olga", "/herd"), "/herd/trail")
+	require.Contains(t, w.shows(t, "olga", "/cluster/hosts/h1"), `method="post"`)
+	require.NotContains(t, w.shows(t, "otto", "/cluster"), "/cluster/schedules", "no link to what is refused")
+	require.NotContains(t, w.shows(t, "olga", "/cluster"), "/cluster/trail")
 }
 
 // A proof of life is the beat older than when the next one is due.
-func TestHerdShowsHeartbeats(t *testing.T) {
+func TestClusterShowsHeartbeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	came := time.UnixMilli(w.hostOf(t).Deadline).Add(-2 * time.Second).UTC().Format(`datetime="2006-01-02T15:04:05`)
-	for _, at := range []string{"/herd", "/herd/hosts/h1"} {
+	for _, at := range []string{"/cluster", "/cluster/hosts/h1"} {
 		require.Contains(t, w.shows(t, "otto", at), came, at)
 	}
 }
 
-func TestHerdShowsWhatNobodyRuns(t *testing.T) {
+func TestClusterShowsWhatNobodyRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
-	page := w.shows(t, "otto", "/herd")
+	page := w.shows(t, "otto", "/cluster")
 	require.Contains(t, page, "No taskrunner is running")
 	require.Contains(t, page, "No overseer is at work")
 	require.NotContains(t, page, "No testrunner is running")
@@ -97,7 +97,7 @@ func TestHostIsDrained(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
-		const at = "/herd/hosts/h1"
+		const at = "/cluster/hosts/h1"
 		got := w.ask(t, "olga", at+"/drain", form("deadline", "soon"))
 		require.Equal(t, http.StatusUnprocessableEntity, got.Code)
 		require.Contains(t, got.Body.String(), `value="soon"`, "what was typed is still there")
@@ -106,7 +106,7 @@ func TestHostIsDrained(t *testing.T) {
 		w.does(t, "olga", at+"/drain", form("deadline", "10m"), at)
 		require.True(t, w.hostOf(t).Drain)
 		require.NotZero(t, w.hostOf(t).DrainUntil)
-		require.Contains(t, w.shows(t, "otto", "/herd"), "drained")
+		require.Contains(t, w.shows(t, "otto", "/cluster"), "drained")
 		w.does(t, "olga", at+"/undrain", form(), at)
 		require.False(t, w.hostOf(t).Drain)
 		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", at+"/evacuate", form()).Code)
@@ -114,7 +114,7 @@ func TestHostIsDrained(t *testing.T) {
 		w.does(t, "olga", at+"/evacuate", form("sure", "yes"), at)
 		require.True(t, w.hostOf(t).Drain)
 		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", at+"/forget", form("sure", "yes")).Code, "it is not down")
-		require.Equal(t, http.StatusNotFound, w.ask(t, "olga", "/herd/hosts/h9/drain", form()).Code)
+		require.Equal(t, http.StatusNotFound, w.ask(t, "olga", "/cluster/hosts/h9/drain", form()).Code)
 
 		w.does(t, "olga", at+"/report", form("event", "failed", "reason", "<script>smoke</script>"), at)
 		reports, err := w.Store.HostReports(t.Context(), "me", time.Second)
@@ -140,9 +140,9 @@ func TestDownHostIsForgotten(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, w.Store.Forget(ctx, owner, next))
 		}
-		require.Contains(t, w.shows(t, "olga", "/herd/hosts/h1"), "/herd/hosts/h1/forget")
-		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/herd/hosts/h1/forget", form()).Code)
-		w.does(t, "olga", "/herd/hosts/h1/forget", form("sure", "yes"), "/herd")
+		require.Contains(t, w.shows(t, "olga", "/cluster/hosts/h1"), "/cluster/hosts/h1/forget")
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/cluster/hosts/h1/forget", form()).Code)
+		w.does(t, "olga", "/cluster/hosts/h1/forget", form("sure", "yes"), "/cluster")
 		require.Empty(t, w.hostOf(t).Name)
 	})
 }
@@ -155,7 +155,7 @@ func TestPoolIsSet(t *testing.T) {
 		settings := form("provider", "local", "image", "", "warm", "4", "max", "9", "network", "egress", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
 			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")
-		w.does(t, "olga", "/herd/pools/p1", settings, "/herd/pools/p1")
+		w.does(t, "olga", "/cluster/pools/p1", settings, "/cluster/pools/p1")
 		want := core.Pool{
 			Name: "p1", Provider: "local", Warm: 4, Max: 9, Network: "egress", MaxWait: 2 * time.Hour, MaxWaiting: 50,
 			StageTimeout: 40 * time.Second, OnHostLoss: "fail", KeepOutputs: 7 * day,
@@ -171,24 +171,24 @@ func TestPoolIsSet(t *testing.T) {
 				wrong[k] = v
 			}
 			wrong.Set(name, value)
-			answer := w.ask(t, "olga", "/herd/pools/p1", wrong)
+			answer := w.ask(t, "olga", "/cluster/pools/p1", wrong)
 			require.Equal(t, http.StatusUnprocessableEntity, answer.Code, name)
 			require.NotContains(t, answer.Body.String(), "<b>")
 		}
-		w.does(t, "olga", "/herd/pools/p1/pause", form("paused", "yes", "next", "//evil.example"), "/herd/pools")
+		w.does(t, "olga", "/cluster/pools/p1/pause", form("paused", "yes", "next", "//evil.example"), "/cluster/pools")
 		got, err = w.Store.GetPool(ctx, "p1")
 		require.NoError(t, err)
 		require.True(t, got.Paused)
-		w.does(t, "olga", "/herd/pools/p1/pause", form("paused", "no"), "/herd/pools")
+		w.does(t, "olga", "/cluster/pools/p1/pause", form("paused", "no"), "/cluster/pools")
 		got, err = w.Store.GetPool(ctx, "p1")
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		w.does(t, "olga", "/herd/pools", form("name", "p2"), "/herd/pools/p2")
+		w.does(t, "olga", "/cluster/pools", form("name", "p2"), "/cluster/pools/p2")
 		got, err = w.Store.GetPool(ctx, "p2")
 		require.NoError(t, err)
 		require.Equal(t, core.DefaultPool("p2"), got)
-		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/herd/pools", form("name", "p2")).Code)
-		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/herd/pools", form("name", "A B")).Code)
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/cluster/pools", form("name", "p2")).Code)
+		require.Equal(t, http.StatusUnprocessableEntity, w.ask(t, "olga", "/cluster/pools", form("name", "A B")).Code)
 	})
 }
 
@@ -197,26 +197,26 @@ func TestDeadRequests(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
 		w.kill(t, dead, "<script>lost</script>")
-		html := w.shows(t, "otto", "/herd/dead")
+		html := w.shows(t, "otto", "/cluster/dead")
 		require.Contains(t, html, "&lt;script&gt;lost")
 		require.NotContains(t, html, "<script>lost")
-		html = w.shows(t, "otto", "/herd/requests/"+dead)
+		html = w.shows(t, "otto", "/cluster/requests/"+dead)
 		for _, step := range []string{"Submitted", "In the queue", "Taken together with a VM", "Its result is recorded"} {
 			require.Contains(t, html, step)
 		}
-		require.Equal(t, http.StatusNotFound, w.ask(t, "otto", "/herd/requests/"+waiting, nil).Code)
-		w.does(t, "olga", "/herd/requests/"+dead+"/retry", form("next", "/herd/dead"), "/herd/dead")
-		require.NotContains(t, w.shows(t, "otto", "/herd/dead"), dead)
+		require.Equal(t, http.StatusNotFound, w.ask(t, "otto", "/cluster/requests/"+waiting, nil).Code)
+		w.does(t, "olga", "/cluster/requests/"+dead+"/retry", form("next", "/cluster/dead"), "/cluster/dead")
+		require.NotContains(t, w.shows(t, "otto", "/cluster/dead"), dead)
 		place, err := w.Store.Locate(t.Context(), dead+"-2")
 		require.NoError(t, err)
 		require.Equal(t, core.RequestQueued, place.State)
-		require.Contains(t, w.shows(t, "otto", "/herd/queues"), "1 request waits")
-		w.does(t, "olga", "/herd/requests/"+dead+"/cancel", form(), "/herd/requests/"+dead)
+		require.Contains(t, w.shows(t, "otto", "/cluster/queues"), "1 request waits")
+		w.does(t, "olga", "/cluster/requests/"+dead+"/cancel", form(), "/cluster/requests/"+dead)
 		place, err = w.Store.Locate(t.Context(), dead+"-2")
 		require.NoError(t, err)
 		require.Empty(t, place.State)
 		w.kill(t, waiting, "lost")
-		w.does(t, "olga", "/herd/requests/"+waiting+"/drop", form(), "/herd/dead")
+		w.does(t, "olga", "/cluster/requests/"+waiting+"/drop", form(), "/cluster/dead")
 		left, err := w.Store.ListDead(t.Context(), 9)
 		require.NoError(t, err)
 		require.Empty(t, left)
@@ -235,9 +235,9 @@ func TestParkedRequests(t *testing.T) {
 	require.NoError(t, err)
 	parked := core.Settlement{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry, To: core.Parked}
 	require.NoError(t, w.Store.Oust(ctx, w.Runner, held[0], parked, "its host is drained"))
-	require.Contains(t, w.shows(t, "olga", "/herd/parked"), waiting)
-	w.does(t, "olga", "/herd/requests/"+waiting+"/cancel", form("next", "/herd/parked"), "/herd/parked")
-	require.Contains(t, w.shows(t, "olga", "/herd/parked"), "None is parked.")
+	require.Contains(t, w.shows(t, "olga", "/cluster/parked"), waiting)
+	w.does(t, "olga", "/cluster/requests/"+waiting+"/cancel", form("next", "/cluster/parked"), "/cluster/parked")
+	require.Contains(t, w.shows(t, "olga", "/cluster/parked"), "None is parked.")
 	row, err := w.store.Get(ctx, waiting)
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, row.State)
@@ -248,7 +248,7 @@ func TestTasksAndSchedules(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newWorld(t, b)
 		ctx := t.Context()
-		w.does(t, "olga", "/herd/schedules", form("name", "nightly", "cron", "0 3 * * *", "kind", "purge", "keep", "48h"), "/herd/schedules")
+		w.does(t, "olga", "/cluster/schedules", form("name", "nightly", "cron", "0 3 * * *", "kind", "purge", "keep", "48h"), "/cluster/schedules")
 		all, err := w.store.ListSchedules(ctx)
 		require.NoError(t, err)
 		require.Len(t, all, 1)
@@ -260,29 +260,29 @@ func TestTasksAndSchedules(t *testing.T) {
 			"name": form("name", "X Y", "cron", "@daily", "kind", "purge"), "keep": form("name", "x", "cron", "@daily", "kind", "purge", "keep", "long"),
 			"of": form("name", "x", "cron", "@daily", "kind", "gradebook", "of", "cs9"),
 		} {
-			got := w.ask(t, "root", "/herd/schedules", wrong)
+			got := w.ask(t, "root", "/cluster/schedules", wrong)
 			require.Equal(t, http.StatusUnprocessableEntity, got.Code, name)
 			require.NotContains(t, got.Body.String(), "<b>never")
 		}
-		require.Contains(t, w.shows(t, "olga", "/herd/schedules"), "0 3 * * *")
-		w.does(t, "olga", "/herd/schedules/nightly/run", form(), "/herd/schedules")
+		require.Contains(t, w.shows(t, "olga", "/cluster/schedules"), "0 3 * * *")
+		w.does(t, "olga", "/cluster/schedules/nightly/run", form(), "/cluster/schedules")
 		tasks, err := w.store.ListTasks(ctx, core.TaskFilter{})
 		require.NoError(t, err)
 		require.Len(t, tasks, 1)
-		html := w.shows(t, "otto", "/herd/tasks?kind=purge&state=queued")
+		html := w.shows(t, "otto", "/cluster/tasks?kind=purge&state=queued")
 		require.Contains(t, html, tasks[0].ID)
-		require.NotContains(t, w.shows(t, "otto", "/herd/tasks?kind=archive"), tasks[0].ID)
-		at := "/herd/tasks/" + tasks[0].ID
+		require.NotContains(t, w.shows(t, "otto", "/cluster/tasks?kind=archive"), tasks[0].ID)
+		at := "/cluster/tasks/" + tasks[0].ID
 		require.Equal(t, http.StatusForbidden, w.ask(t, "otto", at+"/cancel", form()).Code)
-		w.does(t, "olga", at+"/cancel", form(), "/herd/tasks")
+		w.does(t, "olga", at+"/cancel", form(), "/cluster/tasks")
 		one, err := w.store.GetTask(ctx, tasks[0].ID)
 		require.NoError(t, err)
 		require.Equal(t, core.TaskCancelled, one.State)
-		w.does(t, "olga", at+"/retry", form(), "/herd/tasks")
+		w.does(t, "olga", at+"/retry", form(), "/cluster/tasks")
 		one, err = w.store.GetTask(ctx, tasks[0].ID)
 		require.NoError(t, err)
 		require.Equal(t, core.TaskQueued, one.State)
-		w.does(t, "olga", "/herd/schedules/nightly/remove", form(), "/herd/schedules")
+		w.does(t, "olga", "/cluster/schedules/nightly/remove", form(), "/cluster/schedules")
 		all, err = w.store.ListSchedules(ctx)
 		require.NoError(t, err)
 		require.Empty(t, all)
@@ -306,15 +306,15 @@ func TestRunningTaskIsSeen(t *testing.T) {
 		require.Len(t, got.Claims, 1)
 		p := core.TaskProgress{Done: 3, Total: 7, Text: "<b>old work</b>"}
 		require.NoError(t, w.Store.ProgressTask(ctx, owner, epoch, got.Claims[0].Task.Key(), got.Claims[0].Token, p, time.Minute))
-		html := w.shows(t, "otto", "/herd/tasks?state=running")
+		html := w.shows(t, "otto", "/cluster/tasks?state=running")
 		for _, shown := range []string{task.ID, "running", "3 / 7", "&lt;b&gt;old work", "in the hands of " + owner} {
 			require.Contains(t, html, shown)
 		}
 		require.NotContains(t, html, "/cancel")
-		require.NotContains(t, w.shows(t, "otto", "/herd/tasks?state=queued"), task.ID)
-		require.Contains(t, w.shows(t, "olga", "/herd/tasks"), task.ID+"/cancel")
-		w.does(t, "olga", "/herd/tasks/"+task.ID+"/cancel", form(), "/herd/tasks")
-		html = w.shows(t, "olga", "/herd/tasks?state=cancelling")
+		require.NotContains(t, w.shows(t, "otto", "/cluster/tasks?state=queued"), task.ID)
+		require.Contains(t, w.shows(t, "olga", "/cluster/tasks"), task.ID+"/cancel")
+		w.does(t, "olga", "/cluster/tasks/"+task.ID+"/cancel", form(), "/cluster/tasks")
+		html = w.shows(t, "olga", "/cluster/tasks?state=cancelling")
 		require.Contains(t, html, task.ID)
 		require.NotContains(t, html, task.ID+"/cancel", "it is being stopped")
 	})
@@ -324,7 +324,7 @@ func TestImages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	ctx := t.Context()
-	require.Contains(t, w.shows(t, "otto", "/herd/images"), "There are no images")
+	require.Contains(t, w.shows(t, "otto", "/cluster/images"), "There are no images")
 	image := func(name string, n int) core.Image {
 		i := core.Image{Name: name, Digest: fmt.Sprintf("sha256:%064x", n), Size: 1, Files: 1, Bytes: 1, Source: "<b>x</b>", Created: int64(n)}
 		require.NoError(t, w.store.PutImage(ctx, i))
@@ -339,16 +339,16 @@ func TestImages(t *testing.T) {
 	p.Provider, p.Image = "lxc", used.Ref()
 	require.NoError(t, w.Store.SetPool(ctx, p))
 	w = w.anew(t)
-	html := w.shows(t, "otto", "/herd/images")
-	require.Contains(t, html, "/herd/pools/pinned")
+	html := w.shows(t, "otto", "/cluster/images")
+	require.Contains(t, html, "/cluster/pools/pinned")
 	require.Contains(t, html, "&lt;b&gt;x")
 	require.Equal(t, 50, strings.Count(html, `<th scope="row"`))
 	require.NotContains(t, html, fmt.Sprintf("sha256:%064x", 1), "it is old, and no pool uses it")
-	require.Contains(t, html, `href="/herd/images?from=50"`)
-	require.Equal(t, 12, strings.Count(w.shows(t, "otto", "/herd/images?from=50"), `<th scope="row"`))
-	require.Contains(t, w.shows(t, "otto", "/herd/images?all=yes"), fmt.Sprintf("sha256:%064x", 1))
+	require.Contains(t, html, `href="/cluster/images?from=50"`)
+	require.Equal(t, 12, strings.Count(w.shows(t, "otto", "/cluster/images?from=50"), `<th scope="row"`))
+	require.Contains(t, w.shows(t, "otto", "/cluster/images?all=yes"), fmt.Sprintf("sha256:%064x", 1))
 	for _, odd := range []string{"-1", "999999999999999999999", "x", "70"} {
-		w.shows(t, "otto", "/herd/images?from="+odd)
+		w.shows(t, "otto", "/cluster/images?from="+odd)
 	}
 }
 
@@ -356,23 +356,23 @@ func TestAuditTrailAndEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	ctx := t.Context()
-	require.Contains(t, w.shows(t, "otto", "/herd/audit"), "Every request and every VM is in exactly one place.")
+	require.Contains(t, w.shows(t, "otto", "/cluster/audit"), "Every request and every VM is in exactly one place.")
 	other := newWorld(t, coretest.Mini(t))
 	require.NoError(t, other.b.Admin.HSet(ctx, other.Store.Namespace().Key("vms", "h1"), "vm-<b>x", "p1|1").Err())
-	html := other.shows(t, "otto", "/herd/audit")
+	html := other.shows(t, "otto", "/cluster/audit")
 	require.Contains(t, html, "vm-&lt;b&gt;x")
 	require.NotContains(t, html, "vm-<b>x")
-	w.does(t, "olga", "/herd/hosts/h1/drain", form(), "/herd/hosts/h1")
-	require.Contains(t, w.shows(t, "root", "/herd/trail"), "drains host h1")
-	require.Contains(t, w.shows(t, "root", "/herd/trail?actor=olga&subject=h1"), "drains host h1")
+	w.does(t, "olga", "/cluster/hosts/h1/drain", form(), "/cluster/hosts/h1")
+	require.Contains(t, w.shows(t, "root", "/cluster/trail"), "drains host h1")
+	require.Contains(t, w.shows(t, "root", "/cluster/trail?actor=olga&subject=h1"), "drains host h1")
 	for _, other := range []string{"actor=otto", "class=cs101", "subject=h2"} {
-		require.NotContains(t, w.shows(t, "root", "/herd/trail?"+other), "drains host h1", other)
+		require.NotContains(t, w.shows(t, "root", "/cluster/trail?"+other), "drains host h1", other)
 	}
-	require.Contains(t, w.shows(t, "otto", "/herd/events"), "drain")
+	require.Contains(t, w.shows(t, "otto", "/cluster/events"), "drain")
 }
 
-// A large herd makes no large page.
-func TestPagesOfALargeHerdAreBounded(t *testing.T) {
+// A large cluster makes no large page.
+func TestPagesOfALargeClusterAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	ctx := t.Context()
@@ -397,15 +397,15 @@ func TestPagesOfALargeHerdAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	const most = 80_000 // bytes, of a first page of 100 kB with style and script
 	seen := 0
-	for at := "/herd"; at != ""; {
+	for at := "/cluster"; at != ""; {
 		html := w.shows(t, "otto", at)
 		require.Less(t, len(html), most, at)
-		seen += strings.Count(html, `<th scope="row" class="name"><a href="/herd/hosts/`)
+		seen += strings.Count(html, `<th scope="row" class="name"><a href="/cluster/hosts/`)
 		_, next, _ := strings.Cut(html, `rel="next" href="`)
 		at, _, _ = strings.Cut(next, `"`)
 	}
 	require.Equal(t, hosts+1, seen, "the pages together have all")
-	for _, at := range []string{"/herd/pools", "/herd/hosts/host-with-a-long-name-000", "/herd/queues", "/herd/events"} {
+	for _, at := range []string{"/cluster/pools", "/cluster/hosts/host-with-a-long-name-000", "/cluster/queues", "/cluster/events"} {
 		require.Less(t, len(w.shows(t, "olga", at)), most, at)
 	}
 }

@@ -50,7 +50,7 @@ func (s *pages) makePool(r *page.Request) error {
 		err = s.Operator.SetPool(r.Context(), r.Actor(), core.DefaultPool(name))
 	}
 	if err == nil {
-		return r.Redirect("/herd/pools/"+name, r.T("Pool %s is made with the usual settings: change here what should be otherwise.", name))
+		return r.Redirect("/cluster/pools/"+name, r.T("Pool %s is made with the usual settings: change here what should be otherwise.", name))
 	}
 	d, missing := s.poolsData(r)
 	if missing != nil {
@@ -96,7 +96,7 @@ func (s *pages) setPool(r *page.Request) error {
 	if err != nil {
 		return r.Again(err, "operator/pool", shown)
 	}
-	return r.Redirect("/herd/pools/"+p.Name, r.T("Pool %s is set.", p.Name))
+	return r.Redirect("/cluster/pools/"+p.Name, r.T("Pool %s is set.", p.Name))
 }
 
 func (s *pages) pausePool(r *page.Request) error {
@@ -108,5 +108,5 @@ func (s *pages) pausePool(r *page.Request) error {
 	if paused {
 		sentence = r.T("Pool %s is paused: no request of it begins.", name)
 	}
-	return r.Redirect(r.Next("/herd/pools"), sentence)
+	return r.Redirect(r.Next("/cluster/pools"), sentence)
 }

@@ -67,7 +67,7 @@ func (s *pages) retryRequest(r *page.Request) error {
 	if _, err := s.Requests.Rerun(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(r.Next("/herd/requests/"+id), r.T("Request %s runs again.", id))
+	return r.Redirect(r.Next("/cluster/requests/"+id), r.T("Request %s runs again.", id))
 }
 
 func (s *pages) dropRequest(r *page.Request) error {
@@ -75,7 +75,7 @@ func (s *pages) dropRequest(r *page.Request) error {
 	if err := s.Operator.Drop(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(r.Next("/herd/dead"), r.T("Request %s is off the list; its result stays.", id))
+	return r.Redirect(r.Next("/cluster/dead"), r.T("Request %s is off the list; its result stays.", id))
 }
 
 func (s *pages) cancelRequest(r *page.Request) error {
@@ -83,7 +83,7 @@ func (s *pages) cancelRequest(r *page.Request) error {
 	if _, err := s.Requests.Cancel(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(r.Next("/herd/requests/"+id), r.T("Request %s is stopped.", id))
+	return r.Redirect(r.Next("/cluster/requests/"+id), r.T("Request %s is stopped.", id))
 }
 
 func (s *pages) dead(r *page.Request) error {

@@ -66,7 +66,7 @@ func (s *pages) setSchedule(r *page.Request) error {
 		_, err = s.Registrar.SetSchedule(r.Context(), r.Actor(), made)
 	}
 	if err == nil {
-		return r.Redirect("/herd/schedules", r.T("Schedule %s is set.", made.Name))
+		return r.Redirect("/cluster/schedules", r.T("Schedule %s is set.", made.Name))
 	}
 	d, missing := s.schedulesData(r)
 	if missing != nil {
@@ -82,7 +82,7 @@ func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, er
 	case core.KindPurge:
 		text := r.FormValue("keep")
 		if text == "" {
-			return nil, nil // the herd's own setting counts
+			return nil, nil // the cluster's own setting counts
 		}
 		keep, err := time.ParseDuration(text)
 		if err != nil {
@@ -125,7 +125,7 @@ func (s *pages) runSchedule(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Redirect("/herd/schedules", r.T("Schedule %s has made task %s.", name, t.ID))
+	return r.Redirect("/cluster/schedules", r.T("Schedule %s has made task %s.", name, t.ID))
 }
 
 func (s *pages) removeSchedule(r *page.Request) error {
@@ -133,5 +133,5 @@ func (s *pages) removeSchedule(r *page.Request) error {
 	if err := s.Registrar.RemoveSchedule(r.Context(), r.Actor(), name); err != nil {
 		return err
 	}
-	return r.Redirect("/herd/schedules", r.T("Schedule %s is removed; what it made stays.", name))
+	return r.Redirect("/cluster/schedules", r.T("Schedule %s is removed; what it made stays.", name))
 }

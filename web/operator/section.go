@@ -15,7 +15,7 @@ var templates embed.FS
 // pages are made from the site's parts.
 type pages struct{ parts.Parts }
 
-// Section returns the pages of the herd.
+// Section returns the pages of the cluster.
 func Section(p parts.Parts) page.Section {
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
@@ -23,56 +23,56 @@ func Section(p parts.Parts) page.Section {
 	}
 	s := &pages{p}
 	view := func(path string, serve func(*page.Request) error) page.Route {
-		return page.Route{Pattern: "GET " + path, Action: core.ActHerdView, Serve: serve}
+		return page.Route{Pattern: "GET " + path, Action: core.ActClusterView, Serve: serve}
 	}
 	do := func(path string, serve func(*page.Request) error) page.Route {
-		return page.Route{Pattern: "POST " + path, Action: core.ActHerdOperate, Serve: serve}
+		return page.Route{Pattern: "POST " + path, Action: core.ActClusterOperate, Serve: serve}
 	}
 	plan := func(method, path string, serve func(*page.Request) error) page.Route {
 		return page.Route{Pattern: method + " " + path, Action: core.ActSchedule, Serve: serve}
 	}
 	return page.Section{Name: "operator", Pages: own, Routes: []page.Route{
-		view("/herd", s.herd),
-		view("/herd/hosts/{host}", s.host),
-		do("/herd/hosts/{host}/drain", s.drain),
-		do("/herd/hosts/{host}/evacuate", s.evacuate),
-		do("/herd/hosts/{host}/undrain", s.undrain),
-		do("/herd/hosts/{host}/trust", s.trust),
-		do("/herd/hosts/{host}/report", s.report),
-		do("/herd/hosts/{host}/forget", s.forget),
-		view("/herd/pools", s.pools),
-		do("/herd/pools", s.makePool),
-		view("/herd/pools/{pool}", s.pool),
-		do("/herd/pools/{pool}", s.setPool),
-		do("/herd/pools/{pool}/pause", s.pausePool),
-		view("/herd/images", s.images),
-		view("/herd/queues", s.queues),
-		view("/herd/requests/{id}", s.request),
-		{Pattern: "POST /herd/requests/{id}/retry", Action: core.ActRequestControl, Serve: s.retryRequest},
-		do("/herd/requests/{id}/drop", s.dropRequest),
-		{Pattern: "POST /herd/requests/{id}/cancel", Action: core.ActRequestControl, Serve: s.cancelRequest},
-		view("/herd/dead", s.dead),
-		view("/herd/parked", s.parked),
-		view("/herd/leases", s.leases),
-		{Pattern: "GET /herd/tasks", Action: core.ActHerdView, Serve: s.tasks},
-		{Pattern: "POST /herd/tasks/{id}/cancel", Action: core.ActTaskControl, Serve: s.cancelTask},
-		{Pattern: "POST /herd/tasks/{id}/retry", Action: core.ActTaskControl, Serve: s.retryTask},
-		plan("GET", "/herd/schedules", s.schedules),
-		plan("POST", "/herd/schedules", s.setSchedule),
-		plan("POST", "/herd/schedules/{name}/run", s.runSchedule),
-		plan("POST", "/herd/schedules/{name}/remove", s.removeSchedule),
-		view("/herd/audit", s.audit),
-		{Pattern: "GET /herd/trail", Action: core.ActTrailView, Serve: s.trail},
-		view("/herd/events", s.events),
+		view("/cluster", s.cluster),
+		view("/cluster/hosts/{host}", s.host),
+		do("/cluster/hosts/{host}/drain", s.drain),
+		do("/cluster/hosts/{host}/evacuate", s.evacuate),
+		do("/cluster/hosts/{host}/undrain", s.undrain),
+		do("/cluster/hosts/{host}/trust", s.trust),
+		do("/cluster/hosts/{host}/report", s.report),
+		do("/cluster/hosts/{host}/forget", s.forget),
+		view("/cluster/pools", s.pools),
+		do("/cluster/pools", s.makePool),
+		view("/cluster/pools/{pool}", s.pool),
+		do("/cluster/pools/{pool}", s.setPool),
+		do("/cluster/pools/{pool}/pause", s.pausePool),
+		view("/cluster/images", s.images),
+		view("/cluster/queues", s.queues),
+		view("/cluster/requests/{id}", s.request),
+		{Pattern: "POST /cluster/requests/{id}/retry", Action: core.ActRequestControl, Serve: s.retryRequest},
+		do("/cluster/requests/{id}/drop", s.dropRequest),
+		{Pattern: "POST /cluster/requests/{id}/cancel", Action: core.ActRequestControl, Serve: s.cancelRequest},
+		view("/cluster/dead", s.dead),
+		view("/cluster/parked", s.parked),
+		view("/cluster/leases", s.leases),
+		{Pattern: "GET /cluster/tasks", Action: core.ActClusterView, Serve: s.tasks},
+		{Pattern: "POST /cluster/tasks/{id}/cancel", Action: core.ActTaskControl, Serve: s.cancelTask},
+		{Pattern: "POST /cluster/tasks/{id}/retry", Action: core.ActTaskControl, Serve: s.retryTask},
+		plan("GET", "/cluster/schedules", s.schedules),
+		plan("POST", "/cluster/schedules", s.setSchedule),
+		plan("POST", "/cluster/schedules/{name}/run", s.runSchedule),
+		plan("POST", "/cluster/schedules/{name}/remove", s.removeSchedule),
+		view("/cluster/audit", s.audit),
+		{Pattern: "GET /cluster/trail", Action: core.ActTrailView, Serve: s.trail},
+		view("/cluster/events", s.events),
 	}}
 }
 
-// mayOperate returns FORBIDDEN to who may not operate the herd, before a form is looked at.
+// mayOperate returns FORBIDDEN to who may not operate the cluster, before a form is looked at.
 func mayOperate(r *page.Request) error {
-	return core.Allow(r.Actor(), core.ActHerdOperate, core.Object{})
+	return core.Allow(r.Actor(), core.ActClusterOperate, core.Object{})
 }
 
-// sure returns FORBIDDEN to who may not operate the herd, and INVALID unless the form's
+// sure returns FORBIDDEN to who may not operate the cluster, and INVALID unless the form's
 // box that says so was ticked.
 func sure(r *page.Request) error {
 	if err := mayOperate(r); err != nil {

@@ -75,7 +75,7 @@ func (s *pages) cancelTask(r *page.Request) error {
 	if _, err := s.Registrar.CancelTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(r.Next("/herd/tasks"), r.T("Task %s is stopped.", id))
+	return r.Redirect(r.Next("/cluster/tasks"), r.T("Task %s is stopped.", id))
 }
 
 func (s *pages) retryTask(r *page.Request) error {
@@ -83,5 +83,5 @@ func (s *pages) retryTask(r *page.Request) error {
 	if _, err := s.Registrar.RetryTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(r.Next("/herd/tasks"), r.T("Task %s runs again.", id))
+	return r.Redirect(r.Next("/cluster/tasks"), r.T("Task %s runs again.", id))
 }

@@ -44,9 +44,9 @@ var users = map[string]core.Actor{
 	"ann":  {Handle: "ann", In: map[string]core.UserRole{"cs101": core.RoleStudent}},
 }
 
-// world is a site of the herd's pages on a herd of one host and one pool.
+// world is a site of the cluster's pages on a cluster of one host and one pool.
 type world struct {
-	*coretest.Herd
+	*coretest.Cluster
 	b     *coretest.Backend
 	store *sqlite.Store
 	in    *intake.Intake
@@ -64,13 +64,13 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{b: b, store: store}
-	w.Herd = coretest.NewHerd(t, b.Open(t), "h1", "p1")
+	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
 	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Herd: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
+	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
 	w.parts = parts.Parts{Registrar: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
 	return w.anew(t)
 }
@@ -79,7 +79,7 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 func (w *world) anew(t *testing.T) *world {
 	t.Helper()
 	next := *w
-	next.parts.Operator = &operate.Operator{Registrar: w.parts.Registrar, Herd: w.Store, Store: w.store, Intake: w.in}
+	next.parts.Operator = &operate.Operator{Registrar: w.parts.Registrar, Cluster: w.Store, Store: w.store, Intake: w.in}
 	sessions := scs.New()
 	var err error
 	next.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.parts.Log}, operator.Section(next.parts))
@@ -154,7 +154,7 @@ func form(pairs ...string) url.Values {
 	return v
 }
 
-// hostOf is the herd's host as Redis has it now.
+// hostOf is the cluster's host as Redis has it now.
 func (w *world) hostOf(t *testing.T) core.HostInfo {
 	t.Helper()
 	hosts, err := w.Store.ListHosts(context.WithoutCancel(t.Context()))

@@ -256,7 +256,7 @@ func TestMustChange(t *testing.T) {
 	w := newWorld(t, false)
 	require.NoError(t, w.Desk.GivePassword(t.Context(), root, "ann", "three blind mice"))
 	w.ask(http.MethodPost, "/in")
-	for _, path := range []string{"/x", "/", "/account", "/account/password/x", "/sign-outs", "/events/herd"} {
+	for _, path := range []string{"/x", "/", "/account", "/account/password/x", "/sign-outs", "/events/cluster"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			a := w.ask(method, path)
 			require.Equal(t, http.StatusSeeOther, a.StatusCode, path)

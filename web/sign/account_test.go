@@ -20,13 +20,13 @@ func TestAccountPage(t *testing.T) {
 	b := w.browser()
 	b.in("ann", good)
 	text := b.shows(b.get("/account"), "ann@school.example", "Ann Lee", `value="read" checked`, `value="submit" checked`)
-	for _, scope := range []string{"teach", "herd", "admin"} {
+	for _, scope := range []string{"teach", "cluster", "admin"} {
 		require.NotContains(t, text, `value="`+scope+`"`)
 	}
 	w.password("root", good)
 	r := w.browser()
 	r.in("root", good)
-	r.shows(r.get("/account"), `value="teach"`, `value="herd"`, `value="admin"`)
+	r.shows(r.get("/account"), `value="teach"`, `value="cluster"`, `value="admin"`)
 }
 
 func TestChangePassword(t *testing.T) {

@@ -21,7 +21,7 @@ var scopeWords = map[core.Scope]string{
 	core.ScopeRead:   page.Sentence("look at what you may see"),
 	core.ScopeSubmit: page.Sentence("hand in, run, cancel and try again"),
 	core.ScopeTeach:  page.Sentence("change classes, assignments and grades"),
-	core.ScopeHerd:   page.Sentence("hosts, pools, queues and schedules"),
+	core.ScopeCluster:   page.Sentence("hosts, pools, queues and schedules"),
 	core.ScopeAdmin:  page.Sentence("users and classes"),
 }
 
@@ -33,10 +33,10 @@ func scopes(r *page.Request, chosen []core.Scope) []choice {
 	for class := range a.In {
 		teaches = teaches || a.StaffOf(class)
 	}
-	herd := core.Allow(a, core.ActHerdView, core.Object{}) == nil
+	cluster := core.Allow(a, core.ActClusterView, core.Object{}) == nil
 	var all []choice
 	for _, scope := range core.Scopes() {
-		if scope == core.ScopeTeach && !teaches || scope == core.ScopeHerd && !herd || scope == core.ScopeAdmin && !admin {
+		if scope == core.ScopeTeach && !teaches || scope == core.ScopeCluster && !cluster || scope == core.ScopeAdmin && !admin {
 			continue
 		}
 		all = append(all, choice{Value: string(scope), Text: r.T(scopeWords[scope]), Chosen: slices.Contains(chosen, scope)})

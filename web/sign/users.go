@@ -19,7 +19,7 @@ const (
 // usersFilter says which users are listed.
 type usersFilter struct {
 	Text  string // in handle, name or e-mail address
-	Role  string // of the herd
+	Role  string // of the cluster
 	State string // "enabled", "disabled", or "" for both
 	After string // handle
 }
@@ -49,7 +49,7 @@ func (s *pages) usersData(r *page.Request, form userForm) (usersData, error) {
 	f := usersFilter{
 		Text: strings.TrimSpace(r.URL.Query().Get("text")), Role: r.URL.Query().Get("role"), State: r.URL.Query().Get("state"), After: r.URL.Query().Get("after"),
 	}
-	d := usersData{Filter: f, Roles: herdRoles, Form: form, Grants: grants(r, form.Roles)}
+	d := usersData{Filter: f, Roles: clusterRoles, Form: form, Grants: grants(r, form.Roles)}
 	size, after := usersRead, f.After
 	if f.none() {
 		size = usersShown + 1
@@ -118,20 +118,20 @@ func userFormOf(r *page.Request) userForm {
 	return f
 }
 
-// herdRoles are the roles of users that are not held in a class.
-var herdRoles = []core.UserRole{core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner}
+// clusterRoles are the roles of users that are not held in a class.
+var clusterRoles = []core.UserRole{core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner}
 
 // roleWords say what a role allows.
 var roleWords = map[core.UserRole]string{
 	core.RoleAdmin:    page.Sentence("everything but what is a person's own"),
 	core.RoleOperator: page.Sentence("hosts, pools, queues and tasks; no grades"),
-	core.RoleObserver: page.Sentence("looks at the herd"),
+	core.RoleObserver: page.Sentence("looks at the cluster"),
 	core.RoleRunner:   page.Sentence("runs requests of its own; often a program"),
 }
 
 func grants(r *page.Request, chosen []core.UserRole) []choice {
-	all := make([]choice, len(herdRoles))
-	for i, role := range herdRoles {
+	all := make([]choice, len(clusterRoles))
+	for i, role := range clusterRoles {
 		all[i] = choice{Value: string(role), Text: r.T(roleWords[role]), Chosen: slices.Contains(chosen, role)}
 	}
 	return all

@@ -102,7 +102,7 @@ func TestRoutesByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, secure, nil)
 	asking := map[string]*browser{"nobody": w.browser()}
-	for i, role := range append([]core.UserRole{""}, herdRoles()...) {
+	for i, role := range append([]core.UserRole{""}, clusterRoles()...) {
 		handle := fmt.Sprintf("user-%d", i)
 		u := core.User{Handle: handle, Roles: []core.UserRole{role}}
 		if role == "" {
@@ -136,7 +136,7 @@ func TestRoutesByRole(t *testing.T) {
 	}
 }
 
-func herdRoles() []core.UserRole {
+func clusterRoles() []core.UserRole {
 	return []core.UserRole{core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner}
 }
 

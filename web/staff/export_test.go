@@ -50,8 +50,8 @@ func TestExportsAreTasks(t *testing.T) {
 	text = w.shows("tina", "/classes/cs101/gradebook")
 	require.Equal(t, 4, strings.Count(text, `<a href="/tasks/`), "her tasks of the class are there")
 	require.NotContains(t, w.shows("tess", "/classes/cs101/gradebook"), `<a href="/tasks/`)
-	require.NotContains(t, text, "/herd/schedules")
-	require.Contains(t, w.shows("root", "/classes/cs101/gradebook"), "/herd/schedules")
+	require.NotContains(t, text, "/cluster/schedules")
+	require.Contains(t, w.shows("root", "/classes/cs101/gradebook"), "/cluster/schedules")
 }
 
 func TestTrail(t *testing.T) {

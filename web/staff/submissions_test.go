@@ -15,9 +15,9 @@ import (
 // grade ends the tests of what waits, one after the other, as change says.
 func (w *world) grade(change func(r *core.Result)) {
 	w.t.Helper()
-	w.herd.AddVMs(w.t, 1)
+	w.cluster.AddVMs(w.t, 1)
 	w.seq++
-	for _, c := range w.herd.Exchange(w.t, w.seq, 1).Claims {
+	for _, c := range w.cluster.Exchange(w.t, w.seq, 1).Claims {
 		score, most := 7.0, 10.0
 		r := core.Result{
 			ID: c.ReadSpec().ID, Generation: c.ReadSpec().Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM,
@@ -29,7 +29,7 @@ func (w *world) grade(change func(r *core.Result)) {
 		_, err := w.in.Store.Record(w.t.Context(), r)
 		require.NoError(w.t, err)
 		w.seq++
-		w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+		w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 	}
 }
 

@@ -40,11 +40,11 @@ type world struct {
 	t    *testing.T
 	reg  *coursework.Registrar
 	in   *intake.Intake
-	herd *coretest.Herd
+	cluster *coretest.Cluster
 	site http.Handler
 
 	routes []page.Route
-	seq    int64 // of exchanges with the herd
+	seq    int64 // of exchanges with the cluster
 }
 
 func newWorld(t *testing.T) *world {
@@ -54,9 +54,9 @@ func newWorld(t *testing.T) *world {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, herd: coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", pool)}
+	w := &world{t: t, cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
 	clock := func() time.Time { return time.UnixMilli(start) }
-	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: clock}
+	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()

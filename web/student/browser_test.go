@@ -32,7 +32,7 @@ func (w *world) serve(who string) string {
 		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: actor, Name: who, Language: r.URL.Query().Get("lang")})))
 	})
 	if w.desk.Watch == nil {
-		w.desk.Watch = &requests.Watch{Feed: w.herd.Store, Last: w.herd.Store.LastEvents}
+		w.desk.Watch = &requests.Watch{Feed: w.cluster.Store, Last: w.cluster.Store.LastEvents}
 		w.background(w.desk.Watch.Run)
 	}
 	c := &caller.Caller{Actor: actor, Name: who}
@@ -241,7 +241,7 @@ func TestARequestIsFollowedInABrowser(t *testing.T) {
 	w.run(c, "lost words")
 	tab.Await("lost words")
 	w.finish(c, core.OutcomeRetry)
-	w.backend.Hasten(t, w.herd.Store)
+	w.backend.Hasten(t, w.cluster.Store)
 	c = w.claim()
 	w.run(c, "new words")
 	tab.Await("new words")
@@ -264,7 +264,7 @@ func TestATaskIsFollowedInABrowser(t *testing.T) {
 	tab.Await("waiting")
 	c := k.exchange(1)[0]
 	tab.Await("under way")
-	require.NoError(t, w.herd.Store.ProgressTask(t.Context(), k.owner, k.epoch, c.Task.Key(), c.Token, core.TaskProgress{Done: 3, Total: 9}, time.Minute))
+	require.NoError(t, w.cluster.Store.ProgressTask(t.Context(), k.owner, k.epoch, c.Task.Key(), c.Token, core.TaskProgress{Done: 3, Total: 9}, time.Minute))
 	tab.Await("3 of 9")
 	k.end(c, core.TaskEnd{State: core.TaskDone})
 	tab.Await("done")

@@ -24,7 +24,7 @@ func TestASubmissionsProgress(t *testing.T) {
 	assert.Contains(t, body, ">waiting for its tests</span>")
 	assert.Contains(t, body, "It waits for its turn. 1 takes its turn before it.")
 	assert.NotContains(t, body, "drover doctor")
-	assert.Contains(t, w.get("root", at), "drover doctor", "who runs the herd is told what to do")
+	assert.Contains(t, w.get("root", at), "drover doctor", "who runs the cluster is told what to do")
 	w.grade(nil)
 	assert.Contains(t, w.get("ann", at), "It is next.")
 

@@ -90,7 +90,7 @@ func (d *desk) task(r *page.Request) error {
 	read := readTask(r, t)
 	if t.State == core.TaskQueued {
 		runs, err := d.parts.Requests.TasksRun(r.Context())
-		read.Stuck = err == nil && !runs // what Redis does not say, pages of the herd do
+		read.Stuck = err == nil && !runs // what Redis does not say, pages of the cluster do
 	}
 	return r.Render("student/task", read)
 }

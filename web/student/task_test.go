@@ -23,13 +23,13 @@ type tasker struct {
 func (w *world) tasker() *tasker {
 	w.t.Helper()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
-	return &tasker{world: w, owner: owner, epoch: w.herd.Register(w.t, owner).Epoch}
+	return &tasker{world: w, owner: owner, epoch: w.cluster.Register(w.t, owner).Epoch}
 }
 
 func (k *tasker) exchange(want int, finish ...core.TaskFinish) []core.TaskClaim {
 	k.t.Helper()
 	k.calls++
-	got, err := k.herd.Store.ExchangeTasks(k.t.Context(), core.TaskExchange{
+	got, err := k.cluster.Store.ExchangeTasks(k.t.Context(), core.TaskExchange{
 		Owner: k.owner, Epoch: k.epoch, Seq: k.calls, Want: want, TokenBase: k.calls, Finish: finish, Beat: time.Minute,
 	})
 	require.NoError(k.t, err)
@@ -68,7 +68,7 @@ func TestATaskInEachState(t *testing.T) {
 	}
 	shows(">waiting</span>", "data-events=", "/cancel")
 	c := k.exchange(1)[0]
-	require.NoError(t, w.herd.Store.ProgressTask(t.Context(), k.owner, k.epoch, c.Task.Key(), c.Token, core.TaskProgress{Done: 3, Total: 9, Text: "file <3>"}, time.Minute))
+	require.NoError(t, w.cluster.Store.ProgressTask(t.Context(), k.owner, k.epoch, c.Task.Key(), c.Token, core.TaskProgress{Done: 3, Total: 9, Text: "file <3>"}, time.Minute))
 	shows(">under way</span>", `max="9" value="3"`, "3 of 9", "file &lt;3&gt;")
 	k.exchange(0, core.TaskFinish{Key: c.Task.Key(), Token: c.Token, Outcome: core.OutcomeRetry, Delay: time.Hour})
 	shows(">waiting for its time</span>", "Its next try")

@@ -12,7 +12,7 @@ import (
 type progress struct {
 	Waits    bool
 	Why      string // it waits
-	Operator string // why, to who runs the herd; "" to others
+	Operator string // why, to who runs the cluster; "" to others
 	Ahead    string // how many take their turns before it; "" where nobody knows
 	Expected string // how long it may still wait; "" where nobody knows
 	Attempt  int    // that is under way
@@ -39,7 +39,7 @@ func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64
 		return progress{Attempt: attempt, Since: since}
 	}
 	p := progress{Waits: true, Why: r.T(reasons[w.Reason])}
-	if core.Allow(r.Actor(), core.ActHerdView, core.Object{}) == nil {
+	if core.Allow(r.Actor(), core.ActClusterView, core.Object{}) == nil {
 		p.Operator = w.Text
 	}
 	if w.Ahead != nil && *w.Ahead == 0 {
@@ -81,7 +81,7 @@ func readTries(r *page.Request, all []core.Attempt) []try {
 		b := states[a.Result.State]
 		if a.Result.Blame == core.BlamePlatform {
 			b = badge{"warn", fault}
-			if core.Allow(r.Actor(), core.ActHerdView, core.Object{}) != nil {
+			if core.Allow(r.Actor(), core.ActClusterView, core.Object{}) != nil {
 				a.Result.Reason = "" // it names machines
 			}
 		}

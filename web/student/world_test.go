@@ -48,7 +48,7 @@ var start = time.Now().UnixMilli()
 type world struct {
 	t       testing.TB
 	backend *coretest.Backend
-	herd    *coretest.Herd
+	cluster    *coretest.Cluster
 	in      *intake.Intake
 	reg     *coursework.Registrar
 	desk    *requests.Desk
@@ -71,12 +71,12 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &world{t: t, store: store, now: time.UnixMilli(start)}
 	w.backend = coretest.Mini(t)
-	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the herd is alive
-	w.herd = coretest.NewHerd(t, w.backend.Open(t), "h1", pool)
-	w.in = &intake.Intake{Store: store, Queue: w.herd.Store, Pools: w.herd.Store, Tasks: w.herd.Store, Blobs: blobs, Now: w.clock}
+	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the cluster is alive
+	w.cluster = coretest.NewCluster(t, w.backend.Open(t), "h1", pool)
+	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	w.desk = &requests.Desk{
-		Store: store, Intake: w.in, Queue: w.herd.Store, Herd: w.herd.Store, Output: w.herd.Store, Blobs: blobs, Submissions: w.reg, Now: w.clock,
+		Store: store, Intake: w.in, Queue: w.cluster.Store, Cluster: w.cluster.Store, Output: w.cluster.Store, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 	}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
@@ -158,9 +158,9 @@ func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
 func (w *world) claims() iter.Seq[core.Claim] {
 	return func(yield func(core.Claim) bool) {
 		for {
-			w.herd.AddVMs(w.t, 1)
+			w.cluster.AddVMs(w.t, 1)
 			w.seq++
-			got := w.herd.Exchange(w.t, w.seq, 1).Claims
+			got := w.cluster.Exchange(w.t, w.seq, 1).Claims
 			if len(got) == 0 || !yield(got[0]) {
 				return
 			}
@@ -181,11 +181,11 @@ func (w *world) claim() core.Claim {
 // run has the command of a claim run and print.
 func (w *world) run(c core.Claim, prints ...string) {
 	w.t.Helper()
-	require.NoError(w.t, w.herd.Store.Progress(w.t.Context(), w.herd.Runner, w.herd.Epoch, c.Key, c.Token, "running", 0))
+	require.NoError(w.t, w.cluster.Store.Progress(w.t.Context(), w.cluster.Runner, w.cluster.Epoch, c.Key, c.Token, "running", 0))
 	at := int64(0)
 	for _, text := range prints {
 		chunk := core.OutputChunk{Stream: "stdout", Offset: at, Data: []byte(text)}
-		require.NoError(w.t, w.herd.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
+		require.NoError(w.t, w.cluster.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
 		at += int64(len(text))
 	}
 }
@@ -211,7 +211,7 @@ func (w *world) end(c core.Claim, change func(r *core.Result)) {
 func (w *world) finish(c core.Claim, outcome core.Outcome) {
 	w.t.Helper()
 	w.seq++
-	w.herd.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: outcome})
+	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: outcome})
 }
 
 // grade ends what waits next, changed as one likes.

@@ -12,7 +12,7 @@ import (
 	"drover/core"
 )
 
-// component is one process of the herd, started again when it ends by itself, as a
+// component is one process of the cluster, started again when it ends by itself, as a
 // supervisor does.
 type component struct {
 	name string   // such as testrunner@h1

@@ -17,7 +17,7 @@ const (
 	crowdDoors = 16
 )
 
-// Looks at the herd, such as a page, a scrape of the metrics or an operator's list, cost no
+// Looks at the cluster, such as a page, a scrape of the metrics or an operator's list, cost no
 // more where thousands wait: at most so many times what they cost before, and a bit. The
 // machine may be busy, so the fastest of some counts.
 const (
@@ -28,7 +28,7 @@ const (
 
 // crowd has thousands of submitters hand in one request each, all at once, and looks what it
 // costs to look. In the end they withdraw what still waits.
-func crowd(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+func crowd(ctx context.Context, h *cluster, _ fault) (func(context.Context) error, error) {
 	begun := h.crowd.Add(crowdSize) - crowdSize
 	accepted := make([]string, crowdSize)
 	before := h.look(ctx, []string{newID()})
@@ -78,7 +78,7 @@ func crowd(ctx context.Context, h *herd, _ fault) (func(context.Context) error, 
 
 // look asks what pages and scrapes ask, each so often, and returns the shortest time of each
 // question that was answered.
-func (h *herd) look(ctx context.Context, ids []string) map[string]time.Duration {
+func (h *cluster) look(ctx context.Context, ids []string) map[string]time.Duration {
 	redis := h.client.Redis
 	fastest := map[string]time.Duration{}
 	for question, ask := range map[string]func(key string) error{

@@ -1,8 +1,8 @@
-// Package drill starts a herd of real processes on this machine, loads it, hurts it
-// at random in every way that a herd can be hurt, heals it again, and says what
+// Package drill starts a cluster of real processes on this machine, loads it, hurts it
+// at random in every way that a cluster can be hurt, heals it again, and says what
 // became of the work: nothing may be lost, nothing doubled, nothing left behind.
 //
-// As root the herd lives in namespaces of its own, one network for each host, and
+// As root the cluster lives in namespaces of its own, one network for each host, and
 // all of it ends with the drill, however that ends. Otherwise hosts are plain
 // processes, and faults that need root are left out.
 package drill
@@ -33,8 +33,8 @@ type Config struct {
 	Hold   time.Duration // of every fault until it is healed; 0: the plan's
 	Hosts  int
 	Slots  int           // of each host's testrunner
-	Load   int           // unfinished requests that are kept in the herd
-	Beat   time.Duration // between proofs of life; 0: the herd's default. Suspect and down follow it
+	Load   int           // unfinished requests that are kept in the cluster
+	Beat   time.Duration // between proofs of life; 0: the cluster's default. Suspect and down follow it
 	Logs   string        // folder for what the components say; "": nobody asks
 
 	Program  string // the executable that hosts run
@@ -42,7 +42,7 @@ type Config struct {
 	Progress io.Writer // lines for people
 }
 
-// Client is a connection to the herd under drill.
+// Client is a connection to the cluster under drill.
 type Client struct {
 	Redis  *redisstore.Store
 	Store  core.ResultStore
@@ -106,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &drill{cfg: cfg, herd: newHerd(cfg, scratch.Dir), report: newReport(cfg)}
+	d := &drill{cfg: cfg, cluster: newCluster(cfg, scratch.Dir), report: newReport(cfg)}
 	err = d.run(ctx, kinds)
 	return d.report, errors.Join(err, scratch.Remove())
 }
@@ -114,7 +114,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 // drill is one run.
 type drill struct {
 	cfg    Config
-	herd   *herd
+	cluster   *cluster
 	report *Report
 
 	mu sync.Mutex // guards the report while faults are injected
@@ -130,7 +130,7 @@ const (
 func (d *drill) run(ctx context.Context, kinds []*kind) error {
 	begun := time.Now()
 	always := context.WithoutCancel(ctx)
-	h, r := d.herd, d.report
+	h, r := d.cluster, d.report
 	before, err := survey(h)
 	if err != nil {
 		return err
@@ -149,9 +149,9 @@ func (d *drill) run(ctx context.Context, kinds []*kind) error {
 	return errors.Join(err, unseen)
 }
 
-// work is what happens between the herd's start and its end.
+// work is what happens between the cluster's start and its end.
 func (d *drill) work(ctx context.Context, kinds []*kind) error {
-	h, always := d.herd, context.WithoutCancel(ctx)
+	h, always := d.cluster, context.WithoutCancel(ctx)
 	if err := h.start(ctx); err != nil {
 		return err
 	}
@@ -205,9 +205,9 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 		}
 		go func() {
 			defer g.give(f.needs())
-			d.herd.note("fault %d: %s", f.n, f)
-			defer d.herd.note("fault %d is healed", f.n)
-			if err := f.carryOut(ctx, d.herd, w); err != nil {
+			d.cluster.note("fault %d: %s", f.n, f)
+			defer d.cluster.note("fault %d is healed", f.n)
+			if err := f.carryOut(ctx, d.cluster, w); err != nil {
 				d.mu.Lock()
 				d.report.detail("fault %d, %s: %v", f.n, f, err)
 				d.mu.Unlock()
@@ -217,12 +217,12 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 	g.drain()
 }
 
-// recover makes the herd as it was before the fault before: who fails one after the other
+// recover makes the cluster as it was before the fault before: who fails one after the other
 // is a measurement, and no flapping host to be wary of.
 func (d *drill) recover(ctx context.Context, w *watch, f fault) {
-	d.herd.await(ctx, stopPatience, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
-	for _, o := range d.herd.hosts {
-		if err := d.herd.client.Redis.Probation(ctx, o.name, "", 0, 0); err != nil {
+	d.cluster.await(ctx, stopPatience, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
+	for _, o := range d.cluster.hosts {
+		if err := d.cluster.client.Redis.Probation(ctx, o.name, "", 0, 0); err != nil {
 			d.mu.Lock()
 			d.report.detail("%s stays on probation: %v", o.name, err)
 			d.mu.Unlock()
@@ -246,10 +246,10 @@ func (d *drill) settle(ctx context.Context, l *load) {
 			return
 		}
 	}
-	d.herd.await(ctx, auditPatience, func(ctx context.Context) bool {
-		broken, err := d.herd.client.Redis.Audit(ctx)
+	d.cluster.await(ctx, auditPatience, func(ctx context.Context) bool {
+		broken, err := d.cluster.client.Redis.Audit(ctx)
 		d.report.Audit = broken
-		return err == nil && len(broken) == 0 && len(d.herd.unknown(ctx)) == 0
+		return err == nil && len(broken) == 0 && len(d.cluster.unknown(ctx)) == 0
 	})
-	d.report.Unknown = d.herd.unknown(ctx)
+	d.report.Unknown = d.cluster.unknown(ctx)
 }

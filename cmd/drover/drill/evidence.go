@@ -13,7 +13,7 @@ import (
 
 // evidence says, of every request that the platform gave up, whether that was its own
 // fault. It goes by what the drill itself did and saw: which process was which owner and
-// when it ended, and what each owner had in hand by the herd's events. What those
+// when it ended, and what each owner had in hand by the cluster's events. What those
 // who gave the request up say of it counts for nothing.
 //
 // No job of a drill hurts anybody. So one may be given up only where it could have been
@@ -60,7 +60,7 @@ func newEvidence() *evidence {
 	}
 }
 
-// happening is one event of the herd.
+// happening is one event of the cluster.
 type happening struct {
 	op, by, moved, claimed string
 	at                     time.Time // when the drill read it
@@ -68,7 +68,7 @@ type happening struct {
 	again                  bool      // it was read before: Redis was set back
 }
 
-// take takes in what the herd says happened, in its order.
+// take takes in what the cluster says happened, in its order.
 func (e *evidence) take(h happening) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -23,11 +23,11 @@ type kind struct {
 	weight  int     // how often it is drawn, against the others
 	long    float64 // share of those that last until somebody is fenced
 	root    bool    // it needs networks or disks of the hosts' own
-	victims func(*herd) []*host
+	victims func(*cluster) []*host
 	role    core.Role // that it strikes; "" for more than one or none
 	part    string    // what it strikes where that is no role
 	// inject does it and returns how it is healed, also when it fails halfway.
-	inject func(ctx context.Context, h *herd, f fault) (heal func(context.Context) error, err error)
+	inject func(ctx context.Context, h *cluster, f fault) (heal func(context.Context) error, err error)
 }
 
 // Kinds whose measurement differs.
@@ -72,10 +72,10 @@ var kinds = func() []*kind {
 	)
 }()
 
-func anyHost(h *herd) []*host { return h.hosts }
+func anyHost(h *cluster) []*host { return h.hosts }
 
-func having(role core.Role) func(*herd) []*host {
-	return func(h *herd) []*host {
+func having(role core.Role) func(*cluster) []*host {
+	return func(h *cluster) []*host {
 		var all []*host
 		for _, o := range h.hosts {
 			if o.parts[role] != nil {
@@ -87,7 +87,7 @@ func having(role core.Role) func(*herd) []*host {
 }
 
 // skipped says why a kind cannot be injected here, or "".
-func (h *herd) skipped(k *kind) string {
+func (h *cluster) skipped(k *kind) string {
 	switch {
 	case k.root && !h.root:
 		return "it needs root, for networks and disks of the hosts' own"
@@ -97,7 +97,7 @@ func (h *herd) skipped(k *kind) string {
 	return ""
 }
 
-// needs names the parts of the herd that the fault strikes.
+// needs names the parts of the cluster that the fault strikes.
 func (f fault) needs() []string {
 	switch {
 	case f.host == nil:
@@ -130,7 +130,7 @@ func (f fault) struck() []string {
 }
 
 // carryOut injects the fault, holds it, and heals it whatever happens to ctx.
-func (f fault) carryOut(ctx context.Context, h *herd, w *watch) error {
+func (f fault) carryOut(ctx context.Context, h *cluster, w *watch) error {
 	w.about(ctx, f.kind.name, f.struck())
 	heal, err := f.kind.inject(ctx, h, f)
 	if f.kind.name == wipeRedisName || f.kind.name == restoreRedisName {
@@ -146,13 +146,13 @@ func (f fault) carryOut(ctx context.Context, h *herd, w *watch) error {
 	return err
 }
 
-func kill(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func kill(_ context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	p := f.host.parts[f.kind.role]
 	p.kill()
 	return func(context.Context) error { return p.start() }, nil
 }
 
-func freeze(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func freeze(_ context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	p := f.host.parts[f.kind.role]
 	p.send(syscall.SIGSTOP)
 	return func(context.Context) error {
@@ -162,7 +162,7 @@ func freeze(_ context.Context, _ *herd, f fault) (func(context.Context) error, e
 }
 
 // late stops a process as an operator does; it comes back late.
-func late(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func late(ctx context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	p := f.host.parts[f.kind.role]
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer cancel()
@@ -175,7 +175,7 @@ func late(ctx context.Context, _ *herd, f fault) (func(context.Context) error, e
 
 // starve leaves a living process no file descriptor beyond those that it has, or one, or two: there
 // is a first step that succeeds, and a second one that does not.
-func starve(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func starve(_ context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	const spares = 3
 	pid := f.host.parts[f.kind.role].runs()
 	entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
@@ -203,7 +203,7 @@ func starve(_ context.Context, _ *herd, f fault) (func(context.Context) error, e
 
 // pauseHost stops all that drover runs on the host, and lets it go on: a laptop that is
 // shut, a machine that is moved while it runs.
-func pauseHost(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func pauseHost(_ context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	for _, p := range f.host.parts {
 		p.send(syscall.SIGSTOP)
 	}
@@ -217,7 +217,7 @@ func pauseHost(_ context.Context, _ *herd, f fault) (func(context.Context) error
 
 // drainHost drains the host; what runs there is given back when half the time is over. The store
 // hears it first, as from an operator: it holds after a loss of Redis, too.
-func drainHost(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+func drainHost(ctx context.Context, h *cluster, f fault) (func(context.Context) error, error) {
 	set := func(ctx context.Context, on bool, deadline time.Duration) error {
 		w := core.HostWish{Host: f.host.name, Kind: core.WishDrain, Lifted: !on, By: "drill", At: time.Now().UnixMilli()}
 		if on {
@@ -241,7 +241,7 @@ func drainHost(ctx context.Context, h *herd, f fault) (func(context.Context) err
 }
 
 // loseHost ends all that runs on the host at once; it returns with its disk as it was.
-func loseHost(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func loseHost(ctx context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	for _, p := range f.host.parts {
 		p.send(syscall.SIGSTOP) // nobody notices the death of another
 	}
@@ -260,18 +260,18 @@ func loseHost(ctx context.Context, _ *herd, f fault) (func(context.Context) erro
 	}, nil
 }
 
-func cut(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func cut(ctx context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	return f.host.net.join, f.host.net.cut(ctx)
 }
 
-func deafen(direction string) func(context.Context, *herd, fault) (func(context.Context) error, error) {
-	return func(ctx context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func deafen(direction string) func(context.Context, *cluster, fault) (func(context.Context) error, error) {
+	return func(ctx context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 		return f.host.net.hear, f.host.net.deafen(ctx, direction)
 	}
 }
 
 // fillDisk leaves no byte on the host's disk.
-func fillDisk(_ context.Context, _ *herd, f fault) (func(context.Context) error, error) {
+func fillDisk(_ context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	path := filepath.Join(f.host.data, "ballast")
 	heal := func(context.Context) error { return os.Remove(path) }
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)

@@ -12,7 +12,7 @@ import (
 	"drover/core/clock"
 )
 
-func killRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+func killRedis(ctx context.Context, h *cluster, _ fault) (func(context.Context) error, error) {
 	h.refusals.read(ctx, h.client) // it forgets them
 	h.redis.kill()
 	return func(ctx context.Context) error {
@@ -23,12 +23,12 @@ func killRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) err
 }
 
 // wipeRedis kills the server, and it comes back without its memory.
-func wipeRedis(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+func wipeRedis(ctx context.Context, h *cluster, f fault) (func(context.Context) error, error) {
 	heal, err := killRedis(ctx, h, f)
 	return heal, errors.Join(err, h.redis.wipe())
 }
 
-func freezeRedis(_ context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+func freezeRedis(_ context.Context, h *cluster, _ fault) (func(context.Context) error, error) {
 	h.redis.send(syscall.SIGSTOP)
 	return func(context.Context) error {
 		h.redis.send(syscall.SIGCONT)
@@ -36,7 +36,7 @@ func freezeRedis(_ context.Context, h *herd, _ fault) (func(context.Context) err
 	}, nil
 }
 
-func fillRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+func fillRedis(ctx context.Context, h *cluster, _ fault) (func(context.Context) error, error) {
 	heal := func(ctx context.Context) error {
 		h.full.Store(0)
 		return fill(ctx, h.client, false)
@@ -48,10 +48,10 @@ func fillRedis(ctx context.Context, h *herd, _ fault) (func(context.Context) err
 	return heal, err
 }
 
-// restoreRedis keeps a copy of what Redis has written, lets the herd go on for a while, and
+// restoreRedis keeps a copy of what Redis has written, lets the cluster go on for a while, and
 // sets Redis back to the copy: as a server is that is restored from a backup, or a replica
 // that is promoted and lacks the last seconds.
-func restoreRedis(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+func restoreRedis(ctx context.Context, h *cluster, f fault) (func(context.Context) error, error) {
 	if err := h.redis.save(); err != nil {
 		return nil, err
 	}
@@ -62,12 +62,12 @@ func restoreRedis(ctx context.Context, h *herd, f fault) (func(context.Context) 
 	return nil, errors.Join(err, start(context.WithoutCancel(ctx)))
 }
 
-func jumpClock(ctx context.Context, h *herd, f fault) (func(context.Context) error, error) {
+func jumpClock(ctx context.Context, h *cluster, f fault) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return h.moveClock(ctx, 0) }, h.moveClock(ctx, f.shift)
 }
 
 // moveClock sets Redis' clock and waits until it shows.
-func (h *herd) moveClock(ctx context.Context, ahead time.Duration) error {
+func (h *cluster) moveClock(ctx context.Context, ahead time.Duration) error {
 	if err := h.redis.jump(ahead); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (h *herd) moveClock(ctx context.Context, ahead time.Duration) error {
 }
 
 // lockStore has another connection hold the result store, so that nobody can write.
-func lockStore(ctx context.Context, h *herd, _ fault) (func(context.Context) error, error) {
+func lockStore(ctx context.Context, h *cluster, _ fault) (func(context.Context) error, error) {
 	db, err := sql.Open("sqlite", filepath.Join(h.dir, "store", "drover.db")) // the store registered the driver
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (o *host) endVMs(ctx context.Context) {
 }
 
 // unknown lists VMs that are on a host and not in Redis, or the reverse.
-func (h *herd) unknown(ctx context.Context) []string {
+func (h *cluster) unknown(ctx context.Context) []string {
 	var all []string
 	for _, o := range h.hosts {
 		there := o.vms()
@@ -76,7 +76,7 @@ type remains struct {
 
 // survey lists the network links and mounts of the drill's namespaces. Where it has
 // none of its own it makes none, and others' are none of its business.
-func survey(h *herd) (remains, error) {
+func survey(h *cluster) (remains, error) {
 	var r remains
 	if !h.root {
 		return r, nil
@@ -102,15 +102,15 @@ func survey(h *herd) (remains, error) {
 
 // adopt makes this process the parent of whoever loses its own, so that at the end
 // they are found. Where there is an own namespace, its first process has them.
-func adopt(h *herd) error {
+func adopt(h *cluster) error {
 	if h.root {
 		return nil
 	}
 	return core.Wrap(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), core.CodeUnavailable, "", "lost processes cannot be adopted")
 }
 
-// strays lists processes that still run though the herd has stopped.
-func (h *herd) strays() []string {
+// strays lists processes that still run though the cluster has stopped.
+func (h *cluster) strays() []string {
 	own := map[int]bool{1: true, os.Getpid(): true}
 	for _, o := range h.hosts {
 		if o.net != nil {
@@ -134,8 +134,8 @@ func (h *herd) strays() []string {
 	return all
 }
 
-// stray reports whether a process is one that the herd left.
-func (h *herd) stray(pid int) (name string, runs bool) {
+// stray reports whether a process is one that the cluster left.
+func (h *cluster) stray(pid int) (name string, runs bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return "", false // gone meanwhile
@@ -157,7 +157,7 @@ func (h *herd) stray(pid int) (name string, runs bool) {
 const cgroupRoot = "/sys/fs/cgroup"
 
 // cgroupPrefixes learns, from VMs that are there, how the cgroups of each host's VMs begin.
-func (h *herd) cgroupPrefixes() []string {
+func (h *cluster) cgroupPrefixes() []string {
 	var vms, prefixes []string
 	for _, o := range h.hosts {
 		vms = append(vms, o.vms()...)
@@ -221,7 +221,7 @@ func sweep(ctx context.Context, program string) {
 }
 
 // leaks counts what is left when everything was stopped and destroyed.
-func (r *Report) leaks(h *herd, prefixes []string) {
+func (r *Report) leaks(h *cluster, prefixes []string) {
 	for _, o := range h.hosts {
 		for _, vm := range o.vms() {
 			r.leak("VM %s on %s", vm, o.name)

@@ -11,7 +11,7 @@ import (
 )
 
 // count compares what was accepted with what ended.
-func (r *Report) count(ctx context.Context, h *herd, l *load, seen *evidence) error {
+func (r *Report) count(ctx context.Context, h *cluster, l *load, seen *evidence) error {
 	h.refusals.read(ctx, h.client)
 	r.Jobs, r.Tasks, r.Refused, r.Zombies = len(l.ids), len(l.tasks), l.refused, h.refusals.sum()
 	left, err := h.client.Store.Unfinished(ctx, "", page)
@@ -49,7 +49,7 @@ func (r *Report) count(ctx context.Context, h *herd, l *load, seen *evidence) er
 	return err
 }
 
-func (r *Report) lost(ctx context.Context, h *herd, id, key string) {
+func (r *Report) lost(ctx context.Context, h *cluster, id, key string) {
 	r.Lost++
 	place, err := h.client.Redis.Locate(ctx, key)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Report) lost(ctx context.Context, h *herd, id, key string) {
 }
 
 // countOne looks at one request that was accepted.
-func (r *Report) countOne(ctx context.Context, h *herd, id string, vms map[string]string) error {
+func (r *Report) countOne(ctx context.Context, h *cluster, id string, vms map[string]string) error {
 	row, err := h.client.Store.Get(ctx, id)
 	if core.Is(err, core.CodeNotFound) {
 		r.Lost++

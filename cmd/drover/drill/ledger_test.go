@@ -13,12 +13,12 @@ import (
 )
 
 // ledger is a result store with a few accepted requests, and a Redis that knows none.
-func ledger(t *testing.T, ids ...string) (*herd, *load) {
+func ledger(t *testing.T, ids ...string) (*cluster, *load) {
 	t.Helper()
 	store, err := resultstore.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "drover.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	h := &herd{client: &Client{Redis: coretest.Mini(t).Open(t), Store: store}}
+	h := &cluster{client: &Client{Redis: coretest.Mini(t).Open(t), Store: store}}
 	l := newLoad(Config{}, h)
 	for _, id := range ids {
 		_, _, err := store.Create(context.Background(), coretest.Spec(id, "exam", "ann"))
@@ -28,13 +28,13 @@ func ledger(t *testing.T, ids ...string) (*herd, *load) {
 	return h, l
 }
 
-func (r *Report) of(t *testing.T, h *herd, l *load) *Report {
+func (r *Report) of(t *testing.T, h *cluster, l *load) *Report {
 	t.Helper()
 	require.NoError(t, r.count(context.Background(), h, l, newEvidence()))
 	return r
 }
 
-func end(t *testing.T, h *herd, id, vm, token, output string, state core.RequestState) {
+func end(t *testing.T, h *cluster, id, vm, token, output string, state core.RequestState) {
 	t.Helper()
 	_, err := h.client.Store.Record(context.Background(), core.Result{
 		ID: id, Generation: 1, State: state, VM: vm, Token: token, Stdout: output, Attempt: 1,
@@ -47,40 +47,40 @@ func TestCount(t *testing.T) {
 	const good = "a\na\n"
 	for name, test := range map[string]struct {
 		ids  []string
-		ends func(t *testing.T, h *herd, l *load)
+		ends func(t *testing.T, h *cluster, l *load)
 		want Report
 	}{
-		"sound": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {
+		"sound": {[]string{"a"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "v1", "1.1", good, core.RequestCompleted)
 		}, Report{Jobs: 1, Attempts: 1}},
-		"no end": {[]string{"a", "b"}, func(t *testing.T, h *herd, _ *load) {
+		"no end": {[]string{"a", "b"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "v1", "1.1", good, core.RequestCompleted)
 		}, Report{Jobs: 2, Attempts: 1, Lost: 1}},
-		"not in the store": {nil, func(_ *testing.T, _ *herd, l *load) {
+		"not in the store": {nil, func(_ *testing.T, _ *cluster, l *load) {
 			l.ids = append(l.ids, "a")
 		}, Report{Jobs: 1, Lost: 1}},
-		"a task without an end": {nil, func(t *testing.T, h *herd, _ *load) {
+		"a task without an end": {nil, func(t *testing.T, h *cluster, _ *load) {
 			_, err := h.client.Store.CreateTask(context.Background(), core.Task{ID: "t", Generation: 1, Kind: core.KindPurge})
 			require.NoError(t, err)
 		}, Report{Lost: 1}},
-		"a zombie": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {
+		"a zombie": {[]string{"a"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "v1", "1.1", good, core.RequestCompleted)
 			end(t, h, "a", "v2", "2.1", good, core.RequestCompleted)
 		}, Report{Jobs: 1, Attempts: 2, Zombies: 1}},
-		"a VM used twice": {[]string{"a", "b"}, func(t *testing.T, h *herd, _ *load) {
+		"a VM used twice": {[]string{"a", "b"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "v1", "1.1", good, core.RequestCompleted)
 			end(t, h, "b", "v1", "1.2", "b\nb\n", core.RequestCompleted)
 		}, Report{Jobs: 2, Attempts: 2, Doubled: 1}},
-		"another's output": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {
+		"another's output": {[]string{"a"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "v1", "1.1", "a\nb\n", core.RequestCompleted)
 		}, Report{Jobs: 1, Attempts: 1, Doubled: 1}},
-		"failed": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {
+		"failed": {[]string{"a"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "v1", "1.1", good, core.RequestFailed)
 		}, Report{Jobs: 1, Attempts: 1, Doubled: 1}},
-		"dead": {[]string{"a"}, func(t *testing.T, h *herd, _ *load) {
+		"dead": {[]string{"a"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "", "", "", core.RequestDead)
 		}, Report{Jobs: 1, Attempts: 1, Dead: 1, Innocent: 1}},
-		"refused, and run": {nil, func(t *testing.T, h *herd, l *load) {
+		"refused, and run": {nil, func(t *testing.T, h *cluster, l *load) {
 			_, _, err := h.client.Store.Create(context.Background(), coretest.Spec("f", "exam", "ann"))
 			require.NoError(t, err)
 			end(t, h, "f", "v1", "1.1", "f\nf\n", core.RequestCompleted)

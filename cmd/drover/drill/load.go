@@ -22,11 +22,11 @@ const submitters = 12
 // page is how many unfinished requests are counted at most.
 const page = 1000
 
-// load keeps the herd busy: many submitters, two pools, three classes, mostly short
+// load keeps the cluster busy: many submitters, two pools, three classes, mostly short
 // jobs and some longer ones.
 type load struct {
 	cfg    Config
-	herd   *herd
+	cluster   *cluster
 	client *Client
 
 	mu      sync.Mutex
@@ -38,9 +38,9 @@ type load struct {
 	broken  []string // promises that were not kept
 }
 
-func newLoad(cfg Config, h *herd) *load { return &load{cfg: cfg, herd: h, client: h.client} }
+func newLoad(cfg Config, h *cluster) *load { return &load{cfg: cfg, cluster: h, client: h.client} }
 
-// warm waits until the herd has ended one request on each host, or says what holds it up.
+// warm waits until the cluster has ended one request on each host, or says what holds it up.
 func (l *load) warm(ctx context.Context) error {
 	dice := l.dice(submitters)
 	for range l.cfg.Hosts * l.cfg.Slots {
@@ -48,14 +48,14 @@ func (l *load) warm(ctx context.Context) error {
 			return err
 		}
 	}
-	if !l.herd.await(ctx, auditPatience, func(ctx context.Context) bool {
+	if !l.cluster.await(ctx, auditPatience, func(ctx context.Context) bool {
 		n, err := l.unfinished(ctx)
 		return err == nil && n == 0
 	}) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return core.Errorf(core.CodeUnavailable, "", "the herd did not end its first %d requests within %s; see what the components say with --logs DIR",
+		return core.Errorf(core.CodeUnavailable, "", "the cluster did not end its first %d requests within %s; see what the components say with --logs DIR",
 			l.cfg.Hosts*l.cfg.Slots, auditPatience)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (l *load) dice(n int) *rand.Rand {
 	return rand.New(rand.NewPCG(l.cfg.Seed, uint64(n))) //nolint:gosec // the load is to be repeated, not to be unknown
 }
 
-// hand is one submitter: it hands in work as long as the herd has less than it should.
+// hand is one submitter: it hands in work as long as the cluster has less than it should.
 func (l *load) hand(ctx context.Context, n int) {
 	dice := l.dice(n)
 	const pause = 50 * time.Millisecond
@@ -157,16 +157,16 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
-// accept hands in a request, and holds what the herd answers against what Redis can take.
+// accept hands in a request, and holds what the cluster answers against what Redis can take.
 func (l *load) accept(ctx context.Context, spec core.Spec) error {
-	before := l.herd.full.Load()
+	before := l.cluster.full.Load()
 	_, _, err := l.client.Intake.Submit(ctx, spec)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case core.Is(err, core.CodeFull):
 		l.full = append(l.full, spec.ID)
-	case err == nil && before != 0 && l.herd.full.Load() == before:
+	case err == nil && before != 0 && l.cluster.full.Load() == before:
 		l.broken = append(l.broken, "request "+spec.ID+" was accepted though Redis was full all the time")
 	}
 	return err

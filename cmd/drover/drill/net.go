@@ -11,7 +11,7 @@ import (
 	"drover/core"
 )
 
-// The herd's network: a bridge in the drill's own network namespace, where Redis
+// The cluster's network: a bridge in the drill's own network namespace, where Redis
 // listens, and an address for each host. Nobody else can see it.
 const (
 	bridge  = "drill0"

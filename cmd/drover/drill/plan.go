@@ -34,7 +34,7 @@ func (f fault) String() string {
 }
 
 // newPlan draws all faults. Nothing but the settings and the seed changes it.
-func newPlan(cfg Config, kinds []*kind, h *herd) []fault {
+func newPlan(cfg Config, kinds []*kind, h *cluster) []fault {
 	const seedMore = 0x9e3779b97f4a7c15               // any other number
 	dice := rand.New(rand.NewPCG(cfg.Seed, seedMore)) //nolint:gosec // a plan is to be repeated, not to be unknown
 	able := slices.DeleteFunc(slices.Clone(kinds), func(k *kind) bool { return h.skipped(k) != "" })
@@ -57,7 +57,7 @@ func newPlan(cfg Config, kinds []*kind, h *herd) []fault {
 
 // draw draws a fault's host and times: short ones are over before anybody is late,
 // long ones last until everybody involved was fenced.
-func (k *kind) draw(n int, dice *rand.Rand, cfg Config, h *herd) fault {
+func (k *kind) draw(n int, dice *rand.Rand, cfg Config, h *cluster) fault {
 	f := fault{n: n, kind: k}
 	const mostGap = 400 * time.Millisecond
 	f.gap = time.Duration(dice.Int64N(int64(mostGap)))
@@ -106,7 +106,7 @@ func Kinds() []string {
 	return names
 }
 
-// ground says what is under a fault now: no part of the herd suffers two at once.
+// ground says what is under a fault now: no part of the cluster suffers two at once.
 type ground struct {
 	mu    sync.Mutex
 	taken map[string]bool

@@ -10,9 +10,9 @@ import (
 	"drover/core"
 )
 
-// testHerd is a herd of three hosts that nobody starts.
-func testHerd(root bool) *herd {
-	h := &herd{cfg: Config{Hosts: 3, Slots: 4, Load: 12, AtOnce: 4}, root: root, redis: &server{clock: "clock"}}
+// testCluster is a cluster of three hosts that nobody starts.
+func testCluster(root bool) *cluster {
+	h := &cluster{cfg: Config{Hosts: 3, Slots: 4, Load: 12, AtOnce: 4}, root: root, redis: &server{clock: "clock"}}
 	for _, name := range []string{"h1", "h2", "h3"} {
 		h.hosts = append(h.hosts, &host{name: name, parts: map[core.Role]*component{
 			core.RoleTestrunner: {}, core.RoleVMFactory: {}, core.RoleTaskrunner: {}, overseerRole: {},
@@ -21,14 +21,14 @@ func testHerd(root bool) *herd {
 	return h
 }
 
-func drawn(h *herd, faults int, seed uint64) []fault {
+func drawn(h *cluster, faults int, seed uint64) []fault {
 	h.cfg.Faults, h.cfg.Seed = faults, seed
 	return newPlan(h.cfg, kinds, h)
 }
 
 func TestTheSameSeedMakesTheSamePlan(t *testing.T) {
 	t.Parallel()
-	h := testHerd(true)
+	h := testCluster(true)
 	first := drawn(h, 1000, 7)
 	require.Equal(t, first, drawn(h, 1000, 7))
 	require.NotEqual(t, first, drawn(h, 1000, 8))
@@ -37,7 +37,7 @@ func TestTheSameSeedMakesTheSamePlan(t *testing.T) {
 
 func TestALongPlanHasEveryFaultShortAndLong(t *testing.T) {
 	t.Parallel()
-	h := testHerd(true)
+	h := testCluster(true)
 	down := h.cfg.down()
 	short, long := map[string]bool{}, map[string]bool{}
 	for _, f := range drawn(h, 1000, 1) {
@@ -55,7 +55,7 @@ func TestALongPlanHasEveryFaultShortAndLong(t *testing.T) {
 
 func TestWhatCannotBeInjectedIsNotPlanned(t *testing.T) {
 	t.Parallel()
-	h := testHerd(false)
+	h := testCluster(false)
 	h.redis.clock, h.redis.why = "", "no libfaketime"
 	seen := map[string]bool{}
 	for _, f := range drawn(h, 1000, 1) {

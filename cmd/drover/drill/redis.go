@@ -14,7 +14,7 @@ import (
 	"drover/core"
 )
 
-// server is the herd's redis-server, with AOF, whose clock can be moved where
+// server is the cluster's redis-server, with AOF, whose clock can be moved where
 // there is libfaketime.
 type server struct {
 	component

@@ -16,11 +16,11 @@ import (
 	"drover/core/clock"
 )
 
-// watch measures, from the herd's own events and the times of the faults, how soon
+// watch measures, from the cluster's own events and the times of the faults, how soon
 // somebody noticed and how soon the work ran again. It goes by this machine's clock:
 // that of Redis jumps.
 type watch struct {
-	herd *herd
+	cluster *cluster
 
 	mu    sync.Mutex
 	blows map[string]*blow // by owner: those that nobody has noticed yet
@@ -45,12 +45,12 @@ type samples struct {
 	detect, redispatch []time.Duration
 }
 
-func newWatch(h *herd) *watch {
-	return &watch{herd: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}, seen: newEvidence(), known: map[string]happening{}}
+func newWatch(h *cluster) *watch {
+	return &watch{cluster: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}, seen: newEvidence(), known: map[string]happening{}}
 }
 
 // about notes that owners are to fall silent, and what they have in hand. One that is
-// not in the herd at this moment, or of which Redis cannot tell, is not measured.
+// not in the cluster at this moment, or of which Redis cannot tell, is not measured.
 func (w *watch) about(ctx context.Context, kind string, owners []string) {
 	if len(owners) == 0 {
 		return
@@ -61,7 +61,7 @@ func (w *watch) about(ctx context.Context, kind string, owners []string) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		held, err := w.herd.client.Redis.Held(ctx, owner, 0)
+		held, err := w.cluster.client.Redis.Held(ctx, owner, 0)
 		cancel()
 		if err == nil {
 			w.struck(kind, owner, time.Now(), held)
@@ -89,7 +89,7 @@ func (w *watch) struck(kind, owner string, at time.Time, held []core.Held) {
 func (w *watch) there(ctx context.Context) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	owners, err := w.herd.client.Redis.ListOwners(ctx)
+	owners, err := w.cluster.client.Redis.ListOwners(ctx)
 	if err != nil {
 		return nil // it is hurt too
 	}
@@ -134,8 +134,8 @@ func (w *watch) run(ctx context.Context) {
 		most  = 1000
 		pause = 20 * time.Millisecond
 	)
-	redisClient, last := w.herd.client.Redis.Client(), "0-0"
-	stream := w.herd.client.Redis.Namespace().Key("events")
+	redisClient, last := w.cluster.client.Redis.Client(), "0-0"
+	stream := w.cluster.client.Redis.Namespace().Key("events")
 	for ctx.Err() == nil {
 		if w.back.Swap(false) {
 			w.seen.forget()
@@ -178,8 +178,8 @@ func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
 
 // who is the process that registered as an owner under an epoch; nil: Redis does not tell any more.
 func (w *watch) who(ctx context.Context, owner, epoch string) *life {
-	key := w.herd.client.Redis.Namespace().Key("owner", owner)
-	its, err := w.herd.client.Redis.Client().HMGet(ctx, key, "epoch", "pid").Result()
+	key := w.cluster.client.Redis.Namespace().Key("owner", owner)
+	its, err := w.cluster.client.Redis.Client().HMGet(ctx, key, "epoch", "pid").Result()
 	role, host, wrong := core.ParseOwner(owner)
 	if err != nil || wrong != nil || its[0] != epoch {
 		return nil
@@ -189,7 +189,7 @@ func (w *watch) who(ctx context.Context, owner, epoch string) *life {
 	if err != nil {
 		return nil
 	}
-	for _, o := range w.herd.hosts {
+	for _, o := range w.cluster.hosts {
 		if p := o.parts[role]; o.name == host && p != nil {
 			return p.newest(pid)
 		}
@@ -219,7 +219,7 @@ func text(m redis.XMessage, field string) string {
 	return s
 }
 
-// event takes in what the herd says happened.
+// event takes in what the cluster says happened.
 func (w *watch) event(now time.Time, op, by, moved string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +239,7 @@ func (w *watch) event(now time.Time, op, by, moved string) {
 		}
 		delete(w.work, moved)
 		if by != b.owner || b.noticed { // else it had not lost it
-			w.herd.note("%s runs again by %s, %d ms after %s of %s", moved, by, now.Sub(b.at).Milliseconds(), b.kind, b.owner)
+			w.cluster.note("%s runs again by %s, %d ms after %s of %s", moved, by, now.Sub(b.at).Milliseconds(), b.kind, b.owner)
 			w.of(b.kind).redispatch = append(w.of(b.kind).redispatch, now.Sub(b.at))
 		}
 	}
@@ -253,7 +253,7 @@ func (w *watch) noticed(now time.Time, owner string) {
 	}
 	b.noticed = true
 	delete(w.blows, owner)
-	w.herd.note("%s is noticed %d ms after %s", owner, now.Sub(b.at).Milliseconds(), b.kind)
+	w.cluster.note("%s is noticed %d ms after %s", owner, now.Sub(b.at).Milliseconds(), b.kind)
 	w.of(b.kind).detect = append(w.of(b.kind).detect, now.Sub(b.at))
 }
 

@@ -12,7 +12,7 @@ import (
 
 // blown is a watch that saw an owner fall silent with some requests in hand.
 func blown(kind, owner string, at time.Time, keys ...string) *watch {
-	w := newWatch(&herd{})
+	w := newWatch(&cluster{})
 	var held []core.Held
 	for _, key := range keys {
 		held = append(held, core.Held{Key: key, VM: "v-" + key})
@@ -95,7 +95,7 @@ func TestAWipedRedisIsNotMeasured(t *testing.T) {
 func TestWhatASetBackRedisRemembersIsNoNews(t *testing.T) {
 	t.Parallel()
 	const r1, r2 = "testrunner@h1#0", "testrunner@h2#0"
-	w := newWatch(&herd{})
+	w := newWatch(&cluster{})
 	at := time.Now()
 	tell := func(id, op, by, moved, claimed string) {
 		at = at.Add(time.Second)

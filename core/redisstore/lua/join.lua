@@ -1,4 +1,4 @@
--- Agree on the result store that is the herd's ledger and on its blob store: the first ones
+-- Agree on the result store that is the cluster's ledger and on its blob store: the first ones
 -- named stand, until others are adopted while nobody works.
 -- ARGV    1 schema, 2 id of the result store, 3 id of the blob store: '' if it is not known,
 --         4 adopt them: 1 or 0

@@ -12,7 +12,7 @@ local n = #old > 0 and redis.call('ZREM', K.dead, unpack(old)) or 0
 local since = tonumber(redis.call('HGET', K.meta, 'tombstones_since') or 0)
 if clock - since >= keep or redis.call('SCARD', K.tombstones) > most / 2 then
   n = n + redis.call('SCARD', K.tombstones_old)
-  -- Not DEL: that frees half a million strings while all of the herd waits.
+  -- Not DEL: that frees half a million strings while all of the cluster waits.
   redis.call('UNLINK', K.tombstones_old)
   if redis.call('EXISTS', K.tombstones) == 1 then
     redis.call('RENAME', K.tombstones, K.tombstones_old)

@@ -6,7 +6,7 @@ import (
 	"drover/core"
 )
 
-// MaxRoles is how many roles a user may have for the whole herd.
+// MaxRoles is how many roles a user may have for the whole cluster.
 const MaxRoles = 8
 
 // User checks a user. Returns INVALID or LIMIT.
@@ -24,7 +24,7 @@ func User(u core.User) error {
 	}
 	for _, role := range u.Roles {
 		if !role.Valid() {
-			return core.Errorf(core.CodeInvalid, u.Handle, "%.40q is no role for the whole herd: use %s, %s, %s or %s; others are held in a class",
+			return core.Errorf(core.CodeInvalid, u.Handle, "%.40q is no role for the whole cluster: use %s, %s, %s or %s; others are held in a class",
 				role, core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package mongo keeps the result store in a database of MongoDB, for a herd of many machines.
+// Package mongo keeps the result store in a database of MongoDB, for a cluster of many machines.
 //
 // No transaction spans documents here: a standalone server has none. So whatever must hold
 // together stands in one document and is decided by one conditional change of it; what else a

@@ -60,7 +60,7 @@ func (w *World) Taskrunner(callbacks map[string]core.Callback) (stop func()) {
 		Registration: core.Registration{Owner: owner, Host: "h1", Machine: "m-h1", Version: "1", Beat: time.Second}, Slots: 2,
 		Poll: 20 * time.Millisecond, Webhooks: Here(w.T),
 	}, taskrunner.Parts{
-		Owners: w.Herd.Store, Tasks: w.Herd.Store, Store: w.Store, Blobs: w.Blobs, Work: w.Intake, Intake: w.Intake, Log: w.Parts.Log, Callbacks: callbacks,
+		Owners: w.Cluster.Store, Tasks: w.Cluster.Store, Store: w.Store, Blobs: w.Blobs, Work: w.Intake, Intake: w.Intake, Log: w.Parts.Log, Callbacks: callbacks,
 	})
 	require.NoError(w.T, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.T.Context()))

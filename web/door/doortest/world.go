@@ -35,7 +35,7 @@ import (
 type World struct {
 	T     testing.TB
 	Parts parts.Parts
-	Herd  *coretest.Herd
+	Cluster  *coretest.Cluster
 	Store *sqlite.Store
 	Blobs core.Blobs
 
@@ -60,16 +60,16 @@ func New(t testing.TB, p core.Pool) *World {
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	herd := coretest.NewHerd(t, coretest.Mini(t).Open(t), "h1", p.Name)
-	redis := herd.Store
-	w := &World{T: t, Herd: herd, Store: store, Blobs: blobs, Tokens: map[string]string{}}
+	cluster := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", p.Name)
+	redis := cluster.Store
+	w := &World{T: t, Cluster: cluster, Store: store, Blobs: blobs, Tokens: map[string]string{}}
 	w.Intake = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.Intake.SetPool(ctx, p))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	w.Parts = parts.Parts{
 		Registrar: &coursework.Registrar{Store: store, Intake: w.Intake, Blobs: blobs},
-		Requests:  &requests.Desk{Store: store, Intake: running{w.Intake, w}, Queue: redis, Herd: redis, Output: redis, Blobs: blobs},
+		Requests:  &requests.Desk{Store: store, Intake: running{w.Intake, w}, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs},
 		Accounts:  &account.Desk{Store: store, Limits: redis}, Limits: redis, Log: log,
 	}
 	w.Keeper = &session.Keeper{Desk: w.Parts.Accounts, Actors: w.Parts.Registrar, Log: log}
@@ -135,9 +135,9 @@ func (r running) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, er
 // Run runs a request as a testrunner would, but in a folder of this machine.
 func (w *World) Run(spec core.Spec) {
 	w.T.Helper()
-	w.Herd.AddVMs(w.T, 1)
+	w.Cluster.AddVMs(w.T, 1)
 	w.seq++
-	claims := w.Herd.Exchange(w.T, w.seq, 1).Claims
+	claims := w.Cluster.Exchange(w.T, w.seq, 1).Claims
 	require.Len(w.T, claims, 1)
 	claim := claims[0]
 	require.Equal(w.T, spec.Key(), claim.Key)
@@ -162,7 +162,7 @@ func (w *World) Run(spec core.Spec) {
 	_, err := w.Store.Record(w.T.Context(), r)
 	require.NoError(w.T, err)
 	w.seq++
-	w.Herd.Exchange(w.T, w.seq, 0, core.Finish{Key: claim.Key, Token: claim.Token, Outcome: core.OutcomeDone})
+	w.Cluster.Exchange(w.T, w.seq, 0, core.Finish{Key: claim.Key, Token: claim.Token, Outcome: core.OutcomeDone})
 }
 
 // process runs the command and tells what became of it.

@@ -13,9 +13,9 @@ import (
 
 const owner = "taskrunner@h1#0"
 
-// herd is Redis and the result store as a taskrunner sees them, in memory, so
+// cluster is Redis and the result store as a taskrunner sees them, in memory, so
 // that tests run on virtual time. The real ones have their tests in redis_test.go.
-type herd struct {
+type cluster struct {
 	core.Owners
 	core.Tasks // what a taskrunner does not call yet
 	core.ResultStore
@@ -57,8 +57,8 @@ type told struct {
 	at    time.Time
 }
 
-func newHerd() *herd {
-	return &herd{
+func newCluster() *cluster {
+	return &cluster{
 		tasks: map[string]core.Task{}, later: map[string]time.Time{}, attempts: map[string]int{}, deaths: map[string][]core.Death{}, slots: map[string]string{},
 		calls: map[string]int{}, bell: make(chan struct{}, 1), ends: map[string]core.TaskState{}, notes: map[string]string{},
 		marked: map[string]string{}, progress: map[string][]told{}, rows: map[string]core.Task{}, full: map[string]core.TaskEnd{},
@@ -69,7 +69,7 @@ func newHerd() *herd {
 
 var errDown = core.Errorf(core.CodeUnavailable, "", "Redis did not do it")
 
-func (h *herd) do(ctx context.Context, op string, epoch int64, script func()) error {
+func (h *cluster) do(ctx context.Context, op string, epoch int64, script func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -87,19 +87,19 @@ func (h *herd) do(ctx context.Context, op string, epoch int64, script func()) er
 	return after
 }
 
-func (h *herd) look(at func()) {
+func (h *cluster) look(at func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at()
 }
 
 // called says how often something was asked for.
-func (h *herd) called(op string) (n int) {
+func (h *cluster) called(op string) (n int) {
 	h.look(func() { n = h.calls[op] })
 	return n
 }
 
-func (h *herd) faults(f func(op string) (before, after error)) {
+func (h *cluster) faults(f func(op string) (before, after error)) {
 	if f == nil {
 		f = func(string) (error, error) { return nil, nil }
 	}
@@ -107,7 +107,7 @@ func (h *herd) faults(f func(op string) (before, after error)) {
 }
 
 // submit queues tasks of a kind, named as given.
-func (h *herd) submit(kind string, ids ...string) {
+func (h *cluster) submit(kind string, ids ...string) {
 	h.look(func() {
 		for _, id := range ids {
 			h.tasks[id] = core.Task{ID: id, Generation: 1, Kind: kind}
@@ -117,25 +117,25 @@ func (h *herd) submit(kind string, ids ...string) {
 	})
 }
 
-func (h *herd) ring() {
+func (h *cluster) ring() {
 	select {
 	case h.bell <- struct{}{}:
 	default:
 	}
 }
 
-func (h *herd) end(id string) (state core.TaskState, note string) {
+func (h *cluster) end(id string) (state core.TaskState, note string) {
 	h.look(func() { state, note = h.ends[id], h.notes[id] })
 	return state, note
 }
 
 // left says how many tasks Redis still has anywhere.
-func (h *herd) left() (n int) {
+func (h *cluster) left() (n int) {
 	h.look(func() { n = len(h.tasks) })
 	return n
 }
 
-func (h *herd) Register(ctx context.Context, _ core.Registration) (reg core.Registered, err error) {
+func (h *cluster) Register(ctx context.Context, _ core.Registration) (reg core.Registered, err error) {
 	err = h.do(ctx, "register", 0, func() {
 		h.epoch++
 		h.fenced, h.gone, h.seq, h.last = false, false, 0, core.TaskExchanged{}
@@ -144,14 +144,14 @@ func (h *herd) Register(ctx context.Context, _ core.Registration) (reg core.Regi
 	return reg, err
 }
 
-func (h *herd) held() (held []core.Held) {
+func (h *cluster) held() (held []core.Held) {
 	for _, id := range slices.Sorted(maps.Keys(h.slots)) {
 		held = append(held, core.Held{Key: core.Key(id, 1), Token: h.slots[id], Phase: "task", Attempts: h.attempts[id], Deaths: h.deaths[id]})
 	}
 	return held
 }
 
-func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
+func (h *cluster) Settle(ctx context.Context, _ string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
 	err = h.do(ctx, "settle", epoch, func() {
 		for _, it := range items {
 			if h.finish(core.TaskFinish{Key: it.Key, Token: it.Token, Outcome: it.Outcome}) {
@@ -162,12 +162,12 @@ func (h *herd) Settle(ctx context.Context, _ string, epoch int64, items []core.S
 	return out, err
 }
 
-func (h *herd) Held(ctx context.Context, _ string, epoch int64) (held []core.Held, err error) {
+func (h *cluster) Held(ctx context.Context, _ string, epoch int64) (held []core.Held, err error) {
 	err = h.do(ctx, "held", epoch, func() { held = h.held() })
 	return held, err
 }
 
-func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
+func (h *cluster) Deregister(ctx context.Context, _ string, epoch int64) error {
 	conflict := false
 	err := h.do(ctx, "deregister", epoch, func() {
 		conflict = len(h.slots) > 0
@@ -179,7 +179,7 @@ func (h *herd) Deregister(ctx context.Context, _ string, epoch int64) error {
 	return err
 }
 
-func (h *herd) finish(f core.TaskFinish) bool {
+func (h *cluster) finish(f core.TaskFinish) bool {
 	id, _, err := core.ParseKey(f.Key)
 	if err != nil || h.slots[id] != f.Token {
 		return false
@@ -201,7 +201,7 @@ func (h *herd) finish(f core.TaskFinish) bool {
 }
 
 // ExchangeTasks implements core.Tasks.
-func (h *herd) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core.TaskExchanged, err error) {
+func (h *cluster) ExchangeTasks(ctx context.Context, x core.TaskExchange) (out core.TaskExchanged, err error) {
 	stale := false
 	err = h.do(ctx, "exchange", x.Epoch, func() {
 		h.beats = append(h.beats, time.Now())
@@ -255,7 +255,7 @@ func token(epoch, n int64) string {
 }
 
 // WaitTask implements core.Tasks.
-func (h *herd) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duration) error {
+func (h *cluster) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duration) error {
 	if err := h.do(ctx, "wait", 0, func() {}); err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (h *herd) WaitTask(ctx context.Context, _ string, _ bool, poll time.Duratio
 }
 
 // EndTask implements core.ResultStore.
-func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
+func (h *cluster) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
 	err = h.do(ctx, "end", 0, func() {
 		if first = h.ends[end.ID] == ""; first {
 			h.ends[end.ID], h.notes[end.ID], h.full[end.ID] = end.State, end.Note, end
@@ -279,12 +279,12 @@ func (h *herd) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err e
 }
 
 // FailTask implements core.ResultStore.
-func (h *herd) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
+func (h *cluster) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
 	return h.do(ctx, "fail", 0, func() { h.failures[id] = append(h.failures[id], f) })
 }
 
 // GetTask implements core.ResultStore.
-func (h *herd) GetTask(ctx context.Context, id string) (t core.Task, err error) {
+func (h *cluster) GetTask(ctx context.Context, id string) (t core.Task, err error) {
 	err = h.do(ctx, "get", 0, func() {
 		if t = h.rows[id]; t.ID == "" {
 			t = core.Task{ID: id, Generation: 1, State: cmp.Or(h.ends[id], core.TaskQueued)}
@@ -294,17 +294,17 @@ func (h *herd) GetTask(ctx context.Context, id string) (t core.Task, err error) 
 }
 
 // WakeTask implements core.Tasks.
-func (h *herd) WakeTask(ctx context.Context, key string) error {
+func (h *cluster) WakeTask(ctx context.Context, key string) error {
 	return h.do(ctx, "wake", 0, func() { h.woken = append(h.woken, key) })
 }
 
 // SetTaskRates implements core.Tasks.
-func (h *herd) SetTaskRates(ctx context.Context, rates map[string]core.TaskRate) error {
+func (h *cluster) SetTaskRates(ctx context.Context, rates map[string]core.TaskRate) error {
 	return h.do(ctx, "rates", 0, func() { h.rates = rates })
 }
 
 // ProgressTask implements core.Tasks.
-func (h *herd) ProgressTask(ctx context.Context, _ string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
+func (h *cluster) ProgressTask(ctx context.Context, _ string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
 	stale := false
 	err := h.do(ctx, "progress", epoch, func() {
 		id, _, _ := core.ParseKey(key)

@@ -10,8 +10,8 @@ import (
 
 var _ desk = (*session)(nil)
 
-// At names the herd by its Redis.
-func (s *session) At() string { return "the herd at " + s.cfg.Redis.String() }
+// At names the cluster by its Redis.
+func (s *session) At() string { return "the cluster at " + s.cfg.Redis.String() }
 
 // Who is who acts.
 func (s *session) Who(context.Context) (core.Actor, error) { return s.actor, nil }
@@ -121,7 +121,7 @@ func (s *session) WriteZip(ctx context.Context, id string, to io.Writer) error {
 	return z.Write(ctx, to)
 }
 
-// WhyTaskWaits says which part of the herd is missing.
+// WhyTaskWaits says which part of the cluster is missing.
 func (s *session) WhyTaskWaits(ctx context.Context) string {
 	owners, err := s.redis.ListOwners(ctx)
 	if err != nil {
@@ -132,5 +132,5 @@ func (s *session) WhyTaskWaits(ctx context.Context) string {
 			return "still waiting for its turn; drover task queues says what waits and at which rate"
 		}
 	}
-	return "still waiting: no taskrunner is running; start one with drover taskrunner, or a whole herd with drover up"
+	return "still waiting: no taskrunner is running; start one with drover taskrunner, or a whole cluster with drover up"
 }

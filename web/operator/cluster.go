@@ -10,14 +10,14 @@ import (
 	"drover/web/page"
 )
 
-// Bounds of the herd's page.
+// Bounds of the cluster's page.
 const (
 	hostsPage = 25
 	barsPage  = 6 // pools of one host; its own page has all
 )
 
-// herdData is what the herd's page shows.
-type herdData struct {
+// clusterData is what the cluster's page shows.
+type clusterData struct {
 	At      int64
 	Up      int
 	Suspect int
@@ -39,7 +39,7 @@ type heart time.Duration
 // Beat is when the proof of life came after which the next is due then, both in ms.
 func (h heart) Beat(due int64) int64 { return due - time.Duration(h).Milliseconds() }
 
-// hostRow is a host in the herd's page.
+// hostRow is a host in the cluster's page.
 type hostRow struct {
 	core.HostInfo
 
@@ -47,12 +47,12 @@ type hostRow struct {
 	More int // pools without a bar
 }
 
-func (s *pages) herd(r *page.Request) error {
+func (s *pages) cluster(r *page.Request) error {
 	v, err := s.Operator.Overview(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
-	d := herdData{At: v.At, Moves: v.Moves, Missing: v.Missing, Totals: bars(v.Totals), Heart: heart(s.Beat)}
+	d := clusterData{At: v.At, Moves: v.Moves, Missing: v.Missing, Totals: bars(v.Totals), Heart: heart(s.Beat)}
 	for i := range v.Hosts {
 		d.count(&v.Hosts[i])
 	}
@@ -72,12 +72,12 @@ func (s *pages) herd(r *page.Request) error {
 		d.Hosts = append(d.Hosts, hostRow{HostInfo: *h, Bars: some, More: len(all) - len(some)})
 	}
 	if first+hostsPage < len(v.Hosts) {
-		d.Next = "/herd?after=" + d.Hosts[len(d.Hosts)-1].Name
+		d.Next = "/cluster?after=" + d.Hosts[len(d.Hosts)-1].Name
 	}
-	return r.Render("operator/herd", d)
+	return r.Render("operator/cluster", d)
 }
 
-func (d *herdData) count(h *core.HostInfo) {
+func (d *clusterData) count(h *core.HostInfo) {
 	switch h.State {
 	case core.HostUp:
 		d.Up++

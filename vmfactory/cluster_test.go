@@ -15,9 +15,9 @@ const (
 	runner = "testrunner@h1#0"
 )
 
-// herd is Redis as a vmfactory sees it, in memory, so that tests run on virtual
+// cluster is Redis as a vmfactory sees it, in memory, so that tests run on virtual
 // time. What the scripts really do is tested on them, in redis_test.go.
-type herd struct {
+type cluster struct {
 	mu         sync.Mutex
 	pools      map[string]core.Pool
 	waiting    map[string]int
@@ -39,8 +39,8 @@ type herd struct {
 	fault      func(op string) (before, after error)
 }
 
-func newHerd(pools ...core.Pool) *herd {
-	h := &herd{
+func newCluster(pools ...core.Pool) *cluster {
+	h := &cluster{
 		pools: make(map[string]core.Pool), waiting: make(map[string]int), epochs: make(map[string]int64),
 		fenced: make(map[string]bool), slots: make(map[string]map[string]core.Held), vms: make(map[string]string),
 		clean: make(map[string][]string), aside: make(map[string]string), bell: make(chan struct{}, 1),
@@ -62,7 +62,7 @@ func pool(name string, warm, most int) core.Pool {
 var errDown = core.Errorf(core.CodeUnavailable, "", "Redis did not do it")
 
 // do runs one script: all or nothing, with its refusals and a test's faults.
-func (h *herd) do(ctx context.Context, op, owner string, epoch int64, script func()) error {
+func (h *cluster) do(ctx context.Context, op, owner string, epoch int64, script func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (h *herd) do(ctx context.Context, op, owner string, epoch int64, script fun
 	return after
 }
 
-func (h *herd) ring() {
+func (h *cluster) ring() {
 	select {
 	case h.bell <- struct{}{}:
 	default:
@@ -88,7 +88,7 @@ func (h *herd) ring() {
 }
 
 // look lets a test see or change everything at once.
-func (h *herd) look(at func(h *herd)) {
+func (h *cluster) look(at func(h *cluster)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at(h)
@@ -96,7 +96,7 @@ func (h *herd) look(at func(h *herd)) {
 }
 
 // faults makes every call go through f from now on; nil ends it.
-func (h *herd) faults(f func(op string) (before, after error)) {
+func (h *cluster) faults(f func(op string) (before, after error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f == nil {
@@ -106,8 +106,8 @@ func (h *herd) faults(f func(op string) (before, after error)) {
 }
 
 // claim takes a clean VM of the pool into the runner's slot; "" if there is none.
-func (h *herd) claim(pool string) (vm string) {
-	h.look(func(h *herd) {
+func (h *cluster) claim(pool string) (vm string) {
+	h.look(func(h *cluster) {
 		if !h.ready || len(h.clean[pool]) == 0 {
 			return
 		}
@@ -119,58 +119,58 @@ func (h *herd) claim(pool string) (vm string) {
 }
 
 // finish ends a claim: its VM is dirty.
-func (h *herd) finish(vm string) {
-	h.look(func(h *herd) {
+func (h *cluster) finish(vm string) {
+	h.look(func(h *cluster) {
 		delete(h.slots[runner], vm)
 		h.dirty = append(h.dirty, vm)
 	})
 }
 
 // fence ends an owner's epoch, as the overseer does.
-func (h *herd) fence(owner string) {
-	h.look(func(h *herd) { h.fenced[owner] = true })
+func (h *cluster) fence(owner string) {
+	h.look(func(h *cluster) { h.fenced[owner] = true })
 }
 
 // known lists all VMs that Redis has.
-func (h *herd) known() []string {
+func (h *cluster) known() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Sorted(maps.Keys(h.vms))
 }
 
-func (h *herd) cleanVMs(pool string) []string {
+func (h *cluster) cleanVMs(pool string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.clean[pool])
 }
 
-func (h *herd) brokenPools() map[string]string {
+func (h *cluster) brokenPools() map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.broken
 }
 
-func (h *herd) isReady() bool {
+func (h *cluster) isReady() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ready
 }
 
-func (h *herd) count(op string) int {
+func (h *cluster) count(op string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.calls[op]
 }
 
 // held counts the vmfactory's slots.
-func (h *herd) held() int {
+func (h *cluster) held() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.slots[factory])
 }
 
 // Register implements core.Owners.
-func (h *herd) Register(ctx context.Context, r core.Registration) (reg core.Registered, err error) {
+func (h *cluster) Register(ctx context.Context, r core.Registration) (reg core.Registered, err error) {
 	err = h.do(ctx, "register", "", 0, func() {
 		h.epochs[r.Owner]++
 		h.fenced[r.Owner] = false
@@ -184,7 +184,7 @@ func (h *herd) Register(ctx context.Context, r core.Registration) (reg core.Regi
 }
 
 // Beat implements core.Owners.
-func (h *herd) Beat(ctx context.Context, owner string, epoch int64, _ time.Duration) (b core.Beat, err error) {
+func (h *cluster) Beat(ctx context.Context, owner string, epoch int64, _ time.Duration) (b core.Beat, err error) {
 	err = h.do(ctx, "beat", owner, epoch, func() {
 		b = core.Beat{Slots: len(h.slots[owner]), Draining: h.draining, Ready: h.ready}
 	})
@@ -192,13 +192,13 @@ func (h *herd) Beat(ctx context.Context, owner string, epoch int64, _ time.Durat
 }
 
 // Held implements core.Owners.
-func (h *herd) Held(ctx context.Context, owner string, _ int64) (held []core.Held, err error) {
+func (h *cluster) Held(ctx context.Context, owner string, _ int64) (held []core.Held, err error) {
 	err = h.do(ctx, "held", "", 0, func() { held = slices.Collect(maps.Values(h.slots[owner])) })
 	return held, err
 }
 
 // Settle implements core.Owners.
-func (h *herd) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
+func (h *cluster) Settle(ctx context.Context, owner string, epoch int64, items []core.Settlement, _ int64) (out core.Settled, err error) {
 	err = h.do(ctx, "settle", owner, epoch, func() {
 		for _, it := range items {
 			if s, ok := h.slots[owner][it.Key]; ok && s.Token == it.Token {
@@ -212,7 +212,7 @@ func (h *herd) Settle(ctx context.Context, owner string, epoch int64, items []co
 }
 
 // Deregister implements core.Owners.
-func (h *herd) Deregister(ctx context.Context, owner string, epoch int64) error {
+func (h *cluster) Deregister(ctx context.Context, owner string, epoch int64) error {
 	conflict := false
 	err := h.do(ctx, "deregister", owner, epoch, func() {
 		if conflict = len(h.slots[owner]) > 0; !conflict {
@@ -226,17 +226,17 @@ func (h *herd) Deregister(ctx context.Context, owner string, epoch int64) error 
 }
 
 // Late, Fence, Bury, Oust, Forget and ListOwners implement core.Owners; a vmfactory does not call them.
-func (h *herd) Late(context.Context, time.Duration) ([]string, error)       { panic("not called") }
-func (h *herd) Fence(context.Context, string, time.Duration) (int64, error) { panic("not called") }
-func (h *herd) Bury(context.Context, string, int64) (int64, error)          { panic("not called") }
-func (h *herd) Oust(context.Context, string, core.Held, core.Settlement, string) error {
+func (h *cluster) Late(context.Context, time.Duration) ([]string, error)       { panic("not called") }
+func (h *cluster) Fence(context.Context, string, time.Duration) (int64, error) { panic("not called") }
+func (h *cluster) Bury(context.Context, string, int64) (int64, error)          { panic("not called") }
+func (h *cluster) Oust(context.Context, string, core.Held, core.Settlement, string) error {
 	panic("not called")
 }
-func (h *herd) Forget(context.Context, string, int64) error          { panic("not called") }
-func (h *herd) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not called") }
+func (h *cluster) Forget(context.Context, string, int64) error          { panic("not called") }
+func (h *cluster) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not called") }
 
 // Load implements core.VMs.
-func (h *herd) Load(ctx context.Context, _ string, pools []string) (loads []core.PoolLoad, err error) {
+func (h *cluster) Load(ctx context.Context, _ string, pools []string) (loads []core.PoolLoad, err error) {
 	err = h.do(ctx, "load", "", 0, func() {
 		for _, name := range pools {
 			p, ok := h.pools[name]
@@ -273,7 +273,7 @@ func (h *herd) Load(ctx context.Context, _ string, pools []string) (loads []core
 }
 
 // Promise implements core.VMs: no other host makes anything, unless the test says so.
-func (h *herd) Promise(ctx context.Context, _ string, wants []core.VMWant) (granted []int, err error) {
+func (h *cluster) Promise(ctx context.Context, _ string, wants []core.VMWant) (granted []int, err error) {
 	err = h.do(ctx, "promise", "", 0, func() {
 		for _, w := range wants {
 			n := w.More
@@ -287,7 +287,7 @@ func (h *herd) Promise(ctx context.Context, _ string, wants []core.VMWant) (gran
 }
 
 // Create implements core.VMs.
-func (h *herd) Create(ctx context.Context, owner string, epoch int64, _, pool string, vms []string) error {
+func (h *cluster) Create(ctx context.Context, owner string, epoch int64, _, pool string, vms []string) error {
 	return h.do(ctx, "create", owner, epoch, func() {
 		for _, vm := range vms {
 			h.vms[vm] = pool
@@ -297,7 +297,7 @@ func (h *herd) Create(ctx context.Context, owner string, epoch int64, _, pool st
 }
 
 // Ready implements core.VMs.
-func (h *herd) Ready(ctx context.Context, owner string, epoch int64, _ string, made map[string]bool) error {
+func (h *cluster) Ready(ctx context.Context, owner string, epoch int64, _ string, made map[string]bool) error {
 	return h.do(ctx, "ready", owner, epoch, func() {
 		for vm, ok := range made {
 			s, mine := h.slots[owner][vm]
@@ -315,7 +315,7 @@ func (h *herd) Ready(ctx context.Context, owner string, epoch int64, _ string, m
 }
 
 // Destroy implements core.VMs.
-func (h *herd) Destroy(ctx context.Context, owner string, epoch int64, _ string, n int) (vms []string, err error) {
+func (h *cluster) Destroy(ctx context.Context, owner string, epoch int64, _ string, n int) (vms []string, err error) {
 	err = h.do(ctx, "destroy", owner, epoch, func() {
 		n = min(n, len(h.dirty))
 		vms, h.dirty = slices.Clone(h.dirty[:n]), h.dirty[n:]
@@ -330,7 +330,7 @@ func (h *herd) Destroy(ctx context.Context, owner string, epoch int64, _ string,
 }
 
 // Gone implements core.VMs.
-func (h *herd) Gone(ctx context.Context, owner string, epoch int64, _ string, vms map[string]string) error {
+func (h *cluster) Gone(ctx context.Context, owner string, epoch int64, _ string, vms map[string]string) error {
 	return h.do(ctx, "gone", owner, epoch, func() {
 		for vm, note := range vms {
 			if s, mine := h.slots[owner][vm]; !mine || s.Phase != "destroying" {
@@ -347,7 +347,7 @@ func (h *herd) Gone(ctx context.Context, owner string, epoch int64, _ string, vm
 }
 
 // Retire implements core.VMs.
-func (h *herd) Retire(ctx context.Context, owner string, epoch int64, _ string, vms []string) (taken []string, err error) {
+func (h *cluster) Retire(ctx context.Context, owner string, epoch int64, _ string, vms []string) (taken []string, err error) {
 	err = h.do(ctx, "retire", owner, epoch, func() {
 		for _, vm := range vms {
 			list := h.clean[h.vms[vm]]
@@ -362,12 +362,12 @@ func (h *herd) Retire(ctx context.Context, owner string, epoch int64, _ string, 
 }
 
 // Note implements core.VMs.
-func (h *herd) Note(ctx context.Context, owner string, epoch int64, _ string, notes core.HostNotes) error {
+func (h *cluster) Note(ctx context.Context, owner string, epoch int64, _ string, notes core.HostNotes) error {
 	return h.do(ctx, "note", owner, epoch, func() { h.broken, h.fetching, h.notes = notes.Broken, notes.Fetching, notes.Providers })
 }
 
 // Reconcile implements core.VMs.
-func (h *herd) Reconcile(ctx context.Context, owner string, epoch int64, _ string, found map[string]core.Found, _ []core.HostWish) (r core.Reconciled, err error) {
+func (h *cluster) Reconcile(ctx context.Context, owner string, epoch int64, _ string, found map[string]core.Found, _ []core.HostWish) (r core.Reconciled, err error) {
 	err = h.do(ctx, "reconcile", owner, epoch, func() {
 		for vm, f := range found {
 			if state := h.state(vm); state == core.VMClean && !f.Usable {
@@ -397,7 +397,7 @@ func (h *herd) Reconcile(ctx context.Context, owner string, epoch int64, _ strin
 	return r, err
 }
 
-func (h *herd) slotted(vm string) bool {
+func (h *cluster) slotted(vm string) bool {
 	for _, slots := range h.slots {
 		if _, ok := slots[vm]; ok {
 			return true
@@ -407,7 +407,7 @@ func (h *herd) slotted(vm string) bool {
 }
 
 // state says where a VM is; "" if nowhere.
-func (h *herd) state(vm string) core.VMState {
+func (h *cluster) state(vm string) core.VMState {
 	switch {
 	case h.slotted(vm):
 		return core.VMClaimed
@@ -422,7 +422,7 @@ func (h *herd) state(vm string) core.VMState {
 }
 
 // drop takes a VM off every list.
-func (h *herd) drop(vm string) {
+func (h *cluster) drop(vm string) {
 	is := func(x string) bool { return x == vm }
 	h.clean[h.vms[vm]] = slices.DeleteFunc(slices.Clone(h.clean[h.vms[vm]]), is)
 	h.dirty = slices.DeleteFunc(slices.Clone(h.dirty), is)
@@ -430,7 +430,7 @@ func (h *herd) drop(vm string) {
 }
 
 // WaitWork implements core.VMs.
-func (h *herd) WaitWork(ctx context.Context, _ string, poll time.Duration) error {
+func (h *cluster) WaitWork(ctx context.Context, _ string, poll time.Duration) error {
 	if err := h.do(ctx, "wait", "", 0, func() {}); err != nil {
 		return err
 	}
@@ -444,7 +444,7 @@ func (h *herd) WaitWork(ctx context.Context, _ string, poll time.Duration) error
 }
 
 // ListVMs implements core.VMs.
-func (h *herd) ListVMs(ctx context.Context, _ string) (infos []core.VMInfo, err error) {
+func (h *cluster) ListVMs(ctx context.Context, _ string) (infos []core.VMInfo, err error) {
 	err = h.do(ctx, "list", "", 0, func() {
 		for vm, pool := range h.vms {
 			infos = append(infos, core.VMInfo{ID: vm, Host: host, Pool: pool, State: h.state(vm)})
@@ -454,7 +454,7 @@ func (h *herd) ListVMs(ctx context.Context, _ string) (infos []core.VMInfo, err 
 }
 
 // CleanVMs implements core.VMs.
-func (h *herd) CleanVMs(ctx context.Context, _, pool string) (vms []string, err error) {
+func (h *cluster) CleanVMs(ctx context.Context, _, pool string) (vms []string, err error) {
 	err = h.do(ctx, "clean", "", 0, func() { vms = slices.Clone(h.clean[pool]) })
 	return vms, err
 }

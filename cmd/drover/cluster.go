@@ -22,8 +22,8 @@ import (
 	"drover/core/webhook"
 )
 
-// herd is what every command needs of a herd: its Redis, its stores, its intake.
-type herd struct {
+// cluster is what every command needs of a cluster: its Redis, its stores, its intake.
+type cluster struct {
 	cfg    *config.Config
 	redis  *redisstore.Store
 	store  core.ResultStore
@@ -44,9 +44,9 @@ type herd struct {
 	blobsID  string // of blobs; "" until they answered
 }
 
-// openHerd connects to the herd that the settings name, and refuses one whose
+// openCluster connects to the cluster that the settings name, and refuses one whose
 // stores are others than they name.
-func openHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
+func openCluster(ctx context.Context, cfg *config.Config) (*cluster, error) {
 	h, err := connect(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func openHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
 	return h, nil
 }
 
-// joinHerd connects a component.
-func joinHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
+// joinCluster connects a component.
+func joinCluster(ctx context.Context, cfg *config.Config) (*cluster, error) {
 	h, err := connect(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -69,14 +69,14 @@ func joinHerd(ctx context.Context, cfg *config.Config) (*herd, error) {
 	return h, nil
 }
 
-func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
-	h := &herd{cfg: cfg}
+func connect(ctx context.Context, cfg *config.Config) (*cluster, error) {
+	h := &cluster{cfg: cfg}
 	var err error
 	if h.webhooks, err = webhook.ParseAddresses(cfg.WebhookAllow); err != nil {
 		return nil, err
 	}
 	if h.redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
-		return nil, noHerd(err, cfg)
+		return nil, noCluster(err, cfg)
 	}
 	if err = h.firstFolder(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
@@ -98,10 +98,10 @@ func connect(ctx context.Context, cfg *config.Config) (*herd, error) {
 	return h, nil
 }
 
-// firstFolder makes the data folder for a herd's very first program, if the store is to be
-// there: that need not be a component. In a herd that knows its store already a missing
+// firstFolder makes the data folder for a cluster's very first program, if the store is to be
+// there: that need not be a component. In a cluster that knows its store already a missing
 // folder is a wrong setting.
-func (h *herd) firstFolder(ctx context.Context) error {
+func (h *cluster) firstFolder(ctx context.Context) error {
 	if h.cfg.Source("store") != config.Default {
 		return nil
 	}
@@ -115,22 +115,22 @@ func (h *herd) firstFolder(ctx context.Context) error {
 }
 
 // registrar makes the way by which users do things.
-func (h *herd) registrar() *coursework.Registrar {
+func (h *cluster) registrar() *coursework.Registrar {
 	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: coursework.Quota{
 		Limits: h.redis, Rate: h.cfg.Submits(), Bytes: int64(h.cfg.SubmitBytes),
 	}}
 }
 
 // desk makes the way by which users do things with requests.
-func (h *herd) desk() *requests.Desk {
+func (h *cluster) desk() *requests.Desk {
 	return &requests.Desk{
-		Store: h.store, Intake: h.intake, Queue: h.redis, Herd: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
+		Store: h.store, Intake: h.intake, Queue: h.redis, Cluster: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
 		Watch: &h.watch,
 	}
 }
 
 // follow tells what happens to a request, see requests.Desk.Follow.
-func (h *herd) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
+func (h *cluster) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
 		h.watch.Feed, h.watch.Last = h.redis, h.redis.LastEvents
 		watching, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -143,9 +143,9 @@ func (h *herd) follow(ctx context.Context, a core.Actor, id, last string) iter.S
 	return h.desk().Follow(ctx, a, id, last)
 }
 
-// operate makes the way by which operators look after the herd.
-func (h *herd) operate() *operate.Operator {
-	return &operate.Operator{Registrar: h.registrar(), Herd: h.redis, Store: h.store, Intake: h.intake}
+// operate makes the way by which operators look after the cluster.
+func (h *cluster) operate() *operate.Operator {
+	return &operate.Operator{Registrar: h.registrar(), Cluster: h.redis, Store: h.store, Intake: h.intake}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {
@@ -155,19 +155,19 @@ func redisOptions(cfg *config.Config) redisstore.Options {
 	}
 }
 
-// noHerd says how to start a herd when there is none to talk to.
-func noHerd(err error, cfg *config.Config) error {
+// noCluster says how to start a cluster when there is none to talk to.
+func noCluster(err error, cfg *config.Config) error {
 	if !core.Is(err, core.CodeUnavailable) {
 		return err
 	}
-	return core.Errorf(core.CodeUnavailable, "", "there is no herd at %s (%s): %v.\n%s", cfg.Redis, cfg.Source("redis"), err, howToStart)
+	return core.Errorf(core.CodeUnavailable, "", "there is no cluster at %s (%s): %v.\n%s", cfg.Redis, cfg.Source("redis"), err, howToStart)
 }
 
 const howToStart = `Start one with: drover up
 or name a running one with --data DIR, or --redis URL, --store URL and --blobs URL, or DROVER_DATA, or DROVER_REDIS, DROVER_STORE and DROVER_BLOBS;
-to run a single command without a herd: drover run --embedded -- CMD`
+to run a single command without a cluster: drover run --embedded -- CMD`
 
-func (h *herd) close() error {
+func (h *cluster) close() error {
 	var errs []error
 	if h.unwatched != nil {
 		h.unwatch()

@@ -19,11 +19,11 @@ import (
 // overseerRole is what is no owner, but dies as well.
 const overseerRole core.Role = "overseer"
 
-// Pools of the herd under drill.
+// Pools of the cluster under drill.
 var pools = []string{"exam", "practice"}
 
-// herd is the herd under drill.
-type herd struct {
+// cluster is the cluster under drill.
+type cluster struct {
 	cfg    Config
 	dir    string
 	root   bool // hosts have networks and disks of their own
@@ -39,7 +39,7 @@ type herd struct {
 	refusals refusals
 }
 
-// host is one machine of the herd: its processes, its network, its disk.
+// host is one machine of the cluster: its processes, its network, its disk.
 type host struct {
 	name  string
 	data  string
@@ -56,10 +56,10 @@ const diskSize = "64m"
 // owner names the process of a role as Redis knows it.
 func (o *host) owner(role core.Role) string { return core.OwnerName(role, o.name, 0) }
 
-func newHerd(cfg Config, dir string) *herd { return &herd{cfg: cfg, dir: dir, root: Isolated()} }
+func newCluster(cfg Config, dir string) *cluster { return &cluster{cfg: cfg, dir: dir, root: Isolated()} }
 
 // kind says what the hosts are.
-func (h *herd) kind() string {
+func (h *cluster) kind() string {
 	if h.root {
 		return "each with a network and a disk of its own"
 	}
@@ -67,14 +67,14 @@ func (h *herd) kind() string {
 }
 
 // build makes networks, disks and folders; start then runs what lives there.
-func (h *herd) build(ctx context.Context) error {
+func (h *cluster) build(ctx context.Context) error {
 	for _, sub := range []string{"store", "blobs"} {
 		if err := os.Mkdir(filepath.Join(h.dir, sub), 0o700); err != nil {
-			return core.Wrap(err, core.CodeUnavailable, h.dir, "a folder of the herd cannot be made")
+			return core.Wrap(err, core.CodeUnavailable, h.dir, "a folder of the cluster cannot be made")
 		}
 	}
 	if err := os.WriteFile(h.settings(), nil, 0o600); err != nil { // nobody else's settings are meant
-		return core.Wrap(err, core.CodeUnavailable, h.dir, "the herd's settings cannot be written")
+		return core.Wrap(err, core.CodeUnavailable, h.dir, "the cluster's settings cannot be written")
 	}
 	at := ""
 	var err error
@@ -101,10 +101,10 @@ func (h *herd) build(ctx context.Context) error {
 	return nil
 }
 
-func (h *herd) settings() string { return filepath.Join(h.dir, "drover.yaml") }
+func (h *cluster) settings() string { return filepath.Join(h.dir, "drover.yaml") }
 
-// environ is the environment of a program of the herd, on the host of that name.
-func (h *herd) environ(name, data string) []string {
+// environ is the environment of a program of the cluster, on the host of that name.
+func (h *cluster) environ(name, data string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + h.dir, "DROVER_CONFIG=" + h.settings(), "DROVER_HOST=" + name, "DROVER_DATA=" + data,
 		"DROVER_REDIS=" + h.redis.url, "DROVER_STORE=sqlite://" + filepath.Join(h.dir, "store", "drover.db"),
@@ -119,7 +119,7 @@ func (h *herd) environ(name, data string) []string {
 
 // addHost makes the nth host and its processes: overseers on the first two, a
 // taskrunner on the last.
-func (h *herd) addHost(ctx context.Context, n int) error {
+func (h *cluster) addHost(ctx context.Context, n int) error {
 	o := &host{name: "h" + strconv.Itoa(n+1), parts: map[core.Role]*component{}}
 	h.hosts = append(h.hosts, o)
 	o.data = filepath.Join(h.dir, o.name)
@@ -159,7 +159,7 @@ func (h *herd) addHost(ctx context.Context, n int) error {
 }
 
 // log opens the file for what a process says; nil if nobody asked for it.
-func (h *herd) log(name string) (*os.File, error) {
+func (h *cluster) log(name string) (*os.File, error) {
 	if h.cfg.Logs == "" {
 		return nil, nil
 	}
@@ -176,14 +176,14 @@ func (h *herd) log(name string) (*os.File, error) {
 }
 
 // note writes a line with the time into the log of faults.
-func (h *herd) note(format string, args ...any) {
+func (h *cluster) note(format string, args ...any) {
 	if h.faults != nil {
 		fmt.Fprintf(h.faults, time.Now().UTC().Format("15:04:05.000")+" "+format+"\n", args...)
 	}
 }
 
 // start runs everything and connects.
-func (h *herd) start(ctx context.Context) error {
+func (h *cluster) start(ctx context.Context) error {
 	if err := h.redis.start(); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (h *herd) start(ctx context.Context) error {
 }
 
 // await asks until it is so, at most for a while.
-func (h *herd) await(ctx context.Context, most time.Duration, so func(context.Context) bool) bool {
+func (h *cluster) await(ctx context.Context, most time.Duration, so func(context.Context) bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for !so(ctx) {
@@ -225,7 +225,7 @@ func (h *herd) await(ctx context.Context, most time.Duration, so func(context.Co
 }
 
 // exits counts the ends of components that nobody had killed.
-func (h *herd) exits(r *Report) {
+func (h *cluster) exits(r *Report) {
 	for _, o := range h.hosts {
 		for _, p := range o.parts {
 			p.mu.Lock()
@@ -240,7 +240,7 @@ func (h *herd) exits(r *Report) {
 }
 
 // stop ends everything as an operator would, and destroys the VMs that are meant to stay.
-func (h *herd) stop(ctx context.Context) error {
+func (h *cluster) stop(ctx context.Context) error {
 	var errs []error
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleTaskrunner, overseerRole, core.RoleVMFactory} {
 		for _, o := range h.hosts {
@@ -266,7 +266,7 @@ func (h *herd) stop(ctx context.Context) error {
 }
 
 // remove takes networks and disks away, with what is on them.
-func (h *herd) remove(ctx context.Context) error {
+func (h *cluster) remove(ctx context.Context) error {
 	var errs []error
 	for _, o := range h.hosts {
 		if o.net != nil {

@@ -8,25 +8,25 @@ import (
 	"drover/core/operate"
 )
 
-func herdTable() []entry {
+func clusterTable() []entry {
 	return []entry{
-		is(Operation{"viewHerd", get, "/herd", core.ActHerdView, core.ScopeRead, 0, "Look at hosts, pools, owners and what waits"}, (*server).viewHerd),
-		is(Operation{"viewHost", get, "/herd/hosts/{host}", core.ActHerdView, core.ScopeRead, 0, "Look at a host"}, (*server).viewHost),
-		is(Operation{"drainHost", post, "/herd/hosts/{host}/drain", core.ActHerdOperate, core.ScopeHerd, 0, "Let a host take no new work"}, (*server).drainHost),
-		is(Operation{"undrainHost", post, "/herd/hosts/{host}/undrain", core.ActHerdOperate, core.ScopeHerd, 0, "Let a host take work again"}, (*server).undrainHost),
-		is(Operation{"trustHost", post, "/herd/hosts/{host}/trust", core.ActHerdOperate, core.ScopeHerd, 0, "End a host's probation"}, (*server).trustHost),
-		is(Operation{"reportHost", post, "/herd/hosts/{host}/report", core.ActHerdOperate, core.ScopeHerd, 202, "Say that a host failed or has recovered"}, (*server).reportHost),
-		is(Operation{"forgetHost", remove, "/herd/hosts/{host}", core.ActHerdOperate, core.ScopeHerd, 0, "Remove a host that is down for good"}, (*server).forgetHost),
-		is(Operation{"listPools", get, "/herd/pools", core.ActHerdView, core.ScopeRead, 0, "List pools, in order of name"}, (*server).listPools),
-		is(Operation{"viewPool", get, "/herd/pools/{pool}", core.ActHerdView, core.ScopeRead, 0, "Look at a pool's settings"}, (*server).viewPool),
-		is(Operation{"setPool", patch, "/herd/pools/{pool}", core.ActHerdOperate, core.ScopeHerd, 0, "Make a pool, or change those settings of it that are named"}, (*server).setPool),
-		is(Operation{"listQueues", get, "/herd/queues", core.ActHerdView, core.ScopeRead, 0, "Look at what waits, and whose turn is next"}, (*server).listQueues),
-		is(Operation{"listDead", get, "/herd/dead", core.ActHerdView, core.ScopeRead, 0, "List the last requests that died of faults of the platform; a rerun of one takes it off"}, (*server).listDead),
-		is(Operation{"dropDead", remove, "/herd/dead/{id}", core.ActHerdOperate, core.ScopeHerd, 0, "Take a dead request off the list; its result stays"}, (*server).dropDead),
-		is(Operation{"listMoves", get, "/herd/moves", core.ActHerdView, core.ScopeRead, 0, "List requests that move or moved off a host, those under way first"}, (*server).listMoves),
-		is(Operation{"viewTimeline", get, "/herd/requests/{id}", core.ActHerdView, core.ScopeRead, 0, "Look at what happened to a request"}, (*server).viewTimeline),
-		is(Operation{"audit", get, "/herd/audit", core.ActHerdView, core.ScopeRead, 0, "Say what is not where it should be"}, (*server).audit),
-		is(Operation{"listHistory", get, "/herd/history", core.ActHerdView, core.ScopeRead, 0, "List what happened lately, oldest first"}, (*server).listHistory),
+		is(Operation{"viewCluster", get, "/cluster", core.ActClusterView, core.ScopeRead, 0, "Look at hosts, pools, owners and what waits"}, (*server).viewCluster),
+		is(Operation{"viewHost", get, "/cluster/hosts/{host}", core.ActClusterView, core.ScopeRead, 0, "Look at a host"}, (*server).viewHost),
+		is(Operation{"drainHost", post, "/cluster/hosts/{host}/drain", core.ActClusterOperate, core.ScopeCluster, 0, "Let a host take no new work"}, (*server).drainHost),
+		is(Operation{"undrainHost", post, "/cluster/hosts/{host}/undrain", core.ActClusterOperate, core.ScopeCluster, 0, "Let a host take work again"}, (*server).undrainHost),
+		is(Operation{"trustHost", post, "/cluster/hosts/{host}/trust", core.ActClusterOperate, core.ScopeCluster, 0, "End a host's probation"}, (*server).trustHost),
+		is(Operation{"reportHost", post, "/cluster/hosts/{host}/report", core.ActClusterOperate, core.ScopeCluster, 202, "Say that a host failed or has recovered"}, (*server).reportHost),
+		is(Operation{"forgetHost", remove, "/cluster/hosts/{host}", core.ActClusterOperate, core.ScopeCluster, 0, "Remove a host that is down for good"}, (*server).forgetHost),
+		is(Operation{"listPools", get, "/cluster/pools", core.ActClusterView, core.ScopeRead, 0, "List pools, in order of name"}, (*server).listPools),
+		is(Operation{"viewPool", get, "/cluster/pools/{pool}", core.ActClusterView, core.ScopeRead, 0, "Look at a pool's settings"}, (*server).viewPool),
+		is(Operation{"setPool", patch, "/cluster/pools/{pool}", core.ActClusterOperate, core.ScopeCluster, 0, "Make a pool, or change those settings of it that are named"}, (*server).setPool),
+		is(Operation{"listQueues", get, "/cluster/queues", core.ActClusterView, core.ScopeRead, 0, "Look at what waits, and whose turn is next"}, (*server).listQueues),
+		is(Operation{"listDead", get, "/cluster/dead", core.ActClusterView, core.ScopeRead, 0, "List the last requests that died of faults of the platform; a rerun of one takes it off"}, (*server).listDead),
+		is(Operation{"dropDead", remove, "/cluster/dead/{id}", core.ActClusterOperate, core.ScopeCluster, 0, "Take a dead request off the list; its result stays"}, (*server).dropDead),
+		is(Operation{"listMoves", get, "/cluster/moves", core.ActClusterView, core.ScopeRead, 0, "List requests that move or moved off a host, those under way first"}, (*server).listMoves),
+		is(Operation{"viewTimeline", get, "/cluster/requests/{id}", core.ActClusterView, core.ScopeRead, 0, "Look at what happened to a request"}, (*server).viewTimeline),
+		is(Operation{"audit", get, "/cluster/audit", core.ActClusterView, core.ScopeRead, 0, "Say what is not where it should be"}, (*server).audit),
+		is(Operation{"listHistory", get, "/cluster/history", core.ActClusterView, core.ScopeRead, 0, "List what happened lately, oldest first"}, (*server).listHistory),
 	}
 }
 
@@ -40,7 +40,7 @@ type InPool struct {
 	Pool string `path:"pool"`
 }
 
-func (s *server) viewHerd(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Overview], error) {
+func (s *server) viewCluster(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Overview], error) {
 	return answered(s.Operator.Overview(ctx, a))
 }
 

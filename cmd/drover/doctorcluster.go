@@ -13,7 +13,7 @@ import (
 )
 
 // owners looks at who does the work.
-func (f *findings) owners(ctx context.Context, h *herd) error {
+func (f *findings) owners(ctx context.Context, h *cluster) error {
 	owners, err := h.redis.ListOwners(ctx)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (f *findings) versions(owners map[string][]string) {
 }
 
 // hosts looks at whether they take work.
-func (f *findings) hosts(ctx context.Context, h *herd) error {
+func (f *findings) hosts(ctx context.Context, h *cluster) error {
 	hosts, err := h.redis.ListHosts(ctx)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (f *findings) selfTest(about string, p core.ProviderNote, needed bool) {
 }
 
 // pools looks at what waits although it need not.
-func (f *findings) pools(ctx context.Context, h *herd) error {
+func (f *findings) pools(ctx context.Context, h *cluster) error {
 	pools, err := h.redis.ListPools(ctx)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (f *findings) pools(ctx context.Context, h *herd) error {
 }
 
 // image looks at whether what a pool's VMs are made of is there.
-func (f *findings) image(ctx context.Context, h *herd, p core.Pool) error {
+func (f *findings) image(ctx context.Context, h *cluster, p core.Pool) error {
 	if p.Image == "" {
 		return nil
 	}
