@@ -74,7 +74,7 @@ const (
 	ActExport          Action = "export" // archives of all, assignment CSV, gradebook
 	ActExperiment      Action = "experiment"
 	ActWebhook         Action = "webhook"
-	ActTrailView       Action = "trail.view"
+	ActAuditView       Action = "audit.view"
 
 	ActTaskView     Action = "task.view"
 	ActTaskControl  Action = "task.control" // cancel, retry
@@ -134,7 +134,7 @@ func Rights() []Right {
 		{ActExport, staff, false},
 		{ActExperiment, staff, false},
 		{ActWebhook, teach, false},
-		{ActTrailView, teach, false},
+		{ActAuditView, teach, false},
 		{ActTaskView, append(staff, RoleOperator, RoleObserver), true},
 		{ActTaskControl, append(teach, RoleOperator), true},
 		{ActTaskDownload, nil, true},

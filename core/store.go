@@ -84,7 +84,7 @@ type ResultStore interface {
 	Roster
 	Accounts
 	Coursework
-	Trail
+	AuditLog
 
 	TaskLedger
 	Webhooks

@@ -24,7 +24,7 @@ func (o *Overseer) table() []Chore {
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
 		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
 		{Name: "schedules", Every: schedulesEvery, Run: o.schedules},
-		{Name: "audit", Every: c.AuditEvery, Run: o.audit},
+		{Name: "consistency", Every: c.ConsistencyEvery, Run: o.consistency},
 	}...)
 	if o.parts.Oversee != nil {
 		chores = append(chores, Chore{Name: "sign", Every: signEvery, Run: o.sign(signWithin), Whole: o.sign(onceWithin)})

@@ -24,7 +24,7 @@ type Config struct {
 	KeepTombstones time.Duration // how long Redis remembers what ended
 
 	JudgeEvery  time.Duration // of proofs of life and of reaping; a quarter of Beat, within 100 ms and 1 s, unless set
-	AuditEvery  time.Duration
+	ConsistencyEvery  time.Duration
 	PoolsEvery  time.Duration
 	SweepEvery  time.Duration
 	ExpireEvery time.Duration
@@ -37,7 +37,7 @@ func Defaults() Config {
 	return Config{
 		Beat: time.Second, Suspect: 3 * time.Second, Down: 5 * time.Second, Monitors: monitorNames,
 		MaxAttempts: recovery.MaxAttempts, MaxDeaths: recovery.MaxDeaths, KeepFinished: 30 * 24 * time.Hour, KeepTombstones: time.Hour,
-		AuditEvery: time.Minute, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
+		ConsistencyEvery: time.Minute, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
 		TrimEvery: time.Minute, Timeout: time.Minute,
 	}
 }
@@ -51,7 +51,7 @@ func (c Config) filled() Config {
 		{&c.Down, &d.Down},
 		{&c.KeepFinished, &d.KeepFinished},
 		{&c.KeepTombstones, &d.KeepTombstones},
-		{&c.AuditEvery, &d.AuditEvery},
+		{&c.ConsistencyEvery, &d.ConsistencyEvery},
 		{&c.PoolsEvery, &d.PoolsEvery},
 		{&c.SweepEvery, &d.SweepEvery},
 		{&c.ExpireEvery, &d.ExpireEvery},
@@ -84,7 +84,7 @@ func (c Config) check() error {
 		return core.Errorf(core.CodeInvalid, "", "overseer: max attempts %d must be at least 1", c.MaxAttempts)
 	}
 	for _, d := range []time.Duration{
-		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.JudgeEvery, c.AuditEvery, c.PoolsEvery, c.SweepEvery,
+		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.JudgeEvery, c.ConsistencyEvery, c.PoolsEvery, c.SweepEvery,
 		c.ExpireEvery, c.TrimEvery, c.Timeout,
 	} {
 		if d < 0 {

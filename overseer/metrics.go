@@ -32,7 +32,7 @@ func newMetrics() *metrics {
 			Name: "drover_chore_success_timestamp_seconds", Help: "When a chore last ran without a failure.",
 		}, chore),
 		broken: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "drover_audit_broken", Help: "Broken invariants that the last audit found; see drover doctor.",
+			Name: "drover_consistency_broken", Help: "Broken invariants that the last consistency check found; see drover doctor.",
 		}, []string{"rule"}),
 	}
 }

@@ -49,7 +49,7 @@ type Parts struct {
 	Evacuations core.Evacuations
 	Reports     core.Reports
 	History     History
-	Audit       core.Audit
+	Consistency       core.Consistency
 	Store       core.ResultStore
 	Intake      Intake
 	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a request that waits, as intake.Intake does

@@ -118,8 +118,8 @@ func (w *world) Unaim(context.Context, string, time.Duration) (int, error) { ret
 func (w *world) Promote(ctx context.Context) (int, error)                  { return w.call(ctx, "promote") }
 func (w *world) ListOwners(context.Context) ([]core.OwnerInfo, error)      { return nil, nil }
 
-func (w *world) Audit(ctx context.Context) ([]core.Violation, error) {
-	_, err := w.call(ctx, "audit")
+func (w *world) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
+	_, err := w.call(ctx, "consistency")
 	return w.broken, err
 }
 
@@ -160,7 +160,7 @@ func newParts(w *world) (*test.Hook, overseer.Parts) {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return logs, overseer.Parts{
-		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Audit: w, Store: w, Intake: w, Log: log,
+		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
 	}
 }
 
@@ -193,7 +193,7 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "promote", "sweep all", "expire all", "trim", "schedules", "audit"}, w.calls)
+	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "promote", "sweep all", "expire all", "trim", "schedules", "consistency"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
@@ -211,7 +211,7 @@ func onceWholly(t *testing.T) {
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
 		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
 		{"chore":"schedules","counts":{},"took_ms":0},
-		{"chore":"audit","counts":{},"took_ms":0}]}`, string(text))
+		{"chore":"consistency","counts":{},"took_ms":0}]}`, string(text))
 	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_done_total", "sweep"), 0)
 }
 
@@ -251,7 +251,7 @@ func TestTheDaemonKeepsTheRhythm(t *testing.T) {
 		go func() { ended <- o.Run(ctx) }()
 		<-time.After(59600 * time.Millisecond)
 		for name, n := range map[string]int{
-			"judge": 239, "reports": 54, "promote": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 0, "audit": 1, "sweep all": 0,
+			"judge": 239, "reports": 54, "promote": 60, "sweep": 12, "expire": 12, "pools": 6, "trim": 1, "submit": 0, "consistency": 1, "sweep all": 0,
 		} {
 			require.Equal(t, n, w.count(name), name)
 		}
@@ -300,8 +300,8 @@ func TestAChoreThatHangsIsCutShort(t *testing.T) {
 	})
 }
 
-// What an audit finds is logged, up to a bound, and counted by rule until it is gone.
-func TestTheAuditTellsWhatIsBroken(t *testing.T) {
+// What a consistency check finds is logged, up to a bound, and counted by rule until it is gone.
+func TestTheConsistencyCheckTellsWhatIsBroken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
@@ -311,7 +311,7 @@ func TestTheAuditTellsWhatIsBroken(t *testing.T) {
 		o, logs := newOverseer(t, w, overseer.Config{})
 		_, err := o.Once(t.Context())
 		require.NoError(t, err)
-		require.InDelta(t, 30, value(t, o.Collector(), "drover_audit_broken", "turns"), 0)
+		require.InDelta(t, 30, value(t, o.Collector(), "drover_consistency_broken", "turns"), 0)
 		told := 0
 		for _, e := range logs.AllEntries() {
 			if e.Data["rule"] == core.RuleTurns {
@@ -320,11 +320,11 @@ func TestTheAuditTellsWhatIsBroken(t *testing.T) {
 			}
 		}
 		require.Equal(t, 20, told)
-		require.InDelta(t, 29, value(t, o.Collector(), "drover_chore_done_total", "audit")-30, 0, "all but one could be mended")
+		require.InDelta(t, 29, value(t, o.Collector(), "drover_chore_done_total", "consistency")-30, 0, "all but one could be mended")
 		w.broken = nil
 		_, err = o.Once(t.Context())
 		require.NoError(t, err)
-		require.Zero(t, value(t, o.Collector(), "drover_audit_broken", "turns"))
+		require.Zero(t, value(t, o.Collector(), "drover_consistency_broken", "turns"))
 	})
 }
 

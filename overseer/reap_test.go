@@ -140,7 +140,7 @@ func (s *scene) moves() map[string]string {
 func (s *scene) parts() overseer.Parts {
 	log, _ := test.NewNullLogger()
 	return overseer.Parts{
-		Owners: s.cluster, Hosts: s.cluster, Queue: s.cluster, Evacuations: s.cluster, Reports: s.cluster, History: s.cluster, Audit: s.cluster,
+		Owners: s.cluster, Hosts: s.cluster, Queue: s.cluster, Evacuations: s.cluster, Reports: s.cluster, History: s.cluster, Consistency: s.cluster,
 		Store: s.store, Intake: s.in, Cancel: s.in.Cancel, Log: log,
 	}
 }

@@ -60,11 +60,11 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Ti
 			return all, nil
 		}
 	}
-	removed, err := o.parts.Store.ListDeeds(ctx, core.TrailFilter{Subject: core.KindPurge})
+	removed, err := o.parts.Store.ListAuditEntries(ctx, core.AuditFilter{Subject: core.KindPurge})
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(removed, func(d core.Deed) bool { return d.Action == core.ActSchedule }) {
+	if slices.ContainsFunc(removed, func(d core.AuditEntry) bool { return d.Action == core.ActSchedule }) {
 		o.seeded = true
 		return all, nil
 	}

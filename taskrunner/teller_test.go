@@ -185,9 +185,9 @@ func (r *teller) now(w core.Webhook) core.Webhook {
 	return w
 }
 
-func (r *teller) deeds() []core.Deed {
+func (r *teller) entries() []core.AuditEntry {
 	r.t.Helper()
-	all, err := r.store.ListDeeds(r.t.Context(), core.TrailFilter{})
+	all, err := r.store.ListAuditEntries(r.t.Context(), core.AuditFilter{})
 	require.NoError(r.t, err)
 	return all
 }

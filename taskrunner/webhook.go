@@ -107,11 +107,11 @@ func (d *deliveries) givenUp(ctx context.Context, job *Job, w core.Webhook, why 
 	return d.disable(ctx, w, why)
 }
 
-// disable stops a webhook and says so in the trail. It returns why, for the task.
+// disable stops a webhook and says so in the audit log. It returns why, for the task.
 func (d *deliveries) disable(ctx context.Context, w core.Webhook, why error) error {
 	begun := d.clock.Now()
 	w.Disabled, w.Secret = true, "" // the secret that is there is kept
-	err := d.store.AddDeed(ctx, core.Deed{
+	err := d.store.AddAuditEntry(ctx, core.AuditEntry{
 		ID: strings.ToLower(ulid.Make().String()), At: begun.UnixMilli(), Actor: core.System().Handle, Action: core.ActWebhook,
 		Class: w.Class, Subject: w.ID, Text: clip(fmt.Sprintf("disables webhook %s: %v", w.ID, why)),
 	})

@@ -117,7 +117,7 @@ func (f *findings) cluster(ctx context.Context, h *cluster) error {
 			return err
 		}
 	}
-	return f.audit(ctx, h)
+	return f.consistency(ctx, h)
 }
 
 func (f *findings) ping(ctx context.Context, about, url string, ping func(context.Context) error) {

@@ -26,7 +26,7 @@ func drillCommand() *cli.Command {
 		Name: "drill", Usage: "hurt a cluster of real processes at random, and show that nothing is lost and nothing doubled", OnUsageError: usageError,
 		Description: "The cluster lives on this machine only: several hosts, a redis-server of its own, jobs of many submitters.\n" +
 			"As root every host has a network and a disk of its own, and all of it ends with this command, however\n" +
-			"that ends. Exits with 0 if nothing was lost, doubled or left behind, and the audit is clean. The same\n" +
+			"that ends. Exits with 0 if nothing was lost, doubled or left behind, and the consistency check is clean. The same\n" +
 			"--seed makes the same plan of faults. Kinds of faults: " + strings.Join(drill.Kinds(), ", ") + ".",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "faults", Usage: "how many to inject", Value: 50},
@@ -114,7 +114,7 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"lost", r.Lost, "must be 0"},
 		{"doubled", r.Doubled, "must be 0"},
 		{"leaked", r.Leaked, "must be 0"},
-		{"broken invariants", len(r.Audit) + len(r.Unknown), "must be 0"},
+		{"broken invariants", len(r.Consistency) + len(r.Unknown), "must be 0"},
 		{"dead without own fault", r.Innocent, "must be 0"},
 		{"broken promises", r.Broken, "must be 0"},
 		{"faults", r.Faults["total"], fmt.Sprintf("in %s, seed %d", (time.Duration(r.DurationMs) * time.Millisecond).Round(time.Second), r.Seed)},
@@ -127,8 +127,8 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"noticed after", r.DetectMs, ""},
 		{"running again after", r.RedispatchMs, ""},
 	}
-	for _, v := range r.Audit {
-		rows = append(rows, table.Row{"audit " + v.Rule, "", clean(v.ID + ": " + v.Text)})
+	for _, v := range r.Consistency {
+		rows = append(rows, table.Row{"consistency " + v.Rule, "", clean(v.ID + ": " + v.Text)})
 	}
 	for _, text := range slices.Concat(r.Unknown, r.Details) {
 		rows = append(rows, table.Row{"", "", clean(text)})

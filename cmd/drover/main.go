@@ -121,7 +121,7 @@ func commands() []*cli.Command {
 	return []*cli.Command{
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
 		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
-		taskCommand(), scheduleCommand(), trailCommand(),
+		taskCommand(), scheduleCommand(), auditCommand(),
 		loginCommand(), logoutCommand(), deskCommand("whoami", "say who you are to the cluster or the site that commands ask", "", "drover whoami", nil, whoami),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(), webCommand(),

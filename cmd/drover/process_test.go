@@ -304,7 +304,7 @@ func (h *testCluster) requireOnce(ids []string) {
 	require.Eventually(h.t, func() bool {
 		return h.cluster.redis.Client().Exists(ctx, h.cluster.redis.Namespace().Key("specs")).Val() == 0
 	}, patience, 10*time.Millisecond, "Redis still has requests")
-	broken, err := h.cluster.redis.Audit(ctx)
+	broken, err := h.cluster.redis.CheckConsistency(ctx)
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
 }

@@ -247,10 +247,10 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 	cfg := s.cluster.cfg
 	o, err := overseer.New(overseer.Config{
 		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
-		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, AuditEvery: cfg.AuditEvery,
+		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, ConsistencyEvery: cfg.ConsistencyEvery,
 	}, overseer.Parts{
 		Owners: s.cluster.redis, Hosts: s.cluster.redis, Queue: s.cluster.redis, Evacuations: s.cluster.redis, Reports: s.cluster.redis,
-		History: s.cluster.redis, Audit: s.cluster.redis, Store: s.cluster.store, Intake: s.cluster.intake, Cancel: s.cluster.intake.Cancel, Skew: s.cluster.redis.Skew, Log: s.log,
+		History: s.cluster.redis, Consistency: s.cluster.redis, Store: s.cluster.store, Intake: s.cluster.intake, Cancel: s.cluster.intake.Cancel, Skew: s.cluster.redis.Skew, Log: s.log,
 		Oversee: s.cluster.redis.Oversee,
 	})
 	if err == nil {

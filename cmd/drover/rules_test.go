@@ -199,10 +199,10 @@ func (h *testCluster) requireVMsOnce(ids []string) {
 	}
 }
 
-// requireSound requires that the audit finds nothing.
+// requireSound requires that the consistency check finds nothing.
 func (h *testCluster) requireSound() {
 	h.t.Helper()
-	broken, err := h.cluster.redis.Audit(h.t.Context())
+	broken, err := h.cluster.redis.CheckConsistency(h.t.Context())
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
 }

@@ -134,13 +134,13 @@ func refusals(h *testCluster) {
 		{exitRefused, "ann may not", "grades export --as ann cs101"},
 		{exitRefused, "ann may not", "schedule list --as ann"},
 		{exitRefused, "ann may not", "task queues --as ann"},
-		{exitRefused, "ann may not", "trail --as ann --class cs101"},
+		{exitRefused, "ann may not", "audit --as ann --class cs101"},
 		{exitNotFound, "no class", "class show --as ann cs102"},
 		{exitNotFound, "no assignment", "assignment show --as ann cs101/secret"},
 		{exitNotFound, "no assignment", "submit --as ann --to cs101/secret " + partlyRight},
 		{exitNotFound, "no class", "class members --as sly cs101"},
 		{exitNotFound, "no assignment", "assignment csv --as sly cs101/ledger"},
-		{exitNotFound, "no class", "trail --as sly --class cs101"},
+		{exitNotFound, "no class", "audit --as sly --class cs101"},
 		{exitRefused, "tom may not", "user add --as tom eve"},
 		{exitRefused, "tom may not", "class remove --as tom cs101"},
 	} {
@@ -219,12 +219,12 @@ func wholeTerm(h *testCluster, dir string) {
 	require.Equal(t, 1, p.Distribution.Counts[7])
 	exports(h, dir, cleos)
 
-	out = h.said("trail", "--as", "tess", "--class", "algo")
+	out = h.said("audit", "--as", "tess", "--class", "algo")
 	for _, want := range []string{"was ill", "explained it well", "hands in for dan", "from 8/12 to 9.5/12 by tim", "asks for the gradebook", "tested again", "sets the harness"} {
 		require.Contains(t, strings.Join(strings.Fields(out), " "), want)
 	}
-	deeds := jsonOf[[]core.Deed](h, "trail", "--actor", "tim", "--subject", "algo/sort/cleo")
-	require.Len(t, deeds, 2)
+	entries := jsonOf[[]core.AuditEntry](h, "audit", "--actor", "tim", "--subject", "algo/sort/cleo")
+	require.Len(t, entries, 2)
 }
 
 // exports fetches what tasks make of the class, by who may and by who may not.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/trail"
+	"drover/core/auditlog"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -24,7 +24,7 @@ type Desk struct {
 // Store is what a Desk needs of the result store.
 type Store interface {
 	core.Accounts
-	core.Trail
+	core.AuditLog
 
 	PutUser(ctx context.Context, u core.User) (revision int64, err error)
 	GetUser(ctx context.Context, handle string) (core.User, error)
@@ -54,10 +54,10 @@ func (d *Desk) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// change does what a sentence says to a user's account, once that is in the trail.
+// change does what a sentence says to a user's account, once that is in the audit log.
 func (d *Desk) change(ctx context.Context, a core.Actor, user, text string, do func() error) error {
-	deed := core.Deed{Action: core.ActAccount, Subject: user, Text: text}
-	return trail.Book{Trail: d.Store, Now: d.now, NewID: d.newID}.Do(ctx, a, deed, do)
+	entry := core.AuditEntry{Action: core.ActAccount, Subject: user, Text: text}
+	return auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}.Do(ctx, a, entry, do)
 }
 
 // put changes an account as edit says, again if somebody else changed it in that very moment.

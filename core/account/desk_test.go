@@ -227,7 +227,7 @@ func TestSignInOIDC(t *testing.T) {
 	require.Empty(t, ids)
 
 	require.Empty(t, code(claim))
-	require.Contains(t, w.deeds("ann"), "ann ties an identity of https://id.example to ann")
+	require.Contains(t, w.entries("ann"), "ann ties an identity of https://id.example to ann")
 	claim.Email, claim.Verified = "new@elsewhere.example", false
 	in, err := w.SignInOIDC(ctx, claim)
 	require.NoError(t, err, "it is tied by now")

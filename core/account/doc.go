@@ -3,5 +3,5 @@
 //
 // What can be guessed is bounded twice, by user and by address, and costs the same
 // whether there is such a user or not. Nothing of a secret is kept but a hash, and
-// nothing of it is in the audit trail or an error.
+// nothing of it is in the audit log or an error.
 package account

@@ -216,7 +216,7 @@ func TestChangePassword(t *testing.T) {
 	require.True(t, w.present(second))
 	require.Equal(t, core.CodeForbidden, w.signIn("ann", good, home))
 	require.Empty(t, w.signIn("ann", good2, home))
-	require.Contains(t, w.deeds("ann"), "ann changes the password of ann")
+	require.Contains(t, w.entries("ann"), "ann changes the password of ann")
 	w.requireUntold(good, good2)
 
 	for range 12 {
@@ -268,6 +268,6 @@ func TestGivePassword(t *testing.T) {
 	in, err = w.ChangePassword(ctx, ann, good2, good, home)
 	require.NoError(t, err)
 	require.False(t, in.Account.MustChange)
-	require.Contains(t, w.deeds("ann"), "root gives ann a password, to be changed at the next sign-in")
+	require.Contains(t, w.entries("ann"), "root gives ann a password, to be changed at the next sign-in")
 	w.requireUntold(good, good2)
 }

@@ -117,10 +117,10 @@ func (w *world) present(in account.SignedIn) bool {
 	return err == nil
 }
 
-// deeds are what the trail says of a user, oldest first.
-func (w *world) deeds(subject string) []string {
+// entries are what the audit log says of a user, oldest first.
+func (w *world) entries(subject string) []string {
 	w.t.Helper()
-	all, err := w.store.ListDeeds(w.t.Context(), core.TrailFilter{Subject: subject})
+	all, err := w.store.ListAuditEntries(w.t.Context(), core.AuditFilter{Subject: subject})
 	require.NoError(w.t, err)
 	texts := make([]string, len(all))
 	for i, d := range all {
@@ -129,12 +129,12 @@ func (w *world) deeds(subject string) []string {
 	return texts
 }
 
-// requireUntold requires that no trail, account or token has a secret in it.
+// requireUntold requires that no audit log, account or token has a secret in it.
 func (w *world) requireUntold(secrets ...string) {
 	w.t.Helper()
 	for _, user := range []string{"ann", "root"} {
 		for _, secret := range secrets {
-			require.NotContains(w.t, strings.Join(w.deeds(user), "\n"), secret)
+			require.NotContains(w.t, strings.Join(w.entries(user), "\n"), secret)
 		}
 	}
 }

@@ -101,10 +101,10 @@ func (d *Desk) ring() {
 	d.kick()
 }
 
-// audit releases slots that Redis has under this epoch and the desk does not
+// consistency releases slots that Redis has under this epoch and the desk does not
 // know: Redis lost the finish that it had answered (a failover, an older copy restored).
 // And it stops work whose slot was taken back: somebody took it for hung, or moved it.
-func (d *Desk) audit() {
+func (d *Desk) consistency() {
 	for {
 		select {
 		case <-d.ctx.Done():

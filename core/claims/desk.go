@@ -69,7 +69,7 @@ type Desk struct {
 	wake    chan struct{} // one token for each lane that should look
 	hungry  chan struct{} // the listener should look
 	busy    chan struct{} // there is work in hand to heed notices for
-	suspect chan struct{} // the auditor should look
+	suspect chan struct{} // the checker should look
 
 	answering chan struct{} // Redis answered: it can be told what it did not hear
 	closed    chan struct{} // Close is through, with closeErr
@@ -134,7 +134,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 	}
 	d.running.Go(d.listen)
 	d.running.Go(d.heed)
-	d.running.Go(d.audit)
+	d.running.Go(d.consistency)
 	d.running.Go(d.redeclare)
 	presence.start()
 	return d, left, nil

@@ -96,7 +96,7 @@ type Config struct {
 	Suspect        time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last proof of life may be before a host gets no new work"`
 	Down           time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how long ago it may be before an owner or host is fenced and its work taken back"`
 	Monitors       []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (proofs of life), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
-	AuditEvery     time.Duration `koanf:"audit_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_audit_broken"`
+	ConsistencyEvery     time.Duration `koanf:"consistency_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_consistency_broken"`
 	KeepFinished   time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
 	KeepTombstones time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
 

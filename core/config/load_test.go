@@ -172,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		"unknown monitor":    {flags: map[string]string{"monitors": "heartbeat,oracle"}, want: []string{"setting monitors", `"oracle" is no monitor`, "provider"}},
 		"none beside one":    {flags: map[string]string{"monitors": "none,report"}, want: []string{"setting monitors", `"none" is no monitor`}},
 		"monitor twice":      {flags: map[string]string{"monitors": "report,report"}, want: []string{"report is named twice"}},
-		"audit all the time": {flags: map[string]string{"audit_every": "10ms"}, want: []string{"setting audit_every", "at least 1s"}},
+		"checks all the time": {flags: map[string]string{"consistency_every": "10ms"}, want: []string{"setting consistency_every", "at least 1s"}},
 		"down before late":   {flags: map[string]string{"down": "1s"}, want: []string{"setting down", "suspect"}},
 		"beat over suspect":  {flags: map[string]string{"beat": "1m"}, want: []string{"setting suspect", "the beat"}},
 		"pool name":          {flags: map[string]string{"pools": "a,B"}, want: []string{"setting pools", `"B"`}},

@@ -217,7 +217,7 @@ func (c *Config) checkTimes() error {
 	atLeast("reconcile_every", c.ReconcileEvery, minBeat, "")
 	atLeast("create_timeout", c.CreateTimeout, minBeat, "")
 	atLeast("destroy_timeout", c.DestroyTimeout, minBeat, "")
-	atLeast("audit_every", c.AuditEvery, time.Second, ": it reads all that Redis holds")
+	atLeast("consistency_every", c.ConsistencyEvery, time.Second, ": it reads all that Redis holds")
 	atLeast("keep_finished", c.KeepFinished, time.Minute, "")
 	atLeast("keep_downloads", c.KeepDownloads, time.Minute, ": people need time to fetch them")
 	atLeast("keep_tombstones", c.KeepTombstones, 10*time.Minute, ": a retry must find what it repeats")

@@ -13,7 +13,7 @@ import (
 )
 
 // Picture is a whole namespace in readable lines, "key: content" or, of a hash,
-// "key field: value", sorted. Times are written as TIME, specs as SPEC. Counts are left out: an audit holds them
+// "key field: value", sorted. Times are written as TIME, specs as SPEC. Counts are left out: a consistency check holds them
 // against the rest.
 type Picture []string
 

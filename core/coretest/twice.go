@@ -37,10 +37,10 @@ func (twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPi
 	return next
 }
 
-// RequireSound requires that an audit of the namespace finds nothing.
-func RequireSound(t testing.TB, a core.Audit) {
+// RequireSound requires that a consistency check of the namespace finds nothing.
+func RequireSound(t testing.TB, a core.Consistency) {
 	t.Helper()
-	found, err := a.Audit(context.Background())
+	found, err := a.CheckConsistency(context.Background())
 	require.NoError(t, err)
 	var lines []string
 	for _, v := range found {

@@ -96,8 +96,8 @@ func (r *Registrar) putAssignment(ctx context.Context, a core.Actor, as core.Ass
 	return as, err
 }
 
-func aboutAssignment(act core.Action, as core.Assignment, text string) core.Deed {
-	return core.Deed{Action: act, Class: as.Class, Subject: as.Name(), Text: text}
+func aboutAssignment(act core.Action, as core.Assignment, text string) core.AuditEntry {
+	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name(), Text: text}
 }
 
 // DeleteAssignment closes an assignment and starts the task that deletes it with all
@@ -109,8 +109,8 @@ func (r *Registrar) DeleteAssignment(ctx context.Context, a core.Actor, class, h
 		return core.Task{}, err
 	}
 	var task core.Task
-	deed := aboutAssignment(core.ActAssignmentEdit, as, "deletes assignment "+as.Name()+" with all that hangs on it")
-	err = r.change(ctx, a, deed, func() (err error) {
+	entry := aboutAssignment(core.ActAssignmentEdit, as, "deletes assignment "+as.Name()+" with all that hangs on it")
+	err = r.change(ctx, a, entry, func() (err error) {
 		if !as.Deleting {
 			as.Deleting = true
 			if _, err = r.Store.PutAssignment(ctx, as); err != nil {

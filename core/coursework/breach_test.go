@@ -106,15 +106,15 @@ func TestListTasksOfOthers(t *testing.T) {
 }
 
 // What somebody writes as a reason does not look like another entry, nor run backwards.
-func TestDeedsArePlain(t *testing.T) {
+func TestAuditEntriesArePlain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.assignment("hw1")
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tina"), core.Deadline{
 		Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + day, Reason: "ill\n\u2028root \u202egrades\u2066 all \u00fcber 5 \u20ac",
 	}))
-	deeds := w.deeds()
-	assert.Contains(t, deeds[len(deeds)-1], "because: ill  root  grades  all \u00fcber 5 \u20ac")
+	entries := w.entries()
+	assert.Contains(t, entries[len(entries)-1], "because: ill  root  grades  all \u00fcber 5 \u20ac")
 }
 
 // A key that was used while an assignment was not graded does not start a request that

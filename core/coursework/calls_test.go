@@ -178,8 +178,8 @@ func classCalls() []call {
 		{action: core.ActEnrolStudent, method: "ImportRoster", do: func(w *world, a core.Actor, _ string) error {
 			return done(w.reg.ImportRoster(w.t.Context(), a, "cs101", strings.NewReader("handle\nnick\n"), true))
 		}},
-		{action: core.ActTrailView, method: "Deeds", do: func(w *world, a core.Actor, _ string) error {
-			return done(w.reg.Deeds(w.t.Context(), a, core.TrailFilter{Class: "cs101"}))
+		{action: core.ActAuditView, method: "AuditEntries", do: func(w *world, a core.Actor, _ string) error {
+			return done(w.reg.AuditEntries(w.t.Context(), a, core.AuditFilter{Class: "cs101"}))
 		}},
 		{action: core.ActExport, method: "StartGradebook", do: func(w *world, a core.Actor, _ string) error {
 			return done(w.reg.StartGradebook(w.t.Context(), a, core.GradebookArgs{Class: "cs101"}))

@@ -115,8 +115,8 @@ func (r *Registrar) DeleteClass(ctx context.Context, a core.Actor, handle string
 		return core.Task{}, err
 	}
 	var task core.Task
-	deed := core.Deed{Action: core.ActClassManage, Class: handle, Subject: handle, Text: "deletes class " + handle + " with all that hangs on it"}
-	err = r.change(ctx, a, deed, func() (err error) {
+	entry := core.AuditEntry{Action: core.ActClassManage, Class: handle, Subject: handle, Text: "deletes class " + handle + " with all that hangs on it"}
+	err = r.change(ctx, a, entry, func() (err error) {
 		if !c.Deleting {
 			c.Deleting = true
 			if _, err = r.Store.PutClass(ctx, c); err != nil {
@@ -130,8 +130,8 @@ func (r *Registrar) DeleteClass(ctx context.Context, a core.Actor, handle string
 }
 
 func (r *Registrar) putClass(ctx context.Context, a core.Actor, c core.SchoolClass, act core.Action, text string) (core.SchoolClass, error) {
-	deed := core.Deed{Action: act, Class: c.Handle, Subject: c.Handle, Text: text}
-	err := r.change(ctx, a, deed, func() (err error) {
+	entry := core.AuditEntry{Action: act, Class: c.Handle, Subject: c.Handle, Text: text}
+	err := r.change(ctx, a, entry, func() (err error) {
 		c.Revision, err = r.Store.PutClass(ctx, c)
 		return err
 	})

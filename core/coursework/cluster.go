@@ -10,11 +10,11 @@ import (
 func (r *Registrar) Watch(a core.Actor) error { return core.Allow(a, core.ActClusterView, core.Object{}) }
 
 // Operate does something to the cluster, such as draining a host, and keeps it in the
-// trail: the text says in a sentence what, of what subject. Returns FORBIDDEN and
+// audit log: the text says in a sentence what, of what subject. Returns FORBIDDEN and
 // whatever do does.
 func (r *Registrar) Operate(ctx context.Context, a core.Actor, subject, text string, do func() error) error {
 	if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
 		return err
 	}
-	return r.change(ctx, a, core.Deed{Action: core.ActClusterOperate, Subject: subject, Text: text}, do)
+	return r.change(ctx, a, core.AuditEntry{Action: core.ActClusterOperate, Subject: subject, Text: text}, do)
 }

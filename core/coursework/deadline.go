@@ -66,9 +66,9 @@ func (r *Registrar) Deadlines(ctx context.Context, a core.Actor, class, assignme
 	return own, nil
 }
 
-// aboutUser is a deed about what one user has in an assignment.
-func aboutUser(act core.Action, as core.Assignment, user, text string) core.Deed {
-	return core.Deed{Action: act, Class: as.Class, Subject: as.Name() + "/" + user, Text: text}
+// aboutUser is an entry about what one user has in an assignment.
+func aboutUser(act core.Action, as core.Assignment, user, text string) core.AuditEntry {
+	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name() + "/" + user, Text: text}
 }
 
 func because(reason string) string {

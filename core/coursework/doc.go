@@ -2,8 +2,8 @@
 // grades and tasks. Web, API and command line call a Registrar and nothing
 // else, so they agree on who may do what.
 //
-// Every call takes the acting user first. A change goes: right, input, entry of the audit
-// trail, change; if the change then fails, a second entry says so. Rights are looked up
+// Every call takes the acting user first. A change goes: right, input, entry of the consistency check
+// audit log, change; if the change then fails, a second entry says so. Rights are looked up
 // in core.Rights alone. What an actor may not know of is not there: a class that it
 // is not in, an assignment that is hidden, another's submission, another's task. The
 // error is NOTFOUND, in the words of what does not exist.
@@ -46,7 +46,7 @@
 //	AddWebhook EditWebhook                     webhook                                  LIMIT: an end is told to few of a class
 //	RotateWebhook RemoveWebhook                webhook
 //	TestWebhook Redeliver                      webhook                                  CONFLICT: it is disabled, or on its way
-//	Deeds                                      trail.view
+//	AuditEntries                                      audit.view
 //	ViewTask ListTasks TrackTask TrackTasks    task.view
 //	CancelTask RetryTask                       task.control; what the task makes        ENDED, CONFLICT by its state
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired

@@ -141,8 +141,8 @@ func (r *Registrar) undecided(ctx context.Context, as core.Assignment) error {
 	return nil
 }
 
-func aboutExperiment(e *core.Experiment, text string) core.Deed {
-	return core.Deed{Action: core.ActExperiment, Class: e.Class, Subject: e.Class + "/" + e.Assignment, Text: text}
+func aboutExperiment(e *core.Experiment, text string) core.AuditEntry {
+	return core.AuditEntry{Action: core.ActExperiment, Class: e.Class, Subject: e.Class + "/" + e.Assignment, Text: text}
 }
 
 func noExperiment(id string) error {

@@ -70,8 +70,8 @@ func checkFill(args core.GradebookArgs) error {
 // export starts the task that makes a file for the actor.
 func (r *Registrar) export(ctx context.Context, a core.Actor, kind, about, class, what string, args any) (core.Task, error) {
 	var task core.Task
-	deed := core.Deed{Action: core.ActExport, Class: class, Subject: about, Text: fmt.Sprintf("asks for %s", what)}
-	err := r.change(ctx, a, deed, func() (err error) {
+	entry := core.AuditEntry{Action: core.ActExport, Class: class, Subject: about, Text: fmt.Sprintf("asks for %s", what)}
+	err := r.change(ctx, a, entry, func() (err error) {
 		task, err = r.start(ctx, a, kind, about, args)
 		return err
 	})

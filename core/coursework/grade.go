@@ -80,8 +80,8 @@ func (r *Registrar) graded(ctx context.Context, as core.Assignment, c GradeChang
 const changesShown = 200
 
 // GradeHistory lists what people have made of a user's grades for an assignment, newest
-// first, of the newest entries of the trail about the two. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.Deed, error) {
+// first, of the newest entries of the audit log about the two. Returns NOTFOUND, FORBIDDEN.
+func (r *Registrar) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.AuditEntry, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (r *Registrar) GradeHistory(ctx context.Context, a core.Actor, class, assig
 	if !core.ValidName(user) {
 		return nil, noMember(class, user)
 	}
-	all, err := r.Store.ListDeeds(ctx, core.TrailFilter{Class: class, Subject: aboutUser("", as, user, "").Subject, Limit: changesShown})
-	return slices.DeleteFunc(all, func(d core.Deed) bool { return d.Action != core.ActGradeChange }), err
+	all, err := r.Store.ListAuditEntries(ctx, core.AuditFilter{Class: class, Subject: aboutUser("", as, user, "").Subject, Limit: changesShown})
+	return slices.DeleteFunc(all, func(d core.AuditEntry) bool { return d.Action != core.ActGradeChange }), err
 }
 
 // points is a score as people read it.

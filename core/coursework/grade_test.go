@@ -43,7 +43,7 @@ func TestChangeGrade(t *testing.T) {
 	got, err = w.reg.ChangeGrade(ctx, tess, change)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{7, 10}, []float64{*got.Score, *got.MaxScore})
-	assert.Contains(t, w.deeds()[len(w.deeds())-1], "from 9/20 by tess to 7/10, because: test 3 was wrong")
+	assert.Contains(t, w.entries()[len(w.entries())-1], "from 9/20 by tess to 7/10, because: test 3 was wrong")
 
 	for name, c := range map[string]struct {
 		change func(c *coursework.GradeChange)

@@ -52,8 +52,8 @@ func TestNothingIsGivenAway(t *testing.T) {
 		"view":   func(a core.Actor, c string) error { return done(w.reg.ViewClass(t.Context(), a, c)) },
 		"roster": func(a core.Actor, c string) error { return done(w.reg.Roster(t.Context(), a, c, "", 9)) },
 		"enrol":  func(a core.Actor, c string) error { return w.reg.Enrol(t.Context(), a, c, "eve", core.RoleStudent) },
-		"trail": func(a core.Actor, c string) error {
-			return done(w.reg.Deeds(t.Context(), a, core.TrailFilter{Class: c}))
+		"audit": func(a core.Actor, c string) error {
+			return done(w.reg.AuditEntries(t.Context(), a, core.AuditFilter{Class: c}))
 		},
 	} {
 		assert.Equal(t, refused(ask(eve, "cs999"), "cs999"), refused(ask(eve, "cs101"), "cs101"), name)

@@ -12,7 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/resultstore/bounds"
-	"drover/core/trail"
+	"drover/core/auditlog"
 )
 
 // Bounds on a roster that is imported.
@@ -150,7 +150,7 @@ func (im *importing) row(ctx context.Context, line int, row []string) error {
 	case core.CodeInvalid, core.CodeNotFound, core.CodeConflict, core.CodeForbidden, core.CodeLimit:
 		im.done.Failed++
 		if len(im.done.Troubles) < MaxImportTroubles {
-			im.done.Troubles = append(im.done.Troubles, Trouble{line, trail.Sentence(err.Error())})
+			im.done.Troubles = append(im.done.Troubles, Trouble{line, auditlog.Sentence(err.Error())})
 		}
 		return nil
 	default:

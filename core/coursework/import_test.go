@@ -53,7 +53,7 @@ func TestImportRoster(t *testing.T) {
 	assert.Contains(t, got.Troubles[1].Text, "line 4")
 	got.Troubles = nil
 	assert.Equal(t, want, got)
-	assert.Equal(t, []string{"deed", "enrol", "deed", "enrol", "deed", "put user", "deed", "enrol", "deed", "enrol"}, w.log.names)
+	assert.Equal(t, []string{"entry", "enrol", "entry", "enrol", "entry", "put user", "entry", "enrol", "entry", "enrol"}, w.log.names)
 
 	members, err := w.reg.Roster(ctx, root, "cs101", "", 100)
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ type Registrar struct {
 type Store interface {
 	core.Roster
 	core.Coursework
-	core.Trail
+	core.AuditLog
 	core.Webhooks
 	core.Schedules
 

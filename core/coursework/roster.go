@@ -74,8 +74,8 @@ func (r *Registrar) enrol(ctx context.Context, a core.Actor, e core.Enrolment, o
 	if old != "" {
 		text += ", who was " + string(old)
 	}
-	deed := core.Deed{Action: enrolling(e.Role), Class: e.Class, Subject: e.User, Text: text}
-	return r.change(ctx, a, deed, func() error { return r.Store.Enrol(ctx, e) })
+	entry := core.AuditEntry{Action: enrolling(e.Role), Class: e.Class, Subject: e.User, Text: text}
+	return r.change(ctx, a, entry, func() error { return r.Store.Enrol(ctx, e) })
 }
 
 // Drop takes a user out of a class; submissions stay. Returns NOTFOUND, FORBIDDEN, CONFLICT.
@@ -93,8 +93,8 @@ func (r *Registrar) Drop(ctx context.Context, a core.Actor, class, user string) 
 	if err := core.Allow(a, enrolling(role), core.Object{Class: class}); err != nil {
 		return err
 	}
-	deed := core.Deed{Action: enrolling(role), Class: class, Subject: user, Text: "drops " + user + ", who was " + string(role)}
-	return r.change(ctx, a, deed, func() error {
+	entry := core.AuditEntry{Action: enrolling(role), Class: class, Subject: user, Text: "drops " + user + ", who was " + string(role)}
+	return r.change(ctx, a, entry, func() error {
 		_, err := r.Store.Drop(ctx, class, user)
 		return err
 	})

@@ -49,8 +49,8 @@ func (r *Registrar) SetSchedule(ctx context.Context, a core.Actor, s core.Schedu
 	if !changed {
 		return old, nil
 	}
-	deed := core.Deed{Action: core.ActSchedule, Class: of(s.About), Subject: s.Name, Text: text}
-	err = r.change(ctx, a, deed, func() (err error) {
+	entry := core.AuditEntry{Action: core.ActSchedule, Class: of(s.About), Subject: s.Name, Text: text}
+	err = r.change(ctx, a, entry, func() (err error) {
 		s.Revision, err = r.Store.PutSchedule(ctx, s)
 		return err
 	})
@@ -139,8 +139,8 @@ func (r *Registrar) RemoveSchedule(ctx context.Context, a core.Actor, name strin
 	if err != nil {
 		return err
 	}
-	deed := core.Deed{Action: core.ActSchedule, Class: of(s.About), Subject: name, Text: "removes schedule " + name}
-	return r.change(ctx, a, deed, func() error { return r.Store.DeleteSchedule(ctx, name) })
+	entry := core.AuditEntry{Action: core.ActSchedule, Class: of(s.About), Subject: name, Text: "removes schedule " + name}
+	return r.change(ctx, a, entry, func() error { return r.Store.DeleteSchedule(ctx, name) })
 }
 
 // RunSchedule makes a schedule's task now, out of turn, unless its last one has not
@@ -151,8 +151,8 @@ func (r *Registrar) RunSchedule(ctx context.Context, a core.Actor, name string) 
 		return core.Task{}, err
 	}
 	var task core.Task
-	deed := core.Deed{Action: core.ActSchedule, Class: of(s.About), Subject: name, Text: "runs schedule " + name + " now"}
-	err = r.change(ctx, a, deed, func() error {
+	entry := core.AuditEntry{Action: core.ActSchedule, Class: of(s.About), Subject: name, Text: "runs schedule " + name + " now"}
+	err = r.change(ctx, a, entry, func() error {
 		t, created, err := r.Intake.SubmitTask(ctx, core.Task{
 			ID: r.newID(), Kind: s.Kind, Args: s.Args, Class: s.Class, Requester: s.Requester, About: s.About, Unique: "schedule:" + name,
 		})

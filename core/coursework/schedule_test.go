@@ -22,11 +22,11 @@ func TestSchedulesMakeWhatTheirMakerMay(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, made.Requester)
 	require.GreaterOrEqual(t, made.Since, start)
-	before := len(w.deeds())
+	before := len(w.entries())
 	again, err := w.reg.SetSchedule(ctx, olga, nightly)
 	require.NoError(t, err)
 	require.Equal(t, made, again)
-	require.Len(t, w.deeds(), before, "nothing was changed")
+	require.Len(t, w.entries(), before, "nothing was changed")
 	w.pass(hour)
 	nightly.Paused = true
 	again, err = w.reg.SetSchedule(ctx, root, nightly)

@@ -12,8 +12,8 @@ import (
 type steps struct {
 	mu    sync.Mutex
 	names []string
-	deeds []core.Deed
-	fail  bool // every change but of the trail
+	entries []core.AuditEntry
+	fail  bool // every change but of the audit log
 }
 
 var errBroken = core.Errorf(core.CodeUnavailable, "", "the store is away")
@@ -21,7 +21,7 @@ var errBroken = core.Errorf(core.CodeUnavailable, "", "the store is away")
 func (s *steps) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names, s.deeds = nil, nil
+	s.names, s.entries = nil, nil
 }
 
 func (s *steps) step(name string) error {
@@ -40,11 +40,11 @@ type watched struct {
 	*steps
 }
 
-func (s watched) AddDeed(ctx context.Context, d core.Deed) error {
+func (s watched) AddAuditEntry(ctx context.Context, d core.AuditEntry) error {
 	s.mu.Lock()
-	s.names, s.deeds = append(s.names, "deed"), append(s.deeds, d)
+	s.names, s.entries = append(s.names, "entry"), append(s.entries, d)
 	s.mu.Unlock()
-	return s.ResultStore.AddDeed(ctx, d)
+	return s.ResultStore.AddAuditEntry(ctx, d)
 }
 
 func (s watched) PutUser(ctx context.Context, u core.User) (int64, error) {

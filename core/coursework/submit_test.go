@@ -263,8 +263,8 @@ func (p mortal) CreateSubmission(ctx context.Context, s core.Submission) (stored
 	return stored, created, err
 }
 
-func (p mortal) AddDeed(ctx context.Context, d core.Deed) error {
-	return p.m.Step("deed", func() error { return p.Store.AddDeed(ctx, d) })
+func (p mortal) AddAuditEntry(ctx context.Context, d core.AuditEntry) error {
+	return p.m.Step("entry", func() error { return p.Store.AddAuditEntry(ctx, d) })
 }
 
 // A call that died anywhere, made again, is one submission with one request that runs.
@@ -290,7 +290,7 @@ func TestSubmitThatDied(t *testing.T) {
 		require.Equal(t, coursework.StatusCompleted, v.Status, "after %v", p.m.Names)
 		if len(p.m.Names) < n {
 			require.NoError(t, err)
-			require.Equal(t, []string{"deed", "submit", "create"}, p.m.Names)
+			require.Equal(t, []string{"entry", "submit", "create"}, p.m.Names)
 			return
 		}
 	}

@@ -136,12 +136,12 @@ func (r *Registrar) RetryTask(ctx context.Context, a core.Actor, id string) (cor
 	return t, err
 }
 
-func aboutTask(t *core.Task, verb string) core.Deed {
+func aboutTask(t *core.Task, verb string) core.AuditEntry {
 	about := ""
 	if t.About != "" {
 		about = ", about " + t.About
 	}
-	return core.Deed{Action: core.ActTaskControl, Class: classOf(t), Subject: t.ID, Text: verb + " task " + t.ID + " (" + t.Kind + about + ")"}
+	return core.AuditEntry{Action: core.ActTaskControl, Class: classOf(t), Subject: t.ID, Text: verb + " task " + t.ID + " (" + t.Kind + about + ")"}
 }
 
 // OpenDownload opens the file that a task made, for its requester only, and only

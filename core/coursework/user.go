@@ -103,8 +103,8 @@ func (r *Registrar) EditUser(ctx context.Context, a core.Actor, u core.User) (co
 }
 
 func (r *Registrar) putUser(ctx context.Context, a core.Actor, u core.User, text string) (core.User, error) {
-	deed := core.Deed{Action: core.ActUserManage, Subject: u.Handle, Text: text}
-	err := r.change(ctx, a, deed, func() (err error) {
+	entry := core.AuditEntry{Action: core.ActUserManage, Subject: u.Handle, Text: text}
+	err := r.change(ctx, a, entry, func() (err error) {
 		u.Revision, err = r.Store.PutUser(ctx, u)
 		return err
 	})
@@ -124,8 +124,8 @@ func (r *Registrar) DeleteUser(ctx context.Context, a core.Actor, handle string)
 	if err := r.keepAdmin(ctx, u); err != nil {
 		return err
 	}
-	deed := core.Deed{Action: core.ActUserManage, Subject: u.Handle, Text: "deletes user " + u.Handle}
-	return r.change(ctx, a, deed, func() error { return r.Store.DeleteUser(ctx, u.Handle) })
+	entry := core.AuditEntry{Action: core.ActUserManage, Subject: u.Handle, Text: "deletes user " + u.Handle}
+	return r.change(ctx, a, entry, func() error { return r.Store.DeleteUser(ctx, u.Handle) })
 }
 
 // leads reports whether a user acts as an admin.

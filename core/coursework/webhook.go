@@ -298,6 +298,6 @@ func shownURL(text string) string {
 	return u.Redacted()
 }
 
-func aboutWebhook(w core.Webhook, text string) core.Deed {
-	return core.Deed{Action: core.ActWebhook, Class: w.Class, Subject: w.ID, Text: text}
+func aboutWebhook(w core.Webhook, text string) core.AuditEntry {
+	return core.AuditEntry{Action: core.ActWebhook, Class: w.Class, Subject: w.ID, Text: text}
 }

@@ -127,9 +127,9 @@ func TestASecretIsShownOnce(t *testing.T) {
 	require.Empty(t, all[0].Secret)
 	require.NoError(t, w.reg.RemoveWebhook(ctx, tess, h.ID))
 
-	trail := strings.Join(w.deeds(), "\n")
+	entries := strings.Join(w.entries(), "\n")
 	for _, secret := range append(secrets, "hush", "whsec_") {
-		require.NotContains(t, trail, secret)
+		require.NotContains(t, entries, secret)
 	}
 	require.Equal(t, []string{
 		"tess adds webhook " + h.ID + " to https://grades.example.org/drover for request.ended",
@@ -137,7 +137,7 @@ func TestASecretIsShownOnce(t *testing.T) {
 		"tess gives webhook " + h.ID + " a new secret, and trusts the former one no more",
 		"tess changes webhook " + h.ID + ": what follows the ? of its URL",
 		"tess removes webhook " + h.ID + " to https://grades.example.org/drover",
-	}, w.deeds())
+	}, w.entries())
 }
 
 // requireSigns requires that a webhook signs with these secrets and no other.
@@ -169,7 +169,7 @@ func TestWebhooksThatCouldNotWork(t *testing.T) {
 		_, err := w.reg.AddWebhook(ctx, tess, core.Webhook{Class: "cs101", URL: hookURL, Events: events})
 		requireCode(t, core.CodeInvalid, err)
 	}
-	require.Empty(t, w.deeds(), "nothing was done")
+	require.Empty(t, w.entries(), "nothing was done")
 
 	h := w.hook()
 	change := h

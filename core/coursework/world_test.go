@@ -251,10 +251,10 @@ func (w *world) endTask(id string, state core.TaskState) {
 	w.log.clear()
 }
 
-// deeds are the trail's sentences, oldest first, each with who did it.
-func (w *world) deeds() []string {
+// entries are the audit log's sentences, oldest first, each with who did it.
+func (w *world) entries() []string {
 	w.t.Helper()
-	all, err := w.reg.Store.ListDeeds(w.t.Context(), core.TrailFilter{Limit: 1000})
+	all, err := w.reg.Store.ListAuditEntries(w.t.Context(), core.AuditFilter{Limit: 1000})
 	require.NoError(w.t, err)
 	var texts []string
 	for _, d := range slices.Backward(all) {

@@ -9,7 +9,7 @@ import (
 // How long a reading is shown.
 const (
 	freshFor = time.Second
-	auditFor = 30 * time.Second
+	consistencyFor = 30 * time.Second
 )
 
 // cached is the last reading of something, which all share who ask while it is fresh. The

@@ -10,7 +10,7 @@ import (
 // mostEvents is how many of the last events are shown.
 const mostEvents = 200
 
-// Findings is what an audit found.
+// Findings is what a consistency check found.
 type Findings struct {
 	At     int64            `json:"at_ms"`
 	Broken []core.Violation `json:"broken"`
@@ -22,8 +22,8 @@ func (o *Operator) Findings(ctx context.Context, a core.Actor) (Findings, error)
 	if err := o.Registrar.Watch(a); err != nil {
 		return Findings{}, err
 	}
-	return o.findings.get(ctx, o.now, auditFor, func(ctx context.Context) (Findings, error) {
-		broken, err := o.Cluster.Audit(ctx)
+	return o.findings.get(ctx, o.now, consistencyFor, func(ctx context.Context) (Findings, error) {
+		broken, err := o.Cluster.CheckConsistency(ctx)
 		return Findings{At: o.now().UnixMilli(), Broken: broken}, err
 	})
 }

@@ -89,10 +89,10 @@ func TestHostIsDrainedAndForgotten(t *testing.T) {
 		requireCode(t, core.CodeInvalid, w.op.Report(ctx, olga, core.HostReport{Host: "h1", Event: "tired"}))
 		requireCode(t, core.CodeInvalid, w.op.Report(ctx, olga, core.HostReport{Host: "h1", Event: core.HostFailed, Reason: strings.Repeat("x", 301)}))
 		require.NoError(t, w.op.Report(ctx, olga, core.HostReport{Host: "h1", Event: core.HostFailed, Reason: "smoke"}))
-		deeds := w.deeds(t)
-		require.Equal(t, "olga reports by olga that host h1 has failed: smoke", deeds[0])
-		require.Contains(t, deeds, "olga drains host h1, and what it has in hand after 1s goes to other hosts")
-		require.Contains(t, strings.Join(deeds, "\n"), "failed: forgets host h1")
+		entries := w.entries(t)
+		require.Equal(t, "olga reports by olga that host h1 has failed: smoke", entries[0])
+		require.Contains(t, entries, "olga drains host h1, and what it has in hand after 1s goes to other hosts")
+		require.Contains(t, strings.Join(entries, "\n"), "failed: forgets host h1")
 	})
 }
 
@@ -118,7 +118,7 @@ func TestPoolIsSetAndPaused(t *testing.T) {
 	require.Equal(t, []string{
 		"olga makes pool p2 of provider local", "olga changes pool p1: paused from false to true",
 		"olga changes pool p1: memory from 268435456 to 536870912, warm from 2 to 3",
-	}, w.deeds(t))
+	}, w.entries(t))
 }
 
 // Who may only look changes nothing, and who may not look sees nothing.
@@ -217,13 +217,13 @@ func TestManyReadersAreOneReading(t *testing.T) {
 		require.NoError(t, all.Wait())
 	}
 	look()
-	require.Equal(t, [3]int64{1, 1, 1}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.audits.Load()})
+	require.Equal(t, [3]int64{1, 1, 1}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.checks.Load()})
 	w.pass(time.Second)
 	look()
-	require.Equal(t, [3]int64{2, 2, 1}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.audits.Load()})
+	require.Equal(t, [3]int64{2, 2, 1}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.checks.Load()})
 	w.pass(time.Minute)
 	look()
-	require.Equal(t, [3]int64{3, 3, 2}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.audits.Load()})
+	require.Equal(t, [3]int64{3, 3, 2}, [3]int64{cluster.hosts.Load(), cluster.events.Load(), cluster.checks.Load()})
 }
 
 // A reader who goes away takes no reading from others.
@@ -275,7 +275,7 @@ func TestDeadAreDropped(t *testing.T) {
 		requireCode(t, core.CodeConflict, w.op.Drop(ctx, olga, r3))
 		requireCode(t, core.CodeNotFound, w.op.Drop(ctx, olga, r9))
 		require.NoError(t, w.op.Drop(ctx, olga, r1))
-		require.Equal(t, "olga drops dead request "+r1, w.deeds(t)[0])
+		require.Equal(t, "olga drops dead request "+r1, w.entries(t)[0])
 		dead, err = w.op.Dead(ctx, otto)
 		require.NoError(t, err)
 		require.Len(t, dead, 1, "what was read a moment ago is filtered")

@@ -11,7 +11,7 @@ import (
 // Operator looks after a cluster. The fields are set once; all methods are safe for
 // concurrent use. What they return is shared by all who asked: it is only read.
 type Operator struct {
-	Registrar *coursework.Registrar // checks rights and keeps the trail
+	Registrar *coursework.Registrar // checks rights and keeps the audit log
 	Cluster      Cluster
 	Store     Store
 	Intake    Intake
@@ -48,7 +48,7 @@ type Cluster interface {
 	Evacuations(ctx context.Context) ([]core.Evacuation, error)
 	TaskQueues(ctx context.Context) ([]core.TaskQueueInfo, error)
 
-	Audit(ctx context.Context) ([]core.Violation, error)
+	CheckConsistency(ctx context.Context) ([]core.Violation, error)
 	Events(ctx context.Context, after string) ([]core.Event, error)
 	LastEvents(ctx context.Context, n int) ([]core.Event, error)
 }

@@ -48,7 +48,7 @@ func (o *Operator) readDead(ctx context.Context, keys []string) (map[string]Dead
 	for _, key := range keys {
 		id, _, err := core.ParseKey(key)
 		if err != nil {
-			continue // the audit names it
+			continue // the consistency check names it
 		}
 		row, err := o.Store.Get(ctx, id)
 		if core.Is(err, core.CodeNotFound) {

@@ -110,10 +110,10 @@ func (w *world) end(t *testing.T, c core.Claim, state core.RequestState, outcome
 	w.Exchange(t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: outcome})
 }
 
-// deeds lists the sentences of the trail, newest first.
-func (w *world) deeds(t *testing.T) []string {
+// entries lists the sentences of the audit log, newest first.
+func (w *world) entries(t *testing.T) []string {
 	t.Helper()
-	all, err := w.store.ListDeeds(t.Context(), core.TrailFilter{})
+	all, err := w.store.ListAuditEntries(t.Context(), core.AuditFilter{})
 	require.NoError(t, err)
 	out := make([]string, len(all))
 	for i, d := range all {
@@ -123,11 +123,11 @@ func (w *world) deeds(t *testing.T) []string {
 	return out
 }
 
-// counting counts the readings of hosts and audits.
+// counting counts the readings of hosts and of consistency.
 type counting struct {
 	*redisstore.Store
 
-	hosts, audits, events atomic.Int64
+	hosts, checks, events atomic.Int64
 }
 
 func (c *counting) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
@@ -135,9 +135,9 @@ func (c *counting) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	return c.Store.ListHosts(ctx)
 }
 
-func (c *counting) Audit(ctx context.Context) ([]core.Violation, error) {
-	c.audits.Add(1)
-	return c.Store.Audit(ctx)
+func (c *counting) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
+	c.checks.Add(1)
+	return c.Store.CheckConsistency(ctx)
 }
 
 func (c *counting) LastEvents(ctx context.Context, n int) ([]core.Event, error) {

@@ -81,7 +81,7 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{reading: r, still: true}
+	a := &checker{reading: r, still: true}
 	a.check()
 	l := &Look{reading: r, Found: a.found, States: make(map[string]string), Slots: make(map[[2]string]core.Held)}
 	place := func(kind, state string, ids []string) {

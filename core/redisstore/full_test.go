@@ -135,7 +135,7 @@ func TestEveryScriptWhileRedisIsFull(t *testing.T) {
 		x := anew()
 		busy(t, x)
 		require.NoError(t, flaw.do(t.Context(), b.Admin, x.key))
-		found, err := x.Store.Audit(t.Context())
+		found, err := x.Store.CheckConsistency(t.Context())
 		require.NoError(t, err)
 		requireMended(t, x, found)
 	}

@@ -414,7 +414,7 @@ func TestAHostOnProbationIsNotWoken(t *testing.T) {
 }
 
 // Whatever does not fit what is told of moves and trials is found.
-func TestTheAuditKnowsWhereMovesLead(t *testing.T) {
+func TestTheConsistencyCheckKnowsWhereMovesLead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, x *suite, key func(string, ...string) string) error
@@ -478,7 +478,7 @@ func TestTheAuditKnowsWhereMovesLead(t *testing.T) {
 			require.NoError(t, err)
 			coretest.RequireSound(t, x.Store)
 			require.NoError(t, c.damage(t, x, x.key))
-			found, err := x.Store.Audit(t.Context())
+			found, err := x.Store.CheckConsistency(t.Context())
 			require.NoError(t, err)
 			require.NotEmpty(t, found)
 			rules := make(map[core.Rule]bool)

@@ -20,7 +20,7 @@ var (
 	tokenInText = regexp.MustCompile(`of an epoch of (\S+),`)
 )
 
-// Mend implements core.Audit.
+// Mend implements core.Consistency.
 func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	switch v.Rule {
 	case core.RuleRequests, core.RuleMoves:
@@ -111,7 +111,7 @@ func (s *Store) mendSlot(ctx context.Context, v core.Violation) (bool, error) {
 	mended, err := s.mend(ctx, "mend_slot", v.ID, m[1], v.ID)
 	role, _, _ := strings.Cut(m[1], "@")
 	if err != nil || !mended || role != string(core.RoleTestrunner) {
-		return mended, err // a VM or task is found nowhere by the next audit
+		return mended, err // a VM or task is found nowhere by the next check
 	}
 	return s.mend(ctx, "mend_request", v.ID, v.ID)
 }

@@ -123,7 +123,7 @@ func numbersOf(t *testing.T, folder, name string) []string {
 }
 
 // Rule 21: in a namespace in braces every key has them, so that a Redis Cluster keeps all on one
-// shard, and everything works, also the audit, whose patterns meet the braces.
+// shard, and everything works, also the consistency check, whose patterns meet the braces.
 func TestAClusterInBraces(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
@@ -143,7 +143,7 @@ func TestAClusterInBraces(t *testing.T) {
 	}
 	coretest.RequireSound(t, x.Store)
 	require.NoError(t, b.Admin.HSet(t.Context(), x.key("attempts"), "nobody", "1").Err())
-	found, err := x.Store.Audit(t.Context())
+	found, err := x.Store.CheckConsistency(t.Context())
 	require.NoError(t, err)
-	require.Len(t, found, 1, "the audit reads what is in braces")
+	require.Len(t, found, 1, "the consistency check reads what is in braces")
 }

@@ -70,7 +70,7 @@ type Options struct {
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Shelf and Audit, and is safe for concurrent use.
+// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Shelf and Consistency, and is safe for concurrent use.
 type Store struct {
 	db    redis.UniversalClient // repeats calls by itself
 	once  redis.UniversalClient // for calls that must not be repeated, or that block
@@ -90,7 +90,7 @@ var (
 	_ core.Pools  = (*Store)(nil)
 	_ core.Output = (*Store)(nil)
 	_ core.Tasks  = (*Store)(nil)
-	_ core.Audit  = (*Store)(nil)
+	_ core.Consistency  = (*Store)(nil)
 
 	_ core.Evacuations = (*Store)(nil)
 	_ core.Reports     = (*Store)(nil)

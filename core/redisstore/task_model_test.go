@@ -20,7 +20,7 @@ import (
 
 // taskModel is what tasks must do, said a second time: taskrunners, people and the clock do
 // at random what they may do, and whatever Redis answers must be allowed here. After each
-// step the audit finds nothing; at the end all that was accepted has ended.
+// step the consistency check finds nothing; at the end all that was accepted has ended.
 type taskModel struct {
 	*suite
 	tb    *testing.T
@@ -86,7 +86,7 @@ func TestModelOfTasks(t *testing.T) {
 			"pass":     func(*rapid.T) { m.pass(time.Duration(m.n("ms", 3000)) * time.Millisecond) },
 			"wake":     m.wake, "cancel": m.cancel, "rate": m.rate, "die": m.die, "progress": m.progress,
 			"": func(r *rapid.T) {
-				found, err := x.Store.Audit(context.Background())
+				found, err := x.Store.CheckConsistency(context.Background())
 				require.NoError(r, err)
 				require.Empty(r, found)
 				m.places()

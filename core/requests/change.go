@@ -43,7 +43,7 @@ func (d *Desk) Rerun(ctx context.Context, a core.Actor, id string) (v View, err 
 	return v, nil
 }
 
-// control does something to a request; what is done to another's goes into the trail.
+// control does something to a request; what is done to another's goes into the audit log.
 func (d *Desk) control(ctx context.Context, a core.Actor, s *core.Spec, what string, do func() error) error {
 	if a.Handle == s.Submitter {
 		return do()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/trail"
+	"drover/core/auditlog"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -39,7 +39,7 @@ type Store interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
-	AddDeed(ctx context.Context, d core.Deed) error
+	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 
 // Intake is where requests go in, as in core/intake.
@@ -85,10 +85,10 @@ func (d *Desk) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// change does what a deed says, once that is in the trail.
+// change does what an entry says, once that is in the audit log.
 func (d *Desk) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
-	book := trail.Book{Trail: d.Store, Now: d.now, NewID: d.newID}
-	return book.Do(ctx, a, core.Deed{Action: act, Subject: subject, Text: text}, do)
+	book := auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}
+	return book.Do(ctx, a, core.AuditEntry{Action: act, Subject: subject, Text: text}, do)
 }
 
 func noRequest(id string) error {

@@ -132,8 +132,8 @@ func TestSubmitWithHarness(t *testing.T) {
 	require.Equal(t, harness.TestPublic, in.TestType)
 }
 
-// What one does to another's requests is in the trail; to one's own it is not.
-func TestControlOfOthersIsInTheTrail(t *testing.T) {
+// What one does to another's requests is in the audit log; to one's own it is not.
+func TestControlOfOthersIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine, theirs := w.submit("olga"), w.submit("rosa")
@@ -142,9 +142,9 @@ func TestControlOfOthersIsInTheTrail(t *testing.T) {
 	}
 	_, _, err := w.desk.Submit(t.Context(), as("olga"), draft(func(d *requests.Draft) { d.Submitter = "ann" }))
 	require.NoError(t, err)
-	deeds, err := w.in.Store.ListDeeds(t.Context(), core.TrailFilter{})
+	entries, err := w.in.Store.ListAuditEntries(t.Context(), core.AuditFilter{})
 	require.NoError(t, err)
-	require.Len(t, deeds, 2)
-	require.Equal(t, "requests a run for ann in pool p1", deeds[0].Text)
-	require.Equal(t, "stops request "+theirs.ID+" of rosa", deeds[1].Text)
+	require.Len(t, entries, 2)
+	require.Equal(t, "requests a run for ann in pool p1", entries[0].Text)
+	require.Equal(t, "stops request "+theirs.ID+" of rosa", entries[1].Text)
 }

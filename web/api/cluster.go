@@ -25,7 +25,7 @@ func clusterTable() []entry {
 		is(Operation{"dropDead", remove, "/cluster/dead/{id}", core.ActClusterOperate, core.ScopeCluster, 0, "Take a dead request off the list; its result stays"}, (*server).dropDead),
 		is(Operation{"listMoves", get, "/cluster/moves", core.ActClusterView, core.ScopeRead, 0, "List requests that move or moved off a host, those under way first"}, (*server).listMoves),
 		is(Operation{"viewTimeline", get, "/cluster/requests/{id}", core.ActClusterView, core.ScopeRead, 0, "Look at what happened to a request"}, (*server).viewTimeline),
-		is(Operation{"audit", get, "/cluster/audit", core.ActClusterView, core.ScopeRead, 0, "Say what is not where it should be"}, (*server).audit),
+		is(Operation{"checkConsistency", get, "/cluster/consistency", core.ActClusterView, core.ScopeRead, 0, "Say what is not where it should be"}, (*server).consistency),
 		is(Operation{"listHistory", get, "/cluster/history", core.ActClusterView, core.ScopeRead, 0, "List what happened lately, oldest first"}, (*server).listHistory),
 	}
 }
@@ -134,7 +134,7 @@ func (s *server) viewTimeline(ctx context.Context, a core.Actor, in *One) (*answ
 	return answered(s.Operator.Timeline(ctx, a, in.ID))
 }
 
-func (s *server) audit(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Findings], error) {
+func (s *server) consistency(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Findings], error) {
 	return answered(s.Operator.Findings(ctx, a))
 }
 

@@ -85,7 +85,7 @@ func samples() map[string]sample {
 
 		"listTasks": {}, "viewTask": {prepare: once(task(core.TaskQueued))}, "cancelTask": {prepare: task(core.TaskQueued)},
 		"retryTask": {prepare: task(core.TaskDead)}, "downloadTask": {prepare: once(task(core.TaskDone))},
-		"listTrail":     {path: "/trail?class=cs101"},
+		"listAuditLog":     {path: "/audit?class=cs101"},
 		"listSchedules": {}, "setSchedule": {path: "/schedules/nightly", body: says(object{"kind": core.KindPurge, "cron": "@daily"})},
 		"removeSchedule": {prepare: scheduled}, "runSchedule": {prepare: scheduled},
 
@@ -99,7 +99,7 @@ func samples() map[string]sample {
 		"forgetHost": {prepare: gone, path: "/cluster/hosts/{id}"},
 		"listPools":  {}, "viewPool": {}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
-		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "audit": {}, "listHistory": {},
+		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
 	}
 }
 

@@ -74,7 +74,7 @@ func TestCursorsWalkAll(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		hw1 + "/submissions": 5, "/classes/cs101/submissions": 5, "/classes/cs101/members": 4, "/users": 11, "/tasks": 5,
-		"/classes/cs101/webhooks": 5, "/trail?class=cs101": 5,
+		"/classes/cs101/webhooks": 5, "/audit?class=cs101": 5,
 	} {
 		seen := map[string]bool{}
 		sep := "?"

@@ -14,7 +14,7 @@ func taskTable() []entry {
 		is(Operation{"cancelTask", post, "/tasks/{id}/cancel", core.ActTaskControl, core.ScopeSubmit, 202, "Stop a task"}, (*server).cancelTask),
 		is(Operation{"retryTask", post, "/tasks/{id}/retry", core.ActTaskControl, core.ScopeSubmit, 202, "Start a dead or cancelled task once more"}, (*server).retryTask),
 		is(Operation{"downloadTask", get, "/tasks/{id}/download", core.ActTaskDownload, core.ScopeRead, 0, "Download the file that a task of one's own made"}, (*server).downloadTask),
-		is(Operation{"listTrail", get, "/trail", core.ActTrailView, core.ScopeRead, 0, "List what was done, newest first; of one class for who teaches it"}, (*server).listTrail),
+		is(Operation{"listAuditLog", get, "/audit", core.ActAuditView, core.ScopeRead, 0, "List what was done, newest first; of one class for who teaches it"}, (*server).listAuditLog),
 		is(Operation{"listSchedules", get, "/schedules", core.ActSchedule, core.ScopeCluster, 0, "List what makes tasks again and again, in order of name"}, (*server).listSchedules),
 		is(Operation{"setSchedule", put, "/schedules/{name}", core.ActSchedule, core.ScopeCluster, 0, "Make or change a schedule"}, (*server).setSchedule),
 		is(Operation{"removeSchedule", remove, "/schedules/{name}", core.ActSchedule, core.ScopeCluster, 0, "Remove a schedule; what it made stays"}, (*server).removeSchedule),
@@ -66,18 +66,18 @@ func (s *server) downloadTask(ctx context.Context, a core.Actor, in *One) (*down
 	return s.saved(ctx, "downloadTask", d.Name, d.Size, copied(content)), nil
 }
 
-func (s *server) listTrail(ctx context.Context, a core.Actor, in *struct {
+func (s *server) listAuditLog(ctx context.Context, a core.Actor, in *struct {
 	Cursor
 	Class   string `query:"class" maxLength:"64"`
 	Actor   string `query:"actor" maxLength:"64" doc:"only what this user did"`
 	Subject string `query:"subject" maxLength:"160" doc:"only what was done to this, such as cs101/hw1"`
 },
-) (*listed[core.Deed], error) {
-	found, err := s.Registrar.Deeds(ctx, a, core.TrailFilter{
+) (*listed[core.AuditEntry], error) {
+	found, err := s.Registrar.AuditEntries(ctx, a, core.AuditFilter{
 		Class: in.Class, Actor: in.Actor, Subject: in.Subject, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return paged(ctx, in.Cursor, found, func(d *core.Deed) string { return d.ID }), nil
+	return paged(ctx, in.Cursor, found, func(d *core.AuditEntry) string { return d.ID }), nil
 }

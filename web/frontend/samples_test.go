@@ -229,7 +229,7 @@ func clusterSamples() map[string]sample {
 	}
 	const requests = "/cluster/requests/"
 	return map[string]sample{
-		"GET /cluster/trail": {who: admins},
+		"GET /cluster/audit": {who: admins},
 
 		"POST /cluster/hosts/{host}/drain": {}, "POST /cluster/hosts/{host}/undrain": {}, "POST /cluster/hosts/{host}/trust": {},
 		"POST /cluster/hosts/{host}/evacuate": {form: says("sure", "yes")},

@@ -81,7 +81,7 @@ func TestPagesInABrowser(t *testing.T) {
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
 		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/pools", "/cluster/pools/python", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
-		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/audit", "/cluster/trail", "/cluster/events",
+		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/events",
 	} {
 		for _, screen := range []struct {
 			name  string

@@ -71,33 +71,33 @@ func (s *pages) leases(r *page.Request) error {
 	return r.Render("operator/leases", nil)
 }
 
-func (s *pages) audit(r *page.Request) error {
+func (s *pages) consistency(r *page.Request) error {
 	v, err := s.Operator.Findings(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
 	const most = 200
-	return r.Render("operator/audit", map[string]any{
+	return r.Render("operator/consistency", map[string]any{
 		"At": v.At, "Broken": v.Broken[:min(len(v.Broken), most)], "More": max(0, len(v.Broken)-most),
 	})
 }
 
-// trailPage is how many deeds one page shows.
-const trailPage = 50
+// auditPage is how many entries one page shows.
+const auditPage = 50
 
-func (s *pages) trail(r *page.Request) error {
-	f := core.TrailFilter{
-		Class: r.FormValue("class"), Actor: r.FormValue("actor"), Subject: r.FormValue("subject"), Before: r.FormValue("before"), Limit: trailPage,
+func (s *pages) audit(r *page.Request) error {
+	f := core.AuditFilter{
+		Class: r.FormValue("class"), Actor: r.FormValue("actor"), Subject: r.FormValue("subject"), Before: r.FormValue("before"), Limit: auditPage,
 	}
-	deeds, err := s.Registrar.Deeds(r.Context(), r.Actor(), f)
+	entries, err := s.Registrar.AuditEntries(r.Context(), r.Actor(), f)
 	if err != nil {
 		return err
 	}
 	next := ""
-	if len(deeds) == trailPage {
-		next = more(r, "before", deeds[len(deeds)-1].ID)
+	if len(entries) == auditPage {
+		next = more(r, "before", entries[len(entries)-1].ID)
 	}
-	return r.Render("operator/trail", map[string]any{"Deeds": deeds, "Class": f.Class, "Actor": f.Actor, "Subject": f.Subject, "Next": next})
+	return r.Render("operator/audit", map[string]any{"AuditEntries": entries, "Class": f.Class, "Actor": f.Actor, "Subject": f.Subject, "Next": next})
 }
 
 func (s *pages) events(r *page.Request) error {

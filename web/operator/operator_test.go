@@ -65,13 +65,13 @@ func TestObserversSeeNoForms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
-	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/audit", "/cluster/events"} {
+	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/events"} {
 		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
 		w.shows(t, "olga", at)
 	}
 	require.Contains(t, w.shows(t, "olga", "/cluster/hosts/h1"), `method="post"`)
 	require.NotContains(t, w.shows(t, "otto", "/cluster"), "/cluster/schedules", "no link to what is refused")
-	require.NotContains(t, w.shows(t, "olga", "/cluster"), "/cluster/trail")
+	require.NotContains(t, w.shows(t, "olga", "/cluster"), "/cluster/audit")
 }
 
 // A proof of life is the beat older than when the next one is due.
@@ -352,21 +352,21 @@ func TestImages(t *testing.T) {
 	}
 }
 
-func TestAuditTrailAndEvents(t *testing.T) {
+func TestTheAuditLogAndEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	ctx := t.Context()
-	require.Contains(t, w.shows(t, "otto", "/cluster/audit"), "Every request and every VM is in exactly one place.")
+	require.Contains(t, w.shows(t, "otto", "/cluster/consistency"), "Every request and every VM is in exactly one place.")
 	other := newWorld(t, coretest.Mini(t))
 	require.NoError(t, other.b.Admin.HSet(ctx, other.Store.Namespace().Key("vms", "h1"), "vm-<b>x", "p1|1").Err())
-	html := other.shows(t, "otto", "/cluster/audit")
+	html := other.shows(t, "otto", "/cluster/consistency")
 	require.Contains(t, html, "vm-&lt;b&gt;x")
 	require.NotContains(t, html, "vm-<b>x")
 	w.does(t, "olga", "/cluster/hosts/h1/drain", form(), "/cluster/hosts/h1")
-	require.Contains(t, w.shows(t, "root", "/cluster/trail"), "drains host h1")
-	require.Contains(t, w.shows(t, "root", "/cluster/trail?actor=olga&subject=h1"), "drains host h1")
+	require.Contains(t, w.shows(t, "root", "/cluster/audit"), "drains host h1")
+	require.Contains(t, w.shows(t, "root", "/cluster/audit?actor=olga&subject=h1"), "drains host h1")
 	for _, other := range []string{"actor=otto", "class=cs101", "subject=h2"} {
-		require.NotContains(t, w.shows(t, "root", "/cluster/trail?"+other), "drains host h1", other)
+		require.NotContains(t, w.shows(t, "root", "/cluster/audit?"+other), "drains host h1", other)
 	}
 	require.Contains(t, w.shows(t, "otto", "/cluster/events"), "drain")
 }

@@ -61,8 +61,8 @@ func Section(p parts.Parts) page.Section {
 		plan("POST", "/cluster/schedules", s.setSchedule),
 		plan("POST", "/cluster/schedules/{name}/run", s.runSchedule),
 		plan("POST", "/cluster/schedules/{name}/remove", s.removeSchedule),
-		view("/cluster/audit", s.audit),
-		{Pattern: "GET /cluster/trail", Action: core.ActTrailView, Serve: s.trail},
+		view("/cluster/consistency", s.consistency),
+		{Pattern: "GET /cluster/audit", Action: core.ActAuditView, Serve: s.audit},
 		view("/cluster/events", s.events),
 	}}
 }

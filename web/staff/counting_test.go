@@ -127,8 +127,8 @@ func (c *counting) ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Tas
 	return rows, err
 }
 
-func (c *counting) ListDeeds(ctx context.Context, f core.TrailFilter) ([]core.Deed, error) {
-	rows, err := c.ResultStore.ListDeeds(ctx, f)
+func (c *counting) ListAuditEntries(ctx context.Context, f core.AuditFilter) ([]core.AuditEntry, error) {
+	rows, err := c.ResultStore.ListAuditEntries(ctx, f)
 	c.note(len(rows))
 	return rows, err
 }

@@ -54,20 +54,20 @@ func TestExportsAreTasks(t *testing.T) {
 	require.Contains(t, w.shows("root", "/classes/cs101/gradebook"), "/cluster/schedules")
 }
 
-func TestTrail(t *testing.T) {
+func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.assignment("hw1")
 	leads(t, w.post("tess", "/classes/cs101/edit", "title", "T "+evil, "revision", "1"))
 	leads(t, w.post("tina", hw1+"/deadlines", "user", "ann", "due", typedMoment(start+5*day), "reason", "ill"))
-	text := w.shows("tess", "/classes/cs101/trail")
+	text := w.shows("tess", "/classes/cs101/audit")
 	require.Contains(t, text, "sets the deadlines of ann")
 	require.Contains(t, text, "changes class cs101")
 	require.NotContains(t, text, "<script>alert")
-	text = w.shows("tess", "/classes/cs101/trail?actor=tina")
+	text = w.shows("tess", "/classes/cs101/audit?actor=tina")
 	require.NotContains(t, text, "changes class")
-	text = w.shows("tess", "/classes/cs101/trail?subject=cs101/hw1/ann")
+	text = w.shows("tess", "/classes/cs101/audit?subject=cs101/hw1/ann")
 	require.Contains(t, text, "sets the deadlines of ann")
 	require.NotContains(t, text, "changes class")
-	require.Contains(t, w.shows("tess", "/classes/cs101/trail?actor=nobody"), "There is none.")
+	require.Contains(t, w.shows("tess", "/classes/cs101/audit?actor=nobody"), "There is none.")
 }

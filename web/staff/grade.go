@@ -24,7 +24,7 @@ func gradePath(id string) string { return "/submissions/" + url.PathEscape(id) +
 type gradePage struct {
 	coursework.SubmissionView
 	Class, Assignment, User string
-	History                 []core.Deed // of the user's submissions to the assignment
+	History                 []core.AuditEntry // of the user's submissions to the assignment
 	Typed                   url.Values
 }
 

@@ -103,6 +103,6 @@ func (w *world) sampleOfOne() []string {
 	return []string{
 		"/experiments/" + e.ID, hw1 + "/submissions", hw2 + "/deadlines", hw2 + "/report", "/classes/cs101/students/student-01",
 		"/classes/cs101/students/student-01/assignments/hw2", "/submissions/" + s.ID + "/preview", "/submissions/" + s.ID + "/grade",
-		"/classes/cs101/gradebook", "/classes/cs101/trail", "/classes/cs101/webhooks", "/webhooks/" + hook.ID,
+		"/classes/cs101/gradebook", "/classes/cs101/audit", "/classes/cs101/webhooks", "/webhooks/" + hook.ID,
 	}
 }

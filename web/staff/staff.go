@@ -31,7 +31,7 @@ func Section(p parts.Parts) page.Section {
 	}
 	s := &staff{Parts: p, room: make(chan struct{}, uploads)}
 	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(
-		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.trailRoutes(), s.webhookRoutes(),
+		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.auditRoutes(), s.webhookRoutes(),
 		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
 		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(),
 	)}

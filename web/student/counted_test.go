@@ -86,9 +86,9 @@ func (s *counted) ListClasses(ctx context.Context, a string, b int) ([]core.Scho
 	return s.Store.ListClasses(ctx, a, b)
 }
 
-func (s *counted) ListDeeds(ctx context.Context, a core.TrailFilter) ([]core.Deed, error) {
+func (s *counted) ListAuditEntries(ctx context.Context, a core.AuditFilter) ([]core.AuditEntry, error) {
 	s.n.Add(1)
-	return s.Store.ListDeeds(ctx, a)
+	return s.Store.ListAuditEntries(ctx, a)
 }
 
 func (s *counted) ListExperiments(ctx context.Context, a, b string, c int) ([]core.Experiment, error) {

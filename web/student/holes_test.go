@@ -93,7 +93,7 @@ func TestHiddenAssignmentsAreNotThere(t *testing.T) {
 	}
 }
 
-// Another's submission is as little there as one that nobody made, for every deed.
+// Another's submission is as little there as one that nobody made, for every entry.
 func TestOthersSubmissionsAreNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -123,7 +123,7 @@ type drill struct {
 // Bounds of the phases after the faults.
 const (
 	endPatience   = 3 * time.Minute  // in which some request must end, until all have
-	auditPatience = 60 * time.Second // for the audit, and for Redis and hosts to agree
+	consistencyTimeout = 60 * time.Second // for the consistency check, and for Redis and hosts to agree
 	stopPatience  = 30 * time.Second
 )
 
@@ -230,7 +230,7 @@ func (d *drill) recover(ctx context.Context, w *watch, f fault) {
 	}
 }
 
-// settle waits until every accepted request has its end, and the audit is clean.
+// settle waits until every accepted request has its end, and the consistency check is clean.
 func (d *drill) settle(ctx context.Context, l *load) {
 	d.cfg.say("all is healed; waiting for what was accepted")
 	last, since := -1, time.Now()
@@ -246,9 +246,9 @@ func (d *drill) settle(ctx context.Context, l *load) {
 			return
 		}
 	}
-	d.cluster.await(ctx, auditPatience, func(ctx context.Context) bool {
-		broken, err := d.cluster.client.Redis.Audit(ctx)
-		d.report.Audit = broken
+	d.cluster.await(ctx, consistencyTimeout, func(ctx context.Context) bool {
+		broken, err := d.cluster.client.Redis.CheckConsistency(ctx)
+		d.report.Consistency = broken
 		return err == nil && len(broken) == 0 && len(d.cluster.unknown(ctx)) == 0
 	})
 	d.report.Unknown = d.cluster.unknown(ctx)

@@ -48,7 +48,7 @@ func (l *load) warm(ctx context.Context) error {
 			return err
 		}
 	}
-	if !l.cluster.await(ctx, auditPatience, func(ctx context.Context) bool {
+	if !l.cluster.await(ctx, consistencyTimeout, func(ctx context.Context) bool {
 		n, err := l.unfinished(ctx)
 		return err == nil && n == 0
 	}) {
@@ -56,7 +56,7 @@ func (l *load) warm(ctx context.Context) error {
 			return ctx.Err()
 		}
 		return core.Errorf(core.CodeUnavailable, "", "the cluster did not end its first %d requests within %s; see what the components say with --logs DIR",
-			l.cfg.Hosts*l.cfg.Slots, auditPatience)
+			l.cfg.Hosts*l.cfg.Slots, consistencyTimeout)
 	}
 	return nil
 }

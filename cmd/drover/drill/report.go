@@ -31,7 +31,7 @@ type Report struct {
 	Lost    int              `json:"lost"`    // accepted, and without an end
 	Doubled int              `json:"doubled"` // with two ends, in a VM that served another, or with another's output
 	Leaked  int              `json:"leaked"`  // VMs, cgroups, mounts, network links and processes
-	Audit   []core.Violation `json:"audit"`   // invariants that are broken at the end
+	Consistency   []core.Violation `json:"consistency"`   // invariants that are broken at the end
 	Zombies int              `json:"zombie_writes_refused"`
 
 	DetectMs     Spread              `json:"detect_ms"`     // from the fault until the owner is fenced
@@ -76,7 +76,7 @@ func newReport(cfg Config) *Report {
 
 // Sound reports whether all that must hold did.
 func (r *Report) Sound() bool {
-	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && len(r.Audit) == 0 && len(r.Unknown) == 0
+	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && len(r.Consistency) == 0 && len(r.Unknown) == 0
 }
 
 func (r *Report) detail(format string, args ...any) {

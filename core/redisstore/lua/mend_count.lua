@@ -1,4 +1,4 @@
--- Put a count right that an audit found wrong.
+-- Put a count right that a consistency check found wrong.
 -- ARGV    1 what is counted, 2 the count as it was read, 3 how many there are
 -- RETURN  1, or 0 if it is another count by now
 -- REFUSE  -

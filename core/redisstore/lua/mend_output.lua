@@ -1,4 +1,4 @@
--- Put right what an audit found wrong with live output: an output goes, for it is only a view; the
+-- Put right what a consistency check found wrong with live output: an output goes, for it is only a view; the
 -- sum of a submitter's, or of all, is set.
 -- ARGV    1 output or sum, 2 request and token with a colon between, or the submitter, or *, 3 the sum as
 --         it was read, 4 what it is

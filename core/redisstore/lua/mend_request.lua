@@ -1,4 +1,4 @@
--- Put a request right that an audit found in no place, in several, or in a wrong one: who has
+-- Put a request right that a consistency check found in no place, in several, or in a wrong one: who has
 -- it in hand keeps it, else it waits at the front of its queue; what has no spec goes.
 -- ARGV    1 key, then the places that it was found in: queue, pool, class, submitter; aimed, host, pool;
 --         parked or apart, pool; ...

@@ -1,4 +1,4 @@
--- Put a VM right that an audit found in no place or in several: whoever has it in a slot keeps
+-- Put a VM right that a consistency check found in no place or in several: whoever has it in a slot keeps
 -- it, else it is destroyed; a VM is never used that may have been. Lists lose what is no VM.
 -- ARGV    1 VM, then the hosts where it was found
 -- RETURN  1, or 0 if there is nothing wrong with it

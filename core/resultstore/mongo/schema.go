@@ -28,7 +28,7 @@ const (
 	deadlines   = "deadlines"
 	submissions = "submissions" // with their grades
 	experiments = "experiments"
-	deeds       = "deeds"
+	entries       = "audit_log"
 	wishes      = "wishes" // of hosts
 )
 
@@ -82,9 +82,9 @@ var indexes = []index{
 	{submissions, "request", false, by("request")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{wishes, "host", false, by("host", "kind")},
-	{deeds, "class", false, by("class", "_id")},
-	{deeds, "actor", false, by("actor", "_id")},
-	{deeds, "subject", false, by("subject", "_id")},
+	{entries, "class", false, by("class", "_id")},
+	{entries, "actor", false, by("actor", "_id")},
+	{entries, "subject", false, by("subject", "_id")},
 }
 
 func (i index) model() driver.IndexModel {

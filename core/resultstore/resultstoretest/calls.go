@@ -136,7 +136,7 @@ func taskCalls() map[string]Call {
 	}
 }
 
-// rosterCalls are those of Roster and Trail, in what School fills.
+// rosterCalls are those of Roster and AuditLog, in what School fills.
 func rosterCalls() map[string]Call {
 	student := core.Enrolment{Class: "cs101", User: "ann", Role: core.RoleStudent}
 	return map[string]Call{
@@ -158,11 +158,11 @@ func rosterCalls() map[string]Call {
 			return err
 		},
 		"Memberships": func(ctx context.Context, s core.ResultStore) error { _, err := s.Memberships(ctx, "ann"); return err },
-		"AddDeed": func(ctx context.Context, s core.ResultStore) error {
-			return s.AddDeed(ctx, Deed("tess", "cs101", "cs101/hw1"))
+		"AddAuditEntry": func(ctx context.Context, s core.ResultStore) error {
+			return s.AddAuditEntry(ctx, AuditEntry("tess", "cs101", "cs101/hw1"))
 		},
-		"ListDeeds": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.ListDeeds(ctx, core.TrailFilter{})
+		"ListAuditEntries": func(ctx context.Context, s core.ResultStore) error {
+			_, err := s.ListAuditEntries(ctx, core.AuditFilter{})
 			return err
 		},
 	}

@@ -117,7 +117,7 @@ func taskTests() []test {
 	}
 }
 
-// schoolTests are those of roster, coursework and the audit trail.
+// schoolTests are those of roster, coursework and the audit log.
 func schoolTests() []test {
 	return []test{
 		{"Revisions", revisions},
@@ -161,9 +161,9 @@ func schoolTests() []test {
 		{"DigestsSchool", digestsSchool},
 		{"Experiments", experiments},
 		{"ExperimentsRefuse", experimentsRefuse},
-		{"Trail", trail},
-		{"TrailStays", trailStays},
-		{"TrailRefuses", trailRefuses},
+		{"Audit log", auditLog},
+		{"AuditLogStays", auditLogStays},
+		{"AuditLogRefuses", auditLogRefuses},
 		{"ModelSchool", modelSchool},
 	}
 }

@@ -25,7 +25,7 @@ var ledgerWrites = []string{"FailTask", "PutWebhook", "Sent", "PutSchedule", "Ex
 
 // schoolWrites are those of them that coursework needs.
 var schoolWrites = []string{
-	"PutUser", "PutClass", "Enrol", "Drop", "PutAssignment", "PutDeadline", "CreateSubmission", "SetGrade", "PutExperiment", "AddDeed",
+	"PutUser", "PutClass", "Enrol", "Drop", "PutAssignment", "PutDeadline", "CreateSubmission", "SetGrade", "PutExperiment", "AddAuditEntry",
 }
 
 // accountWrites are those of them that signing in needs.
@@ -69,7 +69,7 @@ func TestReadonly(t *testing.T) {
 	}
 	for _, name := range []string{
 		"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "HostWishes", "UnfinishedTasks", "GetTask", "ListTasks", "CountChildren",
-		"Outbox", "ListWebhooks", "ListSchedules", "Members", "Standings", "ListDeeds",
+		"Outbox", "ListWebhooks", "ListSchedules", "Members", "Standings", "ListAuditEntries",
 		"GetAccount", "Tokens", "Identities",
 	} {
 		require.NoError(t, calls[name](t.Context(), s), "reading goes on: %s", name)

@@ -66,16 +66,16 @@ CREATE TABLE experiments (
 	doc        BLOB NOT NULL
 ) STRICT;
 CREATE INDEX experiments_assignment ON experiments (class, assignment, id);
-CREATE TABLE deeds (
+CREATE TABLE audit_log (
 	id      TEXT PRIMARY KEY,
 	class   TEXT NOT NULL, -- '' is none
 	actor   TEXT NOT NULL,
 	subject TEXT NOT NULL,
 	doc     BLOB NOT NULL
 ) STRICT;
-CREATE INDEX deeds_class ON deeds (class, id);
-CREATE INDEX deeds_actor ON deeds (actor, id);
-CREATE INDEX deeds_subject ON deeds (subject, id);
+CREATE INDEX audit_log_class ON audit_log (class, id);
+CREATE INDEX audit_log_actor ON audit_log (actor, id);
+CREATE INDEX audit_log_subject ON audit_log (subject, id);
 
 ALTER TABLE requests ADD COLUMN submission TEXT NOT NULL DEFAULT ''; -- that it grades; '' is none
 ALTER TABLE requests ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;     -- 1: its submission names it, or did

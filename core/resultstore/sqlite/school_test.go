@@ -45,8 +45,8 @@ func readSchool(t *testing.T, s *Store) {
 		_, err := s.ListSubmissions(t.Context(), f)
 		require.NoError(t, err)
 	}
-	for _, f := range []core.TrailFilter{{Class: "a"}, {Actor: "a"}, {Subject: "a"}, {Before: "z"}, {Class: "a", Actor: "a", Before: "z"}} {
-		_, err := s.ListDeeds(t.Context(), f)
+	for _, f := range []core.AuditFilter{{Class: "a"}, {Actor: "a"}, {Subject: "a"}, {Before: "z"}, {Class: "a", Actor: "a", Before: "z"}} {
+		_, err := s.ListAuditEntries(t.Context(), f)
 		require.NoError(t, err)
 	}
 	for _, user := range []string{"", "ann"} {

@@ -8,17 +8,17 @@ import (
 	"drover/core"
 )
 
-// audit looks at whether everything is in exactly one place.
-func (f *findings) audit(ctx context.Context, h *cluster) error {
-	broken, err := h.redis.Audit(ctx)
+// consistency looks at whether everything is in exactly one place.
+func (f *findings) consistency(ctx context.Context, h *cluster) error {
+	broken, err := h.redis.CheckConsistency(ctx)
 	if err != nil {
 		return err
 	}
 	for _, v := range broken {
-		f.fail("audit "+string(v.Rule), h.mend(v), "%s: %s", v.ID, v.Text)
+		f.fail("consistency "+string(v.Rule), h.mend(v), "%s: %s", v.ID, v.Text)
 	}
 	if len(broken) == 0 {
-		f.ok("audit", "every request and every VM is in exactly one place")
+		f.ok("consistency", "every request and every VM is in exactly one place")
 	}
 	return nil
 }

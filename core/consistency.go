@@ -2,7 +2,7 @@ package core
 
 import "context"
 
-// Rule names an invariant that an audit checks.
+// Rule names an invariant that a consistency check checks.
 type Rule string
 
 // The rules.
@@ -28,13 +28,13 @@ type Violation struct {
 	Text string `json:"text"` // what is wrong with it
 }
 
-// Audit finds broken invariants.
-type Audit interface {
-	// Audit reads everything, in small steps that take the longer the more work
+// Consistency finds broken invariants.
+type Consistency interface {
+	// Consistency reads everything, in small steps that take the longer the more work
 	// waits. What looks wrong it reads again, and tells what looked so each time: on
 	// a busy cluster, what moves while it is read looks wrong now and then.
-	Audit(ctx context.Context) ([]Violation, error)
-	// Mend puts right what an audit found, after looking again. Work in hand stays
+	CheckConsistency(ctx context.Context) ([]Violation, error)
+	// Mend puts right what a consistency check found, after looking again. Work in hand stays
 	// there, other work waits, a VM that may have been used is destroyed, an owner
 	// whose records do not agree is fenced. False: it is not so any more, or only a
 	// person can mend it.

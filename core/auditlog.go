@@ -2,10 +2,10 @@ package core
 
 import "context"
 
-// Deed is an entry of the audit trail: who did what to what. It is durable before
+// AuditEntry is an entry of the audit log: who did what to what. It is durable before
 // the thing is done, so none that was done is missing; one that then failed is
 // followed by an entry that says so.
-type Deed struct {
+type AuditEntry struct {
 	ID      string `json:"id"` // a lower-case ULID
 	At      int64  `json:"at_ms"`
 	Actor   string `json:"actor"`
@@ -15,8 +15,8 @@ type Deed struct {
 	Text    string `json:"text"`            // one sentence: what, from what to what, why
 }
 
-// TrailFilter selects deeds. Zero fields do not select.
-type TrailFilter struct {
+// AuditFilter selects entries. Zero fields do not select.
+type AuditFilter struct {
 	Class   string
 	Actor   string
 	Subject string
@@ -24,10 +24,10 @@ type TrailFilter struct {
 	Limit   int    // 1 to 1000; 0 is 50
 }
 
-// Trail keeps the audit trail. Nothing of it is ever changed or deleted by a user.
-type Trail interface {
-	// AddDeed makes an entry durable; the same id again does nothing.
-	AddDeed(ctx context.Context, d Deed) error
-	// ListDeeds returns a page, newest first.
-	ListDeeds(ctx context.Context, f TrailFilter) ([]Deed, error)
+// AuditLog keeps the audit log. Nothing of it is ever changed or deleted by a user.
+type AuditLog interface {
+	// AddAuditEntry makes an entry durable; the same id again does nothing.
+	AddAuditEntry(ctx context.Context, d AuditEntry) error
+	// ListAuditEntries returns a page, newest first.
+	ListAuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Audit implements core.Audit.
-func (s *Store) Audit(ctx context.Context) ([]core.Violation, error) {
+// Consistency implements core.Consistency.
+func (s *Store) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
 	const readings = 5
-	found, err := s.auditOnce(ctx)
+	found, err := s.consistencyOnce(ctx)
 	for range readings - 1 {
 		if err != nil || len(found) == 0 {
 			return nil, err
 		}
 		var again []core.Violation
-		again, err = s.auditOnce(ctx)
+		again, err = s.consistencyOnce(ctx)
 		found = slices.DeleteFunc(found, func(v core.Violation) bool { return !slices.Contains(again, v) })
 	}
 	return found, err
 }
 
-func (s *Store) auditOnce(ctx context.Context) ([]core.Violation, error) {
+func (s *Store) consistencyOnce(ctx context.Context) ([]core.Violation, error) {
 	before, err := s.LastEvents(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Store) auditOnce(ctx context.Context) ([]core.Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{reading: r, still: slices.EqualFunc(before, after, func(x, y core.Event) bool { return x.ID == y.ID })}
+	a := &checker{reading: r, still: slices.EqualFunc(before, after, func(x, y core.Event) bool { return x.ID == y.ID })}
 	a.check()
 	return a.found, nil
 }

@@ -8,13 +8,13 @@ import (
 	"drover/core"
 )
 
-// laneKey is the queue of a lane as the audit names it.
+// laneKey is the queue of a lane as the consistency check names it.
 func laneKey(class, kind, lane string) string {
 	return strings.TrimPrefix(Space("").Key("tasks_queue", class, kind, lane), ":")
 }
 
 // taskSlots calls fn with every slot of a taskrunner.
-func (a *audit) taskSlots(fn func(owner, key string, slot core.Held)) {
+func (a *checker) taskSlots(fn func(owner, key string, slot core.Held)) {
 	a.slotted(func(owner, key string, slot core.Held) {
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTaskrunner {
 			fn(owner, key, slot)
@@ -22,7 +22,7 @@ func (a *audit) taskSlots(fn func(owner, key string, slot core.Held)) {
 	})
 }
 
-func checkTasks(a *audit) {
+func checkTasks(a *checker) {
 	tasks, where := make(map[string]string), make(places)
 	for key, text := range a.one("tasks").hash {
 		tasks[key] = ""
@@ -69,7 +69,7 @@ func checkTasks(a *audit) {
 
 // checkTaskTurns requires that each lane with waiting tasks is in turn once, and each kind
 // with such lanes.
-func checkTaskTurns(a *audit) {
+func checkTaskTurns(a *checker) {
 	lanes, kinds := make(map[string]int), make(map[string]int)
 	for _, v := range a.reading["tasks_lanes"] {
 		for _, lane := range v.list {
@@ -95,7 +95,7 @@ func checkTaskTurns(a *audit) {
 }
 
 // checkTaskNotes requires that progress is of tasks that there are, and a rhythm of a kind with a rate.
-func checkTaskNotes(a *audit) {
+func checkTaskNotes(a *checker) {
 	tasks := a.one("tasks").hash
 	for _, key := range slices.Sorted(maps.Keys(a.one("tasks_progress").hash)) {
 		if _, is := tasks[key]; !is {

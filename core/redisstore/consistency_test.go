@@ -49,15 +49,15 @@ func busy(t *testing.T, x *suite) core.Claim {
 	return running
 }
 
-func TestAuditFindsNothingInASoundCluster(t *testing.T) {
+func TestConsistencyCheckFindsNothingInASoundCluster(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, x *suite) { busy(t, x) }) // each audits at the end
+	each(t, func(t *testing.T, x *suite) { busy(t, x) }) // each checks at the end
 }
 
 // keyFunc names a key of the test's namespace.
 type keyFunc func(name string, args ...string) string
 
-// A flaw is what an audit finds after do, by the rule, of busy's cluster.
+// A flaw is what a consistency check finds after do, by the rule, of busy's cluster.
 type flaw struct {
 	rule core.Rule
 	id   string
@@ -250,7 +250,7 @@ var flaws = map[string]flaw{
 	}},
 }
 
-func TestAuditFindsWhatIsBroken(t *testing.T) {
+func TestConsistencyCheckFindsWhatIsBroken(t *testing.T) {
 	t.Parallel()
 	for name, c := range flaws {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 			running := busy(t, x)
 			coretest.RequireSound(t, x.Store)
 			require.NoError(t, c.do(t.Context(), x.b.Admin, x.key))
-			found, err := x.Store.Audit(t.Context())
+			found, err := x.Store.CheckConsistency(t.Context())
 			require.NoError(t, err)
 			var told []string
 			for _, v := range found {
@@ -307,8 +307,8 @@ func (a *asked) note(cmd redis.Cmder) {
 	}
 }
 
-// The dead are many more than the living: the audit does not read them.
-func TestAuditAsksOnlyAboutTheLiving(t *testing.T) {
+// The dead are many more than the living: the consistency check does not read them.
+func TestConsistencyCheckAsksOnlyAboutTheLiving(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Mini(t), false)
 	const living, most = 1300, 502 // a command, its key and 500 members
@@ -330,13 +330,13 @@ func TestAuditAsksOnlyAboutTheLiving(t *testing.T) {
 		require.Equal(t, living, members)
 	}
 	require.NoError(t, x.b.Admin.SAdd(t.Context(), x.key("tombstones"), "w1299-1").Err())
-	found, err := x.Store.Audit(t.Context())
+	found, err := x.Store.CheckConsistency(t.Context())
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "w1299-1", found[0].ID)
 }
 
-// requireMended mends what an audit found, until it finds only what a person must mend
+// requireMended mends what a consistency check found, until it finds only what a person must mend
 // or what ends by itself.
 func requireMended(t *testing.T, x *suite, found []core.Violation) {
 	t.Helper()
@@ -347,7 +347,7 @@ func requireMended(t *testing.T, x *suite, found []core.Violation) {
 			require.NoError(t, err)
 		}
 		var err error
-		found, err = x.Store.Audit(t.Context())
+		found, err = x.Store.CheckConsistency(t.Context())
 		require.NoError(t, err)
 		left = nil
 		for _, v := range found {
@@ -410,8 +410,8 @@ var theirs = map[string]bool{
 	"owners testrunner@h9#0": true, // fenced: it is reaped
 }
 
-// What moves while the audit reads is not wrong.
-func TestAuditOfABusyCluster(t *testing.T) {
+// What moves while the consistency check reads is not wrong.
+func TestConsistencyCheckOfABusyCluster(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		stop, done := make(chan struct{}), make(chan struct{})
@@ -436,10 +436,10 @@ func TestAuditOfABusyCluster(t *testing.T) {
 	})
 }
 
-func TestAuditNeedsRedis(t *testing.T) {
+func TestConsistencyCheckNeedsRedis(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Mini(t), false)
 	x.b.Mini.SetError("LOADING")
-	_, err := x.Store.Audit(t.Context())
+	_, err := x.Store.CheckConsistency(t.Context())
 	refused(t, err, core.CodeUnavailable)
 }

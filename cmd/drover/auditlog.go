@@ -10,17 +10,17 @@ import (
 	"drover/core"
 )
 
-// trailCommand shows who did what.
-func trailCommand() *cli.Command {
-	return userCommand("trail", "show who did what: the audit trail, newest first", "", "drover trail --class cs101 --actor tom", slices.Concat([]cli.Flag{
+// auditCommand shows who did what.
+func auditCommand() *cli.Command {
+	return userCommand("audit", "show who did what: the audit log, newest first", "", "drover audit --class cs101 --actor tom", slices.Concat([]cli.Flag{
 		&cli.StringFlag{Name: "class", Usage: "only what was done in the class `HANDLE`; its teachers may see that"},
 		&cli.StringFlag{Name: "actor", Usage: "only what the user `HANDLE` did"},
 		&cli.StringFlag{Name: "subject", Usage: "only what was done to `NAME`, such as cs101/hw1, cs101/hw1/ann, or a user"},
 		zoneFlag(),
-	}, pageFlags("before", "entry `ID`")), listDeeds)
+	}, pageFlags("before", "entry `ID`")), listAuditEntries)
 }
 
-func listDeeds(c *cli.Context, s *session) error {
+func listAuditEntries(c *cli.Context, s *session) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -32,17 +32,17 @@ func listDeeds(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.reg.Deeds(c.Context, s.actor, core.TrailFilter{
+	all, err := s.reg.AuditEntries(c.Context, s.actor, core.AuditFilter{
 		Class: c.String("class"), Actor: c.String("actor"), Subject: c.String("subject"), Before: c.String("before"), Limit: limit,
 	})
 	if err != nil {
 		return err
 	}
-	return page[core.Deed]{
+	return page[core.AuditEntry]{
 		empty: "nothing was done", header: table.Row{"when", "who", "what"},
-		row: func(d *core.Deed) table.Row {
+		row: func(d *core.AuditEntry) table.Row {
 			return table.Row{time.UnixMilli(d.At).In(at).Format("2006-01-02 15:04:05 MST"), d.Actor, clean(d.Text)}
 		},
-		cursor: "before", last: func(d *core.Deed) string { return d.ID },
+		cursor: "before", last: func(d *core.AuditEntry) string { return d.ID },
 	}.print(c, all)
 }

@@ -11,7 +11,7 @@ import (
 
 // checkCounts holds what scripts count against what is there. Where anything moves, both are of
 // different moments, and a count that goes to and fro can look wrong each time.
-func checkCounts(a *audit) {
+func checkCounts(a *checker) {
 	if !a.still {
 		return
 	}
@@ -50,7 +50,7 @@ func checkCounts(a *audit) {
 }
 
 // checkOutputs holds live output against what is counted of it. What went by itself may still count.
-func checkOutputs(a *audit) {
+func checkOutputs(a *checker) {
 	sizes, sums := a.one("outputs_sizes").hash, make(map[string]int64)
 	wrong := func(id, format string, args ...any) {
 		a.report(core.RuleOutput, "output:"+id, format, args...)

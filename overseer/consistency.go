@@ -7,13 +7,13 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// auditLogged bounds how many broken invariants one audit logs; the metric has all.
-const auditLogged = 20
+// violationsLogged bounds how many broken invariants one check logs; the metric has all.
+const violationsLogged = 20
 
-// audit checks all that Redis holds, lets operators know what is wrong, and puts
+// consistency checks all that Redis holds, lets operators know what is wrong, and puts
 // right what a program can.
-func (o *Overseer) audit(ctx context.Context) (Counts, error) {
-	found, err := o.parts.Audit.Audit(ctx)
+func (o *Overseer) consistency(ctx context.Context) (Counts, error) {
+	found, err := o.parts.Consistency.CheckConsistency(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -21,12 +21,12 @@ func (o *Overseer) audit(ctx context.Context) (Counts, error) {
 	o.metrics.broken.Reset()
 	for i, v := range found {
 		o.metrics.broken.WithLabelValues(string(v.Rule)).Inc()
-		mended, err := o.parts.Audit.Mend(ctx, v)
+		mended, err := o.parts.Consistency.Mend(ctx, v)
 		troubles = append(troubles, err)
 		if mended {
 			counts["mended"]++
 		}
-		if i < auditLogged {
+		if i < violationsLogged {
 			o.log.WithFields(logrus.Fields{"rule": v.Rule, "id": v.ID, "mended": mended}).Error("an invariant is broken: " + v.Text + "; see drover doctor")
 		}
 	}

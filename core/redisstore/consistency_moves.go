@@ -9,7 +9,7 @@ import (
 )
 
 // checkMoves holds the records of evacuations against where the requests are.
-func checkMoves(a *audit) {
+func checkMoves(a *checker) {
 	type spot struct {
 		state core.EvacuationState
 		host  string
@@ -52,7 +52,7 @@ func checkMoves(a *audit) {
 
 // checkTrials requires that a host's canary is in a slot of its owner, and the host
 // on probation.
-func checkTrials(a *audit) {
+func checkTrials(a *checker) {
 	slots := make(map[string]bool)
 	a.slotted(func(owner, key string, _ core.Held) { slots[key+"|"+owner] = true })
 	for _, v := range a.reading["host"] {

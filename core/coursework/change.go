@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/trail"
+	"drover/core/auditlog"
 )
 
-// change does what a deed says, once that is in the trail.
-func (r *Registrar) change(ctx context.Context, a core.Actor, d core.Deed, do func() error) error {
-	return trail.Book{Trail: r.Store, Now: r.now, NewID: r.newID}.Do(ctx, a, d, do)
+// change does what an entry says, once that is in the audit log.
+func (r *Registrar) change(ctx context.Context, a core.Actor, d core.AuditEntry, do func() error) error {
+	return auditlog.Log{Store: r.Store, Now: r.now, NewID: r.newID}.Do(ctx, a, d, do)
 }
 
 // diff collects what an edit changes.

@@ -14,23 +14,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reading are the methods that change nothing; all others leave an entry in the trail.
+// reading are the methods that change nothing; all others leave an entry in the audit log.
 var reading = []string{
 	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
-	"Watch", "ViewClass", "FindClass", "Roster", "Deeds", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
+	"Watch", "ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
 	"Deadlines", "Progress", "Missing", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest
 }
 
-// noTrail is a store whose trail cannot be written.
-type noTrail struct{ coursework.Store }
+// noAuditLog is a store whose audit log cannot be written.
+type noAuditLog struct{ coursework.Store }
 
-func (noTrail) AddDeed(context.Context, core.Deed) error { return errBroken }
+func (noAuditLog) AddAuditEntry(context.Context, core.AuditEntry) error { return errBroken }
 
-// Whatever changes something is in the trail before it is done; what cannot be told
+// Whatever changes something is in the audit log before it is done; what cannot be told
 // there is not done, and what fails is told as that.
-func TestDeedBeforeChange(t *testing.T) {
+func TestAuditEntryBeforeChange(t *testing.T) {
 	t.Parallel()
 	for i, c := range calls() {
 		t.Run(fmt.Sprintf("%s %d", c.method, i), func(t *testing.T) {
@@ -52,35 +52,35 @@ func TestDeedBeforeChange(t *testing.T) {
 			}
 
 			store := w.reg.Store
-			w.reg.Store = noTrail{store}
+			w.reg.Store = noAuditLog{store}
 			requireCode(t, core.CodeUnavailable, c.do(w, actor, id))
 			require.Empty(t, w.log.names)
 
 			w.reg.Store, w.log.fail = store, true
 			requireCode(t, core.CodeUnavailable, c.do(w, actor, id))
-			require.Len(t, w.log.deeds, 2)
-			assert.Equal(t, "failed: "+w.log.deeds[0].Text+": the store is away", w.log.deeds[1].Text)
-			assert.Equal(t, "deed", w.log.names[0])
-			assert.Equal(t, "deed", w.log.names[len(w.log.names)-1])
-			assert.Less(t, w.log.deeds[0].ID, w.log.deeds[1].ID)
+			require.Len(t, w.log.entries, 2)
+			assert.Equal(t, "failed: "+w.log.entries[0].Text+": the store is away", w.log.entries[1].Text)
+			assert.Equal(t, "entry", w.log.names[0])
+			assert.Equal(t, "entry", w.log.names[len(w.log.names)-1])
+			assert.Less(t, w.log.entries[0].ID, w.log.entries[1].ID)
 
 			w.log.fail = false
 			w.log.clear()
 			require.NoError(t, c.do(w, actor, id))
 			require.GreaterOrEqual(t, len(w.log.names), 2)
-			assert.Equal(t, "deed", w.log.names[0])
-			assert.NotContains(t, w.log.names[1:], "deed")
-			deed := w.log.deeds[0]
-			assert.Equal(t, "root", deed.Actor)
-			assert.NotEmpty(t, deed.Text)
-			assert.NotEmpty(t, deed.Subject)
-			assert.NotContains(t, deed.Text, "failed")
+			assert.Equal(t, "entry", w.log.names[0])
+			assert.NotContains(t, w.log.names[1:], "entry")
+			entry := w.log.entries[0]
+			assert.Equal(t, "root", entry.Actor)
+			assert.NotEmpty(t, entry.Text)
+			assert.NotEmpty(t, entry.Subject)
+			assert.NotContains(t, entry.Text, "failed")
 		})
 	}
 }
 
-// Who looks into the trail learns what was before, what is now, and why.
-func TestDeedsSayWhat(t *testing.T) {
+// Who looks into the audit log learns what was before, what is now, and why.
+func TestAuditEntriesSayWhat(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
@@ -98,7 +98,7 @@ func TestDeedsSayWhat(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.reg.Enrol(ctx, tess, "cs101", "ann", core.RoleAssistant))
 
-	all := strings.Join(w.deeds(), "\n")
+	all := strings.Join(w.entries(), "\n")
 	for _, want := range []string{
 		"tess sets the harness of cs101/hw1, of ",
 		"ann hands in for ann to cs101/hw1 (public)",

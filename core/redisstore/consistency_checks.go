@@ -10,15 +10,15 @@ import (
 	"drover/core"
 )
 
-// audit is a reading of the namespace and what is wrong in it.
-type audit struct {
+// checker is a reading of the namespace and what is wrong in it.
+type checker struct {
 	reading
 	still bool // nothing moved while it was read
 	found []core.Violation
 }
 
-func (a *audit) check() {
-	for _, check := range []func(*audit){
+func (a *checker) check() {
+	for _, check := range []func(*checker){
 		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkTaskTurns,
 		checkTaskNotes, checkLeft, checkCounts, checkOutputs,
 	} {
@@ -26,12 +26,12 @@ func (a *audit) check() {
 	}
 }
 
-func (a *audit) report(rule core.Rule, id, format string, args ...any) {
+func (a *checker) report(rule core.Rule, id, format string, args ...any) {
 	a.found = append(a.found, core.Violation{Rule: rule, ID: id, Text: fmt.Sprintf(format, args...)})
 }
 
 // slotted calls fn with every slot.
-func (a *audit) slotted(fn func(owner, key string, slot core.Held)) {
+func (a *checker) slotted(fn func(owner, key string, slot core.Held)) {
 	for _, v := range a.reading["slots"] {
 		for _, key := range slices.Sorted(maps.Keys(v.hash)) {
 			held := toHeld([]any{key, v.hash[key], "0", "", "", "", "0"})
@@ -43,7 +43,7 @@ func (a *audit) slotted(fn func(owner, key string, slot core.Held)) {
 	}
 }
 
-func checkKeys(a *audit) {
+func checkKeys(a *checker) {
 	for _, v := range a.reading[""] {
 		a.report(core.RuleKeys, v.key, "no key of drover has this name and type")
 	}
@@ -58,7 +58,7 @@ func checkKeys(a *audit) {
 	}
 }
 
-func checkHosts(a *audit) {
+func checkHosts(a *checker) {
 	hosts := a.one("hosts").scores
 	for _, v := range a.reading["host"] {
 		host := v.args[0]
@@ -89,7 +89,7 @@ func checkHosts(a *audit) {
 	}
 }
 
-func (a *audit) host(host string) map[string]string {
+func (a *checker) host(host string) map[string]string {
 	for _, v := range a.reading["host"] {
 		if v.args[0] == host {
 			return v.hash
@@ -98,7 +98,7 @@ func (a *audit) host(host string) map[string]string {
 	return nil
 }
 
-func checkOwners(a *audit) {
+func checkOwners(a *checker) {
 	owners := a.one("owners").scores
 	epochs := make(map[string]int64)
 	for _, v := range a.reading["owner"] {
@@ -136,7 +136,7 @@ type places map[string][]string
 func (p places) put(id, where string) { p[id] = append(p[id], where) }
 
 // check reports what is not in exactly one place. known says what should be in one.
-func (p places) check(a *audit, rule core.Rule, known map[string]string) {
+func (p places) check(a *checker, rule core.Rule, known map[string]string) {
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		if len(p[id]) == 0 {
 			a.report(rule, id, "it is nowhere")
@@ -153,7 +153,7 @@ func (p places) check(a *audit, rule core.Rule, known map[string]string) {
 	}
 }
 
-func checkRequests(a *audit) {
+func checkRequests(a *checker) {
 	specs, where := a.one("specs").hash, make(places)
 	for _, v := range a.reading["queue"] {
 		for _, key := range v.list {
@@ -185,7 +185,7 @@ func checkRequests(a *audit) {
 	where.check(a, core.RuleRequests, specs)
 }
 
-func checkTurns(a *audit) {
+func checkTurns(a *checker) {
 	type turn struct{ pool, class, submitter string }
 	turns := make(map[turn]int)
 	for _, v := range a.reading["turns"] {
@@ -205,7 +205,7 @@ func checkTurns(a *audit) {
 	}
 }
 
-func checkVMs(a *audit) {
+func checkVMs(a *checker) {
 	pool := make(map[string]string) // VM → its pool
 	host := make(map[string]string)
 	for _, v := range a.reading["vms"] {
@@ -251,7 +251,7 @@ func checkVMs(a *audit) {
 	where.check(a, core.RuleVMs, pool)
 }
 
-func checkLeft(a *audit) {
+func checkLeft(a *checker) {
 	specs, tasks := a.one("specs").hash, a.one("tasks").hash
 	live := func(id string) bool {
 		_, request := specs[id]
