@@ -12,9 +12,9 @@ var ErrDamaged = errors.New("its content does not match its digest")
 
 // Purged is what a purge did.
 type Purged struct {
-	Aside int   // files set aside
-	Files int   // deleted
-	Bytes int64 // of those
+	Trashed int   // files trashed
+	Files   int   // deleted
+	Bytes   int64 // of those
 }
 
 // Blobs keeps files by content hash. Implementations verify what they return.
@@ -27,7 +27,7 @@ type Blobs interface {
 	// Open returns the stream of a digest, or NOTFOUND. Reading fails if the content does not match.
 	Open(ctx context.Context, digest string) (io.ReadCloser, error)
 	// Purge deletes what nobody keeps, in two steps: what was stored longer than the
-	// grace ago is set aside and can still be opened; what was set aside longer than
+	// grace ago is trashed and can still be opened; what was trashed longer than
 	// the grace ago is deleted, unless keep wants it by now: then it is back. What is
 	// put meanwhile stays, and so does what is named within the grace after its Put.
 	// Any number may run at once, and each may be cut short anywhere.

@@ -89,10 +89,10 @@ type Place struct {
 	VM       string       `json:"vm,omitempty"`
 	Token    string       `json:"token,omitempty"`
 	Since    int64        `json:"since_ms,omitempty"`
-	Ahead    int          `json:"ahead"`            // of the same submitter, pool and class
-	Attempts int          `json:"attempts"`         // platform faults so far
-	Due      int64        `json:"due_ms,omitempty"` // of its next try, after a platform fault; ms, the server's clock
-	Aimed    string       `json:"aimed,omitempty"`  // the only host that takes it, for now
+	Ahead    int          `json:"ahead"`              // of the same submitter, pool and class
+	Attempts int          `json:"attempts"`           // platform faults so far
+	Due      int64        `json:"due_ms,omitempty"`   // of its next try, after a platform fault; ms, the server's clock
+	Assigned string       `json:"assigned,omitempty"` // the only host that takes it, for now
 }
 
 // Preceding says what goes before a request that waits in its submitter's queue, as things

@@ -13,7 +13,7 @@ type EvacuationState string
 
 // The states of an evacuation.
 const (
-	EvacuationScheduled EvacuationState = "scheduled" // aimed at a host, which has not taken it yet
+	EvacuationScheduled EvacuationState = "scheduled" // assigned to a host, which has not taken it yet
 	EvacuationParked    EvacuationState = "parked"    // nothing living could run it; the first that can takes it
 	EvacuationAccepted  EvacuationState = "accepted"  // in a slot on the host it went to
 	EvacuationFinished  EvacuationState = "finished"  // it ended there
@@ -34,7 +34,7 @@ type Evacuation struct {
 }
 
 // Room is what a host has left for work that is placed there: what it has, less
-// what all its VMs and what is aimed at it take. A figure that the host never
+// what all its VMs and what is assigned to it take. A figure that the host never
 // told is as good as endless.
 type Room struct {
 	Host   string
@@ -46,26 +46,26 @@ type Room struct {
 
 // PoolRoom is what a host has left of one pool.
 type PoolRoom struct {
-	Idle int // clean VMs that nothing is aimed at
+	Idle int // clean VMs that nothing is assigned to
 	More int // VMs that the pool's max allows beyond those there are
 }
 
 // Evacuations moves the work of hosts that are lost or drained. Owners.Settle and
-// Owners.Oust aim and park requests; a host's claims take first what is aimed at
+// Owners.Revoke assign and park requests; a host's claims take first what is assigned to
 // it, then what is parked, then from the queues.
 type Evacuations interface {
 	// Rooms lists what the hosts have left that may be given work: those that are
 	// up, not drained, not reported failed, not on probation and reconciled, each
 	// with its pools that are neither broken there nor paused. The number names
-	// this state of things: a Settle that aims must name it, so that two who place
+	// this state of things: a Settle that assigns must name it, so that two who place
 	// at once do not give away one room twice.
 	Rooms(ctx context.Context) ([]Room, int64, error)
 	// Evacuations lists moves, those under way first, then the last that ended,
 	// newest first.
 	Evacuations(ctx context.Context) ([]Evacuation, error)
-	// Unaim puts back into its queue what has been aimed at a host for longer than
+	// Unassign puts back into its queue what has been assigned to a host for longer than
 	// the time and not taken. Returns how many.
-	Unaim(ctx context.Context, host string, olderThan time.Duration) (int, error)
+	Unassign(ctx context.Context, host string, olderThan time.Duration) (int, error)
 }
 
 // HostEvent is what a watchdog says of a host.

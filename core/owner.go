@@ -66,7 +66,7 @@ type Held struct {
 	Deaths    []Death       // that the request or task met, oldest first
 	Cancelled string        // who asked to stop it; "" if nobody
 	Pool      string
-	Slot      string // as Redis has it, for Oust
+	Slot      string // as Redis has it, for Revoke
 }
 
 // Death is one that a request or task met: that of an owner which had it in hand, or of its VM.
@@ -142,18 +142,18 @@ type Owners interface {
 	// that it settles in: else it decides about the living work of a successor.
 	Held(ctx context.Context, owner string, epoch int64) ([]Held, error)
 	// Settle empties slots of a fenced or restarted owner. Items with a token
-	// that is not in the slot any more are skipped. What met a death is not aimed:
-	// it runs apart from others that did. If any item is aimed at a host, placed
+	// that is not in the slot any more are skipped. What met a death is not assigned:
+	// it runs apart from others that did. If any item is assigned to a host, placed
 	// is the number that Rooms returned, or the last Settle of the round. Returns
 	// CONFLICT, with that chunk of items unmoved, if another has placed work since,
-	// or a host aimed at is not to be given any: ask for the Rooms again.
+	// or a host assigned to is not to be given any: ask for the Rooms again.
 	Settle(ctx context.Context, owner string, epoch int64, items []Settlement, placed int64) (Settled, error)
-	// Oust ends one slot of an owner, living or not, that reads as the Held says:
+	// Revoke ends one slot of an owner, living or not, that reads as the Held says:
 	// its work is stuck, or must go elsewhere. It is a fault if it is a retry, but
 	// not a death; the VM becomes dirty and the owner is told to look. A slot that
 	// is empty by now is as good. Returns CONFLICT if it reads otherwise, or the
-	// host aimed at is not to be given work.
-	Oust(ctx context.Context, owner string, h Held, s Settlement, why string) error
+	// host assigned to is not to be given work.
+	Revoke(ctx context.Context, owner string, h Held, s Settlement, why string) error
 	// Deregister ends an owner that holds nothing. Returns CONFLICT if it holds something.
 	Deregister(ctx context.Context, owner string, epoch int64) error
 	// Late lists owners whose proof of life is late by the given time or more, and
@@ -165,12 +165,12 @@ type Owners interface {
 	// the epoch under which its slots are settled. Fencing a fenced owner returns
 	// the same epoch. Returns CONFLICT if its proof of life arrived meanwhile.
 	Fence(ctx context.Context, owner string, by time.Duration) (int64, error)
-	// Bury ends the given epoch of an owner whose process is known to be gone, late
+	// DeclareDead ends the given epoch of an owner whose process is known to be gone, late
 	// or not, and returns the epoch under which its slots are settled, 0 if they
 	// were and it was forgotten. What it had in hand when that epoch ended met a
-	// death. Burying a fenced owner returns the same epoch. Returns CONFLICT if a
+	// death. Declaring a fenced owner dead returns the same epoch. Returns CONFLICT if a
 	// newer process has the name, NOTFOUND.
-	Bury(ctx context.Context, owner string, epoch int64) (int64, error)
+	DeclareDead(ctx context.Context, owner string, epoch int64) (int64, error)
 	// Forget removes a fenced owner that holds nothing any more.
 	Forget(ctx context.Context, owner string, epoch int64) error
 	// ListOwners lists all owners by name.
@@ -201,7 +201,7 @@ type Settlement struct {
 	Key     string
 	Token   string
 	Outcome Outcome
-	To      string // of a release or retry: "" its queue, Parked, or the host it is aimed at
+	To      string // of a release or retry: "" its queue, Parked, or the host it is assigned to
 }
 
 // Settled is what a Settle did.

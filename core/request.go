@@ -112,5 +112,5 @@ type Spec struct {
 // Key is the spec's name in Redis.
 func (s *Spec) Key() string { return Key(s.ID, s.Generation) }
 
-// Told reports whether somebody is to be told of the request's ends.
-func (s *Spec) Told() bool { return len(s.Notify) > 0 || s.Callback != "" }
+// Notifies reports whether somebody is to be told of the request's ends.
+func (s *Spec) Notifies() bool { return len(s.Notify) > 0 || s.Callback != "" }

@@ -6,7 +6,7 @@ type RequestState string
 
 // The request states.
 const (
-	RequestQueued     RequestState = "queued"     // in its submitter's queue, aimed at a host, or pausing before its next try
+	RequestQueued     RequestState = "queued"     // in its submitter's queue, assigned to a host, or pausing before its next try
 	RequestParked     RequestState = "parked"     // nothing alive can run it now
 	RequestClaimed    RequestState = "claimed"    // in a slot, being staged
 	RequestRunning    RequestState = "running"    // in a slot, its command runs
@@ -34,14 +34,14 @@ type VMState string
 
 // The VM states.
 const (
-	VMCreating   VMState = "creating"   // in its vmfactory's slot
-	VMClean      VMState = "clean"      // ready and unused, on its host's clean list
-	VMClaimed    VMState = "claimed"    // in an owner's slot with its request
-	VMDirty      VMState = "dirty"      // used or broken, on its host's dirty list
-	VMDestroying VMState = "destroying" // in its vmfactory's slot
-	VMAside      VMState = "aside"      // could not be destroyed; waits for a person
-	VMLost       VMState = "lost"       // its host is lost; reality is on the host
-	VMGone       VMState = "gone"       // destroyed
+	VMCreating    VMState = "creating"    // in its vmfactory's slot
+	VMClean       VMState = "clean"       // ready and unused, on its host's clean list
+	VMClaimed     VMState = "claimed"     // in an owner's slot with its request
+	VMDirty       VMState = "dirty"       // used or broken, on its host's dirty list
+	VMDestroying  VMState = "destroying"  // in its vmfactory's slot
+	VMQuarantined VMState = "quarantined" // could not be destroyed; waits for a person
+	VMLost        VMState = "lost"        // its host is lost; reality is on the host
+	VMGone        VMState = "gone"        // destroyed
 )
 
 // HostState is how alive a host is. Drain is a flag beside it.

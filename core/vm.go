@@ -13,18 +13,18 @@ type VMInfo struct {
 	State VMState `json:"state"`
 	Since int64   `json:"since_ms"`
 	Owner string  `json:"owner,omitempty"` // who has it in a slot
-	Note  string  `json:"note,omitempty"`  // why it was set aside
+	Note  string  `json:"note,omitempty"`  // why it was quarantined
 }
 
 // PoolLoad is what a vmfactory needs to know of one pool on its host.
 type PoolLoad struct {
-	Pool     Pool
-	Clean    int
-	Creating int
-	InUse    int
-	Dirty    int // dirty or being destroyed: they leave by themselves
-	Aside    int // set aside: they stay until a person mends them
-	Waiting  int // requests waiting for the pool, counted up to its max
+	Pool        Pool
+	Clean       int
+	Creating    int
+	InUse       int
+	Dirty       int // dirty or being destroyed: they leave by themselves
+	Quarantined int // quarantined: they stay until a person mends them
+	Waiting     int // requests waiting for the pool, counted up to its max
 }
 
 // Pools keeps the pools' settings in Redis.
@@ -59,7 +59,7 @@ type VMs interface {
 	Ready(ctx context.Context, owner string, epoch int64, host string, made map[string]bool) error
 	// Destroy takes up to n dirty VMs.
 	Destroy(ctx context.Context, owner string, epoch int64, host string, n int) ([]string, error)
-	// Gone ends destructions: "" means gone, a text sets the VM aside with that note.
+	// Gone ends destructions: "" means gone, a text quarantines the VM with that note.
 	Gone(ctx context.Context, owner string, epoch int64, host string, vms map[string]string) error
 	// Retire takes clean VMs off the list and makes them dirty. VMs that are not
 	// clean any more stay as they are. Returns those it took.
@@ -99,7 +99,7 @@ type Hosts interface {
 	ListHosts(ctx context.Context) ([]HostInfo, error)
 	// Drain sets or clears the drain flag. What the host has in hand at the
 	// deadline, counted from now, is to go elsewhere; 0: it may take as long as it
-	// takes. What is aimed at it goes back to its queue. Returns NOTFOUND for an unknown host.
+	// takes. What is assigned to it goes back to its queue. Returns NOTFOUND for an unknown host.
 	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
 	// Report acts on a watchdog's word: a host that failed is down at once, stays so
 	// and claims nothing until it is reported recovered. The answer is false if it

@@ -18,7 +18,7 @@ func (o *Overseer) table() []Chore {
 		{Name: "reap", Every: c.JudgeEvery, Run: o.reap},
 		{Name: "hung", Every: hungEvery, Run: o.hung},
 		{Name: "drained", Every: drainedEvery, Run: o.drained},
-		{Name: "aims", Every: aimsEvery, Run: o.aims},
+		{Name: "assigned", Every: assignedEvery, Run: o.assigned},
 		{Name: "damp", Every: dampingEvery, Run: o.damp},
 		{Name: "sweep", Every: c.SweepEvery, Run: count("queued", in.Sweep), Whole: count("queued", in.SweepAll)},
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},

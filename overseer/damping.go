@@ -159,7 +159,7 @@ func (d *damper) mark(e core.Event) {
 	case "host probation", "host trusted": // what was before is settled by that
 		d.marks = slices.DeleteFunc(d.marks, func(m mark) bool { return m.host == host })
 		return
-	case "exchange", "oust":
+	case "exchange", "revoke":
 		_, at, err := core.ParseOwner(e.By)
 		if err != nil || !strings.HasPrefix(e.By, string(core.RoleTestrunner)) {
 			return

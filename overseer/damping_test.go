@@ -158,7 +158,7 @@ func TestWhoIsSuspicious(t *testing.T) {
 		"the others have few":                    {both, []core.Event{ends("h1", five), ends("h2", "a-1=retry b-1 c-1 d-1 e-1")}, []string{"h1 30s"}},
 		"there is no other host":                 {both[:1], []core.Event{ends("h1", five)}, nil},
 		"releases are no faults":                 {both, []core.Event{ends("h1", "a-1=release b-1=release c-1=release d-1=release e-1=release")}, nil},
-		"hung slots are faults":                  {both, []core.Event{{Op: "oust", By: "testrunner@h1#3", Moved: five}}, []string{"h1 30s"}},
+		"hung slots are faults":                  {both, []core.Event{{Op: "revoke", By: "testrunner@h1#3", Moved: five}}, []string{"h1 30s"}},
 		"deaths are the owner's":                 {both, []core.Event{{Op: "settle", By: "testrunner@h1#0", Moved: five}}, nil},
 		"VMs are no requests":                    {both, []core.Event{{Op: "exchange", By: "vmfactory@h1#0", Moved: five}}, nil},
 		"it is so for the fourth time":           {[]core.HostInfo{often, up("h2")}, []core.Event{ends("h1", five)}, []string{"h1 4m0s"}},

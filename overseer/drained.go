@@ -15,7 +15,7 @@ const drainedEvery = 5 * time.Second
 const whyDrained = "its host is drained"
 
 // drained empties the hosts that were drained with a deadline when it comes: what
-// still runs there is aimed at hosts that have room, or parked, and uses no attempt.
+// still runs there is assigned to hosts that have room, or parked, and uses no attempt.
 // Work whose policy is to fail when its host is lost must not run twice, so it stays.
 func (o *Overseer) drained(ctx context.Context) (Counts, error) {
 	counts := Counts{}
@@ -61,14 +61,14 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 			if l.item.Outcome == core.OutcomeRelease && len(l.held.Deaths) == 0 {
 				moving = append(moving, l)
 			} else {
-				_, err := o.oust(ctx, counts, l.owner, l.held, l.item, whyDrained)
+				_, err := o.revoke(ctx, counts, l.owner, l.held, l.item, whyDrained)
 				troubles = append(troubles, err)
 			}
 		}
 	}
 	err = o.move(ctx, counts, moving, func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error) {
 		for _, item := range items {
-			if _, err := o.oust(ctx, counts, owner, held[item.Key], item, whyDrained); err != nil {
+			if _, err := o.revoke(ctx, counts, owner, held[item.Key], item, whyDrained); err != nil {
 				return placed, err
 			}
 		}
@@ -77,11 +77,11 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 	return errors.Join(append(troubles, err)...)
 }
 
-// oust empties one slot of a living owner. One that reads otherwise by now went on
+// revoke empties one slot of a living owner. One that reads otherwise by now went on
 // or ended; it has its next turn. Only then may anything be recorded of it: before, its owner
 // may still end it itself.
-func (o *Overseer) oust(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement, why string) (bool, error) {
-	err := o.parts.Owners.Oust(ctx, owner, h, item, why)
+func (o *Overseer) revoke(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement, why string) (bool, error) {
+	err := o.parts.Owners.Revoke(ctx, owner, h, item, why)
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeConflict, core.CodeNotFound:

@@ -68,7 +68,7 @@ func (s *scene) requireDrained(parts overseer.Parts) {
 		}
 		if row.State == core.RequestQueued {
 			place := s.place(row.Spec.ID)
-			require.Equal(s.t, "h2", place.Aimed)
+			require.Equal(s.t, "h2", place.Assigned)
 			require.Zero(s.t, place.Attempts, "a drain uses none")
 		}
 	}

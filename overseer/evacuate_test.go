@@ -97,12 +97,12 @@ func TestAPolicyOfTheRequestsOwn(t *testing.T) {
 	row, err := s.store.Get(context.Background(), no)
 	require.NoError(t, err)
 	require.Equal(t, "host h1 was lost while it ran, and such work of pool again is not run again", row.Result.Reason)
-	require.Equal(t, "h2", s.place(yes).Aimed)
+	require.Equal(t, "h2", s.place(yes).Assigned)
 	coretest.RequireSound(t, s.cluster)
 }
 
-// A host that does not take in time what was aimed at it loses it to whoever can; one that is lost too as well.
-func TestWhatIsAimedIsNotStuck(t *testing.T) {
+// A host that does not take in time what was assigned to it loses it to whoever can; one that is lost too as well.
+func TestWhatIsAssignedIsNotStuck(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		s := newScene(t, b)
@@ -112,11 +112,11 @@ func TestWhatIsAimedIsNotStuck(t *testing.T) {
 		s.claim("h1", "again", 2, time.Minute)
 		s.die("h1")
 		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
-		require.Equal(t, "h2", s.place(ids[0]).Aimed)
+		require.Equal(t, "h2", s.place(ids[0]).Assigned)
 		s.die("h2")
 		s.until(s.parts(), func() bool { return len(s.owners()) == 0 })
 		require.Equal(t, "failed h1>h2", s.moves()[ids[0]])
-		require.Empty(t, s.place(ids[0]).Aimed)
+		require.Empty(t, s.place(ids[0]).Assigned)
 		require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
 		require.Equal(t, 1, s.place(ids[0]).Attempts, "h2 had not taken it")
 		coretest.RequireSound(t, s.cluster)
@@ -195,7 +195,7 @@ func (r *rival) Rooms(ctx context.Context) ([]core.Room, int64, error) {
 		rivals := r.s.claim("h4", "once", 1, time.Hour)[0]
 		held := core.Held{Key: rivals.Key, Slot: r.s.held(core.RoleTestrunner, "h4")[0].Slot}
 		item := core.Settlement{Key: rivals.Key, Token: rivals.Token, Outcome: core.OutcomeRelease, To: "h2"}
-		require.NoError(r.s.t, r.s.cluster.Oust(ctx, core.OwnerName(core.RoleTestrunner, "h4", 0), held, item, "a rival's"))
+		require.NoError(r.s.t, r.s.cluster.Revoke(ctx, core.OwnerName(core.RoleTestrunner, "h4", 0), held, item, "a rival's"))
 	}
 	return rooms, placed, err
 }
@@ -217,12 +217,12 @@ func TestRoomsThatAnotherUsedAreLookedAtAgain(t *testing.T) {
 		parts.Evacuations = r
 		s.until(parts, func() bool { return len(s.owners()) == 4 })
 		require.Equal(t, 2, r.looks)
-		require.NotEmpty(t, s.place(id).Aimed)
+		require.NotEmpty(t, s.place(id).Assigned)
 		coretest.RequireSound(t, s.cluster)
 	})
 }
 
-// A host that lives and does not take what is aimed at it loses it to whoever does.
+// A host that lives and does not take what is assigned to it loses it to whoever does.
 func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
@@ -234,12 +234,12 @@ func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
 	s.claim("h1", "again", 1, time.Hour)
 	s.die("h1")
 	s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
-	require.Equal(t, "h2", s.place(id).Aimed)
+	require.Equal(t, "h2", s.place(id).Assigned)
 	s.claim("h3", "again", 0, time.Hour)
 	b.Mini.SetTime(time.Now().Add(4 * time.Second))
 	_, err := s.oversee(s.parts())
 	require.NoError(t, err)
-	require.Equal(t, "h2", s.place(id).Aimed, "it has five seconds")
+	require.Equal(t, "h2", s.place(id).Assigned, "it has five seconds")
 	b.Mini.SetTime(time.Now().Add(7 * time.Second))
 	_, err = s.oversee(s.parts())
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	troubles := []error{err}
 	for _, item := range items {
 		h := stuck[item.Key]
-		taken, err := o.oust(ctx, counts, owner.Name, h, item, "hung in "+h.Phase)
+		taken, err := o.revoke(ctx, counts, owner.Name, h, item, "hung in "+h.Phase)
 		if taken {
 			o.log.WithFields(logrus.Fields{"owner": owner.Name, "slot": item.Key, "phase": h.Phase}).Warn("a slot is hung: its work is taken from its owner")
 		}

@@ -222,16 +222,16 @@ func (s *scene) requireCancelled(id string, died bool) {
 	require.Equal(s.t, core.RequestCancelled, s.state(id))
 }
 
-// goesOn is an owner that goes on with a slot after it was read, and before it is ousted.
+// goesOn is an owner that goes on with a slot after it was read, and before it is revoked.
 type goesOn struct {
 	core.Owners
 	goOn func() error
 	told error
 }
 
-func (g *goesOn) Oust(ctx context.Context, owner string, h core.Held, it core.Settlement, why string) error {
+func (g *goesOn) Revoke(ctx context.Context, owner string, h core.Held, it core.Settlement, why string) error {
 	g.told = g.goOn()
-	return g.Owners.Oust(ctx, owner, h, it, why)
+	return g.Owners.Revoke(ctx, owner, h, it, why)
 }
 
 // Nothing is recorded of a slot that its owner goes on with just before it is emptied, since it

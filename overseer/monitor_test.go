@@ -51,7 +51,7 @@ func TestAHostThatIsReportedFailed(t *testing.T) {
 		require.Equal(t, core.HostDown, h1.State)
 		require.Equal(t, "watchdog", h1.Failed.By)
 		require.Equal(t, "no ping", h1.Failed.Reason)
-		require.Equal(t, "h2", s.place(id).Aimed, "evacuated in the same run")
+		require.Equal(t, "h2", s.place(id).Assigned, "evacuated in the same run")
 		s.host("h1", time.Hour)
 		require.Equal(t, core.HostDown, s.hosts()["h1"].State, "it registers again and is not believed")
 		s.submit("again", 1)

@@ -67,8 +67,8 @@ func (o mortalOwners) ListOwners(ctx context.Context) (all []core.OwnerInfo, err
 	return all, err
 }
 
-func (o mortalOwners) Oust(ctx context.Context, owner string, h core.Held, s core.Settlement, why string) error {
-	return o.m.call(func() error { return o.Owners.Oust(ctx, owner, h, s, why) })
+func (o mortalOwners) Revoke(ctx context.Context, owner string, h core.Held, s core.Settlement, why string) error {
+	return o.m.call(func() error { return o.Owners.Revoke(ctx, owner, h, s, why) })
 }
 
 type mortalHosts struct {

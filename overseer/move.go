@@ -109,7 +109,7 @@ func (o *Overseer) move(ctx context.Context, counts Counts, leaving []leaver, se
 				if l.item.To == core.Parked {
 					counts["parked"]++
 				} else {
-					counts["aimed"]++
+					counts["assigned"]++
 				}
 			}
 			leaving = leaving[n:]

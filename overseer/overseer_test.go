@@ -112,11 +112,11 @@ func (w *world) Down(ctx context.Context, _ string, _ time.Duration) error {
 	return err
 }
 
-func (w *world) Evacuations(context.Context) ([]core.Evacuation, error)    { return nil, nil }
-func (w *world) Rooms(context.Context) ([]core.Room, int64, error)         { return nil, 0, nil }
-func (w *world) Unaim(context.Context, string, time.Duration) (int, error) { return 0, nil }
-func (w *world) Promote(ctx context.Context) (int, error)                  { return w.call(ctx, "promote") }
-func (w *world) ListOwners(context.Context) ([]core.OwnerInfo, error)      { return nil, nil }
+func (w *world) Evacuations(context.Context) ([]core.Evacuation, error)       { return nil, nil }
+func (w *world) Rooms(context.Context) ([]core.Room, int64, error)            { return nil, 0, nil }
+func (w *world) Unassign(context.Context, string, time.Duration) (int, error) { return 0, nil }
+func (w *world) Promote(ctx context.Context) (int, error)                     { return w.call(ctx, "promote") }
+func (w *world) ListOwners(context.Context) ([]core.OwnerInfo, error)         { return nil, nil }
 
 func (w *world) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
 	_, err := w.call(ctx, "consistency")
@@ -205,7 +205,7 @@ func onceWholly(t *testing.T) {
 		{"chore":"reap","counts":{},"took_ms":0},
 		{"chore":"hung","counts":{},"took_ms":0},
 		{"chore":"drained","counts":{},"took_ms":0},
-		{"chore":"aims","counts":{"promoted":1},"took_ms":0},
+		{"chore":"assigned","counts":{"promoted":1},"took_ms":0},
 		{"chore":"damp","counts":{},"took_ms":0},
 		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},

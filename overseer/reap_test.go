@@ -31,13 +31,13 @@ const (
 
 // scene is a cluster with one host that died in the middle of work.
 type scene struct {
-	t     *testing.T
-	b     *coretest.Backend
-	cluster  *redisstore.Store
-	store core.ResultStore
-	in    *intake.Intake
-	seq   map[string]int64
-	epoch map[string]int64
+	t       *testing.T
+	b       *coretest.Backend
+	cluster *redisstore.Store
+	store   core.ResultStore
+	in      *intake.Intake
+	seq     map[string]int64
+	epoch   map[string]int64
 }
 
 func newScene(t *testing.T, b *coretest.Backend) *scene {
@@ -242,7 +242,7 @@ func TestALostHostIsTakenDown(t *testing.T) {
 		for i, id := range again {
 			if i < 2 {
 				require.Equal(t, core.RequestQueued, s.place(id).State)
-				require.Equal(t, "h2", s.place(id).Aimed)
+				require.Equal(t, "h2", s.place(id).Assigned)
 			} else {
 				require.Equal(t, core.RequestClaimed, s.place(id).State)
 			}
@@ -301,10 +301,10 @@ func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
 	require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: lateBy(time.Hour), Member: core.OwnerName(core.RoleVMFactory, "h1", 0)}).Err())
 	require.NoError(t, b.Admin.ZAdd(ctx, hosts, redis.Z{Score: lateBy(time.Second), Member: "h1"}).Err())
 
-	patient, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: time.Hour}, s.parts())
+	other, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: time.Hour}, s.parts())
 	require.NoError(t, err)
 	for range 3 {
-		_, err = patient.Once(ctx)
+		_, err = other.Once(ctx)
 		require.NoError(t, err)
 	}
 	require.Len(t, s.owners(), 4, "nobody was reaped")

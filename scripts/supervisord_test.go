@@ -16,8 +16,8 @@ import (
 	"drover/core/coretest"
 )
 
-// patience is how long anything may take on a busy machine before the test gives up.
-const patience = 5 * time.Minute
+// testTimeout is how long anything may take on a busy machine before the test gives up.
+const testTimeout = 5 * time.Minute
 
 // stubborn is a drover that says what it is told and drains on SIGTERM.
 const stubborn = `trap 'echo drained; exit 0' TERM
@@ -66,7 +66,7 @@ func (s *supervised) awaitAllRunning(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return strings.Count(s.ctl(t, "status"), " RUNNING ") == 5
-	}, patience, 100*time.Millisecond)
+	}, testTimeout, 100*time.Millisecond)
 }
 
 func (s *supervised) log(t *testing.T, name string) string {
@@ -83,7 +83,7 @@ func TestSupervisordKeepsTheComponentsUpAndStopsThemInOrder(t *testing.T) {
 	s.ctl(t, "signal", "KILL", "testrunner")
 	require.Eventually(t, func() bool {
 		return strings.Count(s.log(t, "testrunner"), "started as testrunner\n") == 2
-	}, patience, 50*time.Millisecond, "it is started again")
+	}, testTimeout, 50*time.Millisecond, "it is started again")
 	s.awaitAllRunning(t)
 
 	s.ctl(t, "shutdown")

@@ -11,8 +11,8 @@ import (
 	"drover/core/webhook"
 )
 
-// patienceWithMakers is how old a callback may become that is not even tried.
-const patienceWithMakers = 24 * time.Hour
+// maxCallbackAge is how old a callback may become that is not even tried.
+const maxCallbackAge = 24 * time.Hour
 
 // callbacks tell who made a request through a door how it ended, at the address that came
 // with it: at least once, each under the same id however often it is tried.
@@ -38,7 +38,7 @@ func (c *callbacks) handle(ctx context.Context, job *Job) (End, error) {
 	// Its maker's addresses are one receiver: else one with many could take all slots.
 	maker := "callbacks of " + job.Task.Lane
 	if wait, why := c.gate.enter(maker); wait > 0 {
-		if why != "" && job.Age > patienceWithMakers {
+		if why != "" && job.Age > maxCallbackAge {
 			return End{}, core.Errorf(core.CodeLimit, job.Task.ID, "the receiver has been failing for a day: %s", why)
 		}
 		return putOff(wait), nil

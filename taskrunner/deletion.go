@@ -13,8 +13,8 @@ import (
 const (
 	deletedAtOnce = 200             // submissions
 	endedAtOnce   = 100             // requests or tasks that are cancelled
-	patienceEnds  = 5 * time.Second // between looks at requests that have to end first
-	patienceTurn  = time.Second     // where there is no need to wait
+	lookAgain     = 5 * time.Second // between looks at requests that have to end first
+	nextTurn      = time.Second     // where there is no need to wait
 	deletionTurn  = 5 * time.Minute // of one try, which then lets others go first
 	maxAborted    = 1000            // experiments of one assignment
 	deletionTries = 20              // nobody would ask again for what is half gone; over an hour with their pauses
@@ -135,9 +135,9 @@ func (w *deleting) end(name string, done bool, err error) (End, error) {
 		return End{}, err
 	case !done && w.left > 0:
 		w.say(fmt.Sprintf("waiting until the requests of %d submissions have ended", w.left))
-		return End{Later: patienceEnds}, nil
+		return End{Later: lookAgain}, nil
 	case !done:
-		return End{Later: patienceTurn}, nil
+		return End{Later: nextTurn}, nil
 	}
 	return gone(name, w.removed), nil
 }

@@ -48,7 +48,7 @@ type epoch struct {
 
 func newEpoch(r *Runner, reg core.Registered) *epoch {
 	return &epoch{
-		Runner: r, n: reg.Epoch, left: reg.Left, wait: patience(), looked: r.clock.Now(), more: true,
+		Runner: r, n: reg.Epoch, left: reg.Left, wait: retries(), looked: r.clock.Now(), more: true,
 		running: make(map[string]context.CancelCauseFunc), finished: make(chan core.TaskFinish, maxSlots),
 		settled: make(chan struct{}, 1), listener: make(chan bool, 1), wake: make(chan struct{}, 1),
 	}
@@ -74,7 +74,7 @@ func (e *epoch) run(stop context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.heed(work, x)
+		e.apply(work, x)
 		e.giveBack(ctx)
 		if stopping && len(e.running)+len(e.ends) == 0 && e.call == nil {
 			return e.leave(ctx)
@@ -100,8 +100,8 @@ func (e *epoch) run(stop context.Context) error {
 	}
 }
 
-// heed starts what was claimed and stops what was cancelled.
-func (e *epoch) heed(work context.Context, x core.TaskExchanged) {
+// apply starts what was claimed and stops what was cancelled.
+func (e *epoch) apply(work context.Context, x core.TaskExchanged) {
 	for _, c := range x.Claims {
 		e.start(work, c)
 	}
@@ -239,7 +239,7 @@ func (e *epoch) answered(x core.TaskExchanged) {
 // settle ends what the predecessor left in its slots, asking the store: by the
 // same code as the overseer. Until then nothing is claimed.
 func (e *epoch) settle(ctx context.Context) {
-	wait := patience()
+	wait := retries()
 	for failing := false; ; failing = true {
 		opts := recovery.Options{MaxAttempts: e.cfg.MaxAttempts, Now: e.clock.Now}
 		report, err := recovery.Settle(ctx, e.owners, e.store, e.cfg.Registration.Owner, e.n, e.left, opts)
@@ -264,7 +264,7 @@ func (e *epoch) settle(ctx context.Context) {
 // listens for those only while there is a free slot: the bell wakes one runner, and
 // that one should be idle. A busy one may be idle soon, so it does not listen for long.
 func (e *epoch) listen(ctx context.Context) {
-	wait := patience()
+	wait := retries()
 	for {
 		var idle bool
 		select {

@@ -159,7 +159,7 @@ func TestTheLastWordIsToldBeforeATaskWaits(t *testing.T) {
 }
 
 // A task of hours is heard of before it could be taken for hung, also while its end
-// cannot be recorded; one that does not heed its time-out is not.
+// cannot be recorded; one that does not obey its time-out is not.
 func TestALongTaskIsNotTakenForHung(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

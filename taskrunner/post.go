@@ -38,7 +38,7 @@ func defaultPostTimes() postTimes {
 }
 
 // poster sends deliveries, and to nowhere but the addresses it may. It follows no
-// redirects, heeds no proxy, and keeps neither cookies nor connections.
+// redirects, uses no proxy, and keeps neither cookies nor connections.
 type poster struct {
 	clients map[string]*http.Client // by scheme
 	agent   string

@@ -29,7 +29,7 @@ type Purge struct {
 	Store core.ResultStore
 	Blobs core.Blobs
 	Keep  time.Duration // how long finished work stays, if the arguments do not say
-	Grace time.Duration // how old a file that nothing names must be to be set aside, and then to go
+	Grace time.Duration // how old a file that nothing names must be to be trashed, and then to go
 	Clock clock.Clock
 	// Skew is how far that clock is ahead of Redis'; nil: not at all. What a clock that is ahead
 	// takes for old is not deleted.
@@ -67,7 +67,7 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	}
 	job.Progress(int64(rows+expired), 0, "deleting files that nothing names")
 	files, err := p.files(ctx, now)
-	note := fmt.Sprintf("deleted %d rows, the outputs of %d requests and %d files (%s); set aside %d files", rows, expired, files.Files, units.BytesSize(float64(files.Bytes)), files.Aside)
+	note := fmt.Sprintf("deleted %d rows, the outputs of %d requests and %d files (%s); trashed %d files", rows, expired, files.Files, units.BytesSize(float64(files.Bytes)), files.Trashed)
 	return End{Note: note}, err
 }
 

@@ -24,8 +24,8 @@ import (
 	"drover/core/resultstore/sqlite/sqlitetest"
 )
 
-// shelf is a store of rows and blobs in memory.
-type shelf struct {
+// memory is a store of rows and blobs in memory.
+type memory struct {
 	core.ResultStore
 	rows    int // finished long ago
 	tokens  int // expired long ago
@@ -39,7 +39,7 @@ type shelf struct {
 	fail    map[string]error
 }
 
-func (s *shelf) Purge(_ context.Context, before time.Time, limit int) (int, error) {
+func (s *memory) Purge(_ context.Context, before time.Time, limit int) (int, error) {
 	s.before = before
 	n := min(limit, s.rows)
 	s.rows -= n
@@ -47,15 +47,15 @@ func (s *shelf) Purge(_ context.Context, before time.Time, limit int) (int, erro
 	return n, s.fail["purge"]
 }
 
-func (s *shelf) PurgeTokens(_ context.Context, _ int64, limit int) (int, error) {
+func (s *memory) PurgeTokens(_ context.Context, _ int64, limit int) (int, error) {
 	n := min(limit, s.tokens)
 	s.tokens -= n
 	return n, s.fail["tokens"]
 }
 
-func (s *shelf) Pools(context.Context) ([]core.Pool, error) { return s.pools, s.fail["pools"] }
+func (s *memory) Pools(context.Context) ([]core.Pool, error) { return s.pools, s.fail["pools"] }
 
-func (s *shelf) ExpireOutputs(_ context.Context, pool string, before time.Time, limit int) (int, error) {
+func (s *memory) ExpireOutputs(_ context.Context, pool string, before time.Time, limit int) (int, error) {
 	if err := s.fail["outputs"]; err != nil {
 		return 0, err
 	}
@@ -68,7 +68,7 @@ func (s *shelf) ExpireOutputs(_ context.Context, pool string, before time.Time, 
 	return n, nil
 }
 
-func (s *shelf) Digests(_ context.Context, fn func(string) error) error {
+func (s *memory) Digests(_ context.Context, fn func(string) error) error {
 	for _, d := range s.named {
 		if err := fn(d); err != nil {
 			return err
@@ -77,10 +77,10 @@ func (s *shelf) Digests(_ context.Context, fn func(string) error) error {
 	return s.fail["digests"]
 }
 
-// files is the shelf's blob store.
+// files is the memory's blob store.
 type files struct {
 	core.Blobs
-	*shelf
+	*memory
 }
 
 func (s files) Close() error { return nil }
@@ -109,9 +109,9 @@ func digest(n int) string {
 
 const day = 24 * time.Hour
 
-func newPurge(s *shelf) *Purge {
+func newPurge(s *memory) *Purge {
 	return &Purge{
-		Store: s, Blobs: files{shelf: s}, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.UnixMilli(0).Add(1000 * day)), bits: 1 << 16,
+		Store: s, Blobs: files{memory: s}, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.UnixMilli(0).Add(1000 * day)), bits: 1 << 16,
 	}
 }
 
@@ -122,25 +122,25 @@ func doPurge(ctx context.Context, p *Purge, args json.RawMessage) (note string, 
 
 func TestPurgeDeletesRowsInBatches(t *testing.T) {
 	t.Parallel()
-	s := &shelf{rows: 2500, tokens: 2500}
+	s := &memory{rows: 2500, tokens: 2500}
 	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{1000, 1000, 500}, s.batches)
 	require.Zero(t, s.tokens)
-	require.Equal(t, "deleted 2500 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", note)
+	require.Equal(t, "deleted 2500 rows, the outputs of 0 requests and 0 files (0B); trashed 0 files", note)
 }
 
 // Each pool says how long its outputs are kept; one that does not keeps them.
 func TestPurgeExpiresOutputsByPool(t *testing.T) {
 	t.Parallel()
-	s := &shelf{
+	s := &memory{
 		pools:   []core.Pool{{Name: "short", KeepOutputs: day}, {Name: "for-ever"}, {Name: "long", KeepOutputs: 7 * day}},
 		outputs: map[string]int{"short": 2500, "for-ever": 1, "long": 2000},
 	}
 	p := newPurge(s)
 	note, err := doPurge(context.Background(), p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 4500 requests and 0 files (0B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 4500 requests and 0 files (0B); trashed 0 files", note)
 	require.Equal(t, map[string]int{"short": 0, "for-ever": 1, "long": 0}, s.outputs)
 	now := p.Clock.Now()
 	require.Equal(t, map[string]time.Time{"short": now.Add(-day), "long": now.Add(-7 * day)}, s.asked)
@@ -149,7 +149,7 @@ func TestPurgeExpiresOutputsByPool(t *testing.T) {
 func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(0).Add(1000 * day)
-	s := &shelf{named: []string{digest(1)}, blobs: map[string]int64{
+	s := &memory{named: []string{digest(1)}, blobs: map[string]int64{
 		digest(1): 0,                                     // named
 		digest(2): 0,                                     // old, not named
 		digest(3): now.Add(-day).UnixMilli(),             // exactly the grace
@@ -158,7 +158,7 @@ func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 	}}
 	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (20B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (20B); trashed 0 files", note)
 	require.Contains(t, s.blobs, digest(1))
 	require.Contains(t, s.blobs, digest(3))
 	require.Contains(t, s.blobs, digest(5))
@@ -178,7 +178,7 @@ func TestPurgeNeverDeletesWhatIsNamed(t *testing.T) {
 
 // purgesTheRest purges until of all files only the named ones are left.
 func purgesTheRest(t interface{ Fatalf(string, ...any) }, named, all, bits int) {
-	s := &shelf{blobs: map[string]int64{}}
+	s := &memory{blobs: map[string]int64{}}
 	for i := range all {
 		s.blobs[digest(i)] = 0
 		if i < named {
@@ -215,7 +215,7 @@ func TestAFileThatIsPutWhileItIsPurged(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	s := &shelf{}
+	s := &memory{}
 	d := put()
 	p := newPurge(s)
 	p.Clock, p.Blobs = clock.NewManual(time.Now().Add(3*day)), putting{blobs, func() { put() }}
@@ -271,7 +271,7 @@ func TestPurgeDoesNotTrustItsOwnClock(t *testing.T) {
 	t.Parallel()
 	const now = 1000 * day // by this host's clock
 	for ahead, want := range map[time.Duration]time.Duration{31 * day: now - 31*day, -31 * day: now, 0: now} {
-		s := &shelf{rows: 1, pools: []core.Pool{{Name: "a", KeepOutputs: day}}, outputs: map[string]int{"a": 1}, blobs: map[string]int64{
+		s := &memory{rows: 1, pools: []core.Pool{{Name: "a", KeepOutputs: day}}, outputs: map[string]int{"a": 1}, blobs: map[string]int64{
 			digest(1): (want - day).Milliseconds() + 1, digest(2): (want - day).Milliseconds() - 1,
 		}}
 		p := newPurge(s)
@@ -282,7 +282,7 @@ func TestPurgeDoesNotTrustItsOwnClock(t *testing.T) {
 		require.Equal(t, time.UnixMilli(0).Add(want-day), s.asked["a"])
 		require.Equal(t, []string{digest(1)}, slices.Collect(maps.Keys(s.blobs)))
 	}
-	s := &shelf{rows: 1}
+	s := &memory{rows: 1}
 	p := newPurge(s)
 	p.Skew = func(context.Context) (time.Duration, error) { return 0, errors.New("it is away") }
 	_, err := doPurge(t.Context(), p, nil)
@@ -296,7 +296,7 @@ func TestPurgeArguments(t *testing.T) {
 		``: true, `{}`: true, `{"keep_ns":1}`: true,
 		`{"keep_ns":-1}`: false, `{"keep_ns":0}`: false, `{"keep_ns":"x"}`: false, `[`: false,
 	} {
-		s := &shelf{rows: 1}
+		s := &memory{rows: 1}
 		_, err := doPurge(context.Background(), newPurge(s), json.RawMessage(args))
 		require.Equal(t, fine, err == nil, args)
 		if !fine {
@@ -310,7 +310,7 @@ func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for _, step := range []string{"purge", "tokens", "pools", "outputs", "digests", "delete", "files"} {
-		s := &shelf{
+		s := &memory{
 			rows: 1500, blobs: map[string]int64{digest(1): 0}, fail: map[string]error{step: boom},
 			pools: []core.Pool{{Name: "a", KeepOutputs: day}}, outputs: map[string]int{"a": 1500},
 		}
@@ -326,7 +326,7 @@ func TestAPurgeThatIsCutShortGoesOnNextTime(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := doPurge(ctx, newPurge(&shelf{rows: 1500}), nil)
+	_, err := doPurge(ctx, newPurge(&memory{rows: 1500}), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -361,16 +361,16 @@ func TestPurgeOnRealStores(t *testing.T) {
 	p := &Purge{Store: store, Blobs: blobs, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.Now()), bits: 1 << 20}
 	note, err := doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); trashed 0 files", note)
 
 	p.Clock = clock.NewManual(time.Now().Add(31 * day))
 	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 1 rows, the outputs of 0 requests and 0 files (0B); set aside 2 files", note)
+	require.Equal(t, "deleted 1 rows, the outputs of 0 requests and 0 files (0B); trashed 2 files", note)
 	p.Clock = clock.NewManual(time.Now().Add(33 * day))
 	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (13B); set aside 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (13B); trashed 0 files", note)
 	for d, there := range map[string]bool{finished: false, stray: false, shared: true, waiting: true} {
 		r, err := blobs.Open(ctx, d)
 		require.Equal(t, there, err == nil)
@@ -417,9 +417,9 @@ func TestPurgeOfOutputsOnRealStores(t *testing.T) {
 		note  string
 		there bool
 	}{
-		{6 * day, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); set aside 0 files", true},
-		{2 * day, "deleted 0 rows, the outputs of 1 requests and 0 files (0B); set aside 1 files", true},
-		{2 * day, "deleted 0 rows, the outputs of 0 requests and 1 files (6B); set aside 0 files", false},
+		{6 * day, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); trashed 0 files", true},
+		{2 * day, "deleted 0 rows, the outputs of 1 requests and 0 files (0B); trashed 1 files", true},
+		{2 * day, "deleted 0 rows, the outputs of 0 requests and 1 files (6B); trashed 0 files", false},
 	} {
 		hands.Advance(step.later)
 		note, err := doPurge(ctx, p, nil)

@@ -88,7 +88,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer hush()
 	wg.Go(func() { r.outbox.run(telling) })
-	wait := patience()
+	wait := retries()
 	for ctx.Err() == nil {
 		err := r.live(ctx)
 		if err == nil || slices.Contains(hopeless, core.CodeOf(err)) {
@@ -124,8 +124,8 @@ func (r *Runner) live(ctx context.Context) error {
 // hopeless are the refusals of a registration that trying again does not mend.
 var hopeless = []core.Code{core.CodeBusy, core.CodeVersion, core.CodeInvalid, core.CodeForbidden}
 
-// patience spaces out what must be repeated until Redis or the store answers.
-func patience() *backoff.ExponentialBackOff {
+// retries spaces out what must be repeated until Redis or the store answers.
+func retries() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
 	return b

@@ -86,7 +86,7 @@ func (t *teller) handled(ctx context.Context) {
 }
 
 // flush tells what is not told yet and, if still, that the task goes on. A handler
-// that does not heed its time-out is not covered for.
+// that does not obey its time-out is not covered for.
 func (t *teller) flush(ctx context.Context, still bool) error {
 	now := t.clock.Now()
 	t.mu.Lock()

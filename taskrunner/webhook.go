@@ -14,9 +14,9 @@ import (
 	"drover/core/webhook"
 )
 
-// patienceWithReceivers is how old a delivery may become that is not even tried, because
+// maxDeliveryAge is how old a delivery may become that is not even tried, because
 // its receiver fails slowly all the time: longer than all tries of one that is.
-const patienceWithReceivers = 4 * 24 * time.Hour
+const maxDeliveryAge = 4 * 24 * time.Hour
 
 // deliveries tells webhooks what happened: at least once, each delivery under the same
 // id however often it is tried. One that was received by a 2xx is never sent again, but
@@ -83,7 +83,7 @@ func (d *deliveries) payload(ctx context.Context, job *Job, args core.WebhookArg
 
 // later puts off a delivery that the gate has sent away.
 func (d *deliveries) later(ctx context.Context, job *Job, w core.Webhook, wait time.Duration, why string) (End, error) {
-	if why != "" && job.Age > patienceWithReceivers {
+	if why != "" && job.Age > maxDeliveryAge {
 		return End{}, d.givenUp(ctx, job, w, core.Errorf(core.CodeLimit, w.ID, "the receiver has been failing for days: %s", why))
 	}
 	return putOff(wait), nil

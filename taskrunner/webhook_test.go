@@ -156,7 +156,7 @@ func TestAWebhookThatTakesSomethingStays(t *testing.T) {
 	})
 }
 
-func TestGoneIsHeeded(t *testing.T) {
+func TestGoneIsObeyed(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, statuses(410))
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestGoneIsHeeded(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsHeeded(t *testing.T) {
+func TestRetryAfterIsObeyed(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, func(n int, w http.ResponseWriter) {
 		if n == 1 {

@@ -192,7 +192,7 @@ func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Out
 			return false, backoff.Permanent(err)
 		}
 		return first, err
-	}, backoff.WithBackOff(patience()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
+	}, backoff.WithBackOff(retries()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
 		t.log.WithError(err).Warn("cannot record how the task ended; trying again")
 	}))
 	switch {

@@ -32,7 +32,7 @@ func (s *spool) deliver(ctx context.Context, store core.ResultStore, log logrus.
 		case core.CodeNotFound:
 			log.WithError(err).Error("the store does not know the request any more; its spooled result is dropped")
 		case core.CodeInvalid, core.CodeLimit:
-			log.WithError(err).Error("the store refuses a spooled result; it is set aside")
+			log.WithError(err).Error("the store refuses a spooled result; it is quarantined")
 			return err
 		default:
 			return err

@@ -19,12 +19,12 @@ import (
 	"drover/testrunner"
 )
 
-// patience is how long a condition may take that has no event to wait for.
-const patience = 5 * time.Minute
+// testTimeout is how long a condition may take that has no event to wait for.
+const testTimeout = 5 * time.Minute
 
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
-	require.Eventually(t, holds, patience, time.Millisecond)
+	require.Eventually(t, holds, testTimeout, time.Millisecond)
 }
 
 // held is a run that says when it has begun and then waits to be killed or let go.
@@ -50,7 +50,7 @@ func (h *held) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.begun:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("nothing was run")
 	}
 }
@@ -299,7 +299,7 @@ func TestStartWaitsForTheStore(t *testing.T) {
 	assert.Empty(t, w.place(spec).State)
 }
 
-// What cannot be read or recorded is set aside and holds nothing up.
+// What cannot be read or recorded is quarantined and holds nothing up.
 func TestSpoolWithRubbish(t *testing.T) {
 	t.Parallel()
 	w, _, h := one(t, 1)
@@ -325,7 +325,7 @@ func TestFenced(t *testing.T) {
 	h.wait(t)
 	before := w.place(spec)
 	w.cluster.Register(t, w.cluster.Runner) // somebody takes its name
-	h.wait(t)                         // it runs again
+	h.wait(t)                               // it runs again
 	close(h.let)
 	got := w.result()
 	r.drain()

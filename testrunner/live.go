@@ -11,11 +11,11 @@ import (
 
 // Bounds of live output.
 const (
-	liveEvery    = 50 * time.Millisecond // between appends
-	liveChunk    = 32 << 10              // bytes of one chunk
-	liveBacklog  = 256 << 10             // bytes that may wait, with those of each piece
-	livePiece    = 128                   // what a piece takes beside its data
-	livePatience = 2 * time.Second       // for one append
+	liveEvery   = 50 * time.Millisecond // between appends
+	liveChunk   = 32 << 10              // bytes of one chunk
+	liveBacklog = 256 << 10             // bytes that may wait, with those of each piece
+	livePiece   = 128                   // what a piece takes beside its data
+	liveTimeout = 2 * time.Second       // for one append
 )
 
 // StreamEnd is the stream of the last chunk of live output. Its data is the
@@ -116,7 +116,7 @@ func (l *live) breakOff() {
 }
 
 func (l *live) append(chunks []core.OutputChunk) error {
-	ctx, cancel := context.WithTimeout(context.Background(), livePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), liveTimeout)
 	defer cancel()
 	return l.out.Append(ctx, l.key, l.token, chunks)
 }

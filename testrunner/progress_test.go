@@ -52,13 +52,13 @@ func TestWaitingForAStoreIsNotHanging(t *testing.T) {
 
 // Work that is taken from a runner is stopped, its result counts for nothing more, and the
 // runner's slot is free.
-func TestOustedWorkStops(t *testing.T) {
+func TestRevokeedWorkStops(t *testing.T) {
 	t.Parallel()
 	w, spec, h := one(t, 2)
 	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.Slots = 1 })
 	h.wait(t)
 	slot := w.slot()
-	err := w.cluster.Store.Oust(t.Context(), w.cluster.Runner, slot, core.Settlement{
+	err := w.cluster.Store.Revoke(t.Context(), w.cluster.Runner, slot, core.Settlement{
 		Key: slot.Key, Token: slot.Token, Outcome: core.OutcomeRetry,
 	}, "it hangs")
 	require.NoError(t, err)
@@ -76,5 +76,5 @@ func TestOustedWorkStops(t *testing.T) {
 	assert.Equal(t, 2, got.Attempt)
 	attempts, err := w.ledger.Attempts(t.Context(), spec.ID)
 	require.NoError(t, err)
-	assert.Len(t, attempts, 1, "what was ousted recorded nothing")
+	assert.Len(t, attempts, 1, "what was revoked recorded nothing")
 }

@@ -118,15 +118,15 @@ func (r *Runner) epoch(ctx context.Context) error {
 	return err
 }
 
-// goodbye is how long a runner that must stop may take to say so to Redis.
-const goodbye = 2 * time.Second
+// deregisterTimeout is how long a runner that must stop may take to say so to Redis.
+const deregisterTimeout = 2 * time.Second
 
 // close closes the desk. What is still in hand is given back: only a result that
 // could not be delivered is, and that is in the spool.
 func (r *Runner) close(ctx context.Context, desk *claims.Desk) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), deregisterTimeout)
 		defer cancel()
 	}
 	if err := desk.Close(ctx); err != nil {

@@ -59,19 +59,19 @@ func (s *session) work() error {
 func (s *session) watch(over <-chan struct{}) {
 	defer s.drop()
 	told := s.told.Done()
-	var patience <-chan time.Time
+	var handOver <-chan time.Time
 	for {
 		select {
 		case <-over:
 			return
 		case <-s.desk.Lost():
 			return
-		case <-patience:
+		case <-handOver:
 			return
 		case <-told:
 			s.desk.Drain()
 			s.halt()
-			patience, told = s.r.parts.Clock.After(s.r.cfg.HandOver), nil
+			handOver, told = s.r.parts.Clock.After(s.r.cfg.HandOver), nil
 		}
 	}
 }
@@ -128,14 +128,14 @@ func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
 	return outcome, true
 }
 
-// askPatience bounds how long the store is asked for an end that it may have. Without an answer
+// askTimeout bounds how long the store is asked for an end that it may have. Without an answer
 // the work is run: a result that comes second is refused.
-const askPatience = 3 * time.Second
+const askTimeout = 3 * time.Second
 
 // ghost says how a claim ends that has its result already, because Redis was set back to a
 // time before; "" if it has none.
 func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	ended, err := s.r.parts.Store.Terminal(ctx, []string{w.Key})
 	switch state := ended[w.Key]; {

@@ -28,10 +28,10 @@ type spool struct {
 }
 
 const (
-	spoolSuffix = ".json"
-	spoolAside  = ".bad"    // what cannot be read or recorded waits for a person
-	spoolNew    = ".new"    // what is not wholly written
-	halfWritten = time.Hour // no write takes so long
+	spoolSuffix     = ".json"
+	spoolQuarantine = ".bad"    // what cannot be read or recorded waits for a person
+	spoolNew        = ".new"    // what is not wholly written
+	halfWritten     = time.Hour // no write takes so long
 )
 
 // spoolName is what put makes: <request>-<generation>@<token>.json.
@@ -126,7 +126,7 @@ func (s *spool) remove(res *core.Result) error {
 	return nil
 }
 
-// size counts the results that wait. What was set aside waits for a person, and what a
+// size counts the results that wait. What was quarantined waits for a person, and what a
 // runner that was killed left half written for nobody: neither takes the room of
 // the next outage.
 func (s *spool) size() (files int, bytes int64, err error) {
@@ -151,7 +151,7 @@ func (s *spool) size() (files int, bytes int64, err error) {
 }
 
 // each calls fn with every spooled result, oldest request first. A file that
-// cannot be read, or whose result fn answers with INVALID or LIMIT, is set aside;
+// cannot be read, or whose result fn answers with INVALID or LIMIT, is quarantined;
 // fn's other errors end the walk.
 func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 	entries, err := os.ReadDir(s.dir)
@@ -176,7 +176,7 @@ func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 		switch core.CodeOf(err) {
 		case "":
 		case core.CodeInvalid, core.CodeLimit:
-			if err := s.setAside(path); err != nil {
+			if err := s.quarantine(path); err != nil {
 				return core.Wrap(err, core.CodeUnavailable, s.dir, "the spool %s cannot be written", s.dir)
 			}
 		default:
@@ -186,16 +186,16 @@ func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 	return nil
 }
 
-// mostAside is how many files are kept for a person to look at; the oldest names go.
-const mostAside = 100
+// mostQuarantined is how many files are kept for a person to look at; the oldest names go.
+const mostQuarantined = 100
 
-// setAside keeps a result that cannot be recorded out of the way.
-func (s *spool) setAside(path string) error {
-	if err := os.Rename(path, strings.TrimSuffix(path, spoolSuffix)+spoolAside); err != nil {
+// quarantine keeps a result that cannot be recorded out of the way.
+func (s *spool) quarantine(path string) error {
+	if err := os.Rename(path, strings.TrimSuffix(path, spoolSuffix)+spoolQuarantine); err != nil {
 		return err
 	}
-	aside, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolAside))
-	for _, old := range aside[:max(0, len(aside)-mostAside)] {
+	quarantined, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolQuarantine))
+	for _, old := range quarantined[:max(0, len(quarantined)-mostQuarantined)] {
 		if gone := os.Remove(old); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}

@@ -63,17 +63,17 @@ func TestSpoolIsBounded(t *testing.T) {
 	assert.Empty(t, contents(t, s))
 }
 
-// What was set aside, and what a killed runner left half written, takes no room of results.
+// What was quarantined, and what a killed runner left half written, takes no room of results.
 func TestSpoolsLeftoversTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	s := spoolOf(t, 2, 1<<20)
-	for i := range 3 * mostAside / 2 {
+	for i := range 3 * mostQuarantined / 2 {
 		require.NoError(t, s.put(resultOf(fmt.Sprintf("r%03d", i))))
 		require.NoError(t, s.each(t.Context(), func(core.Result) error { return core.Errorf(core.CodeInvalid, "", "bad") }))
 	}
-	aside, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolAside))
+	quarantined, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolQuarantine))
 	require.NoError(t, err)
-	require.Len(t, aside, mostAside, "nor without bound")
+	require.Len(t, quarantined, mostQuarantined, "nor without bound")
 	require.NoError(t, s.put(resultOf("a")))
 	require.NoError(t, s.put(resultOf("b")))
 	assert.Equal(t, core.CodeLimit, core.CodeOf(s.put(resultOf("c"))))

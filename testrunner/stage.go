@@ -30,8 +30,8 @@ const (
 	reasonNoHarness    = "Harness content not found on testrunner."
 )
 
-// pingPatience is how long the blob store may take to say that it is well.
-const pingPatience = 5 * time.Second
+// pingTimeout is how long the blob store may take to say that it is well.
+const pingTimeout = 5 * time.Second
 
 // stage gives the VM its assignment and its files, as soon as the blob store has
 // them. An outage of the blob store is nobody's fault: the claim waits for its end.
@@ -62,7 +62,7 @@ func blobTrouble(err error) bool {
 }
 
 func (j *job) blobsWell(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, pingPatience)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	return j.r.parts.Blobs.Ping(ctx) == nil
 }

@@ -12,7 +12,7 @@ import (
 // graceOfDeaf is how long a provider has to return once its context has ended.
 const graceOfDeaf = time.Second
 
-// calls bounds calls into providers, also into one that does not heed its
+// calls bounds calls into providers, also into one that does not obey its
 // context, and never lets two calls work on one VM at the same time.
 type calls struct {
 	mu   sync.Mutex

@@ -18,32 +18,32 @@ const (
 // cluster is Redis as a vmfactory sees it, in memory, so that tests run on virtual
 // time. What the scripts really do is tested on them, in redis_test.go.
 type cluster struct {
-	mu         sync.Mutex
-	pools      map[string]core.Pool
-	waiting    map[string]int
-	epochs     map[string]int64
-	fenced     map[string]bool
-	slots      map[string]map[string]core.Held
-	vms        map[string]string // VM → pool
-	clean      map[string][]string
-	dirty      []string
-	aside      map[string]string
-	broken     map[string]string
-	fetching   map[string]string
-	notes      []core.ProviderNote
-	ready      bool
-	draining   bool
-	bell       chan struct{}
-	calls      map[string]int
-	othersMake bool // VMs for all that waits
-	fault      func(op string) (before, after error)
+	mu          sync.Mutex
+	pools       map[string]core.Pool
+	waiting     map[string]int
+	epochs      map[string]int64
+	fenced      map[string]bool
+	slots       map[string]map[string]core.Held
+	vms         map[string]string // VM → pool
+	clean       map[string][]string
+	dirty       []string
+	quarantined map[string]string
+	broken      map[string]string
+	fetching    map[string]string
+	notes       []core.ProviderNote
+	ready       bool
+	draining    bool
+	bell        chan struct{}
+	calls       map[string]int
+	othersMake  bool // VMs for all that waits
+	fault       func(op string) (before, after error)
 }
 
 func newCluster(pools ...core.Pool) *cluster {
 	h := &cluster{
 		pools: make(map[string]core.Pool), waiting: make(map[string]int), epochs: make(map[string]int64),
 		fenced: make(map[string]bool), slots: make(map[string]map[string]core.Held), vms: make(map[string]string),
-		clean: make(map[string][]string), aside: make(map[string]string), bell: make(chan struct{}, 1),
+		clean: make(map[string][]string), quarantined: make(map[string]string), bell: make(chan struct{}, 1),
 		calls: make(map[string]int), fault: func(string) (error, error) { return nil, nil },
 	}
 	h.slots[runner] = make(map[string]core.Held)
@@ -225,11 +225,11 @@ func (h *cluster) Deregister(ctx context.Context, owner string, epoch int64) err
 	return err
 }
 
-// Late, Fence, Bury, Oust, Forget and ListOwners implement core.Owners; a vmfactory does not call them.
+// Late, Fence, DeclareDead, Revoke, Forget and ListOwners implement core.Owners; a vmfactory does not call them.
 func (h *cluster) Late(context.Context, time.Duration) ([]string, error)       { panic("not called") }
 func (h *cluster) Fence(context.Context, string, time.Duration) (int64, error) { panic("not called") }
-func (h *cluster) Bury(context.Context, string, int64) (int64, error)          { panic("not called") }
-func (h *cluster) Oust(context.Context, string, core.Held, core.Settlement, string) error {
+func (h *cluster) DeclareDead(context.Context, string, int64) (int64, error)   { panic("not called") }
+func (h *cluster) Revoke(context.Context, string, core.Held, core.Settlement, string) error {
 	panic("not called")
 }
 func (h *cluster) Forget(context.Context, string, int64) error          { panic("not called") }
@@ -261,9 +261,9 @@ func (h *cluster) Load(ctx context.Context, _ string, pools []string) (loads []c
 					l.Dirty++
 				}
 			}
-			for vm := range h.aside {
+			for vm := range h.quarantined {
 				if h.vms[vm] == name {
-					l.Aside++
+					l.Quarantined++
 				}
 			}
 			loads = append(loads, l)
@@ -340,7 +340,7 @@ func (h *cluster) Gone(ctx context.Context, owner string, epoch int64, _ string,
 			if note == "" {
 				delete(h.vms, vm)
 			} else {
-				h.aside[vm] = note
+				h.quarantined[vm] = note
 			}
 		}
 	})
@@ -415,8 +415,8 @@ func (h *cluster) state(vm string) core.VMState {
 		return core.VMClean
 	case slices.Contains(h.dirty, vm):
 		return core.VMDirty
-	case h.aside[vm] != "":
-		return core.VMAside
+	case h.quarantined[vm] != "":
+		return core.VMQuarantined
 	}
 	return ""
 }
@@ -426,7 +426,7 @@ func (h *cluster) drop(vm string) {
 	is := func(x string) bool { return x == vm }
 	h.clean[h.vms[vm]] = slices.DeleteFunc(slices.Clone(h.clean[h.vms[vm]]), is)
 	h.dirty = slices.DeleteFunc(slices.Clone(h.dirty), is)
-	delete(h.aside, vm)
+	delete(h.quarantined, vm)
 }
 
 // WaitWork implements core.VMs.

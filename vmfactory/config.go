@@ -29,7 +29,7 @@ type Config struct {
 	CreateTries   int           // failures in a row until a pool is marked broken on this host
 	CreateBackoff time.Duration // after the first failure; doubles
 	BrokenRetry   time.Duration // between tries of a broken pool
-	DestroyTries  int           // until a VM is set aside
+	DestroyTries  int           // until a VM is quarantined
 	DestroyPause  time.Duration // after the first failed try; doubles
 	SurplusAfter  time.Duration // how long clean VMs above the target are kept
 

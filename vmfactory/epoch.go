@@ -33,7 +33,7 @@ type epoch struct {
 	left []core.Held       // slots of the predecessor, to be settled
 	jobs map[string]*job   // VMs in hand
 	made map[string]madeVM // creations that ended, not yet told to Redis
-	gone map[string]string // destructions that ended, not yet told to Redis; a text sets aside
+	gone map[string]string // destructions that ended, not yet told to Redis; a text quarantines
 	sick map[string]error  // clean VMs that failed their check, to be retired
 	view                   // what comparing Redis with the host needs
 	lost bool              // Redis may hold slots that the loop does not know of
@@ -63,7 +63,7 @@ func newEpoch(f *Factory, n int64) *epoch {
 		Factory: f, n: n,
 		events: make(chan func(), 64), wake: make(chan struct{}, 1), over: make(chan struct{}),
 		jobs: make(map[string]*job), made: make(map[string]madeVM), gone: make(map[string]string),
-		sick: make(map[string]error), promised: make(map[string]bool), view: view{full: true}, wait: patience(),
+		sick: make(map[string]error), promised: make(map[string]bool), view: view{full: true}, wait: retries(),
 		nextCheck: f.clock.Now().Add(f.cfg.CheckEvery),
 	}
 }
@@ -199,7 +199,7 @@ func (e *epoch) heard(b core.Beat) {
 // listen wakes the loop when Redis says that there is something to do. The loop's
 // own poll is the truth.
 func (e *epoch) listen(ctx context.Context) {
-	wait := patience()
+	wait := retries()
 	for ctx.Err() == nil {
 		if err := e.vms.WaitWork(ctx, e.host(), waitPolls*e.cfg.Poll); err == nil {
 			wait.Reset()
@@ -240,7 +240,7 @@ func (e *epoch) drain(ctx context.Context) error {
 	if e.cfg.DestroyOnStop {
 		e.leaveNothing(ctx)
 	}
-	if err := e.lastly(ctx, func(ctx context.Context) error { return e.farewell(ctx, e.n) }); err != nil {
+	if err := e.lastly(ctx, func(ctx context.Context) error { return e.deregister(ctx, e.n) }); err != nil {
 		e.log.WithError(err).Warn("cannot deregister; the overseer or the next start will settle what is left")
 	} else {
 		e.log.WithField("epoch", e.n).Info("deregistered")
@@ -267,8 +267,8 @@ func (e *epoch) lastly(ctx context.Context, word func(context.Context) error) er
 	return word(ctx)
 }
 
-// farewell empties the slots that are left and deregisters (G17).
-func (f *Factory) farewell(ctx context.Context, epoch int64) error {
+// deregister empties the slots that are left and ends the registration (G17).
+func (f *Factory) deregister(ctx context.Context, epoch int64) error {
 	held, err := f.owners.Held(ctx, f.owner(), 0)
 	if err != nil {
 		return err

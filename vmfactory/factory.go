@@ -169,7 +169,7 @@ func (f *Factory) live(ctx context.Context) error {
 
 // register starts a new epoch. While Redis cannot be reached it keeps trying.
 func (f *Factory) register(ctx context.Context) (core.Registered, error) {
-	wait := patience()
+	wait := retries()
 	for {
 		reg, err := f.owners.Register(ctx, f.cfg.Registration)
 		switch {
@@ -190,8 +190,8 @@ func (f *Factory) register(ctx context.Context) (core.Registered, error) {
 // hopeless are the refusals of a registration that trying again does not mend.
 var hopeless = []core.Code{core.CodeBusy, core.CodeVersion, core.CodeInvalid, core.CodeForbidden}
 
-// patience spaces out what must be repeated until Redis or a provider answers.
-func patience() *backoff.ExponentialBackOff {
+// retries spaces out what must be repeated until Redis or a provider answers.
+func retries() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
 	return b

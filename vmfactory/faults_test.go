@@ -218,7 +218,7 @@ func TestProvidersThatAreMissing(t *testing.T) {
 	})
 }
 
-func TestAVMThatWillNotDieIsSetAside(t *testing.T) {
+func TestAVMThatWillNotDieIsQuarantined(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault fake.Fault
@@ -240,14 +240,14 @@ func TestAVMThatWillNotDieIsSetAside(t *testing.T) {
 				r.cluster.finish(stubborn)
 				settle(3 * time.Minute)
 				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy))
-				require.Contains(t, r.cluster.aside, stubborn)
-				require.Contains(t, r.cluster.aside[stubborn], "not destroyed in 3 tries")
-				require.InDelta(t, 1, value(t, p.Collector(), "drover_vms_aside"), 0)
-				require.True(t, r.logged("will not die: set aside; destroy it by hand, then run vmfactory --recover"))
+				require.Contains(t, r.cluster.quarantined, stubborn)
+				require.Contains(t, r.cluster.quarantined[stubborn], "not destroyed in 3 tries")
+				require.InDelta(t, 1, value(t, p.Collector(), "drover_vms_quarantined"), 0)
+				require.True(t, r.logged("will not die: quarantined; destroy it by hand, then run vmfactory --recover"))
 
 				settle(time.Hour)
 				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy), "never retried for ever")
-				require.Len(t, r.cluster.cleanVMs("a"), 2, "max 3 counts the one set aside")
+				require.Len(t, r.cluster.cleanVMs("a"), 2, "max 3 counts the one quarantined")
 				for range 3 { // the host works on
 					r.cluster.finish(r.cluster.claim("a"))
 					settle(time.Second)
@@ -257,7 +257,7 @@ func TestAVMThatWillNotDieIsSetAside(t *testing.T) {
 				r.prov.Free()
 				r.prov.Vanish(stubborn) // a person mends it
 				settle(2 * time.Minute)
-				require.Empty(t, r.cluster.aside)
+				require.Empty(t, r.cluster.quarantined)
 				p.end()
 				r.whole()
 			})

@@ -162,7 +162,7 @@ func (f *Factory) destroyVM(ctx context.Context, vm string, providers []Provider
 	return errors.Join(errs...)
 }
 
-// destroyed takes the end of a try. After the last one the VM is set aside and
+// destroyed takes the end of a try. After the last one the VM is quarantined and
 // alarmed (rule 18).
 func (e *epoch) destroyed(j *job, err error) {
 	j.running = false
@@ -186,7 +186,7 @@ func (e *epoch) destroyed(j *job, err error) {
 	}
 	delete(e.jobs, j.vm)
 	e.gone[j.vm] = clip(fmt.Sprintf("not destroyed in %d tries: %v", j.tries, err))
-	log.WithError(err).Error("will not die: set aside; destroy it by hand, then run vmfactory --recover")
+	log.WithError(err).Error("will not die: quarantined; destroy it by hand, then run vmfactory --recover")
 }
 
 // maxNote bounds what is kept of a provider's error, in bytes.
@@ -199,7 +199,7 @@ func clip(s string) string {
 	return s
 }
 
-// dropWaiting lets go of destructions that wait for their next try: the farewell
+// dropWaiting lets go of destructions that wait for their next try: the end
 // makes them dirty again.
 func (e *epoch) dropWaiting() {
 	for vm, j := range e.jobs {

@@ -9,19 +9,19 @@ import (
 // metrics are what operators see of a vmfactory. Pools are the only open label,
 // bounded by the config.
 type metrics struct {
-	vms        *prometheus.GaugeVec
-	target     *prometheus.GaugeVec
-	broken     *prometheus.GaugeVec
-	creations  *prometheus.CounterVec
-	failures   *prometheus.CounterVec
-	seconds    *prometheus.HistogramVec
-	unhealthy  prometheus.Counter
-	destroyed  prometheus.Counter
-	destroyErr prometheus.Counter
-	aside      prometheus.Gauge
-	leaks      prometheus.Gauge
-	reconciled *prometheus.CounterVec
-	beat       prometheus.Gauge
+	vms         *prometheus.GaugeVec
+	target      *prometheus.GaugeVec
+	broken      *prometheus.GaugeVec
+	creations   *prometheus.CounterVec
+	failures    *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	unhealthy   prometheus.Counter
+	destroyed   prometheus.Counter
+	destroyErr  prometheus.Counter
+	quarantined prometheus.Gauge
+	leaks       prometheus.Gauge
+	reconciled  *prometheus.CounterVec
+	beat        prometheus.Gauge
 }
 
 func newMetrics() *metrics {
@@ -38,20 +38,20 @@ func newMetrics() *metrics {
 			Name: "drover_vm_create_seconds", Help: "Time to make a VM, both phases.",
 			Buckets: prometheus.ExponentialBuckets(0.004, 2, 14),
 		}, pool),
-		unhealthy:  prometheus.NewCounter(count("drover_vm_unhealthy_total", "Clean VMs that failed their health check.")),
-		destroyed:  prometheus.NewCounter(count("drover_vm_destroyed_total", "VMs destroyed.")),
-		destroyErr: prometheus.NewCounter(count("drover_vm_destroy_failures_total", "Tries to destroy a VM that failed.")),
-		aside:      prometheus.NewGauge(gauge("drover_vms_aside", "VMs that could not be destroyed and wait for a person.")),
-		leaks:      prometheus.NewGauge(gauge("drover_vm_leaks", "VMs on the host that Redis did not know at the last comparison.")),
-		reconciled: prometheus.NewCounterVec(count("drover_vm_reconciled_total", "VMs that a comparison with the host changed."), []string{"change"}),
-		beat:       prometheus.NewGauge(gauge("drover_vmfactory_beat_timestamp_seconds", "When the last proof of life was accepted.")),
+		unhealthy:   prometheus.NewCounter(count("drover_vm_unhealthy_total", "Clean VMs that failed their health check.")),
+		destroyed:   prometheus.NewCounter(count("drover_vm_destroyed_total", "VMs destroyed.")),
+		destroyErr:  prometheus.NewCounter(count("drover_vm_destroy_failures_total", "Tries to destroy a VM that failed.")),
+		quarantined: prometheus.NewGauge(gauge("drover_vms_quarantined", "VMs that could not be destroyed and wait for a person.")),
+		leaks:       prometheus.NewGauge(gauge("drover_vm_leaks", "VMs on the host that Redis did not know at the last comparison.")),
+		reconciled:  prometheus.NewCounterVec(count("drover_vm_reconciled_total", "VMs that a comparison with the host changed."), []string{"change"}),
+		beat:        prometheus.NewGauge(gauge("drover_vmfactory_beat_timestamp_seconds", "When the last proof of life was accepted.")),
 	}
 }
 
 func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.vms, m.target, m.broken, m.creations, m.failures, m.seconds, m.unhealthy,
-		m.destroyed, m.destroyErr, m.aside, m.leaks, m.reconciled, m.beat,
+		m.destroyed, m.destroyErr, m.quarantined, m.leaks, m.reconciled, m.beat,
 	}
 }
 
@@ -71,17 +71,17 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 
 // observe sets the gauges from one look at the pools.
 func (m *metrics) observe(loads []core.PoolLoad, moves []move) {
-	aside := 0
+	quarantined := 0
 	for i, l := range loads {
-		aside += l.Aside
+		quarantined += l.Quarantined
 		name := l.Pool.Name
 		m.target.WithLabelValues(name).Set(float64(moves[i].target))
 		for state, n := range map[core.VMState]int{
 			core.VMClean: l.Clean, core.VMCreating: l.Creating, core.VMClaimed: l.InUse,
-			core.VMDirty: l.Dirty, core.VMAside: l.Aside,
+			core.VMDirty: l.Dirty, core.VMQuarantined: l.Quarantined,
 		} {
 			m.vms.WithLabelValues(name, string(state)).Set(float64(n))
 		}
 	}
-	m.aside.Set(float64(aside))
+	m.quarantined.Set(float64(quarantined))
 }

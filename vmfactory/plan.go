@@ -33,7 +33,7 @@ func plan(pools []demand, room, begin int) []move {
 	total := 0
 	for i := range pools {
 		ps[i] = newShare(&pools[i])
-		used += pools[i].InUse + pools[i].Aside
+		used += pools[i].InUse + pools[i].Quarantined
 		leaving += pools[i].Dirty
 		total += ps[i].total()
 	}
@@ -74,7 +74,7 @@ type share struct {
 func newShare(d *demand) *share {
 	s := &share{d: d}
 	waiting := min(d.Waiting, d.Pool.Max)
-	reach := min(d.Pool.Max-d.InUse-d.Aside, s.supply()+max(0, d.most))
+	reach := min(d.Pool.Max-d.InUse-d.Quarantined, s.supply()+max(0, d.most))
 	if d.Pool.Paused {
 		waiting, reach = 0, min(reach, s.supply())
 	}
@@ -85,7 +85,7 @@ func newShare(d *demand) *share {
 
 func (s *share) supply() int { return s.d.Clean + s.d.Creating }
 
-func (s *share) total() int { return s.supply() + s.d.InUse + s.d.Dirty + s.d.Aside }
+func (s *share) total() int { return s.supply() + s.d.InUse + s.d.Dirty + s.d.Quarantined }
 
 // fits says how many VMs the pool lacks, as far as its own most allows now.
 func (s *share) fits() int {

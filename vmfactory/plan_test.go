@@ -45,9 +45,9 @@ func TestPlan(t *testing.T) {
 			want: []move{{pool: "a", target: 8, create: 8}},
 		},
 		{
-			name: "max counts every VM, used, dirty and set aside too",
+			name: "max counts every VM, used, dirty and quarantined too",
 			pools: []demand{with(load("a", 2, 8), func(d *demand) {
-				d.Waiting, d.InUse, d.Dirty, d.Aside = 1000, 3, 2, 1
+				d.Waiting, d.InUse, d.Dirty, d.Quarantined = 1000, 3, 2, 1
 			})},
 			begin: 100,
 			want:  []move{{pool: "a", target: 4, create: 2}},
@@ -104,9 +104,9 @@ func TestPlan(t *testing.T) {
 			want: []move{{pool: "a", target: 2}, {pool: "b", target: 2}},
 		},
 		{
-			name: "VMs set aside leave no room and never will",
+			name: "VMs quarantined leave no room and never will",
 			pools: []demand{
-				with(load("a", 0, 8), func(d *demand) { d.Aside = 4 }),
+				with(load("a", 0, 8), func(d *demand) { d.Quarantined = 4 }),
 				load("b", 2, 8),
 			},
 			room: 5, begin: 4,
@@ -177,7 +177,7 @@ func drawPools(t *rapid.T) []demand {
 		d.Creating = rapid.IntRange(0, 3).Draw(t, "creating")
 		d.InUse = rapid.IntRange(0, 5).Draw(t, "in use")
 		d.Dirty = rapid.IntRange(0, 3).Draw(t, "dirty")
-		d.Aside = rapid.IntRange(0, 2).Draw(t, "aside")
+		d.Quarantined = rapid.IntRange(0, 2).Draw(t, "quarantined")
 		d.Waiting = rapid.IntRange(0, 20).Draw(t, "waiting")
 		d.most = rapid.SampledFrom([]int{0, 1, unbounded}).Draw(t, "most")
 		pools[i] = d
@@ -193,7 +193,7 @@ func TestPlanNeverGoesOverABound(t *testing.T) {
 		total, created := 0, 0
 		for i, m := range plan(pools, room, begin) {
 			d := pools[i]
-			all := d.Clean + d.Creating + d.InUse + d.Dirty + d.Aside
+			all := d.Clean + d.Creating + d.InUse + d.Dirty + d.Quarantined
 			total += all
 			created += m.create
 			if m.create < 0 || m.create > d.most || (m.create > 0 && all+m.create > d.Pool.Max) {

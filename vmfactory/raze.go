@@ -37,7 +37,7 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	n, err := f.destroyAll(ctx, reg.Epoch)
-	if bye := f.farewell(ctx, reg.Epoch); err == nil {
+	if bye := f.deregister(ctx, reg.Epoch); err == nil {
 		err = bye
 	}
 	return n, err

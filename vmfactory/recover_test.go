@@ -79,8 +79,8 @@ func (h *cluster) place(vm, pool string, state core.VMState) {
 			h.dirty = append(h.dirty, vm)
 		case core.VMClaimed:
 			h.slots[runner][vm] = core.Held{Key: vm, Pool: pool, Phase: "running"}
-		case core.VMAside:
-			h.aside[vm] = "a note"
+		case core.VMQuarantined:
+			h.quarantined[vm] = "a note"
 		default:
 			h.slots[factory][vm] = core.Held{Key: vm, Pool: pool, Phase: string(state), Token: "t"}
 		}
@@ -318,7 +318,7 @@ func TestRecoverForgetsAndRebuilds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8)) // G19 G20
 		r.cluster.place("ghost", "a", core.VMClean)
-		r.cluster.place("wedged", "a", core.VMAside)
+		r.cluster.place("wedged", "a", core.VMQuarantined)
 		r.prov.Put("wedged", "a", true, true)
 		r.cluster.place("busy", "a", core.VMClaimed)
 		r.prov.Put("busy", "a", true, true)
@@ -329,7 +329,7 @@ func TestRecoverForgetsAndRebuilds(t *testing.T) {
 		require.True(t, r.logged("forgot what Redis said of this host; rebuilding it from the machine"))
 		require.NotContains(t, r.cluster.known(), "ghost")
 		require.Contains(t, r.cluster.cleanVMs("a"), "found")
-		require.NotContains(t, r.prov.VMs(), "wedged", "what was set aside gets new tries")
+		require.NotContains(t, r.prov.VMs(), "wedged", "what was quarantined gets new tries")
 		require.Contains(t, r.prov.VMs(), "busy", "work in hand stays")
 		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		p.end()

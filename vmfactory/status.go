@@ -19,15 +19,15 @@ type Status struct {
 
 // PoolStatus is how one pool fares on the host.
 type PoolStatus struct {
-	Target   int    `json:"target"`
-	Clean    int    `json:"clean"`
-	Creating int    `json:"creating"`
-	InUse    int    `json:"in_use"`
-	Dirty    int    `json:"dirty"`
-	Aside    int    `json:"aside"`
-	Broken   bool   `json:"broken"`           // no VM can be made
-	Fetching bool   `json:"fetching"`         // nor yet, for its image is on the way
-	Reason   string `json:"reason,omitempty"` // why not, or what last went wrong
+	Target      int    `json:"target"`
+	Clean       int    `json:"clean"`
+	Creating    int    `json:"creating"`
+	InUse       int    `json:"in_use"`
+	Dirty       int    `json:"dirty"`
+	Quarantined int    `json:"quarantined"`
+	Broken      bool   `json:"broken"`           // no VM can be made
+	Fetching    bool   `json:"fetching"`         // nor yet, for its image is on the way
+	Reason      string `json:"reason,omitempty"` // why not, or what last went wrong
 }
 
 // board shows the last status to whoever asks.
@@ -70,7 +70,7 @@ func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 	for i, l := range loads {
 		ps := e.pools[l.Pool.Name]
 		p := PoolStatus{
-			Target: moves[i].target, Clean: l.Clean, Creating: l.Creating, InUse: l.InUse, Dirty: l.Dirty, Aside: l.Aside,
+			Target: moves[i].target, Clean: l.Clean, Creating: l.Creating, InUse: l.InUse, Dirty: l.Dirty, Quarantined: l.Quarantined,
 			Broken: ps.broken, Fetching: ps.fetching, Reason: ps.reason,
 		}
 		if why := e.unmakeable(l.Pool); why != "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // Bounds of the server. Uploads and streams of events take longer than its time limits,
-// so they set their own, see Patience.
+// so they set their own, see Timeout.
 const (
 	maxConnections = 4096
 	headerBytes    = 16 << 10

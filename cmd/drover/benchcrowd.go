@@ -82,7 +82,7 @@ func (b *bystanders) leave() (died int, err error) {
 			died++
 		default:
 		}
-		p.Stop() // they do not say good-bye: the server is private, and ends
+		p.Stop() // they do not deregister: the server is private, and ends
 	}
 	return died, errors.Join(b.fault, b.store.Close())
 }

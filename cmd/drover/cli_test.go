@@ -209,7 +209,7 @@ func TestUpKeepsEverythingThroughKill(t *testing.T) {
 	_, errs, code := h.run("pool", "set", "--paused", "default")
 	require.Zero(t, code, errs)
 	p := h.start("run", "--", "echo", "late")
-	require.Eventually(t, func() bool { return h.unfinished() == 1 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return h.unfinished() == 1 }, testTimeout, 10*time.Millisecond)
 	up.kill()
 	up = h.up()
 	out, errs, code := h.run("pool", "show", "--json", "default")
@@ -276,12 +276,12 @@ func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
 		p := h.start(role, "--metrics-listen", "127.0.0.1:0")
 		all = append(all, p)
 		address := regexp.MustCompile(`address="?(127\.0\.0\.1:\d+)`)
-		require.Eventually(t, func() bool { return address.MatchString(p.said()) }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return address.MatchString(p.said()) }, testTimeout, 10*time.Millisecond)
 		base := "http://" + address.FindStringSubmatch(p.said())[1]
 		require.Eventually(t, func() bool {
 			code, body := get(t, base+"/healthz")
 			return code == http.StatusOK && strings.Contains(body, "redis")
-		}, patience, 50*time.Millisecond, role)
+		}, testTimeout, 50*time.Millisecond, role)
 		code, body := get(t, base+"/metrics")
 		require.Equal(t, http.StatusOK, code)
 		for _, cluster := range []string{"drover_cluster_waiting_requests", "drover_cluster_heartbeat_late_seconds", "drover_cluster_slots"} {

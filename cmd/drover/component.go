@@ -37,7 +37,7 @@ func joined(action func(c *cli.Context, h *cluster, signals *service.Signals) er
 	})
 }
 
-// untilSignal makes the action of a command that runs until a signal, which it heeds
+// untilSignal makes the action of a command that runs until a signal, which it obeys
 // from its first step on: asked to stop while it starts, it ends well.
 func untilSignal(action func(c *cli.Context, cfg *config.Config, signals *service.Signals) error) cli.ActionFunc {
 	return func(c *cli.Context) error {

@@ -90,7 +90,7 @@ func TestAStoppedDrillHealsAndReports(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(filepath.Join(scratch, "logs", "faults.log"))
 		return err == nil && strings.Contains(string(text), "fault 1:")
-	}, patience, 10*time.Millisecond)
+	}, testTimeout, 10*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait() // the code says how it ended
 	require.Equal(t, exitStopped, cmd.ProcessState.ExitCode(), out.String())

@@ -102,7 +102,7 @@ func TestAClusterGoesOnWithTheNextPrimary(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text, err := primary.Info(t.Context(), "replication").Result()
 		return err == nil && strings.Contains(text, "connected_slaves:1")
-	}, patience, poll, "the Sentinels make the old primary follow")
+	}, testTimeout, poll, "the Sentinels make the old primary follow")
 	require.NoError(t, f.Sentinels[0].Kill())
 	require.NoError(t, f.Sentinels[1].Kill())
 	out, errs, code := h.run("doctor")
@@ -129,7 +129,7 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
 	ids = append(ids, h.submit(100, freshly...)...)
 	specs := h.cluster.redis.Namespace().Key("specs")
-	require.Eventually(t, func() bool { return replica.HLen(t.Context(), specs).Val() == 100 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return replica.HLen(t.Context(), specs).Val() == 100 }, testTimeout, 10*time.Millisecond)
 	require.NoError(t, f.Servers[1].Pause())
 	require.NoError(t, primary.ClientKillByFilter(t.Context(), "type", "replica").Err(), "else it would read on when it goes on")
 	p.Paused = false
@@ -140,7 +140,7 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	known, err := replica.HLen(t.Context(), specs).Result()
 	require.NoError(t, err)
 	require.Greater(t, int(known), h.unfinished()+15, "the replica believes that more is to be done")
-	require.Eventually(t, func() bool { return h.cluster.intake.SetPool(t.Context(), p) == nil }, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return h.cluster.intake.SetPool(t.Context(), p) == nil }, testTimeout, 100*time.Millisecond)
 	h.awaitLeft(0)
 	c.stop(ids)
 }

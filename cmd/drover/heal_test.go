@@ -191,7 +191,7 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 	for range 2 {
 		f := h.fake("h1", 1)
 		f.claim(1)
-		_, err := h.cluster.redis.Bury(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
+		_, err := h.cluster.redis.DeclareDead(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
 		require.NoError(t, err)
 		h.said("overseer", "--once")
 	}

@@ -140,7 +140,7 @@ func TestImageBuild(t *testing.T) {
 
 	tool("trap 'exit 1' TERM INT; echo begun >&2; while :; do sleep 0.01; done")
 	p := h.start("image", "build", "debian12", "--suite", "bookworm")
-	require.Eventually(t, func() bool { return p.said() != "" }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return p.said() != "" }, testTimeout, 20*time.Millisecond)
 	p.signal(syscall.SIGINT)
 	p.await()
 	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())

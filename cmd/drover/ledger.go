@@ -13,8 +13,8 @@ import (
 	"drover/core/service"
 )
 
-// blobsPatience is how long the blob store may take to say its id.
-const blobsPatience = 5 * time.Second
+// blobsTimeout is how long the blob store may take to say its id.
+const blobsTimeout = 5 * time.Second
 
 // howToJoin mends a store that is not the cluster's, named by this flag and variable.
 const howToJoin = `Name the cluster's with --%s URL or %s, or its folder with --data DIR;
@@ -26,7 +26,7 @@ func (h *cluster) stores(ctx context.Context) redisstore.Stores {
 	h.learning.Lock()
 	defer h.learning.Unlock()
 	if h.blobsID == "" {
-		ctx, cancel := context.WithTimeout(ctx, blobsPatience)
+		ctx, cancel := context.WithTimeout(ctx, blobsTimeout)
 		defer cancel()
 		h.blobsID, _ = h.blobs.ID(ctx) // as said; doctor shows the error
 	}

@@ -18,7 +18,7 @@ import (
 func (h *testCluster) registered(args ...string) *process {
 	h.t.Helper()
 	p := h.start(args...)
-	require.Eventually(h.t, func() bool { return strings.Contains(p.said(), "registered") }, patience, 10*time.Millisecond)
+	require.Eventually(h.t, func() bool { return strings.Contains(p.said(), "registered") }, testTimeout, 10*time.Millisecond)
 	return p
 }
 
@@ -68,7 +68,7 @@ func TestTheClusterMovesToAnotherResultStore(t *testing.T) {
 	p.stop()
 	// An overseer is no owner: it is not waited for, and ends by itself.
 	watch := h.start("overseer")
-	require.Eventually(t, func() bool { return strings.Contains(watch.said(), "starting") }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(watch.said(), "starting") }, testTimeout, 10*time.Millisecond)
 	out, errs, _ := h.run("doctor", "--adopt-store", "--store", other)
 	require.Empty(t, errs)
 	require.Contains(t, out, "the cluster's result store is this one")
@@ -127,7 +127,7 @@ func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 	require.Eventually(t, func() bool {
 		its, err := h.cluster.redis.Ledger(context.Background())
 		return err == nil && its.Blobs == string(known)
-	}, patience, 10*time.Millisecond)
+	}, testTimeout, 10*time.Millisecond)
 	p.stop()
 }
 
@@ -141,6 +141,6 @@ func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 	require.Eventually(t, func() bool {
 		its, err := h.cluster.redis.Ledger(ctx)
 		return err == nil && its.Results == h.cluster.storeID && its.Blobs == h.cluster.blobsID
-	}, patience, 10*time.Millisecond)
+	}, testTimeout, 10*time.Millisecond)
 	p.stop()
 }

@@ -68,7 +68,7 @@ func (s *testSite) typed(args []string, answers ...string) (shown, said string, 
 	out := &output{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- typeIn(s.t.Context(), append(append([]string{"drover"}, args...), "--logins", s.logins, "--server", s.url, "--patience", "0s"), peer, out, out)
+		ended <- typeIn(s.t.Context(), append(append([]string{"drover"}, args...), "--logins", s.logins, "--server", s.url, "--server-timeout", "0s"), peer, out, out)
 	}()
 	for i, answer := range answers {
 		await(s.t, "it asks", func() bool { return strings.Count(out.String(), ": ") > i })

@@ -113,7 +113,7 @@ func TestContainers(t *testing.T) {
 		require.Eventually(t, func() bool {
 			stdout, _, _ := h.run("pool", "show", "lost")
 			return strings.Contains(stdout, "broken on")
-		}, patience, 100*time.Millisecond, stderr)
+		}, testTimeout, 100*time.Millisecond, stderr)
 	}
 	up.stop()
 
@@ -122,7 +122,7 @@ func TestContainers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stdout, _, _ := h.run("vm", "list")
 		return strings.Contains(stdout, "grading") && strings.Contains(stdout, "clean")
-	}, patience, 100*time.Millisecond)
+	}, testTimeout, 100*time.Millisecond)
 	factory.stop()
 	h.env = append(h.env, "DROVER_PROVIDER=local")
 	stdout, stderr, code = h.run("vmfactory", "--destroy-vms")

@@ -27,7 +27,7 @@ type clusterMetrics struct {
 	read   time.Time
 	queues []core.QueueInfo
 	owners []core.OwnerInfo
-	told   bool // owners was read
+	known  bool // owners was read
 }
 
 var (
@@ -67,7 +67,7 @@ func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(slotsDesc, float64(o.Slots), o.Name)
 	}
-	if !m.told {
+	if !m.known {
 		return
 	}
 	missing := core.Missing(m.owners, core.Overseen{})
@@ -112,5 +112,5 @@ func (m *clusterMetrics) look() {
 	if m.owners, err = m.cluster.ListOwners(ctx); err != nil {
 		m.owners = nil
 	}
-	m.told = err == nil
+	m.known = err == nil
 }

@@ -27,7 +27,7 @@ func (s surroundings) owners() core.Owners {
 
 // neighbours looks after the other processes of this host.
 func (h *cluster) neighbours(log logrus.FieldLogger) service.Service {
-	watch := neighbour.Watch{Dir: notes(h.cfg), Notice: noticer(log), Bury: func(ctx context.Context, owner string, epoch int64) error {
+	watch := neighbour.Watch{Dir: notes(h.cfg), Notice: noticer(log), DeclareDead: func(ctx context.Context, owner string, epoch int64) error {
 		// The store decides what becomes of a runner's slot: what that could not record goes there
 		// first. Others leave nothing for the store, and need not wait for it.
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
@@ -35,7 +35,7 @@ func (h *cluster) neighbours(log logrus.FieldLogger) service.Service {
 				return err
 			}
 		}
-		_, err := recovery.Bury(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: maxDeaths(h.cfg)})
+		_, err := recovery.DeclareDead(ctx, h.redis, h.store, owner, epoch, recovery.Options{MaxAttempts: h.cfg.MaxAttempts, MaxDeaths: maxDeaths(h.cfg)})
 		return err
 	}}
 	return service.Service{Name: "neighbours", Run: watch.Run}

@@ -37,7 +37,7 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, pid := running()
 			return good(pid)
-		}, patience, 10*time.Millisecond)
+		}, testTimeout, 10*time.Millisecond)
 	}
 	somewhere := func(pid int) bool { return pid != 0 }
 	in := func(p *process) func(int) bool { return func(pid int) bool { return pid == p.cmd.Process.Pid } }

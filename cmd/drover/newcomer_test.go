@@ -105,7 +105,7 @@ func TestComponentMakesItsDataFolder(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(data, "drover.db"))
 		return err == nil && strings.Contains(p.said(), "registered")
-	}, patience, 10*time.Millisecond)
+	}, testTimeout, 10*time.Millisecond)
 	p.stop()
 }
 
@@ -167,7 +167,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, _, _ := h.run("pool", "show", "odd")
 		return strings.Contains(out, "broken on h1") && strings.Contains(out, why)
-	}, patience, 50*time.Millisecond)
+	}, testTimeout, 50*time.Millisecond)
 	out, _, code := h.run("doctor", "--json")
 	require.Equal(t, exitFault, code)
 	require.Contains(t, out, "cannot make VMs of pool odd: "+why)
@@ -185,7 +185,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, _, _ := h.run("pool", "show", "odd")
 		return !strings.Contains(out, "broken")
-	}, patience, 50*time.Millisecond)
+	}, testTimeout, 50*time.Millisecond)
 	runner.stop()
 	factory.stop()
 	h.requireNothingLeft()
@@ -295,7 +295,7 @@ func TestKilledEmbeddedClusterIsSwept(t *testing.T) {
 	}
 	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		p := h.start("run", "--embedded", "--", "sh", "-c", "echo begun; sleep 3600")
-		require.Eventually(t, func() bool { return strings.Contains(p.said(), "begun") }, patience, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(p.said(), "begun") }, testTimeout, 5*time.Millisecond)
 		require.Len(t, left(), 1, "only its own")
 		p.signal(end)
 		p.await()
@@ -307,7 +307,7 @@ func TestKilledEmbeddedClusterIsSwept(t *testing.T) {
 		require.Empty(t, left(), "%s: %s", end, p.said())
 	}
 	p := h.start("demo")
-	require.Eventually(t, func() bool { return strings.Contains(p.said(), "submissions") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(p.said(), "submissions") }, testTimeout, time.Millisecond)
 	p.signal(syscall.SIGINT)
 	p.await()
 	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())

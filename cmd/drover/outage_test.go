@@ -39,7 +39,7 @@ func (h *testCluster) awaitSome(ids []string, n int) (running []string) {
 			}
 		}
 		return len(running) >= n
-	}, patience, poll)
+	}, testTimeout, poll)
 	return running
 }
 
@@ -80,7 +80,7 @@ func TestRedisIsKilledWhileJobsRun(t *testing.T) {
 			ids := h.submit(12, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 2")
 			running := h.awaitSome(ids, 4)
 			require.NoError(t, server.Kill())
-			require.Eventually(t, func() bool { return h.recorded(running) }, patience, poll, "without Redis")
+			require.Eventually(t, func() bool { return h.recorded(running) }, testTimeout, poll, "without Redis")
 			require.GreaterOrEqual(t, h.unfinished(), 12-5, "and nothing new is begun")
 			require.NoError(t, server.Restart(t.Context()))
 			h.awaitLeft(0)
@@ -133,7 +133,7 @@ func (h *testCluster) lock() (unlock func()) {
 	require.Eventually(h.t, func() bool {
 		_, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE")
 		return err == nil
-	}, patience, poll)
+	}, testTimeout, poll)
 	h.t.Cleanup(func() { require.NoError(h.t, db.Close()) })
 	return func() {
 		h.t.Helper()
@@ -177,7 +177,7 @@ func TestTheResultStoreIsLockedForAWhile(t *testing.T) {
 			ids := h.submit(3, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 1; echo $$")
 			h.awaitSome(ids, 3)
 			unlock := h.lock()
-			require.Eventually(t, func() bool { return h.spooled() == 3 }, patience, poll)
+			require.Eventually(t, func() bool { return h.spooled() == 3 }, testTimeout, poll)
 			require.Equal(t, 3, h.slots())
 			require.Equal(t, 3, h.unfinished())
 			if killed {
@@ -188,7 +188,7 @@ func TestTheResultStoreIsLockedForAWhile(t *testing.T) {
 			}
 			unlock()
 			h.awaitLeft(0)
-			require.Eventually(t, func() bool { return h.spooled() == 0 && h.slots() == 0 }, patience, poll)
+			require.Eventually(t, func() bool { return h.spooled() == 0 && h.slots() == 0 }, testTimeout, poll)
 			runner.stop()
 			factory.stop()
 			h.requireOneTry(ids)

@@ -89,16 +89,16 @@ func typeIn(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 
 // testCluster is a cluster of real processes on a real redis-server.
 type testCluster struct {
-	t     *testing.T
-	path  string
-	cfg   *config.Config
-	cluster  *cluster
-	env   []string
-	redis *redisserver.Server // nil if another's was named
+	t       *testing.T
+	path    string
+	cfg     *config.Config
+	cluster *cluster
+	env     []string
+	redis   *redisserver.Server // nil if another's was named
 }
 
-// patience is how long a test waits for something that must happen.
-const patience = 5 * time.Minute
+// testTimeout is how long a test waits for something that must happen.
+const testTimeout = 5 * time.Minute
 
 // poll is how often it looks.
 const poll = 10 * time.Millisecond
@@ -212,7 +212,7 @@ func (p *process) signal(s syscall.Signal) {
 }
 
 // stop ends a process as an operator does and requires that it ends well. One that has
-// not come so far as to say something does not heed signals yet.
+// not come so far as to say something does not obey signals yet.
 func (p *process) stop() {
 	p.h.t.Helper()
 	await(p.h.t, "it starts", func() bool { return p.said() != "" })
@@ -225,7 +225,7 @@ func (p *process) await() {
 	p.h.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		p.h.t.Fatalf("%v does not end", p.cmd.Args)
 	}
 }
@@ -280,7 +280,7 @@ func (h *testCluster) unfinished() int {
 // awaitLeft waits until at most n requests have no result.
 func (h *testCluster) awaitLeft(n int) {
 	h.t.Helper()
-	require.Eventually(h.t, func() bool { return h.unfinished() <= n }, patience, 10*time.Millisecond)
+	require.Eventually(h.t, func() bool { return h.unfinished() <= n }, testTimeout, 10*time.Millisecond)
 }
 
 // requireOnce requires that every request completed, was recorded once, and is nowhere in Redis.
@@ -303,7 +303,7 @@ func (h *testCluster) requireOnce(ids []string) {
 	}
 	require.Eventually(h.t, func() bool {
 		return h.cluster.redis.Client().Exists(ctx, h.cluster.redis.Namespace().Key("specs")).Val() == 0
-	}, patience, 10*time.Millisecond, "Redis still has requests")
+	}, testTimeout, 10*time.Millisecond, "Redis still has requests")
 	broken, err := h.cluster.redis.CheckConsistency(ctx)
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
@@ -362,7 +362,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 		require.NoError(t, err)
 		return place.State == core.RequestRunning
 	}
-	require.Eventually(t, running, patience, 10*time.Millisecond)
+	require.Eventually(t, running, testTimeout, 10*time.Millisecond)
 	runner.kill()
 	cron, err := filepath.Abs("../../scripts/overseer-cron")
 	require.NoError(t, err)
@@ -375,9 +375,9 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 		place, err := h.cluster.redis.Locate(ctx, core.Key(ids[0], 1))
 		require.NoError(t, err)
 		return place.State == core.RequestQueued && place.Attempts == 1
-	}, patience, 100*time.Millisecond)
+	}, testTimeout, 100*time.Millisecond)
 	runner = h.start("testrunner")
-	require.Eventually(t, running, patience, 10*time.Millisecond)
+	require.Eventually(t, running, testTimeout, 10*time.Millisecond)
 	_, errs, code := h.run("request", "cancel", ids[0])
 	require.Zero(t, code, errs)
 	h.awaitLeft(0)
@@ -408,7 +408,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 			}
 		}
 		return false
-	}, patience, 5*time.Millisecond)
+	}, testTimeout, 5*time.Millisecond)
 	runner.stop()
 	owners, err := h.cluster.redis.ListOwners(context.Background())
 	require.NoError(t, err)
@@ -447,7 +447,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 		}
 		return n
 	}
-	require.Eventually(t, func() bool { return on("h1") > 0 && on("h2") > 0 }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return on("h1") > 0 && on("h2") > 0 }, testTimeout, 5*time.Millisecond)
 	second.kill()
 	third.kill()
 	h.awaitLeft(0)

@@ -10,7 +10,7 @@ import (
 
 // Rule 10. A request is cancelled in each place where it can be: in its queue, in the
 // slot of a runner that lives and of one that does not, in its pause after a fault,
-// parked, and aimed at a host. Each time it ends cancelled and never runs again.
+// parked, and assigned to a host. Each time it ends cancelled and never runs again.
 func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
@@ -67,13 +67,13 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	}
 	lost(long(), func(p core.Place) bool { return p.State == core.RequestParked })
 
-	aimed := long()
-	h.awaitRun(aimed)
+	assigned := long()
+	h.awaitRun(assigned)
 	second := h.on("h2").startAll("vmfactory", "testrunner")
 	h.awaitHost("h2", warm)
 	busy := long()
 	h.awaitRun(busy)
-	lost(aimed, func(p core.Place) bool { return p.Aimed == "h2" })
+	lost(assigned, func(p core.Place) bool { return p.Assigned == "h2" })
 	cancelled(busy, core.RequestCancelling)
 
 	stopAll(second...)

@@ -51,7 +51,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, held, 4)
 	stale := held[0]
-	require.NoError(t, h.cluster.redis.Oust(t.Context(), owner, stale,
+	require.NoError(t, h.cluster.redis.Revoke(t.Context(), owner, stale,
 		core.Settlement{Key: stale.Key, Token: stale.Token, Outcome: core.OutcomeRetry}, "the test took it"))
 	l.Release()
 	h.requireOnce(ids)

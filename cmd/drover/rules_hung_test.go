@@ -16,7 +16,7 @@ import (
 	"drover/core"
 )
 
-// A worker of a runner hangs in a read that never returns, heedless of its own limits,
+// A worker of a runner hangs in a read that never returns, regardless of its own limits,
 // while the process beats: nobody is late. The slot is caught at the pool's limit for
 // staging and less than 5 s more, the request runs elsewhere, and what the worker makes
 // of it when it wakes is dropped.
@@ -37,7 +37,7 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	})
 	require.NoError(t, err)
 	id := row.Spec.ID
-	require.NoError(t, os.Rename(blob, blob+".aside"))
+	require.NoError(t, os.Rename(blob, blob+".away"))
 	require.NoError(t, syscall.Mkfifo(blob, 0o600)) // who opens it to read waits for a writer
 
 	all := h.startAll("vmfactory", "testrunner", "overseer", "overseer")
@@ -45,9 +45,9 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	epoch := h.owner(all[1]).Epoch
 	h.awaitPlace(id, "the worker hangs", func(core.Place) bool { return isOpening(all[1]) })
 	require.NoError(t, os.Rename(blob, blob+".fifo"))
-	require.NoError(t, os.Rename(blob+".aside", blob))
+	require.NoError(t, os.Rename(blob+".away", blob))
 	h.awaitLeft(0)
-	taken := h.ousted(id)
+	taken := h.revoked(id)
 	took := time.Duration(taken-first.Since) * time.Millisecond
 	t.Logf("caught after %s, the limit being %s", took, limit)
 	require.GreaterOrEqual(t, took, limit)
@@ -62,15 +62,15 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	require.Equal(t, "hello\n", h.requireState(id, core.RequestCompleted).Result.Stdout)
 }
 
-// ousted is when the slot of a request was taken from its owner, ms, the server's clock.
-func (h *testCluster) ousted(id string) int64 {
+// revoked is when the slot of a request was taken from its owner, ms, the server's clock.
+func (h *testCluster) revoked(id string) int64 {
 	h.t.Helper()
 	for after := ""; ; {
 		events, err := h.cluster.redis.Events(h.t.Context(), after)
 		require.NoError(h.t, err)
 		require.NotEmpty(h.t, events, "nobody took it")
 		for _, e := range events {
-			if e.Op == "oust" && strings.Contains(e.Moved, core.Key(id, 1)) {
+			if e.Op == "revoke" && strings.Contains(e.Moved, core.Key(id, 1)) {
 				return e.At
 			}
 			after = e.ID
@@ -94,7 +94,7 @@ func isOpening(p *process) bool {
 	return false
 }
 
-// A request in whose hand two runners die is what may kill them: it is set aside as dead
+// A request in whose hand two runners die is what may kill them: it is quarantined as dead
 // with that reason, where it can be seen, and a rerun gives it another chance.
 func TestARequestThatKillsRunnersIsQuarantined(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func (h *testCluster) end(all ...*process) {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	require.Eventually(t, is, patience, poll, what)
+	require.Eventually(t, is, testTimeout, poll, what)
 }
 
 func (h *testCluster) place(id string) core.Place {

@@ -114,9 +114,9 @@ func TestRoomFollowsTheWork(t *testing.T) {
 	h.end(runner, factory)
 }
 
-// Rule 18. A VM that cannot be destroyed is set aside for a person, and said so, and the
+// Rule 18. A VM that cannot be destroyed is quarantined for a person, and said so, and the
 // host goes on without it.
-func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
+func TestAVMThatCannotBeDestroyedIsQuarantined(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", os.ErrPermission) // to mount
@@ -131,7 +131,7 @@ func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 	require.NoError(t, unix.Mount(folder, folder, "", unix.MS_BIND, ""))
 	mend := sync.OnceValue(func() error { return unix.Unmount(folder, unix.MNT_DETACH) })
 	t.Cleanup(func() { _ = mend() })
-	aside := func() *core.VMInfo {
+	quarantined := func() *core.VMInfo {
 		out, errs, code := h.run("vm", "list", "--json")
 		require.Zero(t, code, errs)
 		var vms []core.VMInfo
@@ -143,12 +143,12 @@ func TestAVMThatCannotBeDestroyedIsSetAside(t *testing.T) {
 		}
 		return nil
 	}
-	await(t, "it is set aside", func() bool { return aside() != nil })
+	await(t, "it is quarantined", func() bool { return quarantined() != nil })
 	require.Contains(t, factory.said(), vm)
 	ids := h.submit(12, "true")
 	h.awaitLeft(0)
 	h.requireOnce(append(ids, id))
-	require.NotNil(t, aside(), "it stays until a person mends it")
+	require.NotNil(t, quarantined(), "it stays until a person mends it")
 	require.NoError(t, mend())
 	h.end(runner, factory)
 }

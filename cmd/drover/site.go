@@ -35,7 +35,7 @@ func (s site) WhyTaskWaits(context.Context) string {
 func openSite(c *cli.Context, cfg *config.Config, l login) (site, error) {
 	away := false
 	cl, err := remote.New(remote.Options{
-		Server: l.Server, Token: l.Token, Insecure: l.Insecure, Agent: "drover/" + version, Patience: cmp.Or(cfg.Patience, -1),
+		Server: l.Server, Token: l.Token, Insecure: l.Insecure, Agent: "drover/" + version, Timeout: cmp.Or(cfg.ServerTimeout, -1),
 		Again: func(err error, _ time.Duration) {
 			if !away {
 				fmt.Fprintf(c.App.ErrWriter, "drover: %s; trying again\n", clean(err.Error()))

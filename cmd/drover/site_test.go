@@ -74,7 +74,7 @@ func (s *testSite) run(stdin string, args ...string) (stdout, stderr string, cod
 	if at < 0 {
 		at = len(args)
 	}
-	all := slices.Insert(slices.Concat([]string{"drover"}, args), at+1, "--logins", s.logins, "--server", s.url, "--patience", "0s")
+	all := slices.Insert(slices.Concat([]string{"drover"}, args), at+1, "--logins", s.logins, "--server", s.url, "--server-timeout", "0s")
 	code = typeIn(context.WithoutCancel(s.t.Context()), all, strings.NewReader(stdin), &out, &errs)
 	return out.String(), errs.String(), code
 }

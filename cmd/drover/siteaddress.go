@@ -22,7 +22,7 @@ const siteAddress = "127.0.0.1:8080"
 
 // Sites tell their addresses through Redis, by host, so that commands can print links to them.
 const (
-	siteShelf   = "addresses of sites"
+	siteCache   = "addresses of sites"
 	mostSites   = 1000
 	keepAddress = 10 * time.Minute // after a site's last word
 )
@@ -54,7 +54,7 @@ func siteURL(cfg *config.Config, address string) (*url.URL, error) {
 func (h *cluster) tellAddress(at *url.URL) service.Service {
 	return service.Service{Name: "address", Run: func(ctx context.Context) error {
 		return service.Every(ctx, clock.Real{}, h.cfg.Poll, func(ctx context.Context) error {
-			_ = h.redis.Put(ctx, siteShelf, h.cfg.Host, at.String(), mostSites, keepAddress) // Redis is away, which /healthz says
+			_ = h.redis.Put(ctx, siteCache, h.cfg.Host, at.String(), mostSites, keepAddress) // Redis is away, which /healthz says
 			return nil
 		})
 	}}
@@ -66,7 +66,7 @@ func (h *cluster) siteOfCluster(ctx context.Context, notes io.Writer) (*url.URL,
 	if h.cfg.SiteURL != "" {
 		return siteURL(h.cfg, "")
 	}
-	told, err := h.redis.Fields(ctx, siteShelf)
+	told, err := h.redis.Fields(ctx, siteCache)
 	if err != nil {
 		return nil, err
 	}

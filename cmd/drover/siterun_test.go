@@ -110,7 +110,7 @@ func aSiteThatGoesAway(h *testCluster, s *testSite) {
 	t := h.t
 	s.login("rosa")
 	const lines = 40
-	p := h.start("run", "--logins", s.logins, "--server", s.url, "--patience", "1m", "--", "sh", "-c", fmt.Sprintf("for i in $(seq %d); do echo line $i; sleep 0.1; done", lines))
+	p := h.start("run", "--logins", s.logins, "--server", s.url, "--server-timeout", "1m", "--", "sh", "-c", fmt.Sprintf("for i in $(seq %d); do echo line $i; sleep 0.1; done", lines))
 	await(t, "output comes live", func() bool { return strings.Contains(p.said(), "line 3\n") })
 	s.away()
 	await(t, "it is noticed", func() bool { return strings.Contains(p.said(), "trying again") })

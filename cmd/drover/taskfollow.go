@@ -26,7 +26,7 @@ func waitFlags() []cli.Flag {
 type teller struct {
 	w        io.Writer
 	terminal bool
-	told     string
+	last     string
 }
 
 func (t *teller) tell(view *coursework.TaskView) {
@@ -37,10 +37,10 @@ func (t *teller) tell(view *coursework.TaskView) {
 			text += ": " + firstLine(p.Text)
 		}
 	}
-	if text == t.told {
+	if text == t.last {
 		return
 	}
-	t.told = text
+	t.last = text
 	if t.terminal {
 		fmt.Fprintf(t.w, "\r\x1b[Kdrover: %s is %s", view.Kind, text)
 		return
@@ -50,7 +50,7 @@ func (t *teller) tell(view *coursework.TaskView) {
 
 // done leaves the line.
 func (t *teller) done() {
-	if t.terminal && t.told != "" {
+	if t.terminal && t.last != "" {
 		fmt.Fprint(t.w, "\r\x1b[K")
 	}
 }

@@ -341,7 +341,7 @@ func nothingStays(h *testCluster) {
 	}
 	require.Equal(t, made, named)
 	keep := func(digest string) bool { return named[digest] }
-	for _, days := range []int{2, 4} { // set aside, then gone
+	for _, days := range []int{2, 4} { // trashed, then gone
 		_, err := h.cluster.blobs.Purge(ctx, time.Now().AddDate(0, 0, days), time.Hour, keep)
 		require.NoError(t, err)
 	}

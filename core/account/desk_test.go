@@ -69,7 +69,7 @@ func TestTokens(t *testing.T) {
 	require.True(t, good(secret))
 	w.after(time.Millisecond)
 	require.False(t, good(secret))
-	w.requireUntold(secret, secret[4:20])
+	w.requireNowhere(secret, secret[4:20])
 }
 
 func TestRevoke(t *testing.T) {
@@ -132,7 +132,7 @@ func TestLink(t *testing.T) {
 	now, err := w.ChangePassword(ctx, ann, "", good2, home)
 	require.NoError(t, err)
 	require.False(t, now.Account.MustChange)
-	w.requireUntold(secret, secret[4:20])
+	w.requireNowhere(secret, secret[4:20])
 }
 
 func TestLinkEnds(t *testing.T) {

@@ -129,8 +129,8 @@ func (w *world) entries(subject string) []string {
 	return texts
 }
 
-// requireUntold requires that no audit log, account or token has a secret in it.
-func (w *world) requireUntold(secrets ...string) {
+// requireNowhere requires that no audit log, account or token has a secret in it.
+func (w *world) requireNowhere(secrets ...string) {
 	w.t.Helper()
 	for _, user := range []string{"ann", "root"} {
 		for _, secret := range secrets {

@@ -31,7 +31,7 @@ func (b Log) Do(ctx context.Context, a core.Actor, d core.AuditEntry, do func() 
 	err := do()
 	if err != nil {
 		d.Text = "failed: " + d.Text + ": " + err.Error()
-		// What failed may have been the caller's patience. Of an audit log that cannot be
+		// What failed may have been the caller's deadline. Of an audit log that cannot be
 		// written now, the first entry is true still: somebody set out to do it.
 		_ = b.add(context.WithoutCancel(ctx), a, d)
 	}

@@ -36,17 +36,17 @@
 // # Clocks and services
 //
 // The age of a file in its place is by the service's clock, on S3 in whole seconds.
-// Nothing depends on how right it is: a file that only looks old is set aside, can be
+// Nothing depends on how right it is: a file that only looks old is trashed, can be
 // opened there, and is back as soon as a purge finds it named. It costs a move; a
 // service whose clock is ahead costs time. What content is deleted by is the time in the
-// name of what was set aside, which the purging hosts write and compare by their own
+// name of what was trashed, which the purging hosts write and compare by their own
 // clocks, in ms. These may differ by what the grace has beyond twice the time from a Put
 // to its row: of a day, that is hours.
 //
 // A service must show to everybody at once what was written, copied and deleted, also in
 // its lists. S3 does, and so must what stands in for it; a cache in front of it does
 // not. It must not carry out a deletion half a grace after it was asked to. S3 copies at
-// most 5 GiB at once: larger files are read and written again to be set aside.
+// most 5 GiB at once: larger files are read and written again to be trashed.
 //
 // A file of 16 MiB or more goes to a service in parts. Only when the service is told
 // that all are there, it has its name. A writer that is killed leaves parts that nobody

@@ -19,14 +19,14 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// leavingFolder is the prefix of all keys of files that were set aside.
+// leavingFolder is the prefix of all keys of files that were trashed.
 const leavingFolder = "leaving/"
 
-// leavingName is a file that was set aside: its digits, when, ms since 1970, and
+// leavingName is a file that was trashed: its digits, when, ms since 1970, and
 // what makes its name new each time.
 var leavingName = regexp.MustCompile(`^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]+$`)
 
-// leavingPrefix is how the keys of a file begin that was set aside.
+// leavingPrefix is how the keys of a file begin that was trashed.
 func leavingPrefix(digits string) string { return leavingFolder + digits[:2] + "/" + digits + "." }
 
 func leavingKey(digits string, now time.Time) string {
@@ -51,7 +51,7 @@ func (s *Store) Purge(ctx context.Context, now time.Time, grace time.Duration, k
 		if err := s.move(ctx, keyOf(digits), leavingKey(digits, now.Add(time.Since(began))), size, p.within); err != nil {
 			return err
 		}
-		p.done.Aside++
+		p.done.Trashed++
 		return ctx.Err()
 	})
 	return p.done, fault(err, "")
@@ -65,7 +65,7 @@ type purge struct {
 	done   core.Purged
 }
 
-// leaving deletes what was set aside long enough ago, and brings back what somebody
+// leaving deletes what was trashed long enough ago, and brings back what somebody
 // keeps by now.
 func (s *Store) leaving(ctx context.Context, p *purge) error {
 	return s.parts(ctx, leavingFolder, func(o *blob.ListObject) error {
@@ -89,7 +89,7 @@ func (s *Store) leaving(ctx context.Context, p *purge) error {
 	})
 }
 
-// bringBack makes a file that was set aside one of the store's again. One that was
+// bringBack makes a file that was trashed one of the store's again. One that was
 // put since is the better one: it may have mended this.
 func (s *Store) bringBack(ctx context.Context, from *blob.ListObject, digits string, within time.Duration) error {
 	there, err := s.bucket.Exists(ctx, keyOf(digits))

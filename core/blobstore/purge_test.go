@@ -52,11 +52,11 @@ func TestPurgeIsKilledBetweenCopyAndDeletion(t *testing.T) {
 			require.NoError(t, s.bucket.Copy(t.Context(), leavingKey(digits, time.Now()), keyOf(digits), nil))
 		}
 
-		copied() // setting it aside
+		copied() // trashing it
 		require.Zero(t, purged(t, s, 9, named))
 		there(true)
 		copied()
-		require.Equal(t, core.Purged{Files: 1, Bytes: 7, Aside: 1}, purged(t, s, 2, nobody))
+		require.Equal(t, core.Purged{Files: 1, Bytes: 7, Trashed: 1}, purged(t, s, 2, nobody))
 		there(true)
 		objects, err := s.list(t.Context(), leavingPrefix(digits))
 		require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestPurgeIsKilledBetweenCopyAndDeletion(t *testing.T) {
 		require.NoError(t, s.bucket.Copy(t.Context(), keyOf(digits), objects[0].Key, nil)) // bringing it back
 		require.Zero(t, purged(t, s, 9, named))
 		there(true)
-		require.Equal(t, 1, purged(t, s, 9, nobody).Aside)
+		require.Equal(t, 1, purged(t, s, 9, nobody).Trashed)
 		require.Equal(t, 1, purged(t, s, 19, nobody).Files)
 		there(false)
 		objects, err = s.list(t.Context(), "")
@@ -86,8 +86,8 @@ func TestPurgeThatSleptDeletesNothing(t *testing.T) {
 	require.True(t, there)
 }
 
-// A purge that goes on for long counts a file's days aside from when it moved it.
-func TestAsideCountsFromTheMove(t *testing.T) {
+// A purge that goes on for long counts a file's days in the trash from when it moved it.
+func TestTrashCountsFromTheMove(t *testing.T) {
 	t.Parallel()
 	s := openURL(t, "mem://")
 	_, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
@@ -117,7 +117,7 @@ func TestPurgeRemovesWhatDeadWritersLeft(t *testing.T) {
 	s := openURL(t, "file://"+root)
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
-	require.Equal(t, 1, purged(t, s, 2, nobody).Aside)
+	require.Equal(t, 1, purged(t, s, 2, nobody).Trashed)
 	digits := strings.TrimPrefix(digest, scheme)
 	half := filepath.Join(root, leavingFolder, digits[:2], "half.17.tmp")
 	require.NoError(t, os.WriteFile(half, nil, 0o600))

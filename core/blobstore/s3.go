@@ -71,7 +71,7 @@ func openS3(ctx context.Context, rest string) (*Store, error) {
 		return nil, err
 	}
 	opts.RequestChecksumCalculation = cfg.RequestChecksumCalculation
-	client := patient(cfg.HTTPClient)
+	client := bounded(cfg.HTTPClient)
 	cfg.HTTPClient = client
 	service := s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.UsePathStyle = pathStyle
@@ -133,9 +133,9 @@ func checkS3(ctx context.Context, cfg aws.Config, bucket string) error {
 	return nil
 }
 
-// patient is the HTTP client that the settings ask for, with an end to its patience. It
+// bounded is the HTTP client that the settings ask for, with an end to its waiting. It
 // follows no redirects: signatures hold for one address.
-func patient(asked aws.HTTPClient) *http.Client {
+func bounded(asked aws.HTTPClient) *http.Client {
 	built, ok := asked.(*awshttp.BuildableClient)
 	if !ok {
 		built = awshttp.NewBuildableClient()

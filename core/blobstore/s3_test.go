@@ -83,9 +83,9 @@ func TestPurgeOfFilesThatS3DoesNotCopy(t *testing.T) {
 		keep func(string) bool
 		want core.Purged
 	}{
-		{2, nobody, core.Purged{Aside: 1}},
+		{2, nobody, core.Purged{Trashed: 1}},
 		{9, func(string) bool { return true }, core.Purged{}},
-		{2, nobody, core.Purged{Aside: 1}},
+		{2, nobody, core.Purged{Trashed: 1}},
 	} {
 		require.Equal(t, p.want, purged(t, s, p.days, p.keep))
 		r, err := s.Open(t.Context(), digest)
@@ -142,7 +142,7 @@ func TestListsOfS3HaveMoreThanOnePage(t *testing.T) {
 		return nil
 	}))
 	require.Len(t, seen, files)
-	require.Equal(t, files, purged(t, s, 2, nobody).Aside, "deleting behind the listing moves nothing past it")
+	require.Equal(t, files, purged(t, s, 2, nobody).Trashed, "deleting behind the listing moves nothing past it")
 	require.Equal(t, files, purged(t, s, 4, nobody).Files)
 }
 
@@ -328,7 +328,7 @@ func TestOpenRefusesS3(t *testing.T) {
 	}
 }
 
-// A service's clock decides when a file is set aside, and nothing else: what only looks old
+// A service's clock decides when a file is trashed, and nothing else: what only looks old
 // can be opened all the time and is back once it is named; what looks young waits.
 func TestS3HasAnotherTime(t *testing.T) {
 	t.Parallel()
@@ -350,7 +350,7 @@ func TestS3HasAnotherTime(t *testing.T) {
 	require.Zero(t, purged(t, s, 8, nobody))
 	behind := time.Now().Add(-9 * day)
 	require.NoError(t, os.Chtimes(path, behind, behind))
-	require.Equal(t, core.Purged{Aside: 1}, purged(t, s, 0, nobody), "its row is about to come")
+	require.Equal(t, core.Purged{Trashed: 1}, purged(t, s, 0, nobody), "its row is about to come")
 	requireOpens()
 	require.Zero(t, purged(t, s, 0, nobody), "what it is deleted by is our own time")
 	requireOpens()

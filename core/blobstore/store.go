@@ -93,7 +93,7 @@ func (s *Store) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 	return verify(r, digits, r.Size()), nil
 }
 
-// openLeaving opens a file that a purge has set aside, or that one has brought back
+// openLeaving opens a file that a purge has trashed, or that one has brought back
 // meanwhile.
 func (s *Store) openLeaving(ctx context.Context, digits string) (*blob.Reader, error) {
 	objects, err := s.list(ctx, leavingPrefix(digits))

@@ -22,7 +22,7 @@ func (d *Desk) listen() {
 		select {
 		case <-d.ctx.Done():
 			return
-		case <-d.hungry:
+		case <-d.look:
 		}
 		d.mu.Lock()
 		starving := d.starving()
@@ -58,14 +58,14 @@ func (d *Desk) listen() {
 }
 
 // starving says if somebody waits for whom there is a slot, and only the bell
-// can help. It is an answer that makes it true, and deliver signals hungry then: one
+// can help. It is an answer that makes it true, and deliver signals look then: one
 // more waiter finds the listener there already. The lock is held.
 func (d *Desk) starving() bool { return d.starved && !d.rung && d.want(0) > 0 }
 
-// heed waits for notices to the owner while it has work in hand, so that a
+// hearNotices waits for notices to the owner while it has work in hand, so that a
 // cancelled command stops at once and not with the next beat. It leaves the
 // host's bell to those who want work.
-func (d *Desk) heed() {
+func (d *Desk) hearNotices() {
 	pause := newPause()
 	for {
 		select {
@@ -79,13 +79,13 @@ func (d *Desk) heed() {
 				return
 			}
 			if err == nil {
-				d.trouble.over(ofHeeder)
+				d.trouble.over(ofHeader)
 				pause.Reset()
 				d.presence.beatOnce(d.ctx)
 				continue
 			}
 			d.presence.Fenced(err)
-			d.trouble.met(ofHeeder, err)
+			d.trouble.met(ofHeader, err)
 			if !pause.sleep(d.ctx) {
 				return
 			}

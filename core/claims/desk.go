@@ -67,8 +67,8 @@ type Desk struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	wake    chan struct{} // one token for each lane that should look
-	hungry  chan struct{} // the listener should look
-	busy    chan struct{} // there is work in hand to heed notices for
+	look    chan struct{} // the listener should look
+	busy    chan struct{} // there is work in hand to hear notices for
 	suspect chan struct{} // the checker should look
 
 	answering chan struct{} // Redis answered: it can be told what it did not hear
@@ -112,7 +112,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 	}
 	d := &Desk{
 		cfg: cfg, rotated: rotations(cfg.Pools), owners: owners, claims: claims, trouble: newTrouble(cfg.Notice),
-		wake: make(chan struct{}, cfg.Lanes), hungry: make(chan struct{}, 1), busy: make(chan struct{}, 1),
+		wake: make(chan struct{}, cfg.Lanes), look: make(chan struct{}, 1), busy: make(chan struct{}, 1),
 		suspect: make(chan struct{}, 1), closed: make(chan struct{}), hand: make(map[string]*Work, cfg.Slots),
 		answering: make(chan struct{}, 1), unheard: map[*Work]bool{},
 	}
@@ -133,7 +133,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 		d.running.Go(func() { d.drive(l) })
 	}
 	d.running.Go(d.listen)
-	d.running.Go(d.heed)
+	d.running.Go(d.hearNotices)
 	d.running.Go(d.consistency)
 	d.running.Go(d.redeclare)
 	presence.start()

@@ -310,11 +310,13 @@ func (f *fakeRedis) Fence(context.Context, string, time.Duration) (int64, error)
 	panic("not the desk's")
 }
 
-func (f *fakeRedis) Oust(context.Context, string, core.Held, core.Settlement, string) error {
+func (f *fakeRedis) Revoke(context.Context, string, core.Held, core.Settlement, string) error {
 	panic("not the desk's")
 }
 
-func (f *fakeRedis) Bury(context.Context, string, int64) (int64, error) { panic("not the desk's") }
+func (f *fakeRedis) DeclareDead(context.Context, string, int64) (int64, error) {
+	panic("not the desk's")
+}
 
 func (f *fakeRedis) Forget(context.Context, string, int64) error { panic("not the desk's") }
 

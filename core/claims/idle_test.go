@@ -131,8 +131,8 @@ func TestClaimForNobodyIsReleased(t *testing.T) {
 	})
 }
 
-// The claim and the end of its waiter's patience come at the same moment.
-func TestClaimThatComesWithTheEndOfPatience(t *testing.T) {
+// The claim and the end of its waiter's testTimeout come at the same moment.
+func TestClaimThatComesWithTheEndOfWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

@@ -186,7 +186,7 @@ func (d *Desk) deliver(l *lane, answer core.Exchanged) {
 		Slots: answer.Slots, Cancelled: answer.Cancelled, Draining: answer.Draining, Ready: answer.Ready,
 	})
 	if d.starving() {
-		signal(d.hungry)
+		signal(d.look)
 	} else if d.want(0) > 0 {
 		d.kick()
 	}

@@ -145,7 +145,7 @@ func (p *Presence) Leave(ctx context.Context) error {
 			return err
 		}
 		if !pause.sleep(ctx) {
-			return core.Wrap(err, core.CodeUnavailable, p.Owner(), "owner %s could not say good-bye; it will be found late", p.Owner())
+			return core.Wrap(err, core.CodeUnavailable, p.Owner(), "owner %s could not deregister; it will be found late", p.Owner())
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 const (
 	ofPresence = maxLanes + iota
 	ofListener
-	ofHeeder
+	ofHeader
 )
 
 // trouble tells once that Redis fails, and once that nobody sees it fail any more.

@@ -34,9 +34,9 @@ type Config struct {
 	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
 	Run                  string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
 
-	Server   string        `koanf:"server" for:"client" usage:"the site that commands of users ask instead of a cluster, such as https://drover.example.org; see drover login"`
-	Logins   string        `koanf:"logins" shown:"logins.json in drover's folder of the user's configuration" for:"client" usage:"file of the sites where one is signed in, with their tokens"`
-	Patience time.Duration `koanf:"patience" default:"30s" for:"client" usage:"how long a command waits for a site that does not answer; 0 for not at all"`
+	Server        string        `koanf:"server" for:"client" usage:"the site that commands of users ask instead of a cluster, such as https://drover.example.org; see drover login"`
+	Logins        string        `koanf:"logins" shown:"logins.json in drover's folder of the user's configuration" for:"client" usage:"file of the sites where one is signed in, with their tokens"`
+	ServerTimeout time.Duration `koanf:"server_timeout" default:"30s" for:"client" usage:"how long a command waits for a site that does not answer; 0 for not at all"`
 
 	LogLevel  string `koanf:"log_level" default:"info" usage:"least severe messages to log: debug, info, warn or error"`
 	LogFormat string `koanf:"log_format" default:"text" usage:"text for people, json for programs"`
@@ -91,14 +91,14 @@ type Config struct {
 	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
 	ReconcileEvery time.Duration `koanf:"reconcile_every" default:"1m" for:"vmfactory" usage:"between comparisons of Redis with what is really on the host"`
 	CreateTimeout  time.Duration `koanf:"create_timeout" default:"30s" for:"vmfactory" usage:"of each of the two phases of making a VM, after which it is given up"`
-	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"30s" for:"vmfactory" usage:"of one try to destroy a VM; after three it is set aside for a person"`
+	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"30s" for:"vmfactory" usage:"of one try to destroy a VM; after three it is quarantined for a person"`
 
-	Suspect        time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last proof of life may be before a host gets no new work"`
-	Down           time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how long ago it may be before an owner or host is fenced and its work taken back"`
-	Monitors       []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (proofs of life), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
-	ConsistencyEvery     time.Duration `koanf:"consistency_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_consistency_broken"`
-	KeepFinished   time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
-	KeepTombstones time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
+	Suspect          time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last proof of life may be before a host gets no new work"`
+	Down             time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how long ago it may be before an owner or host is fenced and its work taken back"`
+	Monitors         []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (proofs of life), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
+	ConsistencyEvery time.Duration `koanf:"consistency_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_consistency_broken"`
+	KeepFinished     time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
+	KeepTombstones   time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
 
 	file    string            // the file that was read; "" if none
 	sources map[string]Source // by name in the file

@@ -101,13 +101,13 @@ func (r *Registrar) begin(ctx context.Context, a core.Actor, as core.Assignment,
 	if err != nil {
 		return 0, core.Wrap(err, core.CodeInternal, e.ID, "the arguments of experiment %s cannot be written", e.ID)
 	}
-	told, err := r.told(ctx, as.Class, core.EventTaskEnded)
+	notify, err := r.notified(ctx, as.Class, core.EventTaskEnded)
 	if err != nil {
 		return 0, err
 	}
 	_, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: e.ID, Kind: core.KindExperiment, Args: args, Unique: core.KindExperiment + ":" + as.Name(),
-		Class: core.ClassNormal, Requester: a.Handle, About: as.Name(), Notify: told,
+		Class: core.ClassNormal, Requester: a.Handle, About: as.Name(), Notify: notify,
 	})
 	if err != nil {
 		return 0, err

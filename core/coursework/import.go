@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/resultstore/bounds"
 	"drover/core/auditlog"
+	"drover/core/resultstore/bounds"
 )
 
 // Bounds on a roster that is imported.
@@ -62,7 +62,7 @@ const (
 // email, role, in any order, at least handle or email; without a role it is
 // student. Who is no user yet is made one if the actor may do that. What
 // is there already stays, so the same file again changes nothing. A line that is wrong is
-// told of and left out; with dry run so is what each line would do.
+// notified of and left out; with dry run so is what each line would do.
 //
 // Returns NOTFOUND, FORBIDDEN, CONFLICT; INVALID and LIMIT where the file as a whole is
 // wrong; and, with what was done so far, UNAVAILABLE.

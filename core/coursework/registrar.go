@@ -81,7 +81,7 @@ func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string,
 	if err != nil {
 		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
 	}
-	told, err := r.told(ctx, of(about), core.EventTaskEnded)
+	notify, err := r.notified(ctx, of(about), core.EventTaskEnded)
 	if err != nil {
 		return core.Task{}, err
 	}
@@ -92,7 +92,7 @@ func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string,
 	sum := sha256.Sum256([]byte(about + "\n" + whose + "\n" + string(raw)))
 	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
-		Class: core.ClassNormal, Requester: a.Handle, About: about, Notify: told,
+		Class: core.ClassNormal, Requester: a.Handle, About: about, Notify: notify,
 	})
 	if err != nil || created {
 		return t, err

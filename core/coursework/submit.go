@@ -246,7 +246,7 @@ func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Subm
 	if _, err := bounds.Submission(s); err != nil {
 		return core.Spec{}, err
 	}
-	told, err := r.told(ctx, as.Class, core.EventRequestEnded)
+	notify, err := r.notified(ctx, as.Class, core.EventRequestEnded)
 	if err != nil {
 		return core.Spec{}, err
 	}
@@ -255,7 +255,7 @@ func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Subm
 		key = "submission/" + s.Idempotency
 	}
 	spec := harness.Grading(as, s)
-	spec.ID, spec.Submitter, spec.Notify, spec.Supersede, spec.Idempotency = s.ID, s.User, told, true, key
+	spec.ID, spec.Submitter, spec.Notify, spec.Supersede, spec.Idempotency = s.ID, s.User, notify, true, key
 	return spec, nil
 }
 

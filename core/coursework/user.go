@@ -50,7 +50,7 @@ func (r *Registrar) CreateUser(ctx context.Context, a core.Actor, u core.User) (
 	if err != nil {
 		return core.User{}, err
 	}
-	return r.putUser(ctx, a, u, "creates user "+u.Handle+aside("with the roles", u.Roles))
+	return r.putUser(ctx, a, u, "creates user "+u.Handle+also("with the roles", u.Roles))
 }
 
 // newUser completes and checks a user that is to be created.
@@ -157,8 +157,8 @@ func unrevised(what, name string) error {
 	return core.Errorf(core.CodeInvalid, name, "the change of %s %s names no revision: read it first, and change what was read", what, name)
 }
 
-// aside adds roles to a sentence, if there are any.
-func aside(what string, roles []core.UserRole) string {
+// also adds roles to a sentence, if there are any.
+func also(what string, roles []core.UserRole) string {
 	if len(roles) == 0 {
 		return ""
 	}

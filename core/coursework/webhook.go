@@ -253,7 +253,7 @@ func (r *Registrar) checkWebhook(ctx context.Context, w core.Webhook) error {
 		return nil
 	}
 	for _, event := range w.Events {
-		others, err := r.told(ctx, w.Class, event)
+		others, err := r.notified(ctx, w.Class, event)
 		if err != nil {
 			return err
 		}
@@ -265,8 +265,8 @@ func (r *Registrar) checkWebhook(ctx context.Context, w core.Webhook) error {
 	return nil
 }
 
-// told lists the class's webhooks that want to know of an event.
-func (r *Registrar) told(ctx context.Context, class, event string) ([]string, error) {
+// notified lists the class's webhooks that want to know of an event.
+func (r *Registrar) notified(ctx context.Context, class, event string) ([]string, error) {
 	var ids []string
 	if class == "" {
 		return nil, nil

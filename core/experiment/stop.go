@@ -13,7 +13,7 @@ const (
 	stoppedAtOnce = 16   // the store waits for its disk once for as many
 	partsAtOnce   = 1000 // that are read
 	stopPause     = 50 * time.Millisecond
-	stopPatience  = 15 * time.Second // for parts that a taskrunner has in hand
+	stopTimeout   = 15 * time.Second // for parts that a taskrunner has in hand
 )
 
 // Work is where an experiment's tasks and requests are found.
@@ -48,7 +48,7 @@ func Stop(ctx context.Context, work Work, desk Canceller, id, by string) error {
 	if _, err := desk.CancelTask(ctx, id, by); past(err) != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, stopPatience)
+	waiting, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := quiet(waiting, work, id); err != nil {
 		return err

@@ -59,8 +59,8 @@ func (c *Client) tidy(ctx context.Context, path string) error {
 func (c *Client) put(ctx context.Context, to string, archive io.Reader) error {
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	patience := 4 * c.silence // a refused archive of thousands of files takes a while to remove
-	from := &source{r: archive, silence: time.AfterFunc(patience, func() { give(ErrSilent) }), most: patience}
+	silence := 4 * c.silence // a refused archive of thousands of files takes a while to remove
+	from := &source{r: archive, silence: time.AfterFunc(silence, func() { give(ErrSilent) }), most: silence}
 	defer from.silence.Stop()
 	entries := newEntries(from)
 	err := c.call(call, http.MethodPut, to, entries, nil)

@@ -137,14 +137,14 @@ func TestCheckFillsAndKeeps(t *testing.T) {
 	require.Equal(t, s.Files, got.Files)
 }
 
-// shelf is a blob store that has one digest.
-type shelf struct {
+// memory is a blob store that has one digest.
+type memory struct {
 	core.Blobs
 	has string
 	err error
 }
 
-func (b shelf) Open(_ context.Context, digest string) (io.ReadCloser, error) {
+func (b memory) Open(_ context.Context, digest string) (io.ReadCloser, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -157,7 +157,7 @@ func (b shelf) Open(_ context.Context, digest string) (io.ReadCloser, error) {
 func TestCheckLooksForFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
-	w.in.Blobs = shelf{has: someDigest}
+	w.in.Blobs = memory{has: someDigest}
 	s := spec()
 	s.Files = []core.File{file("a"), file("b")}
 	_, err := w.in.Check(t.Context(), s)
@@ -166,7 +166,7 @@ func TestCheckLooksForFiles(t *testing.T) {
 	_, err = w.in.Check(t.Context(), s)
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 	require.ErrorContains(t, err, "stdin")
-	w.in.Blobs = shelf{err: core.Errorf(core.CodeUnavailable, "", "away")}
+	w.in.Blobs = memory{err: core.Errorf(core.CodeUnavailable, "", "away")}
 	_, err = w.in.Check(t.Context(), s)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 }

@@ -261,9 +261,9 @@ func TestExpire(t *testing.T) {
 		p := core.DefaultPool(pool)
 		p.MaxWait = time.Hour
 		require.NoError(t, w.in.SetPool(t.Context(), p))
-		patient := core.DefaultPool("p2")
-		patient.MaxWait = 0
-		require.NoError(t, w.in.SetPool(t.Context(), patient))
+		other := core.DefaultPool("p2")
+		other.MaxWait = 0
+		require.NoError(t, w.in.SetPool(t.Context(), other))
 		running := w.submit(spec())
 		claims := w.claim(1)
 		waiting := w.submit(spec())

@@ -7,16 +7,16 @@
 // pidfd, which names one process for good, whoever gets its number later.
 //
 //	what happens                             then
-//	the process dies, however                its neighbours bury it: bury, settle, forget
+//	the process dies, however                its neighbours declare it dead: declare_dead, settle, forget
 //	it stops as it should                    it deregistered: its note is gone before it is
 //	it dies between registering and noting   nobody knows: its proof of life will be late
-//	it dies before anybody looked            the first look finds a note without its process: buried
-//	its number belongs to another by then    that one started at another time: buried
-//	the host was restarted since             the note is of another boot: buried
-//	this process cannot look (no descriptor  tried again until it can: nobody is buried by a guess
+//	it dies before anybody looked            the first look finds a note without its process: declared dead
+//	its number belongs to another by then    that one started at another time: declared dead
+//	the host was restarted since             the note is of another boot: declared dead
+//	this process cannot look (no descriptor  tried again until it can: nobody is declared dead by a guess
 //	  left, no memory)
 //	it was restarted under its name          the epoch in the old note is over: Redis refuses, the note goes
-//	several neighbours see it                each buries it: who comes second changes nothing
+//	several neighbours see it                each declares it dead: who comes second changes nothing
 //	Redis or the store is away               tried again until it answers; the overseer would too
 //	it lives in another pid namespace        not watched: its number means nothing here
 //	it hangs                                 it lives: late proofs of life and limits are the overseer's

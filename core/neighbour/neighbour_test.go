@@ -43,23 +43,23 @@ func newChild(t *testing.T, dir string) *child {
 	return c
 }
 
-// burial is one call of Bury.
-type burial struct {
+// declaration is one call of DeclareDead.
+type declaration struct {
 	owner string
 	epoch int64
 }
 
-// watched runs a Watch whose burials end as the errors say, one after the other.
-func watched(t *testing.T, dir string, ends ...error) (buried chan burial, notices *atomic.Int64) {
+// watched runs a Watch whose declarations end as the errors say, one after the other.
+func watched(t *testing.T, dir string, ends ...error) (declared chan declaration, notices *atomic.Int64) {
 	t.Helper()
 	notices = &atomic.Int64{}
-	buried = make(chan burial, 16)
-	w := &Watch{Dir: dir, Every: time.Millisecond, Notice: func(string, string, error) { notices.Add(1) }, Bury: func(_ context.Context, owner string, epoch int64) error {
+	declared = make(chan declaration, 16)
+	w := &Watch{Dir: dir, Every: time.Millisecond, Notice: func(string, string, error) { notices.Add(1) }, DeclareDead: func(_ context.Context, owner string, epoch int64) error {
 		var err error
 		if len(ends) > 0 {
 			err, ends = ends[0], ends[1:]
 		}
-		buried <- burial{owner, epoch}
+		declared <- declaration{owner, epoch}
 		return err
 	}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,7 +69,7 @@ func watched(t *testing.T, dir string, ends ...error) (buried chan burial, notic
 		cancel()
 		require.NoError(t, <-done)
 	})
-	return buried, notices
+	return declared, notices
 }
 
 func requireNoNotes(t *testing.T, dir string) {
@@ -84,11 +84,11 @@ func TestADeathIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := newChild(t, dir)
-	buried, _ := watched(t, dir)
+	declared, _ := watched(t, dir)
 	require.NoError(t, c.cmd.Process.Kill())
-	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	require.Equal(t, declaration{"testrunner@h1#0", 7}, <-declared)
 	requireNoNotes(t, dir)
-	require.Empty(t, buried)
+	require.Empty(t, declared)
 }
 
 func TestADeathBeforeTheFirstLook(t *testing.T) {
@@ -97,8 +97,8 @@ func TestADeathBeforeTheFirstLook(t *testing.T) {
 	c := newChild(t, dir)
 	require.NoError(t, c.cmd.Process.Kill())
 	require.Error(t, c.cmd.Wait())
-	buried, _ := watched(t, dir)
-	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	declared, _ := watched(t, dir)
+	require.Equal(t, declaration{"testrunner@h1#0", 7}, <-declared)
 	requireNoNotes(t, dir)
 }
 
@@ -109,8 +109,8 @@ func TestANumberThatWasGivenAgain(t *testing.T) {
 	c := newChild(t, dir)
 	c.note.Started--
 	require.NoError(t, c.note.write(dir))
-	buried, _ := watched(t, dir)
-	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	declared, _ := watched(t, dir)
+	require.Equal(t, declaration{"testrunner@h1#0", 7}, <-declared)
 }
 
 // A note of before the host began anew is of a process that is gone, whoever has its number now.
@@ -120,14 +120,14 @@ func TestANoteOfAnotherBoot(t *testing.T) {
 	c := newChild(t, dir)
 	c.note.Boot = "another"
 	require.NoError(t, c.note.write(dir))
-	buried, _ := watched(t, dir)
-	require.Equal(t, burial{"testrunner@h1#0", 7}, <-buried)
+	declared, _ := watched(t, dir)
+	require.Equal(t, declaration{"testrunner@h1#0", 7}, <-declared)
 	requireNoNotes(t, dir)
 }
 
 // Who cannot look because it is short of descriptors says so, and does not take a living
 // neighbour for dead. Not beside other tests: the limit is this whole process's.
-func TestAWatcherShortOfDescriptorsBuriesNobody(t *testing.T) { //nolint:paralleltest // see above
+func TestAWatcherShortOfDescriptorsDeclaresNobodyDead(t *testing.T) { //nolint:paralleltest // see above
 	c := newChild(t, t.TempDir())
 	r, w, err := os.Pipe() // what the runtime opens once it has by now
 	require.NoError(t, err)
@@ -150,19 +150,19 @@ func TestAWatcherShortOfDescriptorsBuriesNobody(t *testing.T) { //nolint:paralle
 	}
 }
 
-func TestWhoSaysGoodByeIsNotBuried(t *testing.T) {
+func TestWhoDeregistersIsNotDeclaredDead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	leaves, dies := newChild(t, dir), newChild(t, t.TempDir())
 	dies.note.Owner = "vmfactory@h1#0"
 	require.NoError(t, dies.note.write(dir))
-	buried, _ := watched(t, dir)
+	declared, _ := watched(t, dir)
 	leaves.note.remove(dir)
 	require.NoError(t, leaves.cmd.Process.Kill())
 	require.NoError(t, dies.cmd.Process.Kill())
-	require.Equal(t, burial{"vmfactory@h1#0", 7}, <-buried)
+	require.Equal(t, declaration{"vmfactory@h1#0", 7}, <-declared)
 	requireNoNotes(t, dir)
-	require.Empty(t, buried)
+	require.Empty(t, declared)
 }
 
 func TestNotesOfOtherNamespacesAndOursAreLeftAlone(t *testing.T) {
@@ -178,20 +178,20 @@ func TestNotesOfOtherNamespacesAndOursAreLeftAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "no-note"), []byte("{}"), 0o600))
 	dies.note.Owner = "vmfactory@h1#0"
 	require.NoError(t, dies.note.write(dir))
-	buried, _ := watched(t, dir)
+	declared, _ := watched(t, dir)
 	require.NoError(t, dies.cmd.Process.Kill())
-	require.Equal(t, burial{"vmfactory@h1#0", 7}, <-buried)
+	require.Equal(t, declaration{"vmfactory@h1#0", 7}, <-declared)
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(dies.note.path(dir))
 		return os.IsNotExist(err)
 	}, 5*time.Minute, time.Millisecond)
-	require.Empty(t, buried)
+	require.Empty(t, declared)
 	for _, name := range []string{far.note.path(dir), own.path(dir), filepath.Join(dir, "no-note")} {
 		require.FileExists(t, name)
 	}
 }
 
-func TestABurialIsTriedUntilItIsDone(t *testing.T) {
+func TestADeclarationIsTriedUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	away := core.Errorf(core.CodeUnavailable, "", "Redis is away")
 	for name, end := range map[string]error{
@@ -201,18 +201,18 @@ func TestABurialIsTriedUntilItIsDone(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			c := newChild(t, dir)
-			buried, notices := watched(t, dir, away, away, end)
+			declared, notices := watched(t, dir, away, away, end)
 			require.NoError(t, c.cmd.Process.Kill())
 			for range 3 {
-				<-buried
+				<-declared
 			}
 			requireNoNotes(t, dir)
-			require.Empty(t, buried)
+			require.Empty(t, declared)
 			noticed := int64(1)
 			if end == nil {
 				noticed++
 			}
-			require.Equal(t, noticed, notices.Load(), "trouble once, and a burial")
+			require.Equal(t, noticed, notices.Load(), "trouble once, and a declaration")
 		})
 	}
 }

@@ -17,11 +17,11 @@ import (
 
 // Watch looks after the other processes of a host.
 type Watch struct {
-	Dir    string                                                     // of the notes
-	Bury   func(ctx context.Context, owner string, epoch int64) error // ends the owner's epoch and settles what it held; may be called again
-	Every  time.Duration                                              // between looks for new notes; default 250 ms
-	Clock  clock.Clock                                                // nil: the machine's
-	Notice Notice
+	Dir         string                                                     // of the notes
+	DeclareDead func(ctx context.Context, owner string, epoch int64) error // ends the owner's epoch and settles what it held; may be called again
+	Every       time.Duration                                              // between looks for new notes; default 250 ms
+	Clock       clock.Clock                                                // nil: the machine's
+	Notice      Notice
 
 	space    string // this process's pid namespace
 	boot     string // and its host's boot
@@ -97,7 +97,7 @@ func (w *Watch) end(n Note) {
 	delete(w.watching, n)
 }
 
-// follow waits for the death of the note's process and buries its owner. It
+// follow waits for the death of the note's process and declares its owner dead. It
 // returns when ctx ends, too.
 func (w *Watch) follow(ctx context.Context, n Note) {
 	pause := newPause()
@@ -117,11 +117,11 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 		}
 	}
 	if _, err := os.Stat(n.path(w.Dir)); os.IsNotExist(err) {
-		return // it said good-bye, or another neighbour buried it
+		return // it deregistered, or another neighbour declared it dead
 	}
 	pause.Reset()
 	for tried := false; ctx.Err() == nil; tried = true {
-		err := w.Bury(ctx, n.Owner, n.Epoch)
+		err := w.DeclareDead(ctx, n.Owner, n.Epoch)
 		switch core.CodeOf(err) {
 		case "":
 			w.Notice(n.Owner, "the process died: what it held was settled", nil)

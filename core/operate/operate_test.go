@@ -227,7 +227,7 @@ func TestManyReadersAreOneReading(t *testing.T) {
 }
 
 // A reader who goes away takes no reading from others.
-func TestImpatientReader(t *testing.T) {
+func TestAReaderThatLeaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))
 	gone, cancel := context.WithCancel(t.Context())

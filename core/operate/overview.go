@@ -23,23 +23,23 @@ type Overview struct {
 
 // Load counts a pool's VMs, on one host or on all.
 type Load struct {
-	Pool     string `json:"pool"`
-	Target   int    `json:"target"` // clean VMs that there are to be
-	Max      int    `json:"max"`    // most VMs, whatever their state
-	Clean    int    `json:"clean"`
-	InUse    int    `json:"in_use"`
-	Creating int    `json:"creating"`
-	Dirty    int    `json:"dirty"` // or being destroyed
-	Aside    int    `json:"aside"`
-	Hosts    int    `json:"hosts"`              // that have it
-	Waiting  int    `json:"waiting,omitempty"`  // requests, over all hosts
-	Broken   string `json:"broken,omitempty"`   // why its VMs cannot be made there
-	Fetching string `json:"fetching,omitempty"` // what is on its way there, before which none can
-	Paused   bool   `json:"paused,omitempty"`
+	Pool        string `json:"pool"`
+	Target      int    `json:"target"` // clean VMs that there are to be
+	Max         int    `json:"max"`    // most VMs, whatever their state
+	Clean       int    `json:"clean"`
+	InUse       int    `json:"in_use"`
+	Creating    int    `json:"creating"`
+	Dirty       int    `json:"dirty"` // or being destroyed
+	Quarantined int    `json:"quarantined"`
+	Hosts       int    `json:"hosts"`              // that have it
+	Waiting     int    `json:"waiting,omitempty"`  // requests, over all hosts
+	Broken      string `json:"broken,omitempty"`   // why its VMs cannot be made there
+	Fetching    string `json:"fetching,omitempty"` // what is on its way there, before which none can
+	Paused      bool   `json:"paused,omitempty"`
 }
 
 // VMs is how many there are, whatever their state.
-func (l Load) VMs() int { return l.Clean + l.InUse + l.Creating + l.Dirty + l.Aside }
+func (l Load) VMs() int { return l.Clean + l.InUse + l.Creating + l.Dirty + l.Quarantined }
 
 // Overview reads hosts, owners, pools and what waits. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Operator) Overview(ctx context.Context, a core.Actor) (Overview, error) {
@@ -112,7 +112,7 @@ func (l *Load) add(of Load) {
 	l.InUse += of.InUse
 	l.Creating += of.Creating
 	l.Dirty += of.Dirty
-	l.Aside += of.Aside
+	l.Quarantined += of.Quarantined
 	l.Hosts++
 }
 
@@ -134,7 +134,7 @@ func loadsOf(h *core.HostInfo, pools map[string]core.Pool) []Load {
 		out = append(out, Load{
 			Pool: name, Target: p.Warm, Max: p.Max, Paused: p.Paused, Hosts: 1,
 			Clean: n[core.VMClean], InUse: n[core.VMClaimed], Creating: n[core.VMCreating],
-			Dirty: n[core.VMDirty] + n[core.VMDestroying], Aside: n[core.VMAside],
+			Dirty: n[core.VMDirty] + n[core.VMDestroying], Quarantined: n[core.VMQuarantined],
 			Broken: h.Broken[name], Fetching: h.Fetching[name],
 		})
 	}

@@ -167,7 +167,7 @@ func stepOf(e core.Event, key string) (StepKind, bool) {
 			return StepCancel, true
 		case e.Op == "withdraw":
 			return StepWithdrawn, true
-		case e.Op == "enqueue" || e.Op == "promote" || e.Op == "unaim":
+		case e.Op == "enqueue" || e.Op == "promote" || e.Op == "unassign":
 			return StepQueued, true
 		case e.Op == string(core.RequestRunning):
 			return StepRunning, true

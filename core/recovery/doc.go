@@ -30,7 +30,7 @@
 //
 //	what happens                                   who knows                          a death
 //	an owner's process is gone                     its neighbours, from the kernel    yes
-//	  (bury; also after it was fenced as late)
+//	  (declare_dead; also after it was fenced as late)
 //	another process takes its name (register)      that one: it has the lock of the   yes
 //	  on the same machine                            name, which ends with a process
 //	its host is lost, and comes back:              the above, in time                 yes, then

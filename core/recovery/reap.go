@@ -32,12 +32,12 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, "", "not all late owners could be reaped")
 }
 
-// Bury settles what an owner held whose process is known to be gone, without
+// DeclareDead settles what an owner held whose process is known to be gone, without
 // waiting until its proof of life is late, and forgets it. The epoch is that of
 // the process. One that was settled before met its death all the same. Returns CONFLICT if a newer process has the name, NOTFOUND if
 // Redis knows no such owner, FENCED if it came back meanwhile.
-func Bury(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
-	epoch, err := owners.Bury(ctx, owner, epoch)
+func DeclareDead(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
+	epoch, err := owners.DeclareDead(ctx, owner, epoch)
 	if err != nil || epoch == 0 {
 		return Report{}, err
 	}

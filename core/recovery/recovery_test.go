@@ -306,20 +306,20 @@ func TestTasks(t *testing.T) {
 		require.Equal(t, 2, report.Retried)
 		w.hastenTasks()
 	}
-	bury := func() recovery.Report {
+	declareDead := func() recovery.Report {
 		infos, err := w.cluster.Store.ListOwners(ctx)
 		require.NoError(t, err)
 		at := slices.IndexFunc(infos, func(o core.OwnerInfo) bool { return o.Name == owner })
-		report, err := recovery.Bury(ctx, w.cluster.Store, w.store, owner, infos[at].Epoch, recovery.Options{})
+		report, err := recovery.DeclareDead(ctx, w.cluster.Store, w.store, owner, infos[at].Epoch, recovery.Options{})
 		require.NoError(t, err)
 		w.hastenTasks()
 		return report
 	}
 	require.Len(t, claim(), 2)
-	require.Equal(t, 2, bury().Retried, "whose fault it is nobody knows")
+	require.Equal(t, 2, declareDead().Retried, "whose fault it is nobody knows")
 	for dead := 0; dead == 0; {
 		require.Len(t, claim(), 1, "from now on they run apart")
-		dead = bury().Dead
+		dead = declareDead().Dead
 	}
 	tasks, err := w.store.ListTasks(ctx, core.TaskFilter{})
 	require.NoError(t, err)
@@ -373,7 +373,7 @@ func TestSettleRefusesAName(t *testing.T) {
 // die lets the runner die with all it holds, and settles that by the options.
 func (w *world) die(opts recovery.Options) {
 	w.t.Helper()
-	_, err := w.cluster.Store.Bury(w.t.Context(), w.cluster.Runner, w.cluster.Epoch)
+	_, err := w.cluster.Store.DeclareDead(w.t.Context(), w.cluster.Runner, w.cluster.Epoch)
 	require.NoError(w.t, err)
 	again := w.cluster.Register(w.t, w.cluster.Runner)
 	_, err = recovery.Settle(w.t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, opts)

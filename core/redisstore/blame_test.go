@@ -101,7 +101,7 @@ func TestBlameComesLater(t *testing.T) {
 		c, was := x.start(t, 1)[0], x.Epoch
 		retry(x.lose(t), c)
 		require.Empty(t, x.deaths(t), "late is not dead")
-		epoch, err := x.Store.Bury(ctx, x.Runner, was)
+		epoch, err := x.Store.DeclareDead(ctx, x.Runner, was)
 		if x.twice {
 			require.True(t, core.Is(err, core.CodeNotFound), "%v", err)
 		} else {
@@ -109,7 +109,7 @@ func TestBlameComesLater(t *testing.T) {
 		}
 		require.Zero(t, epoch, "it was settled and forgotten")
 		require.Equal(t, map[string]string{c.Key: "died!"}, x.deaths(t))
-		_, err = x.Store.Bury(ctx, x.Runner, was)
+		_, err = x.Store.DeclareDead(ctx, x.Runner, was)
 		refused(t, err, core.CodeNotFound)
 		require.Equal(t, map[string]string{c.Key: "died!"}, x.deaths(t), "it dies once")
 
@@ -163,7 +163,7 @@ func TestBlameOfAHost(t *testing.T) {
 		require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"})))
 		require.Empty(t, x.deaths(t))
 		for owner, epoch := range map[string]int64{x.Runner: was, other.Owner: r.Epoch} {
-			_, err := x.Store.Bury(ctx, owner, epoch)
+			_, err := x.Store.DeclareDead(ctx, owner, epoch)
 			require.NoError(t, err)
 		}
 		require.Equal(t, map[string]string{c.Key: "died", "b-1": "testrunner@h1#1"}, x.deaths(t))
@@ -206,7 +206,7 @@ func TestReportsOutOfOrder(t *testing.T) {
 	})
 }
 
-// A pause, a probation and an aim that a clock began which was set back since do not last until
+// A pause, a probation and an assignment that a clock began which was set back since do not last until
 // it is as late again.
 func TestAClockThatWasSetBackHoldsNothingUp(t *testing.T) {
 	t.Parallel()
@@ -219,16 +219,16 @@ func TestAClockThatWasSetBackHoldsNothingUp(t *testing.T) {
 	cs := x.start(t, 2)
 	x.Exchange(t, 2, 0, end(cs[0], core.OutcomeRetry))
 	held := x.heldOf(t, x.Runner)[0]
-	require.NoError(t, x.Store.Oust(ctx, x.Runner, held, core.Settlement{Key: held.Key, Token: held.Token, Outcome: core.OutcomeRelease, To: "h2"}, "it drains"))
+	require.NoError(t, x.Store.Revoke(ctx, x.Runner, held, core.Settlement{Key: held.Key, Token: held.Token, Outcome: core.OutcomeRelease, To: "h2"}, "it drains"))
 	require.NoError(t, x.Store.Probation(ctx, "h1", "it flaps", time.Minute, 1))
 
 	b.Mini.SetTime(start)
 	n, err := x.Store.Promote(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "the longest pause is some four minutes")
-	n, err = x.Store.Unaim(ctx, "h2", 5*time.Second)
+	n, err = x.Store.Unassign(ctx, "h2", 5*time.Second)
 	require.NoError(t, err)
-	require.Equal(t, 1, n, "nothing was aimed in time to come")
+	require.Equal(t, 1, n, "nothing was assigned in time to come")
 	x.AddVMs(t, 2)
 	require.Len(t, x.Exchange(t, 3, 2).Claims, 1, "its canary: a minute cannot have two hours to go")
 }

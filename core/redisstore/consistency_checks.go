@@ -79,7 +79,7 @@ func checkHosts(a *checker) {
 			a.report(core.RuleHosts, host, "it is among the hosts but has no record")
 		}
 	}
-	for _, name := range []string{"vms", "clean", "dirty", "aside"} {
+	for _, name := range []string{"vms", "clean", "dirty", "quarantined"} {
 		for _, v := range a.reading[name] {
 			// One that is reported failed may be back, and say what it has.
 			if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) && h["failed"] == "" {
@@ -163,7 +163,7 @@ func checkRequests(a *checker) {
 			}
 		}
 	}
-	for _, name := range []string{"aimed", "parked", "apart"} {
+	for _, name := range []string{"assigned", "parked", "apart"} {
 		for _, v := range a.reading[name] {
 			pool := v.args[len(v.args)-1]
 			for _, key := range v.list {
@@ -226,7 +226,7 @@ func checkVMs(a *checker) {
 			}
 		}
 	}
-	for _, name := range []string{"dirty", "aside"} {
+	for _, name := range []string{"dirty", "quarantined"} {
 		for _, v := range a.reading[name] {
 			for _, vm := range append(slices.Collect(maps.Keys(v.hash)), v.list...) {
 				where.put(vm, v.key)

@@ -24,7 +24,7 @@ func checkCounts(a *checker) {
 	for _, v := range a.reading["queue"] {
 		are[v.args[0]+":"+v.args[1]] += int64(len(v.list))
 	}
-	for _, name := range []string{"aimed", "parked", "apart"} {
+	for _, name := range []string{"assigned", "parked", "apart"} {
 		for _, v := range a.reading[name] {
 			for _, key := range v.list {
 				add(key)

@@ -15,9 +15,9 @@ func checkMoves(a *checker) {
 		host  string
 	}
 	at, where := make(map[string]spot), make(map[string]string)
-	for _, v := range a.reading["aimed"] {
+	for _, v := range a.reading["assigned"] {
 		if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) || h["drain"] == "1" {
-			a.report(core.RuleHosts, v.args[0], "it takes no work, and requests are aimed at it: %s", strings.Join(v.list, " "))
+			a.report(core.RuleHosts, v.args[0], "it takes no work, and requests are assigned to it: %s", strings.Join(v.list, " "))
 		}
 		for _, key := range v.list {
 			at[key], where[key] = spot{core.EvacuationScheduled, v.args[0]}, v.key

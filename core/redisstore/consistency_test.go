@@ -132,7 +132,7 @@ var flaws = map[string]flaw{
 		return db.RPush(ctx, key("clean", "h1", "p1"), "vm-h1-1").Err()
 	}},
 	"a VM that nobody made": {core.RuleVMs, "vm-x", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("aside", "h1"), "vm-x", "why").Err()
+		return db.HSet(ctx, key("quarantined", "h1"), "vm-x", "why").Err()
 	}},
 	"a VM of another pool": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.HSet(ctx, key("vms", "h2"), "vm-h2-1", "p2|1").Err()

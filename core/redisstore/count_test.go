@@ -113,7 +113,7 @@ func TestPromoteLooksAtFewHosts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	})
-	require.NotEmpty(t, x.place(t, "a-1").Aimed, "another host takes it")
+	require.NotEmpty(t, x.place(t, "a-1").Assigned, "another host takes it")
 	require.LessOrEqual(t, cost["llen"], 2*(32+16), "two of each that it looks at: %v", cost)
 	coretest.RequireSound(t, x.Store)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Unaim implements core.Evacuations.
-func (s *Store) Unaim(ctx context.Context, host string, olderThan time.Duration) (int, error) {
-	reply, err := s.run(ctx, "unaim", host, host, olderThan.Milliseconds())
+// Unassign implements core.Evacuations.
+func (s *Store) Unassign(ctx context.Context, host string, olderThan time.Duration) (int, error) {
+	reply, err := s.run(ctx, "unassign", host, host, olderThan.Milliseconds())
 	return int(num(reply)), err
 }
 
@@ -95,10 +95,10 @@ func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (
 	if err != nil {
 		return core.Room{}, err
 	}
-	aimed := make([]*redis.IntCmd, len(pools))
+	assigned := make([]*redis.IntCmd, len(pools))
 	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range pools {
-			aimed[i] = p.LLen(ctx, s.space.Key("aimed", h.Name, pools[i].Name))
+			assigned[i] = p.LLen(ctx, s.space.Key("assigned", h.Name, pools[i].Name))
 		}
 		return nil
 	})
@@ -117,8 +117,8 @@ func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (
 		Pools: make(map[string]core.PoolRoom),
 	}
 	for i := range pools {
-		p, has, n := &pools[i], there[pools[i].Name], int(aimed[i].Val())
-		making := max(0, n-clean[p.Name]) // VMs yet to be made for what is aimed there
+		p, has, n := &pools[i], there[pools[i].Name], int(assigned[i].Val())
+		making := max(0, n-clean[p.Name]) // VMs yet to be made for what is assigned there
 		r.CPU -= int64(has+making) * int64(p.Limits.CPU)
 		r.Memory -= int64(has+making) * p.Limits.Memory
 		r.Disk -= int64(has+making) * p.Limits.Disk

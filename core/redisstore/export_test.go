@@ -95,7 +95,7 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	for _, v := range r["apart"] {
 		place("request ", "queued", v.list)
 	}
-	for _, v := range r["aimed"] {
+	for _, v := range r["assigned"] {
 		place("request ", "queued", v.list)
 	}
 	for _, v := range r["parked"] {
@@ -108,8 +108,8 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	for _, v := range r["dirty"] {
 		place("vm ", "dirty", v.list)
 	}
-	for _, v := range r["aside"] {
-		place("vm ", "aside", slices.Collect(maps.Keys(v.hash)))
+	for _, v := range r["quarantined"] {
+		place("vm ", "quarantined", slices.Collect(maps.Keys(v.hash)))
 	}
 	for _, v := range r["host"] {
 		l.States["host "+v.args[0]] = v.hash["state"]

@@ -45,7 +45,7 @@ func TestAFaultPausesThenShunsTheHost(t *testing.T) {
 		n, err := x.Store.Promote(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, !x.twice, n == 1)
-		require.Equal(t, "h2", x.place(t, c.Key).Aimed, "h3 has more VMs, but is drained")
+		require.Equal(t, "h2", x.place(t, c.Key).Assigned, "h3 has more VMs, but is drained")
 		require.Equal(t, []string{"a0-1 scheduled h1>h2"}, x.moves(t))
 		require.Empty(t, x.Exchange(t, seq+1, 1).Claims)
 		require.Equal(t, []string{"a0-1"}, keysOf(h2.Exchange(t, 1, 1).Claims))
@@ -77,7 +77,7 @@ func TestDeathsAreTold(t *testing.T) {
 		c := x.start(t, 1)[0]
 		x.AddVMs(t, 20)
 		for i := range 10 {
-			epoch, err := x.Store.Bury(t.Context(), x.Runner, x.Epoch)
+			epoch, err := x.Store.DeclareDead(t.Context(), x.Runner, x.Epoch)
 			require.NoError(t, err)
 			_, err = x.Store.Settle(t.Context(), x.Runner, epoch, []core.Settlement{settlement(c, core.OutcomeRetry, "")}, 0)
 			require.NoError(t, err)

@@ -24,10 +24,10 @@ const (
 	// refusedWhenFull take something new. What they find done already they may say.
 	refusedWhenFull = "enqueue output session_keep take task_enqueue"
 	// passesWhenFull end, heal, prove a life, make room, or work off what is there.
-	passesWhenFull = "beat bury cancel deregister exchange fence host_down host_drain host_forget host_judge host_probation " +
+	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_probation " +
 		"host_report host_tell join late life mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +
-		"mend_task mend_task_turn mend_turn mend_vm oust oversee pool_set progress promote register session_end settle " +
-		"task_cancel task_exchange task_progress task_rates task_wake task_withdraw trim unaim vm_create vm_destroy vm_gone " +
+		"mend_task mend_task_turn mend_turn mend_vm revoke oversee pool_set progress promote register session_end settle " +
+		"task_cancel task_exchange task_progress task_rates task_wake task_withdraw trim unassign vm_create vm_destroy vm_gone " +
 		"vm_note vm_promise vm_ready vm_reconcile vm_retire wait_anew waits withdraw"
 )
 
@@ -186,7 +186,7 @@ func (f *full) moreOfTheTour(t *testing.T, x *suite) {
 	ok(err)
 	_, err = x.Store.Settle(ctx, x.Runner, x.lose(t), []core.Settlement{settlement(claim, core.OutcomeRetry, "h2")}, placed)
 	ok(err)
-	n, err := x.Store.Unaim(ctx, "h2", 0)
+	n, err := x.Store.Unassign(ctx, "h2", 0)
 	ok(err)
 	require.Equal(t, 1, n)
 }

@@ -21,7 +21,7 @@ func (x *suite) heldOf(t *testing.T, owner string) []core.Held {
 
 // A slot is taken from a living owner only if it still reads as it was read; the work runs
 // again, and what the owner says of it later moves nothing.
-func TestOust(t *testing.T) {
+func TestRevoke(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
@@ -32,30 +32,30 @@ func TestOust(t *testing.T) {
 		x.hush(t)
 		before := x.picture(t)
 		retry := core.Settlement{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}
-		refused(t, x.Store.Oust(ctx, x.Runner, old, retry, "it hangs"), core.CodeConflict)
+		refused(t, x.Store.Revoke(ctx, x.Runner, old, retry, "it hangs"), core.CodeConflict)
 		x.changed(t, before)
 		held := x.heldOf(t, x.Runner)[0]
 		require.Equal(t, time.Minute, held.Limit)
-		require.NoError(t, x.Store.Oust(ctx, x.Runner, held, retry, "it hangs"))
+		require.NoError(t, x.Store.Revoke(ctx, x.Runner, held, retry, "it hangs"))
 		require.True(t, x.rung(t, "notice", x.Runner), "it looks at once")
 		require.True(t, x.rung(t, "factory_bell", "h1"), "its VM is to be destroyed")
 		x.changed(t, before,
 			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|running|60000",
 			"+ attempts a0-1: 1", "+ shun a0-1: h1", "+ later a0-1: TIME", "+ waits a0-1: TIME", "+ vms:h1:dirty: vm-h1-1",
-			"+ events: by:testrunner@h1#0 moved: a0-1=retry op:oust why:it hangs")
-		require.NoError(t, x.Store.Oust(ctx, x.Runner, held, retry, "it hangs"), "an empty slot is as good")
+			"+ events: by:testrunner@h1#0 moved: a0-1=retry op:revoke why:it hangs")
+		require.NoError(t, x.Store.Revoke(ctx, x.Runner, held, retry, "it hangs"), "an empty slot is as good")
 		x.pausesEnd(t)
 		got := x.Exchange(t, 2, 1, end(c, core.OutcomeDone))
 		require.Equal(t, []bool{false}, got.Finished)
 		require.Equal(t, 1, got.Slots)
 		require.Equal(t, c.Key, got.Claims[0].Key)
-		refused(t, x.Store.Oust(ctx, x.Runner, held, retry, "it hangs"), core.CodeConflict)
+		refused(t, x.Store.Revoke(ctx, x.Runner, held, retry, "it hangs"), core.CodeConflict)
 		require.Empty(t, x.heldOf(t, x.Runner)[0].Deaths, "it was no death")
 	})
 }
 
 // Work is moved off a host that drains: no attempt is used, it is taken first where it goes.
-func TestOustAims(t *testing.T) {
+func TestRevokeAssigns(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
@@ -63,11 +63,11 @@ func TestOustAims(t *testing.T) {
 		c := x.start(t, 1)[0]
 		held := x.heldOf(t, x.Runner)[0]
 		move := core.Settlement{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRelease, To: "h3"}
-		refused(t, x.Store.Oust(ctx, x.Runner, held, move, "h1 is drained"), core.CodeConflict)
+		refused(t, x.Store.Revoke(ctx, x.Runner, held, move, "h1 is drained"), core.CodeConflict)
 		_, placed, err := x.Store.Rooms(ctx)
 		require.NoError(t, err)
 		move.To = "h2"
-		require.NoError(t, x.Store.Oust(ctx, x.Runner, held, move, "h1 is | drained"))
+		require.NoError(t, x.Store.Revoke(ctx, x.Runner, held, move, "h1 is | drained"))
 		_, again, err := x.Store.Rooms(ctx)
 		require.NoError(t, err)
 		require.Equal(t, placed+1, again, "who places at the same time looks again")
@@ -79,19 +79,19 @@ func TestOustAims(t *testing.T) {
 		require.Equal(t, []string{c.Key}, keysOf(got))
 		require.Zero(t, got[0].Attempts)
 		move.Outcome = core.OutcomeDone
-		refused(t, x.Store.Oust(ctx, x.Runner, held, move, ""), core.CodeInvalid)
+		refused(t, x.Store.Revoke(ctx, x.Runner, held, move, ""), core.CodeInvalid)
 	})
 }
 
 // A VM on which a vmfactory hangs becomes dirty; what that says of it later moves nothing.
-func TestOustOfAVM(t *testing.T) {
+func TestRevokeOfAVM(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"vm-new"}))
 		held := x.heldOf(t, x.Factory)[0]
 		release := core.Settlement{Key: held.Key, Token: held.Token, Outcome: core.OutcomeRelease}
-		require.NoError(t, x.Store.Oust(ctx, x.Factory, held, release, "it hangs"))
+		require.NoError(t, x.Store.Revoke(ctx, x.Factory, held, release, "it hangs"))
 		require.NoError(t, x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"vm-new": true}))
 		clean, err := x.Store.CleanVMs(ctx, "h1", "p1")
 		require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestOustOfAVM(t *testing.T) {
 		held = x.heldOf(t, x.Factory)[0]
 		require.Equal(t, "destroying", held.Phase)
 		release.Token = held.Token
-		require.NoError(t, x.Store.Oust(ctx, x.Factory, held, release, "it hangs"))
+		require.NoError(t, x.Store.Revoke(ctx, x.Factory, held, release, "it hangs"))
 		vms, err = x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 1)
 		require.NoError(t, err)
 		require.Equal(t, []string{"vm-new"}, vms)
@@ -129,7 +129,7 @@ func TestHealingPassesWhenFull(t *testing.T) {
 	_, err = x.Store.Promote(ctx)
 	require.NoError(t, err)
 	held := x.heldOf(t, x.Runner)
-	require.NoError(t, x.Store.Oust(ctx, x.Runner, held[0], core.Settlement{Key: held[0].Key, Token: held[0].Token, Outcome: core.OutcomeRetry}, "it hangs"))
+	require.NoError(t, x.Store.Revoke(ctx, x.Runner, held[0], core.Settlement{Key: held[0].Key, Token: held[0].Token, Outcome: core.OutcomeRetry}, "it hangs"))
 	require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, held[1].Key, held[1].Token, "running", time.Minute))
 	_, placed, err := x.Store.Rooms(ctx)
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestHealingPassesWhenFull(t *testing.T) {
 	}, placed)
 	require.NoError(t, err)
 	require.NoError(t, x.Store.Probation(ctx, "h2", "it flaps", 0, 1))
-	_, err = x.Store.Unaim(ctx, "h2", 0)
+	_, err = x.Store.Unassign(ctx, "h2", 0)
 	require.NoError(t, err)
 	require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "dog"})))
 	require.NoError(t, coretest.ErrOf(x.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostRecovered, By: "dog"})))
@@ -150,23 +150,23 @@ func TestHealingPassesWhenFull(t *testing.T) {
 }
 
 // Evidence that a process is gone ends its epoch at once, and no other's.
-func TestBury(t *testing.T) {
+func TestDeclareDead(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		c := x.start(t, 1)[0]
-		_, err := x.Store.Bury(ctx, "testrunner@h1#9", 1)
+		_, err := x.Store.DeclareDead(ctx, "testrunner@h1#9", 1)
 		refused(t, err, core.CodeNotFound)
 		before := x.picture(t)
 		for _, wrong := range []int64{x.Epoch - 1, x.Epoch + 1} {
-			_, err = x.Store.Bury(ctx, x.Runner, wrong)
+			_, err = x.Store.DeclareDead(ctx, x.Runner, wrong)
 			refused(t, err, core.CodeConflict)
 		}
 		x.changed(t, before)
-		epoch, err := x.Store.Bury(ctx, x.Runner, x.Epoch)
+		epoch, err := x.Store.DeclareDead(ctx, x.Runner, x.Epoch)
 		require.NoError(t, err)
 		require.Greater(t, epoch, x.Epoch)
-		again, err := x.Store.Bury(ctx, x.Runner, x.Epoch)
+		again, err := x.Store.DeclareDead(ctx, x.Runner, x.Epoch)
 		require.NoError(t, err)
 		require.Equal(t, epoch, again)
 		fenced, err := x.Store.Fence(ctx, x.Runner, time.Hour)
@@ -176,10 +176,10 @@ func TestBury(t *testing.T) {
 		refused(t, err, core.CodeFenced)
 		late, err := x.Store.Late(ctx, time.Hour)
 		require.NoError(t, err)
-		require.Equal(t, []string{x.Runner}, late, "whoever buried it may die before it settles")
+		require.Equal(t, []string{x.Runner}, late, "who declared it dead may die before it settles")
 		r := x.Register(t, x.Runner)
 		require.Len(t, r.Left, 1)
-		_, err = x.Store.Bury(ctx, x.Runner, x.Epoch)
+		_, err = x.Store.DeclareDead(ctx, x.Runner, x.Epoch)
 		refused(t, err, core.CodeConflict)
 	})
 }
@@ -271,7 +271,7 @@ func TestAFailedHostIsForgotten(t *testing.T) {
 		_, err := x.Store.Reconcile(ctx, x.Factory, made, "h1", map[string]core.Found{"vm-a": {Pool: "p1"}}, nil)
 		require.NoError(t, err)
 		require.NoError(t, x.Store.Deregister(ctx, x.Factory, made))
-		epoch, err := x.Store.Bury(ctx, x.Runner, 0)
+		epoch, err := x.Store.DeclareDead(ctx, x.Runner, 0)
 		require.NoError(t, err)
 		require.NoError(t, x.Store.Forget(ctx, x.Runner, epoch))
 		err = x.Store.ForgetHost(ctx, "h1")
@@ -366,7 +366,7 @@ func TestACanaryDies(t *testing.T) {
 		require.NoError(t, x.Store.Probation(ctx, "h1", "it flaps", time.Minute, 2))
 		x.served(t)
 		c := x.Exchange(t, 1, 1).Claims[0]
-		_, err := x.Store.Bury(ctx, x.Runner, x.Epoch)
+		_, err := x.Store.DeclareDead(ctx, x.Runner, x.Epoch)
 		require.NoError(t, err)
 		r := x.Register(t, x.Runner)
 		_, err = x.Store.Settle(ctx, x.Runner, r.Epoch, []core.Settlement{settlement(c, core.OutcomeRetry, "")}, 0)
@@ -420,7 +420,7 @@ func TestTheConsistencyCheckKnowsWhereMovesLead(t *testing.T) {
 		damage func(t *testing.T, x *suite, key func(string, ...string) string) error
 		rule   core.Rule
 	}{
-		"aimed without a record": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+		"assigned without a record": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
 			return x.b.Admin.HDel(t.Context(), key("evacuations"), "a0-1").Err()
 		}, core.RuleMoves},
@@ -436,19 +436,19 @@ func TestTheConsistencyCheckKnowsWhereMovesLead(t *testing.T) {
 			t.Helper()
 			return x.b.Admin.HSet(t.Context(), key("evacuations"), "a0-1", "?").Err()
 		}, core.RuleMoves},
-		"aimed twice": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+		"assigned twice": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
 			return x.b.Admin.RPush(t.Context(), key("parked", "p1"), "a0-1").Err()
 		}, core.RuleRequests},
-		"aimed in another pool": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+		"assigned in another pool": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
-			return x.b.Admin.Rename(t.Context(), key("aimed", "h2", "p1"), key("aimed", "h2", "p2")).Err()
+			return x.b.Admin.Rename(t.Context(), key("assigned", "h2", "p1"), key("assigned", "h2", "p2")).Err()
 		}, core.RuleRequests},
-		"pausing and aimed": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+		"pausing and assigned": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
 			return x.b.Admin.ZAdd(t.Context(), key("later"), redis.Z{Member: "a0-1"}).Err()
 		}, core.RuleRequests},
-		"aimed at a host that drains": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
+		"assigned to a host that drains": {func(t *testing.T, x *suite, key func(string, ...string) string) error {
 			t.Helper()
 			return x.b.Admin.HSet(t.Context(), key("host", "h2"), "drain", "1").Err()
 		}, core.RuleHosts},

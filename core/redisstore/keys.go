@@ -29,7 +29,7 @@ func Keys() []KeyDef {
 		{"pool", "pool:<pool>", "hash", "settings as JSON, and apart those that scripts read: paused, max_waiting, max; tickets: claims so far, whose classes take turns"},
 		{"turns", "turns:<pool>:<class>", "list", "submitters with waiting requests, whose turn is next first"},
 		{"queue", "queue:<pool>:<class>:<submitter>", "list", "their waiting requests, oldest first"},
-		{"aimed", "aimed:<host>:<pool>", "list", "waiting requests that only this host takes; it takes them first"},
+		{"assigned", "assigned:<host>:<pool>", "list", "waiting requests that only this host takes; it takes them first"},
 		{"parked", "parked:<pool>", "list", "requests that nothing living could run when their host was lost; the first claim of the pool takes them, before the queues"},
 		{"apart", "apart:<pool>", "list", "waiting requests that met the death of an owner; an owner takes one, and no other before that left its hand"},
 		{"later", "later", "zset", "request → when its next try is due after a platform fault, ms"},
@@ -51,7 +51,7 @@ func Keys() []KeyDef {
 		{"clean", "vms:<host>:<pool>:clean", "list", "ready and unused VMs, oldest first"},
 		{"dirty", "vms:<host>:dirty", "list", "VMs to be destroyed, oldest first"},
 		{"promises", "promises:<pool>", "hash", "host → VMs that it makes for waiting work, or is about to | how many of them are in creation | until when that holds unless it is said again, ms | since when some are not begun, ms"},
-		{"aside", "vms:<host>:aside", "hash", "VM → why it could not be destroyed"},
+		{"quarantined", "vms:<host>:quarantined", "hash", "VM → why it could not be destroyed"},
 		{"tasks", "tasks", "hash", "task → its class, kind, lane and itself as JSON, separated by a space: every accepted, unfinished task"},
 		{"tasks_kinds", "tasks:kinds:<class>", "list", "kinds with waiting tasks, whose turn is next first"},
 		{"tasks_lanes", "tasks:lanes:<class>:<kind>", "list", "their lanes with waiting tasks, whose turn is next first"},
@@ -75,7 +75,7 @@ func Keys() []KeyDef {
 		{"tasks_bell", "tasks:bell", "list", "at most one entry: wakes one idle taskrunner"},
 		{"rate", "rate:<kind>:<hash>", "string", "SHA-256 of the name of who does something often, such as a user that signs in → when the next one comes in the rhythm of its rate, µs | the last call that took; gone once that time is past"},
 		{"web_session", "web:session:<hash>", "string", "hash of the token in a browser's cookie → what the session of the site holds; empty: it was ended; gone when it is over"},
-		{"shelf", "shelf:<kind>:<hash>", "hash", "fields or count | SHA-256 of a name, such as that of a folder of the Tango door → its texts by field, or how often it was counted; gone a while after the last was put"},
+		{"cache", "cache:<kind>:<hash>", "hash", "fields or count | SHA-256 of a name, such as that of a folder of the Tango door → its texts by field, or how often it was counted; gone a while after the last was put"},
 		{"notice", "notice:<owner>", "list", "at most one entry: tells the owner to ask what was cancelled"},
 	}
 }

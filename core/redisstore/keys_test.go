@@ -27,7 +27,7 @@ func TestKeys(t *testing.T) {
 		"drover:pool:p1":                      s.Key("pool", "p1"),
 		"drover:turns:p1:high":                s.Key("turns", "p1", "high"),
 		"drover:queue:p1:high:ann":            s.Key("queue", "p1", "high", "ann"),
-		"drover:aimed:h1:p1":                  s.Key("aimed", "h1", "p1"),
+		"drover:assigned:h1:p1":               s.Key("assigned", "h1", "p1"),
 		"drover:parked:p1":                    s.Key("parked", "p1"),
 		"drover:apart:p1":                     s.Key("apart", "p1"),
 		"drover:hands":                        s.Key("hands"),
@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 		"drover:vms:h1":                       s.Key("vms", "h1"),
 		"drover:vms:h1:p1:clean":              s.Key("clean", "h1", "p1"),
 		"drover:vms:h1:dirty":                 s.Key("dirty", "h1"),
-		"drover:vms:h1:aside":                 s.Key("aside", "h1"),
+		"drover:vms:h1:quarantined":           s.Key("quarantined", "h1"),
 		"drover:tasks":                        s.Key("tasks"),
 		"drover:tasks:kinds:low":              s.Key("tasks_kinds", "low"),
 		"drover:tasks:lanes:low:purge":        s.Key("tasks_lanes", "low", "purge"),
@@ -73,7 +73,7 @@ func TestKeys(t *testing.T) {
 		"drover:bell:h1:vmfactory":            s.Key("factory_bell", "h1"),
 		"drover:rate:sign-in:ab":              s.Key("rate", "sign-in", "ab"),
 		"drover:web:session:ab":               s.Key("web_session", "ab"),
-		"drover:shelf:fields:ab":              s.Key("shelf", "fields", "ab"),
+		"drover:cache:fields:ab":              s.Key("cache", "fields", "ab"),
 		"drover:notice:testrunner@h1#0":       s.Key("notice", "testrunner@h1#0"),
 		"{drover}:queue:p1:low:dirty":         redisstore.Space("{drover}").Key("queue", "p1", "low", "dirty"),
 		"drover:vms:tasks:dirty:clean":        s.Key("clean", "tasks", "dirty"),
@@ -108,7 +108,7 @@ func TestKeysRefuseWhatIsNone(t *testing.T) {
 // No two keys are one, whatever names hosts, pools and submitters have.
 func TestKeysDoNotCollide(t *testing.T) {
 	t.Parallel()
-	words := []string{"a", "tasks", "vms", "dirty", "clean", "aside", "bell", "vmfactory", "queue", "later", "high"}
+	words := []string{"a", "tasks", "vms", "dirty", "clean", "quarantined", "bell", "vmfactory", "queue", "later", "high"}
 	seen := make(map[string]string)
 	for _, k := range redisstore.Keys() {
 		n := strings.Count(k.Pattern, "<")

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for servers to agree on a new primary.
-const patience = 5 * time.Minute
+// testTimeout is how long a test waits for servers to agree on a new primary.
+const testTimeout = 5 * time.Minute
 
 // ready opens a store on the URL, with a cluster whose host has reconciled and has clean VMs.
 func ready(t *testing.T, url, namespace string) (*redisstore.Store, *coretest.Cluster) {
@@ -42,7 +42,7 @@ func exchanged(t *testing.T, s *redisstore.Store, call core.Exchange) core.Excha
 			require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
 		}
 		return err == nil
-	}, patience, 20*time.Millisecond)
+	}, testTimeout, 20*time.Millisecond)
 	return got
 }
 
@@ -61,7 +61,7 @@ func follows(t *testing.T, replica, primary *redis.Client) {
 		n, err := primary.Wait(context.Background(), 1, 100*time.Millisecond).Result()
 		text, infoErr := replica.Info(context.Background(), "replication").Result()
 		return err == nil && infoErr == nil && n == 1 && redisstore.InfoField(text, "master_link_status") == "up"
-	}, patience, 20*time.Millisecond)
+	}, testTimeout, 20*time.Millisecond)
 }
 
 // A replica that is promoted is another life, though it has been up for long: its host claims
@@ -82,7 +82,7 @@ func TestAFailoverIsAnotherLife(t *testing.T) {
 	require.Eventually(t, func() bool { // else it may come late, and wait on the next primary
 		text, err := primary.Info(context.Background(), "clients").Result()
 		return err == nil && redisstore.InfoField(text, "blocked_clients") == "1"
-	}, patience, time.Millisecond)
+	}, testTimeout, time.Millisecond)
 	before := time.Now()
 	require.NoError(t, f.Servers[0].Kill())
 
@@ -177,7 +177,7 @@ func takeOver(t *testing.T, replica, primary *redis.Client) {
 	require.Eventually(t, func() bool {
 		_, elsewhere := redis.IsMovedError(primary.Exists(ctx, "{t}:meta").Err())
 		return elsewhere && replica.Exists(ctx, "{t}:meta").Err() == nil
-	}, patience, 20*time.Millisecond)
+	}, testTimeout, 20*time.Millisecond)
 }
 
 // In a Redis Cluster only the node that has the namespace tells its life, whatever other nodes a

@@ -11,7 +11,7 @@ import (
 // What a violation's text names beside its id.
 var (
 	queueInText = regexp.MustCompile(`queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
-	placeInText = regexp.MustCompile(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|aimed:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
+	placeInText = regexp.MustCompile(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
 	hostInText  = regexp.MustCompile(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
 	countInText = regexp.MustCompile(`counted (-?\d+), and there are (\d+)`)
 	turnInText  = regexp.MustCompile(`in pool (\S+), class (\S+),`)

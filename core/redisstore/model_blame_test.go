@@ -66,10 +66,10 @@ func (m *model) checkBlame(c *call) {
 	kept := strings.Split(c.before.Hash("hands")[owner], "|") // process, epoch, only, keys
 	switch {
 	case c.err != nil:
-	case c.name == "bury" && slices.Contains(ended, owner):
+	case c.name == "declare_dead" && slices.Contains(ended, owner):
 		keys, _ := c.hand(ended)
 		died(owner, keys, only)
-	case c.name == "bury" && len(kept) == 4 && kept[1] == c.args[1]:
+	case c.name == "declare_dead" && len(kept) == 4 && kept[1] == c.args[1]:
 		died(owner, strings.Fields(kept[3]), kept[2])
 	case c.name == "register":
 		keys, former := []string{}, c.before.Hash("owner", owner)["process"]

@@ -172,7 +172,7 @@ func (m *model) checkMoves(c *call) {
 			if m.ledger[name].end == "" {
 				m.fail("request %s was %s and is gone after %s without an end", name, from, c.name)
 			}
-			if !slices.Contains([]string{"exchange", "settle", "oust", "withdraw"}, c.name) {
+			if !slices.Contains([]string{"exchange", "settle", "revoke", "withdraw"}, c.name) {
 				m.fail("%s ended request %s", c.name, name)
 			}
 		case kind == core.EntityRequest && c.may(kind, from, "queued") && c.may(kind, "queued", to):
@@ -198,7 +198,7 @@ func (c *call) endings() [][3]string {
 		at = 11 + int(c.num(9))
 	case "settle":
 		at = 5
-	case "oust":
+	case "revoke":
 		return [][3]string{{c.args[2], strings.Split(c.args[3], "|")[1], c.args[4]}}
 	}
 	var ends [][3]string
@@ -299,8 +299,8 @@ func (m *model) checkOwners(c *call) {
 		if due == 0 && was > 0 && m.b.Mini != nil && (c.name == "fence" || c.name == "host_down") && float64(m.at.UnixMilli())-was < float64(c.num(1)) {
 			m.fail("%s fenced %s, which was due %v ms ago and may be late by %d", c.name, owner, float64(m.at.UnixMilli())-was, c.num(1))
 		}
-		if old := c.before.Hash("owner", owner)["epoch"]; c.name == "bury" && due == 0 && was > 0 && old != c.args[1] {
-			m.fail("bury of the epoch %s of %s ended its epoch %s", c.args[1], owner, old)
+		if old := c.before.Hash("owner", owner)["epoch"]; c.name == "declare_dead" && due == 0 && was > 0 && old != c.args[1] {
+			m.fail("declare_dead of the epoch %s of %s ended its epoch %s", c.args[1], owner, old)
 		}
 	}
 	for owner := range before {
@@ -435,13 +435,13 @@ func (m *model) checkTrial(c *call, claims int) {
 	}
 }
 
-// checkPlaced requires that who aims work saw the room that is there.
+// checkPlaced requires that who assigns work saw the room that is there.
 func (m *model) checkPlaced(c *call) {
 	placed := c.before.Hash("meta")["placed"]
-	for _, v := range c.after.Lists("aimed") {
+	for _, v := range c.after.Lists("assigned") {
 		for _, key := range v {
 			if c.before.States["request "+key] != string(core.RequestQueued) && placed != c.args[3] && (placed != "" || c.args[3] != "0") {
-				m.fail("settle aimed %s by the number %s, and it was %q", key, c.args[3], placed)
+				m.fail("settle assigned %s by the number %s, and it was %q", key, c.args[3], placed)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func (m *model) stepClock() {
 	}
 	m.promote()
 	for _, host := range modelHosts {
-		_, err := m.s.Unaim(m.ctx, host, lateBy)
+		_, err := m.s.Unassign(m.ctx, host, lateBy)
 		m.must(err)
 	}
 }
@@ -41,7 +41,7 @@ func (m *model) stepClock() {
 // waitsForClock says whether something waits for a time to come.
 func (m *model) waitsForClock() bool {
 	l := m.look()
-	if len(l.Scores("later")) > 0 || len(l.Lists("aimed")) > 0 {
+	if len(l.Scores("later")) > 0 || len(l.Lists("assigned")) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(modelHosts, func(host string) bool { return l.Hash("host", host)["probation"] != "" })
@@ -124,12 +124,12 @@ func (m *model) checkClock(c *call) {
 		}
 	}
 	switch c.name {
-	case "unaim":
+	case "unassign":
 		for _, pool := range modelPools {
-			for _, key := range c.after.List("aimed", c.args[0], pool) {
+			for _, key := range c.after.List("assigned", c.args[0], pool) {
 				at := strings.Split(c.after.Hash("evacuations")[key], "|")[3]
 				if ms, err := strconv.ParseInt(at, 10, 64); err != nil || ms > clock {
-					m.fail("%s is aimed since %s, which is to come, after unaim", key, at)
+					m.fail("%s is assigned since %s, which is to come, after unassign", key, at)
 				}
 			}
 		}

@@ -11,9 +11,9 @@ import (
 
 var modelHosts = []string{"h1", "h2"}
 
-// aim sends some of what is settled to hosts, or parks it, by the number that stands now
+// assign sends some of what is settled to hosts, or parks it, by the number that stands now
 // or, at times, by an old one.
-func (m *model) aim(items []core.Settlement) ([]core.Settlement, int64) {
+func (m *model) assign(items []core.Settlement) ([]core.Settlement, int64) {
 	items = slices.Clone(items)
 	for i := range items {
 		_, request := m.ledger[items[i].Key]
@@ -28,8 +28,8 @@ func (m *model) aim(items []core.Settlement) ([]core.Settlement, int64) {
 	return items, placed
 }
 
-// oust takes a slot from an owner, at once or when it may read otherwise.
-func (m *model) oust() {
+// revoke takes a slot from an owner, at once or when it may read otherwise.
+func (m *model) revoke() {
 	l := m.look()
 	var ids [][2]string
 	for id := range l.Slots {
@@ -45,17 +45,17 @@ func (m *model) oust() {
 	slices.SortFunc(held, func(a, b core.Held) int { return slices.Compare([]string{a.Key}, []string{b.Key}) })
 	h := pick(m, "of the owner", held)
 	m.soon(func() {
-		items, _ := m.aim(m.decide([]core.Held{h}))
-		m.ousted[claimID(h.Key, h.Token)] = true
-		err := m.s.Oust(m.ctx, owner, h, items[0], "the model says so")
-		m.note("oust %v of %s: %v", items[0], owner, err)
+		items, _ := m.assign(m.decide([]core.Held{h}))
+		m.revoked[claimID(h.Key, h.Token)] = true
+		err := m.s.Revoke(m.ctx, owner, h, items[0], "the model says so")
+		m.note("revoke %v of %s: %v", items[0], owner, err)
 		if to := items[0].To; m.may(err, core.CodeConflict) && to != "" && m.chance("is upset", 2) {
 			m.upset(h.Key, to)
 		}
 	})
 }
 
-// upset lets something happen to what was aimed or parked before anybody takes it.
+// upset lets something happen to what was assigned or parked before anybody takes it.
 func (m *model) upset(key, to string) {
 	switch m.n("how", 4) {
 	case 0:
@@ -73,12 +73,12 @@ func (m *model) upset(key, to string) {
 	}
 }
 
-// bury ends the epoch of a process that is gone, at once or when another may have its name.
-func (m *model) bury(owner string, epoch int64) {
-	if m.chance("is buried", 2) {
+// declareDead ends the epoch of a process that is gone, at once or when another may have its name.
+func (m *model) declareDead(owner string, epoch int64) {
+	if m.chance("is declared dead", 2) {
 		m.soon(func() {
-			_, err := m.s.Bury(m.ctx, owner, epoch)
-			m.note("%s %d is buried: %v", owner, epoch, err)
+			_, err := m.s.DeclareDead(m.ctx, owner, epoch)
+			m.note("%s %d is declared dead: %v", owner, epoch, err)
 			m.may(err, core.CodeConflict, core.CodeNotFound)
 		})
 	}
@@ -90,8 +90,8 @@ func (m *model) promote() {
 	m.note("%d retries go", n)
 }
 
-func (m *model) unaim() {
-	_, err := m.s.Unaim(m.ctx, pick(m, "host", modelHosts), time.Duration(m.n("seconds", 3))*time.Second)
+func (m *model) unassign() {
+	_, err := m.s.Unassign(m.ctx, pick(m, "host", modelHosts), time.Duration(m.n("seconds", 3))*time.Second)
 	m.must(err)
 }
 
@@ -117,7 +117,7 @@ func (m *model) trust() {
 	for _, host := range modelHosts {
 		m.may(coretest.ErrOf(m.s.Report(m.ctx, core.HostReport{Host: host, Event: core.HostRecovered, By: "dog"})), core.CodeNotFound)
 		m.may(m.s.Probation(m.ctx, host, "", 0, 0), core.CodeNotFound)
-		_, err := m.s.Unaim(m.ctx, host, 0)
+		_, err := m.s.Unassign(m.ctx, host, 0)
 		m.must(err)
 	}
 }

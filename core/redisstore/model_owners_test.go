@@ -87,7 +87,7 @@ func (r *runner) crash() {
 		return
 	}
 	r.note("%s %d crashes", r.name, r.epoch)
-	r.bury(r.name, r.epoch)
+	r.declareDead(r.name, r.epoch)
 	r.process = r.newProcess()
 	if r.chance("is replaced at once", 2) {
 		r.start()
@@ -274,7 +274,7 @@ func (r *runner) answered(call core.Exchange, x core.Exchanged) {
 	for i, f := range call.Finish {
 		id := claimID(f.Key, f.Token)
 		w, mine := r.held[id]
-		if !x.Finished[i] && w.life == r.life && !r.ousted[id] {
+		if !x.Finished[i] && w.life == r.life && !r.revoked[id] {
 			r.fail("%s could not end %s under %s, which is its own", r.name, f.Key, f.Token)
 		}
 		if !mine && x.Finished[i] && slices.ContainsFunc(r.past, func(p work) bool { return p.life == r.life && p.Key == f.Key && p.Token == f.Token }) {
@@ -367,7 +367,7 @@ func (r *runner) tidy() {
 
 // settle settles, sometimes twice, and at times not where the requests were.
 func (m *model) settle(name string, epoch int64, items []core.Settlement, fenced func()) bool {
-	items, placed := m.aim(items)
+	items, placed := m.assign(items)
 	do := func() error { _, err := m.s.Settle(m.ctx, name, epoch, items, placed); return err }
 	if m.chance("settling comes twice", 4) {
 		m.copyOf(func() { _ = do() })

@@ -44,7 +44,7 @@ type model struct {
 	copies    []func()          // repeats of calls that are still on their way
 	real      map[string]realVM // what is really on the hosts
 	served    map[string]string // VM → the claim that it was given to
-	ousted    map[string]bool   // claims that were taken from owners that live
+	revoked   map[string]bool   // claims that were taken from owners that live
 	saved     *snapshot
 	made      int // names given
 	processes int // names of those given
@@ -100,7 +100,7 @@ const lateBy = 5 * time.Second
 func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(*redisstore.Store)) *model {
 	m := &model{
 		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
-		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), ousted: make(map[string]bool),
+		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), revoked: make(map[string]bool),
 		acted: make(map[string]int64), epochs: make(map[string]bool), newest: make(map[string]int64), heard: make(map[string]time.Time),
 	}
 	m.fail = func(format string, args ...any) {
@@ -259,9 +259,9 @@ func (m *model) actions() []action {
 		{3, m.outage},
 		{3, m.death},
 		{3, m.drainHost},
-		{16, m.oust},
+		{16, m.revoke},
 		{4, m.promote},
-		{2, m.unaim},
+		{2, m.unassign},
 		{3, m.report},
 		{4, m.probation},
 		{3, m.pause},
@@ -370,7 +370,7 @@ func (m *model) round() []string {
 		}
 	}
 	for id, state := range m.look().States {
-		if kind, _, _ := strings.Cut(id, " "); kind == "request" || kind == "vm" && state != "clean" && state != "aside" {
+		if kind, _, _ := strings.Cut(id, " "); kind == "request" || kind == "vm" && state != "clean" && state != "quarantined" {
 			left = append(left, id+" "+state)
 		}
 	}

@@ -131,7 +131,7 @@ func (s *Store) Settle(ctx context.Context, owner string, epoch int64, items []c
 	return out, nil
 }
 
-// outcomeWord is a settlement's outcome as scripts read it: retry>h2 aims at h2,
+// outcomeWord is a settlement's outcome as scripts read it: retry>h2 assigns to h2,
 // release>- parks.
 func outcomeWord(s core.Settlement) (string, error) {
 	switch {
@@ -145,8 +145,8 @@ func outcomeWord(s core.Settlement) (string, error) {
 	return string(s.Outcome) + ">" + s.To, nil
 }
 
-// Oust implements core.Owners.
-func (s *Store) Oust(ctx context.Context, owner string, h core.Held, it core.Settlement, why string) error {
+// Revoke implements core.Owners.
+func (s *Store) Revoke(ctx context.Context, owner string, h core.Held, it core.Settlement, why string) error {
 	_, host, err := core.ParseOwner(owner)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Store) Oust(ctx context.Context, owner string, h core.Held, it core.Set
 	if err != nil {
 		return err
 	}
-	_, err = s.run(ctx, "oust", owner, owner, host, h.Key, h.Slot, word, oneLine(why))
+	_, err = s.run(ctx, "revoke", owner, owner, host, h.Key, h.Slot, word, oneLine(why))
 	return err
 }
 
@@ -171,9 +171,9 @@ func oneLine(why string) string {
 	return why
 }
 
-// Bury implements core.Owners.
-func (s *Store) Bury(ctx context.Context, owner string, epoch int64) (int64, error) {
-	reply, err := s.run(ctx, "bury", owner, owner, epoch)
+// DeclareDead implements core.Owners.
+func (s *Store) DeclareDead(ctx context.Context, owner string, epoch int64) (int64, error) {
+	reply, err := s.run(ctx, "declare_dead", owner, owner, epoch)
 	return num(reply), err
 }
 

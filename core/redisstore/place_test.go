@@ -73,9 +73,9 @@ func keysOf(claims []core.Claim) []string {
 	return out
 }
 
-// A lost host's work goes where it is aimed, before all that waits there, and its record
+// A lost host's work goes where it is assigned, before all that waits there, and its record
 // says how far it is.
-func TestWorkGoesWhereItIsAimed(t *testing.T) {
+func TestWorkGoesWhereItIsAssigned(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		h2, h3 := x.other(t, "h2"), x.other(t, "h3")
@@ -96,8 +96,8 @@ func TestWorkGoesWhereItIsAimed(t *testing.T) {
 		}
 		require.True(t, x.rung(t, "bell", "h2"))
 		require.True(t, x.rung(t, "factory_bell", "h2"))
-		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Aimed: "h2", Attempts: 1}, x.place(t, "a0-1"))
-		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Aimed: "h2"}, x.place(t, "a1-1"))
+		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Assigned: "h2", Attempts: 1}, x.place(t, "a0-1"))
+		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Assigned: "h2"}, x.place(t, "a1-1"))
 		require.Equal(t, core.Place{State: core.RequestParked, Pool: "p1", Class: core.ClassNormal, Attempts: 1}, x.place(t, "a2-1"))
 		require.Equal(t, []string{"a0-1 scheduled h1>h2", "a1-1 scheduled h1>h2", "a2-1 parked h1>"}, x.moves(t))
 		waiting, err := x.Store.Waiting(t.Context())
@@ -111,7 +111,7 @@ func TestWorkGoesWhereItIsAimed(t *testing.T) {
 		coretest.RequireSound(t, x.Store)
 
 		three := h3.Exchange(t, 1, 3).Claims
-		require.Equal(t, []string{"a2-1", "a3-1"}, keysOf(three), "what is parked comes before the queue, what is aimed elsewhere never")
+		require.Equal(t, []string{"a2-1", "a3-1"}, keysOf(three), "what is parked comes before the queue, what is assigned elsewhere never")
 		two := h2.Exchange(t, 1, 5).Claims
 		require.Equal(t, []string{"a0-1", "a1-1"}, keysOf(two))
 		require.Equal(t, []string{"a0-1 accepted h1>h2", "a1-1 accepted h1>h2", "a2-1 accepted h1>h3"}, x.moves(t))
@@ -170,15 +170,15 @@ func TestOnePlacesAtATime(t *testing.T) {
 }
 
 // What a host does not take in time waits as before, in its order, ahead of the others.
-func TestUnaim(t *testing.T) {
+func TestUnassign(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(t *testing.T, x *suite, h2 *coretest.Cluster){
 		"too late": func(t *testing.T, x *suite, _ *coretest.Cluster) {
 			t.Helper()
-			n, err := x.Store.Unaim(t.Context(), "h2", time.Hour)
+			n, err := x.Store.Unassign(t.Context(), "h2", time.Hour)
 			require.NoError(t, err)
 			require.Zero(t, n)
-			n, err = x.Store.Unaim(t.Context(), "h2", 0)
+			n, err = x.Store.Unassign(t.Context(), "h2", 0)
 			require.NoError(t, err)
 			require.Equal(t, !x.twice, n == 2)
 		},
@@ -226,7 +226,7 @@ func TestUnaim(t *testing.T) {
 	}
 }
 
-// Rule 10: what is aimed, parked or pausing can be cancelled and withdrawn like all that waits.
+// Rule 10: what is assigned, parked or pausing can be cancelled and withdrawn like all that waits.
 func TestWhereverItWaitsItCanBeWithdrawn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
@@ -292,7 +292,7 @@ func TestWhatIsParkedRings(t *testing.T) {
 	})
 }
 
-// The room of a host is what it has, less its VMs and what is aimed at it.
+// The room of a host is what it has, less its VMs and what is assigned to it.
 func TestRooms(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -35,16 +35,16 @@ func TestPrecedingForetellsTheOrder(t *testing.T) {
 			}
 			return before
 		}
-		foretold := order()
+		expected := order()
 		for ; int(seq) <= all; seq++ {
 			if seq == 6 { // in the middle of a round it is as true
 				for key, n := range order() {
-					require.Equal(t, foretold[key], n+5, key)
+					require.Equal(t, expected[key], n+5, key)
 				}
 			}
 			got := x.Exchange(t, seq, 1).Claims
 			require.Len(t, got, 1)
-			require.Equal(t, int(seq)-1, foretold[got[0].Key], got[0].Key)
+			require.Equal(t, int(seq)-1, expected[got[0].Key], got[0].Key)
 		}
 	})
 }

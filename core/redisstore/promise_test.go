@@ -80,8 +80,8 @@ func TestPromisesThatAreNotKept(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
-// What is aimed at a host is made there, whatever others promised.
-func TestWhatIsAimedIsMadeThere(t *testing.T) {
+// What is assigned to a host is made there, whatever others promised.
+func TestWhatIsAssignedIsMadeThere(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Mini(t), false)
 	x.other(t, "h2")

@@ -216,7 +216,7 @@ func toPlace(reply any) core.Place {
 		Owner: str(f[3]), VM: str(f[4]), Token: str(f[5]), Since: num(f[6]), Ahead: int(num(f[7])),
 	}
 	if len(f) > 10 {
-		p.Due, p.Aimed = num(f[9]), str(f[10])
+		p.Due, p.Assigned = num(f[9]), str(f[10])
 	}
 	if len(f) > 11 {
 		p.Attempts = int(num(f[11]))

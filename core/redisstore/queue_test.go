@@ -357,7 +357,7 @@ func TestTombstonesAndTrim(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
-		bury := func(i int, ago time.Duration) {
+		declareDead := func(i int, ago time.Duration) {
 			c := x.claim(t, int64(2*i+1), fmt.Sprintf("r%d", i))
 			x.Exchange(t, int64(2*i+2), 0, end(c, core.OutcomeDead))
 			at := float64(x.now(t).Add(-ago).UnixMilli())
@@ -377,10 +377,10 @@ func TestTombstonesAndTrim(t *testing.T) {
 			}
 			return out
 		}
-		bury(0, 3*time.Hour)
+		declareDead(0, 3*time.Hour)
 		trim(90 * time.Minute) // the first begins to count the age of tombstones
-		bury(1, 2*time.Hour)
-		bury(2, time.Hour)
+		declareDead(1, 2*time.Hour)
+		declareDead(2, time.Hour)
 		require.Zero(t, trim(4*time.Hour))
 		require.Equal(t, []core.Code{core.CodeEnded, core.CodeEnded, core.CodeEnded}, codes())
 		dead, err := x.Store.ListDead(ctx, 2)

@@ -175,7 +175,7 @@ func TestStatesAreInTheTable(t *testing.T) {
 		}
 	}
 	for _, s := range []core.VMState{
-		core.VMCreating, core.VMClean, core.VMClaimed, core.VMDirty, core.VMDestroying, core.VMAside, core.VMLost, core.VMGone,
+		core.VMCreating, core.VMClean, core.VMClaimed, core.VMDirty, core.VMDestroying, core.VMQuarantined, core.VMLost, core.VMGone,
 	} {
 		assert.True(t, in["vm "+string(s)], s)
 	}

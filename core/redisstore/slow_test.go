@@ -274,13 +274,13 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	x.pausesEnd(t)
 	step(func() { _, err := s.Promote(ctx); ok(err) })
 	for _, host := range []string{"m0", "m1", "m2"} {
-		step(func() { _, err := s.Unaim(ctx, host, 0); ok(err) })
+		step(func() { _, err := s.Unassign(ctx, host, 0); ok(err) })
 	}
 	step(func() { x.Exchange(t, seq+2, 0, ends(claims[32:40], core.OutcomeDone)...) })
 	var held []core.Held
 	step(func() { var err error; held, err = s.Held(ctx, x.Runner, 0); ok(err) })
 	step(func() {
-		ok(s.Oust(ctx, x.Runner, held[0], core.Settlement{Key: held[0].Key, Token: held[0].Token, Outcome: core.OutcomeRetry}, "hangs"))
+		ok(s.Revoke(ctx, x.Runner, held[0], core.Settlement{Key: held[0].Key, Token: held[0].Token, Outcome: core.OutcomeRetry}, "hangs"))
 	})
 	step(func() { x.Epoch = x.Register(t, x.Runner).Epoch })
 	var left []core.Settlement
@@ -331,7 +331,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 		ok(coretest.ErrOf(s.Report(ctx, core.HostReport{Host: dog, Event: core.HostFailed, By: "dog"})))
 	})
 	x.owners(t, 2)
-	step(func() { _, err := s.Bury(ctx, "testrunner@o0#0", x.epochOf(t, "testrunner@o0#0")); ok(err) })
+	step(func() { _, err := s.DeclareDead(ctx, "testrunner@o0#0", x.epochOf(t, "testrunner@o0#0")); ok(err) })
 	x.due(t, -time.Hour, "testrunner@o1#0")
 	step(func() { _, err := s.Fence(ctx, "testrunner@o1#0", time.Second); ok(err) })
 	step(func() { ok(s.Deregister(ctx, "testrunner@o1#0", x.epochOf(t, "testrunner@o1#0"))) })
@@ -342,7 +342,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 
 	// What an overseer mends.
 	for _, v := range []core.Violation{
-		{Rule: core.RuleRequests, ID: "flood-5-1", Text: "it is in queue:p9:normal:flood and aimed:m1:p1, parked:p1"},
+		{Rule: core.RuleRequests, ID: "flood-5-1", Text: "it is in queue:p9:normal:flood and assigned:m1:p1, parked:p1"},
 		{Rule: core.RuleTurns, ID: "queue:p1:normal:u1"},
 		{Rule: core.RuleTurns, ID: "tasks:lanes:low:none"},
 		{Rule: core.RuleOwners, ID: "testrunner@m1#0"},

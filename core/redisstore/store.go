@@ -6,27 +6,27 @@
 // # Where a request waits
 //
 // An accepted request that nobody has in hand is in exactly one of four places: its
-// submitter's queue; later, after a fault, until its pause is over; aimed at one host;
-// parked, because nothing living could run it. A claim takes what is aimed at its host
+// submitter's queue; later, after a fault, until its pause is over; assigned to one host;
+// parked, because nothing living could run it. A claim takes what is assigned to its host
 // first, then what is parked, then from the queues (lib/dequeue.lua). The records in
 // evacuations say how far a move is, and nothing else: who decides where a request is
 // looks into the places.
 //
 // # What can go wrong with moves
 //
-//	two overseers place at once      a settle that aims names the number of the state of things in which it saw
+//	two overseers place at once      a settle that assigns names the number of the state of things in which it saw
 //	                                 room (meta placed); the second is refused and looks again. What it moved
 //	                                 already is not in its slots any more and in nobody's way
 //	an overseer dies in between      each slot is settled whole or not at all; the owner stays fenced and listed as
 //	                                 late until it is empty, so that any other goes on
-//	the host aimed at dies, drains,  what was aimed at it goes back to the front of its queues, in its order
+//	the host assigned to dies, drains,  what was assigned to it goes back to the front of its queues, in its order
 //	is reported failed, on probation
-//	it lives and does not take it    unaim, by the age of the record
+//	it lives and does not take it    unassign, by the age of the record
 //	the request is cancelled         withdraw finds it in all four places; a claim that comes first is told
-//	an oust meets another slot       it names the slot's text as it was read: CONFLICT; an empty one is as good
-//	the ousted owner goes on         its token is over: its finish moves nothing, its desk is told to look
-//	a process is buried that lives   only the epoch named is ended; it hears FENCED and begins anew
-//	the pool is paused               what is aimed or parked waits, as in the queue
+//	an revoke meets another slot       it names the slot's text as it was read: CONFLICT; an empty one is as good
+//	the revoked owner goes on         its token is over: its finish moves nothing, its desk is told to look
+//	a process is declared dead that lives   only the epoch named is ended; it hears FENCED and begins anew
+//	the pool is paused               what is assigned or parked waits, as in the queue
 //	Redis was set back               places and records are of one moment, and agree
 //	Redis was wiped                  requests come back from the result store without what was noted of faults,
 //	                                 deaths and moves; hosts reported failed or on probation are trusted again
@@ -70,7 +70,7 @@ type Options struct {
 }
 
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Shelf and Consistency, and is safe for concurrent use.
+// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Cache and Consistency, and is safe for concurrent use.
 type Store struct {
 	db    redis.UniversalClient // repeats calls by itself
 	once  redis.UniversalClient // for calls that must not be repeated, or that block
@@ -82,22 +82,22 @@ type Store struct {
 
 // The interfaces that a Store is.
 var (
-	_ core.Queue  = (*Store)(nil)
-	_ core.Claims = (*Store)(nil)
-	_ core.Owners = (*Store)(nil)
-	_ core.VMs    = (*Store)(nil)
-	_ core.Hosts  = (*Store)(nil)
-	_ core.Pools  = (*Store)(nil)
-	_ core.Output = (*Store)(nil)
-	_ core.Tasks  = (*Store)(nil)
-	_ core.Consistency  = (*Store)(nil)
+	_ core.Queue       = (*Store)(nil)
+	_ core.Claims      = (*Store)(nil)
+	_ core.Owners      = (*Store)(nil)
+	_ core.VMs         = (*Store)(nil)
+	_ core.Hosts       = (*Store)(nil)
+	_ core.Pools       = (*Store)(nil)
+	_ core.Output      = (*Store)(nil)
+	_ core.Tasks       = (*Store)(nil)
+	_ core.Consistency = (*Store)(nil)
 
 	_ core.Evacuations = (*Store)(nil)
 	_ core.Reports     = (*Store)(nil)
 	_ core.History     = (*Store)(nil)
 	_ core.Feed        = (*Store)(nil)
 	_ core.Limiter     = (*Store)(nil)
-	_ core.Shelf       = (*Store)(nil)
+	_ core.Cache       = (*Store)(nil)
 )
 
 // Open makes a Store and checks that the server answers and has this schema.

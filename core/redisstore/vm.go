@@ -29,12 +29,12 @@ func (s *Store) Load(ctx context.Context, host string, pools []string) ([]core.P
 	for i := 0; i+6 < len(f); i += 7 {
 		l := core.PoolLoad{
 			Clean: int(num(f[i+1])), Creating: int(num(f[i+2])), Dirty: int(num(f[i+3])),
-			Aside: int(num(f[i+4])), Waiting: int(num(f[i+6])),
+			Quarantined: int(num(f[i+4])), Waiting: int(num(f[i+6])),
 		}
 		if err := json.Unmarshal([]byte(str(f[i])), &l.Pool); err != nil {
 			return nil, core.Wrap(err, core.CodeInternal, host, "the settings of a pool in Redis are not readable")
 		}
-		l.InUse = max(0, int(num(f[i+5]))-l.Clean-l.Creating-l.Dirty-l.Aside)
+		l.InUse = max(0, int(num(f[i+5]))-l.Clean-l.Creating-l.Dirty-l.Quarantined)
 		out = append(out, l)
 	}
 	return out, nil
@@ -266,16 +266,16 @@ func ownersByHost(owners []string) map[string][]string {
 
 // vmPlaces are all places of one host's VMs.
 type vmPlaces struct {
-	all, aside *redis.MapStringStringCmd
-	dirty      *redis.StringSliceCmd
-	slots      map[string]*redis.MapStringStringCmd // by owner
+	all, quarantined *redis.MapStringStringCmd
+	dirty            *redis.StringSliceCmd
+	slots            map[string]*redis.MapStringStringCmd // by owner
 }
 
 // placesOf asks for the places of a host's VMs in one go with what else the pipeline has,
 // which is no transaction: a full Redis refuses those.
 func (s *Store) placesOf(ctx context.Context, p redis.Pipeliner, host string, owners []string) vmPlaces {
 	at := vmPlaces{
-		all: p.HGetAll(ctx, s.space.Key("vms", host)), aside: p.HGetAll(ctx, s.space.Key("aside", host)),
+		all: p.HGetAll(ctx, s.space.Key("vms", host)), quarantined: p.HGetAll(ctx, s.space.Key("quarantined", host)),
 		dirty: p.LRange(ctx, s.space.Key("dirty", host), 0, -1), slots: make(map[string]*redis.MapStringStringCmd),
 	}
 	for _, o := range owners {
@@ -290,8 +290,8 @@ func (at vmPlaces) vms(host string) []core.VMInfo {
 	for _, vm := range at.dirty.Val() {
 		state[vm] = core.VMDirty
 	}
-	for vm := range at.aside.Val() {
-		state[vm] = core.VMAside
+	for vm := range at.quarantined.Val() {
+		state[vm] = core.VMQuarantined
 	}
 	for o, cmd := range at.slots {
 		for key, slot := range cmd.Val() {
@@ -309,7 +309,7 @@ func (at vmPlaces) vms(host string) []core.VMInfo {
 	out := make([]core.VMInfo, 0, len(at.all.Val()))
 	for vm, fact := range at.all.Val() {
 		pool, since, _ := strings.Cut(fact, "|")
-		info := core.VMInfo{ID: vm, Host: host, Pool: pool, State: state[vm], Since: num(since), Owner: owner[vm], Note: at.aside.Val()[vm]}
+		info := core.VMInfo{ID: vm, Host: host, Pool: pool, State: state[vm], Since: num(since), Owner: owner[vm], Note: at.quarantined.Val()[vm]}
 		if info.State == "" {
 			info.State = core.VMClean
 		}

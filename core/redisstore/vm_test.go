@@ -53,11 +53,11 @@ func TestLifeOfAVM(t *testing.T) {
 		f(x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{"v1": "", "v2": "will not die", "v3": "", "nobody": ""}))
 		x.changed(t, before,
 			"- slots:vmfactory@h1#0 v1: p1|E.0|TIME|destroying", "- slots:vmfactory@h1#0 v2: p1|E.0|TIME|destroying",
-			"- vms:h1 v1: p1|TIME", "+ vms:h1:aside v2: will not die", "+ events: by:vmfactory@h1#0 moved:v1 v2 op:gone")
+			"- vms:h1 v1: p1|TIME", "+ vms:h1:quarantined v2: will not die", "+ events: by:vmfactory@h1#0 moved:v1 v2 op:gone")
 		list, err := x.Store.ListVMs(ctx, "h1")
 		f(err)
 		require.Len(t, list, 2)
-		require.Equal(t, core.VMAside, list[0].State)
+		require.Equal(t, core.VMQuarantined, list[0].State)
 		require.Equal(t, "will not die", list[0].Note)
 		require.Equal(t, core.VMClean, list[1].State)
 		clean, err := x.Store.CleanVMs(ctx, "h1", "p1")
@@ -178,7 +178,7 @@ func TestReconcile(t *testing.T) {
 		}
 		require.Equal(t, map[string]core.VMState{
 			busy.VM: core.VMClaimed, lost.VM: core.VMClaimed, "vm-making": core.VMCreating, "vm-h1-6": core.VMDestroying,
-			"vm-h1-5": core.VMAside, "stray": core.VMClean, "vm-h1-3": core.VMDirty, "used": core.VMDirty, "nopool": core.VMDirty,
+			"vm-h1-5": core.VMQuarantined, "stray": core.VMClean, "vm-h1-3": core.VMDirty, "used": core.VMDirty, "nopool": core.VMDirty,
 		}, states)
 		require.True(t, x.host(t, "h1").Ready)
 		require.True(t, x.rung(t, "bell", "h1"))
@@ -284,7 +284,7 @@ func TestLoad(t *testing.T) {
 		got, err := x.Store.Load(ctx, "h1", []string{"nosuch", "p1"})
 		require.NoError(t, err)
 		require.Len(t, got, 1, "unknown pools are left out")
-		want := core.PoolLoad{Pool: got[0].Pool, Clean: 2, Creating: 3, InUse: 1, Dirty: 2, Aside: 1, Waiting: 4}
+		want := core.PoolLoad{Pool: got[0].Pool, Clean: 2, Creating: 3, InUse: 1, Dirty: 2, Quarantined: 1, Waiting: 4}
 		require.Equal(t, want, got[0])
 		require.Equal(t, 1000, got[0].Pool.Max)
 		small := core.DefaultPool("p1")

@@ -13,7 +13,7 @@ type cursor struct {
 	generation int
 	token      string // of the attempt whose output it reads; "" for none yet
 	after      string // position there: all before and at it was told
-	out, err   int64  // bytes of stdout and stderr that were told, or are known to be missing
+	out, err   int64  // bytes of stdout and stderr that were sent, or are known to be missing
 	state      core.RequestState
 }
 
@@ -39,8 +39,8 @@ func readCursor(id string) cursor {
 	}
 }
 
-// told counts the bytes of one of the streams.
-func (c *cursor) told(stream string) *int64 {
+// sent counts the bytes of one of the streams.
+func (c *cursor) sent(stream string) *int64 {
 	if stream == streamErr {
 		return &c.err
 	}

@@ -111,7 +111,7 @@ func (d *Desk) pace(ctx context.Context, pool string) (pace, error) {
 	}
 	vms, err := d.Cluster.ListVMs(ctx, "")
 	for i := range vms {
-		if vms[i].Pool == pool && vms[i].State != core.VMAside && vms[i].State != core.VMLost {
+		if vms[i].Pool == pool && vms[i].State != core.VMQuarantined && vms[i].State != core.VMLost {
 			p.vms++
 		}
 	}

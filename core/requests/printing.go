@@ -69,7 +69,7 @@ func (f *following) print(ctx context.Context, key string) error {
 func (f *following) chunk(c *core.OutputChunk) bool {
 	before, data := f.piece, c.Data
 	f.read, f.piece = c.ID, c.ID
-	switch next := *f.at.told(c.Stream) + int64(len(f.held[c.Stream].bytes)); {
+	switch next := *f.at.sent(c.Stream) + int64(len(f.held[c.Stream].bytes)); {
 	case c.Offset > next:
 		if !f.missing(c.Stream, c.Offset) {
 			return false
@@ -98,7 +98,7 @@ func (f *following) tell(stream string, data []byte) bool {
 			f.at.after = held.before
 		}
 	}
-	*f.at.told(stream) += int64(len(data))
+	*f.at.sent(stream) += int64(len(data))
 	return len(data) == 0 || f.send(Event{Kind: EventOutput, Stream: stream, Data: data})
 }
 
@@ -115,12 +115,12 @@ func (f *following) missing(stream string, to int64) bool {
 	if !f.flush(stream) {
 		return false
 	}
-	told := f.at.told(stream)
+	sent := f.at.sent(stream)
 	if whole := f.left[stream]; comparable(whole, to) && to <= int64(len(whole)) {
 		return f.tellRest(stream, whole[:to])
 	}
-	bytes := to - *told
-	*told = to
+	bytes := to - *sent
+	*sent = to
 	return f.send(Event{Kind: EventGap, Stream: stream, Bytes: bytes})
 }
 
@@ -133,9 +133,9 @@ func comparable(whole string, at int64) bool {
 
 // tellRest tells what follows in a stream up to the end of text.
 func (f *following) tellRest(stream, text string) bool {
-	for told := f.at.told(stream); *told < int64(len(text)); {
-		piece := []byte(text[*told:min(*told+restBytes, int64(len(text)))])
-		if *told+restBytes < int64(len(text)) {
+	for sent := f.at.sent(stream); *sent < int64(len(text)); {
+		piece := []byte(text[*sent:min(*sent+restBytes, int64(len(text)))])
+		if *sent+restBytes < int64(len(text)) {
 			piece, _ = cutRune(piece)
 		}
 		if !f.tell(stream, piece) {
@@ -156,8 +156,8 @@ func (f *following) rest() bool {
 		lacks := f.end < 0 || f.at.out+f.at.err < f.end
 		var lost []string
 		for _, stream := range both {
-			if told, whole := f.at.told(stream), f.left[stream]; !comparable(whole, *told) {
-				lost, *told = append(lost, stream), int64(len(whole))
+			if sent, whole := f.at.sent(stream), f.left[stream]; !comparable(whole, *sent) {
+				lost, *sent = append(lost, stream), int64(len(whole))
 			}
 		}
 		f.read, f.piece, f.at.after = inResult, inResult, inResult

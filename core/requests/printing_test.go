@@ -104,11 +104,11 @@ func TestFollowTellsEachThingOnce(t *testing.T) {
 		a := &attempt{Claim: w.claim(), whole: map[string]string{}, text: text}
 		r := &reader{t: rt, at: map[string]int{}}
 		read := func() {
-			patience := rapid.IntRange(1, 12).Draw(rt, "breaks off after")
+			testTimeout := rapid.IntRange(1, 12).Draw(rt, "breaks off after")
 			for e, err := range w.desk.Follow(t.Context(), as("rosa"), spec.ID, r.last) {
 				require.NoError(rt, err)
 				r.hears(a, e)
-				if patience--; patience == 0 || e.Kind == requests.EventIdle {
+				if testTimeout--; testTimeout == 0 || e.Kind == requests.EventIdle {
 					return
 				}
 			}

@@ -97,7 +97,7 @@ func conceal(a core.Actor, s *core.Spec, v *View) {
 	v.Host, v.VM, v.Token, v.HeldBy = "", "", "", nil
 	if v.Place != nil {
 		bare := *v.Place
-		bare.Owner, bare.VM, bare.Token, bare.Aimed = "", "", "", ""
+		bare.Owner, bare.VM, bare.Token, bare.Assigned = "", "", "", ""
 		v.Place = &bare
 	}
 }

@@ -23,7 +23,7 @@ const (
 	ReasonAccepted     Reason = "accepted"      // it is in no queue yet
 	ReasonParked       Reason = "parked"        // nothing that lives has room for it
 	ReasonRetry        Reason = "retry"         // after a fault it pauses before its next try
-	ReasonAimed        Reason = "aimed"         // it moves to one host, which takes it first
+	ReasonAssigned     Reason = "assigned"      // it moves to one host, which takes it first
 )
 
 // Waiting says why a request is not being run yet.
@@ -44,8 +44,8 @@ func reasonOf(p core.Place) Reason {
 		return ReasonParked
 	case p.Due > 0:
 		return ReasonRetry
-	case p.Aimed != "":
-		return ReasonAimed
+	case p.Assigned != "":
+		return ReasonAssigned
 	}
 	return ReasonTurn
 }
@@ -99,7 +99,7 @@ var sentences = map[Reason]worded{
 		"after a fault of the platform its next try is due in {left}",
 		"its machine had a fault; it is tried again in {left}",
 	},
-	ReasonAimed: {
+	ReasonAssigned: {
 		"it moves to host {host}, which takes it before all other work",
 		"it moves to another machine, which takes it before all other work",
 	},
@@ -108,7 +108,7 @@ var sentences = map[Reason]worded{
 // wording says a reason.
 func (d *Desk) wording(r Reason, spec *core.Spec, p core.Place, fault string, operator bool) string {
 	left := max(0, time.UnixMilli(p.Due).Sub(d.now())).Round(100 * time.Millisecond)
-	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Aimed, "{fault}", fault).Replace(sentences[r].of(operator))
+	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Assigned, "{fault}", fault).Replace(sentences[r].of(operator))
 }
 
 // waiting says why a request waits that is in the place, if it is in any.
@@ -128,11 +128,11 @@ func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, opera
 	if w.Reason == ReasonTurn && at.State == "" {
 		w.Reason = ReasonAccepted
 	}
-	if at.Aimed == "" {
-		at.Aimed = pool.host
+	if at.Assigned == "" {
+		at.Assigned = pool.host
 	}
 	w.Text = d.wording(w.Reason, &spec, at, pool.fault, operator)
-	if at.State != core.RequestQueued || at.Due > 0 || w.Reason == ReasonAimed {
+	if at.State != core.RequestQueued || at.Due > 0 || w.Reason == ReasonAssigned {
 		return w, nil
 	}
 	preceding, queued, err := d.Queue.Preceding(ctx, spec.Key())

@@ -27,10 +27,10 @@ type Service struct {
 	Drain func()
 }
 
-// Patience is how long loops whose context has ended may take to return. Those
+// StopTimeout is how long loops whose context has ended may take to return. Those
 // that take longer are named in the group's error and left behind: the process
 // should end then.
-const Patience = 30 * time.Second
+const StopTimeout = 30 * time.Second
 
 // Group is a set of running services. All methods are safe for concurrent use.
 type Group struct {
@@ -70,7 +70,7 @@ func Start(ctx context.Context, services ...Service) *Group {
 	for _, s := range services {
 		go g.live(ctx, s)
 	}
-	go g.losePatience(ctx)
+	go g.giveUp(ctx)
 	return g
 }
 
@@ -163,15 +163,15 @@ func (g *Group) ended(s Service, err error) {
 	}
 }
 
-// losePatience ends the group although loops still run, if they ignore the end
+// giveUp ends the group although loops still run, if they ignore the end
 // of their context for too long.
-func (g *Group) losePatience(ctx context.Context) {
+func (g *Group) giveUp(ctx context.Context) {
 	select {
 	case <-g.done:
 		return
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(Patience)
+	timer := time.NewTimer(StopTimeout)
 	defer timer.Stop()
 	select {
 	case <-g.done:
@@ -182,7 +182,7 @@ func (g *Group) losePatience(ctx context.Context) {
 	defer g.mu.Unlock()
 	if len(g.running) > 0 {
 		names := strings.Join(slices.Sorted(maps.Keys(g.running)), ", ")
-		g.err = errors.Join(g.err, core.Errorf(core.CodeInternal, names, "%s did not stop within %s of being told to", names, Patience))
+		g.err = errors.Join(g.err, core.Errorf(core.CodeInternal, names, "%s did not stop within %s of being told to", names, StopTimeout))
 		g.finish()
 	}
 }

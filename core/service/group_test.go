@@ -164,7 +164,7 @@ func TestALoopThatWillNotStopIsNamedAndLeftBehind(t *testing.T) {
 			service.Service{Name: "heart", Run: untilDone})
 		began := time.Now()
 		require.ErrorContains(t, g.Stop(context.Background()), "deaf did not stop within 30s")
-		require.Equal(t, service.Patience, time.Since(began))
+		require.Equal(t, service.StopTimeout, time.Since(began))
 		close(release)
 		synctest.Wait()
 		require.ErrorContains(t, g.Wait(), "deaf did not stop")

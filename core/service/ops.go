@@ -72,9 +72,9 @@ func (o *Ops) run(ctx context.Context) error {
 		return core.Wrap(err, core.CodeUnavailable, o.Addr(), "the server of /healthz and /metrics on %s broke", o.Addr())
 	case <-ctx.Done():
 	}
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), opsClose)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), opsClose)
 	defer cancel()
-	if o.server.Shutdown(patience) != nil {
+	if o.server.Shutdown(stopping) != nil {
 		_ = o.server.Close() // answers that take too long are cut off; nothing is lost with them
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {

@@ -18,7 +18,7 @@ import (
 func TestRealImage(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newShelf(t)
+	s := newMemory(t)
 	made := imagetest.Debian(t, rootfs.Store{Images: s.store, Blobs: s.Blobs}, "debian")
 	store := s.open(t, images.Config{Dir: t.TempDir()})
 	r, err := store.Get(t.Context(), "debian")

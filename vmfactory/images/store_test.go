@@ -32,8 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shelf is where a test's images are kept.
-type shelf struct {
+// memory is where a test's images are kept.
+type memory struct {
 	core.Blobs
 	store core.ResultStore
 	opens atomic.Int64
@@ -41,17 +41,17 @@ type shelf struct {
 	bend  func(io.ReadCloser, string) (io.ReadCloser, error) // what a file becomes on its way
 }
 
-func newShelf(t *testing.T) *shelf {
+func newMemory(t *testing.T) *memory {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
 	require.NoError(t, err)
 	blobs, err := blobstore.Open(t.Context(), "file://"+filepath.Join(t.TempDir(), "blobs"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(store.Close(), blobs.Close())) })
-	return &shelf{Blobs: blobs, store: store}
+	return &memory{Blobs: blobs, store: store}
 }
 
-func (s *shelf) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
+func (s *memory) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
 	s.opens.Add(1)
 	if s.gate != nil {
 		if err := s.gate(ctx); err != nil {
@@ -66,7 +66,7 @@ func (s *shelf) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 }
 
 // image keeps a small image whose one program says text.
-func (s *shelf) image(t *testing.T, name, text string) core.Image {
+func (s *memory) image(t *testing.T, name, text string) core.Image {
 	t.Helper()
 	var plain bytes.Buffer
 	w := tar.NewWriter(&plain)
@@ -89,7 +89,7 @@ func (s *shelf) image(t *testing.T, name, text string) core.Image {
 }
 
 // open opens a folder of images as a host does, and leaves nothing of it mounted.
-func (s *shelf) open(t *testing.T, cfg images.Config) *images.Store {
+func (s *memory) open(t *testing.T, cfg images.Config) *images.Store {
 	t.Helper()
 	cfg.Images, cfg.Blobs = s.store, s
 	store, err := images.Open(cfg)
@@ -116,7 +116,7 @@ func requireCode(t *testing.T, want core.Code, err error) {
 func TestGet(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newShelf(t)
+	s := newMemory(t)
 	made := s.image(t, "debian", "hello")
 	dir := filepath.Join(t.TempDir(), "images")
 	store := s.open(t, images.Config{Dir: dir})
@@ -169,7 +169,7 @@ func TestGet(t *testing.T) {
 func TestGetNewest(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newShelf(t)
+	s := newMemory(t)
 	hands := clock.NewManual(time.UnixMilli(1000))
 	store := s.open(t, images.Config{Dir: t.TempDir(), Clock: hands, Refresh: time.Second})
 	old := s.image(t, "debian", "old")
@@ -195,7 +195,7 @@ func TestGetNewest(t *testing.T) {
 
 func TestGetWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newMemory(t)
 	dir := t.TempDir()
 	store := s.open(t, images.Config{Dir: dir, Refresh: time.Nanosecond})
 	_, err := store.Get(t.Context(), "debian")
@@ -204,7 +204,7 @@ func TestGetWhatIsMissing(t *testing.T) {
 	_, err = store.Get(t.Context(), "../debian")
 	requireCode(t, core.CodeInvalid, err)
 	s.image(t, "debian", "hello")
-	for i := range 2 { // set aside, then deleted
+	for i := range 2 { // trashed, then deleted
 		_, err = s.Purge(t.Context(), time.Now().Add(time.Duration(i+1)*time.Hour), time.Minute, func(string) bool { return false })
 		require.NoError(t, err)
 	}
@@ -239,7 +239,7 @@ func TestGetWhatIsBroken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t)
+			s := newMemory(t)
 			s.image(t, "debian", strings.Repeat("hello", 100))
 			dir := t.TempDir()
 			store := s.open(t, images.Config{Dir: dir})
@@ -264,7 +264,7 @@ func TestGetWhatIsBroken(t *testing.T) {
 // An image that has its digest but is another than the record says, or whose file is another.
 func TestGetWhatTheRecordDoesNotSay(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newMemory(t)
 	a, b := s.image(t, "a", "hello"), s.image(t, "b", "hallo")
 	dir := t.TempDir()
 	store := s.open(t, images.Config{Dir: dir, Refresh: time.Nanosecond})
@@ -305,7 +305,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestGetGoesOnWithoutItsCaller(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newShelf(t)
+	s := newMemory(t)
 	s.image(t, "debian", "hello")
 	begun, proceed := make(chan struct{}), make(chan struct{})
 	s.gate = func(ctx context.Context) error {
@@ -343,7 +343,7 @@ func TestGetGoesOnWithoutItsCaller(t *testing.T) {
 
 func TestCloseEndsFetches(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newMemory(t)
 	s.image(t, "debian", "hello")
 	begun := make(chan struct{})
 	s.gate = func(ctx context.Context) error {

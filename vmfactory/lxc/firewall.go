@@ -38,8 +38,8 @@ type firewall struct {
 // fresh is how long the rules are believed to stand, which others may flush.
 const fresh = 10 * time.Second
 
-// liftPatience is how long taking them away may take.
-const liftPatience = 10 * time.Second
+// liftTimeout is how long taking them away may take.
+const liftTimeout = 10 * time.Second
 
 const (
 	forwarding = "/proc/sys/net/ipv4/ip_forward"

@@ -209,7 +209,7 @@ func (p *Provider) Close() error {
 		process.CloseFD(fd)
 		p.lifeline[i] = -1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), liftPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), liftTimeout)
 	defer cancel()
 	return core.Wrap(p.firewall.lift(ctx), core.CodeUnavailable, "", "the firewall of VMs with a network cannot be taken away; nft delete table inet drover does it")
 }

@@ -28,12 +28,12 @@ import (
 // The test binary under other names: in VMs, where it says what becomes of a
 // connection, and as the rest of the world, where it takes them.
 const (
-	dialer   = "drover-dial"
-	worldly  = "drover-world"
-	flooder  = "drover-flood"
-	knocker  = "drover-knock"
-	seeker   = "drover-seek"
-	patience = 700 * time.Millisecond // with a dial that nobody answers
+	dialer      = "drover-dial"
+	worldly     = "drover-world"
+	flooder     = "drover-flood"
+	knocker     = "drover-knock"
+	seeker      = "drover-seek"
+	dialTimeout = 700 * time.Millisecond // with a dial that nobody answers
 )
 
 func init() {
@@ -73,7 +73,7 @@ func init() {
 
 // dial says "connected", "refused" by who is there, or "nothing".
 func dial(network, address string) string {
-	c, err := net.DialTimeout(network, address, patience)
+	c, err := net.DialTimeout(network, address, dialTimeout)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "refused"
@@ -129,7 +129,7 @@ func knock() {
 		to, _ := net.ResolveUDPAddr("udp4", os.Args[1])
 		_, _ = c.WriteTo([]byte("x"), to)
 	}
-	_ = c.SetReadDeadline(time.Now().Add(patience))
+	_ = c.SetReadDeadline(time.Now().Add(dialTimeout))
 	var one [1]byte
 	if _, _, err := c.ReadFrom(one[:]); err != nil {
 		fmt.Print("nothing")

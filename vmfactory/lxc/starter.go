@@ -28,11 +28,11 @@ type starter struct {
 	socket int
 	cmd    *exec.Cmd
 	closed bool
-	silent time.Duration // after so long without an answer it is given up; 0 is the constant patient
+	silent time.Duration // after so long without an answer it is given up; 0 is the constant starterTimeout
 }
 
-// patient is how long the starter may take for an answer: it only forks.
-const patient = 10 * time.Second
+// starterTimeout is how long the starter may take for an answer: it only forks.
+const starterTimeout = 10 * time.Second
 
 var errClosed = errors.New("the provider is closed")
 
@@ -99,7 +99,7 @@ func (s *starter) open() error {
 		return err
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "starter")
-	limit := unix.NsecToTimeval(cmp.Or(s.silent, patient).Nanoseconds())
+	limit := unix.NsecToTimeval(cmp.Or(s.silent, starterTimeout).Nanoseconds())
 	if err := errors.Join(unix.SetsockoptTimeval(pair[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
 		unix.SetsockoptTimeval(pair[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)); err != nil {
 		process.CloseFD(pair[0])

@@ -102,8 +102,8 @@ func (g *Guest) same() error {
 	if g.Version == "" {
 		return nil
 	}
-	const patient = time.Minute // on a busy machine
-	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	const limit = time.Minute // on a busy machine
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, g.Path, "--version").Output()
 	is := strings.TrimSpace(string(said))

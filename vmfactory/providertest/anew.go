@@ -21,8 +21,8 @@ func (s suite) anew(t *testing.T) {
 	pool := roomy()
 	pool.Limits.Output = 8 << 20
 	v := armed(t, s.provider(t, run), run, pool)
-	require.NoError(t, v.Keep(patient(t), "probe"))
-	require.NoError(t, v.Reset(patient(t), "probe"))
+	require.NoError(t, v.Keep(bounded(t), "probe"))
+	require.NoError(t, v.Reset(bounded(t), "probe"))
 	look := func() map[string]string {
 		t.Helper()
 		o := v.shared(t, guest.Run{Share: pool.Limits}, probe.Args("sight", probe.Target{})...)
@@ -35,14 +35,14 @@ func (s suite) anew(t *testing.T) {
 	for range 2 {
 		o := v.shared(t, guest.Run{Share: pool.Limits}, probe.Args("stains", probe.Target{})...)
 		require.Zero(t, o.Code, "%s", o.stderr)
-		require.NoError(t, v.Reset(patient(t), "probe"))
+		require.NoError(t, v.Reset(bounded(t), "probe"))
 		again := look()
 		for _, name := range slices.Sorted(maps.Keys(first)) {
 			assert.Equal(t, first[name], again[name], name)
 			delete(again, name)
 		}
 		assert.Empty(t, again, "what was not there before")
-		require.NoError(t, v.Reset(patient(t), "probe"))
+		require.NoError(t, v.Reset(bounded(t), "probe"))
 	}
 	alive(t, v)
 }

@@ -58,7 +58,7 @@ func (s suite) isolation(t *testing.T) {
 // alive asks the agent whether it still does its work, alone.
 func alive(t *testing.T, v vm) {
 	t.Helper()
-	status, err := v.Status(patient(t))
+	status, err := v.Status(bounded(t))
 	require.NoError(t, err)
 	assert.Zero(t, status.Processes)
 	o := v.shell(t, "echo alive")
@@ -105,7 +105,7 @@ func systemFiles(*testing.T, vm) probe.Target {
 func hostProcess(t *testing.T, _ vm) probe.Target {
 	t.Helper()
 	mark := "drover-" + name()
-	cmd := exec.CommandContext(patient(t), "/bin/sh", "-c", "read never", mark)
+	cmd := exec.CommandContext(bounded(t), "/bin/sh", "-c", "read never", mark)
 	_, err := cmd.StdinPipe() // it waits as long as this is open
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

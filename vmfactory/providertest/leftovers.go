@@ -74,14 +74,14 @@ func (s suite) leftovers(t *testing.T) {
 	}()
 	<-begun
 	require.NotEmpty(t, running(mark), "the job runs")
-	require.NoError(t, p.Destroy(patient(t), busy.id))
+	require.NoError(t, p.Destroy(bounded(t), busy.id))
 	require.Error(t, <-ended, "a job whose VM is destroyed has failed")
 	assert.Empty(t, running(mark))
 	assert.Empty(t, traces(run, busy.id))
 
 	half := name()
-	require.NoError(t, p.Create(patient(t), half, Pool()))
-	require.NoError(t, p.Destroy(patient(t), half))
+	require.NoError(t, p.Create(bounded(t), half, Pool()))
+	require.NoError(t, p.Destroy(bounded(t), half))
 	assert.Empty(t, traces(run, half))
 
 	entries, err := os.ReadDir(run)
@@ -98,6 +98,6 @@ func (s suite) abandoned(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Dir(run))
 		return errors.Is(err, fs.ErrNotExist)
-	}, patience, 10*time.Millisecond)
+	}, testTimeout, 10*time.Millisecond)
 	assert.Empty(t, traces(run, id))
 }

@@ -35,9 +35,9 @@ func (s suite) life(t *testing.T) {
 func (s suite) says(t *testing.T) {
 	t.Parallel()
 	p := s.provider(t, s.folder(t))
-	require.NoError(t, p.Ready(patient(t)))
+	require.NoError(t, p.Ready(bounded(t)))
 	assert.True(t, core.ValidName(p.Name()), p.Name())
-	image, err := p.Image(patient(t), Pool())
+	image, err := p.Image(bounded(t), Pool())
 	require.NoError(t, err)
 	assert.NotEmpty(t, image)
 	names := map[string]bool{}
@@ -56,7 +56,7 @@ func (s suite) says(t *testing.T) {
 // instance is what List says of a VM.
 func instance(t *testing.T, p vmfactory.Provider, id string) (vmfactory.Instance, bool) {
 	t.Helper()
-	all, err := p.List(patient(t))
+	all, err := p.List(bounded(t))
 	require.NoError(t, err)
 	for _, one := range all {
 		if one.ID == id {
@@ -71,30 +71,30 @@ func (s suite) cleanToGone(t *testing.T) {
 	run := s.folder(t)
 	p := s.provider(t, run)
 	v := ready(t, p, run, Pool())
-	require.NoError(t, p.Check(patient(t), v.id))
+	require.NoError(t, p.Check(bounded(t), v.id))
 	one, there := instance(t, p, v.id)
 	require.True(t, there)
 	assert.Equal(t, vmfactory.Instance{ID: v.id, Pool: Pool().Name, Kind: one.Kind, Used: false}, one)
 	assert.Equal(t, Pool().Kind().Limits, one.Kind.Limits)
-	require.NoError(t, p.Destroy(patient(t), v.id))
+	require.NoError(t, p.Destroy(bounded(t), v.id))
 	_, there = instance(t, p, v.id)
 	assert.False(t, there)
-	assert.True(t, core.Is(p.Check(patient(t), v.id), core.CodeBadVM))
-	require.NoError(t, p.Destroy(patient(t), v.id), "again")
+	assert.True(t, core.Is(p.Check(bounded(t), v.id), core.CodeBadVM))
+	require.NoError(t, p.Destroy(bounded(t), v.id), "again")
 }
 
 func (s suite) halfMade(t *testing.T) {
 	t.Parallel()
 	run, id := s.folder(t), name()
 	p := s.provider(t, run)
-	require.NoError(t, p.Create(patient(t), id, Pool()))
+	require.NoError(t, p.Create(bounded(t), id, Pool()))
 	other := s.provider(t, run)
 	one, there := instance(t, other, id)
 	require.True(t, there, "another provider on the folder finds it")
 	assert.Equal(t, vmfactory.Instance{ID: id, Pool: Pool().Name, Kind: one.Kind, Used: true}, one)
 	assert.Equal(t, Pool().Kind().Limits, one.Kind.Limits)
-	assert.True(t, core.Is(other.Check(patient(t), id), core.CodeBadVM))
-	require.NoError(t, other.Destroy(patient(t), id))
+	assert.True(t, core.Is(other.Check(bounded(t), id), core.CodeBadVM))
+	require.NoError(t, other.Destroy(bounded(t), id))
 	_, there = instance(t, p, id)
 	assert.False(t, there)
 }
@@ -104,26 +104,26 @@ func (s suite) refusals(t *testing.T) {
 	run := s.folder(t)
 	p := s.provider(t, run)
 	for _, id := range []string{"", "..", "../x", "a/b", "A", "x\n", strings.Repeat("x", core.MaxNameLen+1)} {
-		assert.True(t, core.Is(p.Create(patient(t), id, Pool()), core.CodeInvalid), "create %q", id)
-		assert.True(t, core.Is(p.Destroy(patient(t), id), core.CodeInvalid), "destroy %q", id)
-		require.Error(t, p.Prepare(patient(t), id), "prepare %q", id)
-		require.Error(t, p.Check(patient(t), id), "check %q", id)
+		assert.True(t, core.Is(p.Create(bounded(t), id, Pool()), core.CodeInvalid), "create %q", id)
+		assert.True(t, core.Is(p.Destroy(bounded(t), id), core.CodeInvalid), "destroy %q", id)
+		require.Error(t, p.Prepare(bounded(t), id), "prepare %q", id)
+		require.Error(t, p.Check(bounded(t), id), "check %q", id)
 	}
-	require.NoError(t, p.Destroy(patient(t), name()), "what is not there")
-	assert.True(t, core.Is(p.Prepare(patient(t), name()), core.CodeNotFound))
+	require.NoError(t, p.Destroy(bounded(t), name()), "what is not there")
+	assert.True(t, core.Is(p.Prepare(bounded(t), name()), core.CodeNotFound))
 	bad := Pool()
 	bad.Limits.Memory = 0
-	assert.True(t, core.Is(p.Create(patient(t), name(), bad), core.CodeInvalid))
+	assert.True(t, core.Is(p.Create(bounded(t), name(), bad), core.CodeInvalid))
 	v := ready(t, p, run, Pool())
-	assert.True(t, core.Is(p.Create(patient(t), v.id, Pool()), core.CodeConflict))
-	assert.True(t, core.Is(p.Prepare(patient(t), v.id), core.CodeConflict))
-	require.NoError(t, p.Check(patient(t), v.id), "refused calls change nothing")
+	assert.True(t, core.Is(p.Create(bounded(t), v.id, Pool()), core.CodeConflict))
+	assert.True(t, core.Is(p.Prepare(bounded(t), v.id), core.CodeConflict))
+	require.NoError(t, p.Check(bounded(t), v.id), "refused calls change nothing")
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	id := name()
-	require.NoError(t, p.Create(patient(t), id, Pool()))
+	require.NoError(t, p.Create(bounded(t), id, Pool()))
 	require.Error(t, p.Prepare(over, id), "its caller gave up")
-	require.NoError(t, p.Destroy(patient(t), id))
+	require.NoError(t, p.Destroy(bounded(t), id))
 }
 
 func (s suite) oneAssignment(t *testing.T) {
@@ -131,10 +131,10 @@ func (s suite) oneAssignment(t *testing.T) {
 	run := s.folder(t)
 	p := s.provider(t, run)
 	v := ready(t, p, run, Pool())
-	require.NoError(t, v.Assign(patient(t), "first"))
-	require.NoError(t, v.Assign(patient(t), "first"), "the same again")
-	assert.True(t, core.Is(v.Assign(patient(t), "second"), core.CodeConflict))
-	assert.True(t, core.Is(p.Check(patient(t), v.id), core.CodeBadVM))
+	require.NoError(t, v.Assign(bounded(t), "first"))
+	require.NoError(t, v.Assign(bounded(t), "first"), "the same again")
+	assert.True(t, core.Is(v.Assign(bounded(t), "second"), core.CodeConflict))
+	assert.True(t, core.Is(p.Check(bounded(t), v.id), core.CodeBadVM))
 	one, _ := instance(t, p, v.id)
 	assert.True(t, one.Used)
 }
@@ -149,20 +149,20 @@ func (s suite) manyAtOnce(t *testing.T) {
 	for i := range ids {
 		ids[i] = name()
 		all.Go(func() {
-			assert.NoError(t, p.Create(patient(t), ids[i], Pool()))
-			assert.NoError(t, p.Prepare(patient(t), ids[i]))
-			assert.NoError(t, p.Check(patient(t), ids[i]))
+			assert.NoError(t, p.Create(bounded(t), ids[i], Pool()))
+			assert.NoError(t, p.Prepare(bounded(t), ids[i]))
+			assert.NoError(t, p.Check(bounded(t), ids[i]))
 		})
 	}
 	all.Wait()
-	found, err := p.List(patient(t))
+	found, err := p.List(bounded(t))
 	require.NoError(t, err)
 	assert.Len(t, found, many)
 	for _, id := range ids {
-		all.Go(func() { assert.NoError(t, p.Destroy(patient(t), id)) })
+		all.Go(func() { assert.NoError(t, p.Destroy(bounded(t), id)) })
 	}
 	all.Wait()
-	found, err = p.List(patient(t))
+	found, err = p.List(bounded(t))
 	require.NoError(t, err)
 	assert.Empty(t, found)
 }
@@ -172,8 +172,8 @@ func (s suite) takeOver(t *testing.T) {
 	run, clean, used := s.folder(t), name(), name()
 	p := s.make(t, run)
 	for _, id := range []string{clean, used} {
-		require.NoError(t, p.Create(patient(t), id, Pool()))
-		require.NoError(t, p.Prepare(patient(t), id))
+		require.NoError(t, p.Create(bounded(t), id, Pool()))
+		require.NoError(t, p.Prepare(bounded(t), id))
 	}
 	assign(t, run, used)
 	require.NoError(t, p.Close())
@@ -185,7 +185,7 @@ func assign(t *testing.T, run, id string) {
 	c, err := guest.Dial(filepath.Join(run, id))
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.Assign(patient(t), "work"))
+	require.NoError(t, c.Assign(bounded(t), "work"))
 }
 
 // adopt finds two VMs of a provider that is gone, uses the clean one, and ends both.
@@ -195,20 +195,20 @@ func (s suite) adopt(t *testing.T, run, clean, used string) {
 	one, there := instance(t, p, clean)
 	require.True(t, there)
 	assert.False(t, one.Used)
-	require.NoError(t, p.Check(patient(t), clean))
+	require.NoError(t, p.Check(bounded(t), clean))
 	one, there = instance(t, p, used)
 	require.True(t, there)
 	assert.True(t, one.Used)
 	c, err := guest.Dial(filepath.Join(run, clean))
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.Assign(patient(t), "work"))
+	require.NoError(t, c.Assign(bounded(t), "work"))
 	o := vm{clean, run, p, c}.shell(t, "echo still here")
 	assert.Equal(t, "still here\n", o.stdout, "%s", o)
 	for _, id := range []string{clean, used} {
-		require.NoError(t, p.Destroy(patient(t), id))
+		require.NoError(t, p.Destroy(bounded(t), id))
 	}
-	all, err := p.List(patient(t))
+	all, err := p.List(bounded(t))
 	require.NoError(t, err)
 	assert.Empty(t, all)
 }
@@ -233,8 +233,8 @@ func (s suite) child(t *testing.T) {
 	}
 	p := s.make(t, run)
 	for id := range strings.FieldsSeq(os.Getenv(childIDs)) {
-		require.NoError(t, p.Create(patient(t), id, Pool()))
-		require.NoError(t, p.Prepare(patient(t), id))
+		require.NoError(t, p.Create(bounded(t), id, Pool()))
+		require.NoError(t, p.Prepare(bounded(t), id))
 	}
 	_, err := os.Stdout.WriteString("\n" + madeIn + run + "\n")
 	require.NoError(t, err)
@@ -245,7 +245,7 @@ func (s suite) child(t *testing.T) {
 // the folder.
 func (s suite) killMaker(t *testing.T, run string, ids ...string) string {
 	t.Helper()
-	maker := exec.CommandContext(patient(t), "/proc/self/exe", "-test.run=^"+s.top+"$", "-test.v")
+	maker := exec.CommandContext(bounded(t), "/proc/self/exe", "-test.run=^"+s.top+"$", "-test.v")
 	maker.Args[0] = os.Args[0]
 	maker.Env = append(os.Environ(), childRun+"="+run, childIDs+"="+strings.Join(ids, " "))
 	maker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -276,8 +276,8 @@ func (s suite) runsJob(t *testing.T) {
 	t.Parallel()
 	run := s.folder(t)
 	v := ready(t, s.provider(t, run), run, Pool())
-	require.NoError(t, v.Assign(patient(t), "work"))
-	o, err := v.try(patient(t), core.Limits{}, strings.NewReader("in"), "/bin/sh", "-c",
+	require.NoError(t, v.Assign(bounded(t), "work"))
+	o, err := v.try(bounded(t), core.Limits{}, strings.NewReader("in"), "/bin/sh", "-c",
 		`cat; echo " $(pwd) $(whoami) $HOME"; echo e >&2; for d in /tmp /dev/shm /home/job/work; do echo x > $d/x && cat $d/x; done; exit 3`)
 	require.NoError(t, err)
 	assert.Equal(t, "in "+guest.WorkDir+" job "+guest.HomeDir+"\nx\nx\nx\n", o.stdout, "%s", o)

@@ -124,7 +124,7 @@ func orphans(t *testing.T, v vm) {
 // returns the most when it is called.
 func watch(t *testing.T, v vm) func() int {
 	t.Helper()
-	ctx, stop := context.WithCancel(patient(t))
+	ctx, stop := context.WithCancel(bounded(t))
 	peak := make(chan int)
 	go func() {
 		most := 0

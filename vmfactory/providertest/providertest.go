@@ -34,8 +34,8 @@ import (
 // folder, in other processes too, and closes them.
 type New func(t *testing.T, run string) vmfactory.Provider
 
-// patience is how long anything of the suite may take before it has failed.
-const patience = 5 * time.Minute
+// testTimeout is how long anything of the suite may take before it has failed.
+const testTimeout = 5 * time.Minute
 
 // Run runs the suite. It must be called by a top-level test, whose name it runs
 // again in processes of its own.
@@ -87,9 +87,9 @@ func name() string {
 	return "pt-" + hex.EncodeToString(b)
 }
 
-func patient(t *testing.T) context.Context {
+func bounded(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -134,7 +134,7 @@ const runName = "run"
 // clear destroys the VMs of a run folder.
 func (s suite) clear(t *testing.T, run string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	p := s.make(t, run)
 	all, err := p.List(ctx)
@@ -162,10 +162,10 @@ type vm struct {
 // ready makes a VM that is destroyed with the test.
 func ready(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
 	t.Helper()
-	ctx, id := patient(t), name()
+	ctx, id := bounded(t), name()
 	require.NoError(t, p.Create(ctx, id, pool))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		require.NoError(t, p.Destroy(ctx, id))
 	})
@@ -180,8 +180,8 @@ func ready(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
 func armed(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
 	t.Helper()
 	v := ready(t, p, run, pool)
-	require.NoError(t, v.Assign(patient(t), "probes"))
-	require.NoError(t, v.Stage(patient(t), "work", bytes.NewReader(archive(t))))
+	require.NoError(t, v.Assign(bounded(t), "probes"))
+	require.NoError(t, v.Stage(bounded(t), "work", bytes.NewReader(archive(t))))
 	return v
 }
 
@@ -217,7 +217,7 @@ func (o outcome) String() string {
 // do runs a command in the VM, under the pool's limits or these.
 func (v vm) do(t *testing.T, limits core.Limits, args ...string) outcome {
 	t.Helper()
-	o, err := v.try(patient(t), limits, nil, args...)
+	o, err := v.try(bounded(t), limits, nil, args...)
 	require.NoError(t, err)
 	return o
 }

@@ -58,7 +58,7 @@ func (s Scene) Traces(id string) []string { return traces(s.Run, id) }
 // Destroy destroys a VM before its test ends.
 func (v VM) Destroy(t *testing.T) {
 	t.Helper()
-	require.NoError(t, v.provider.Destroy(patient(t), v.ID))
+	require.NoError(t, v.provider.Destroy(bounded(t), v.ID))
 }
 
 // Do runs a command in the VM, under the pool's limits or these.
@@ -72,7 +72,7 @@ func (v VM) Do(t *testing.T, limits core.Limits, stdin io.Reader, args ...string
 // Try runs a command that the VM may not live through.
 func (v VM) Try(t *testing.T, limits core.Limits, stdin io.Reader, args ...string) (Outcome, error) {
 	t.Helper()
-	o, err := v.try(patient(t), limits, stdin, args...)
+	o, err := v.try(bounded(t), limits, stdin, args...)
 	return Outcome{o.Exit, o.stdout, o.stderr}, err
 }
 
@@ -80,7 +80,7 @@ func (v VM) Try(t *testing.T, limits core.Limits, stdin io.Reader, args ...strin
 func (v VM) Harness(t *testing.T, script string, env ...string) Outcome {
 	t.Helper()
 	env = append(env, "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
-	o, err := v.start(patient(t), guest.Run{Args: []string{"/bin/sh", "-c", script}, Env: env, Harness: true})
+	o, err := v.start(bounded(t), guest.Run{Args: []string{"/bin/sh", "-c", script}, Env: env, Harness: true})
 	require.NoError(t, err)
 	return Outcome{o.Exit, o.stdout, o.stderr}
 }

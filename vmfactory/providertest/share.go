@@ -38,7 +38,7 @@ func (s suite) share(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := armed(t, p, run, roomy())
-			require.NoError(t, v.Keep(patient(t), "probe"))
+			require.NoError(t, v.Keep(bounded(t), "probe"))
 			whole := v.shell(t, ":").HeldBy
 			target := c.target
 			if c.limit == core.LimitMemory && whole[core.LimitMemory] != wire.HeldByCgroup {
@@ -58,7 +58,7 @@ func (s suite) share(t *testing.T) {
 				default:
 					bound(t, o, c.limit)
 				}
-				require.NoError(t, v.Reset(patient(t), "probe"))
+				require.NoError(t, v.Reset(bounded(t), "probe"))
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func (s suite) share(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := armed(t, p, run, Pool())
-			o := v.shared(t, guest.Run{CPU: 300 * time.Millisecond, Share: core.Limits{Timeout: patience / 2}}, probe.Args(name, probe.Target{Most: 100})...)
+			o := v.shared(t, guest.Run{CPU: 300 * time.Millisecond, Share: core.Limits{Timeout: testTimeout / 2}}, probe.Args(name, probe.Target{Most: 100})...)
 			assert.True(t, o.TimedOut, "%s", o)
 			assert.Less(t, strings.Count(o.stdout, "slice"), 60, "children that computed for a tenth of a second each")
 		})
@@ -77,7 +77,7 @@ func (s suite) share(t *testing.T) {
 func (v vm) shared(t *testing.T, run guest.Run, args ...string) outcome {
 	t.Helper()
 	run.Args = append([]string{guest.WorkDir + "/probe"}, args...)
-	o, err := v.start(patient(t), run)
+	o, err := v.start(bounded(t), run)
 	require.NoError(t, err)
 	return o
 }

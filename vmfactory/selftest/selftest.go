@@ -18,9 +18,9 @@ import (
 	"drover/vmfactory"
 )
 
-// Patience bounds a whole test. It takes a few seconds at most, and on an idle
+// Timeout bounds a whole test. It takes a few seconds at most, and on an idle
 // host about one.
-const Patience = 30 * time.Second
+const Timeout = 30 * time.Second
 
 // last bounds what must be done however the test ended.
 const last = 20 * time.Second
@@ -38,7 +38,7 @@ type trial struct {
 func Run(ctx context.Context, p vmfactory.Provider, folder string, pool core.Pool, vm string) core.SelfTest {
 	began := time.Now()
 	res := core.SelfTest{At: began.UnixMilli(), Attacks: []core.SelfCheck{}}
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	t := &trial{provider: p, vm: vm}
 	pool.Name, pool.Limits, pool.Network = "selftest", limits, core.NetworkNone

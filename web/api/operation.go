@@ -79,8 +79,8 @@ func Operations() []Operation {
 // operationKey is where the description of a route keeps its line of the table.
 const operationKey = "operation"
 
-// bodyPatience is how long one waits for a body of JSON.
-const bodyPatience = 20 * time.Second
+// bodyTimeout is how long one waits for a body of JSON.
+const bodyTimeout = 20 * time.Second
 
 // bodyBytes bounds a body of JSON: the longest is an assignment with its text.
 const bodyBytes = 256 << 10
@@ -90,7 +90,7 @@ func (op Operation) described() huma.Operation {
 	d := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, DefaultStatus: op.Status,
 		Tags:         []string{strings.Split(op.Path, "/")[1]},
-		MaxBodyBytes: bodyBytes, BodyReadTimeout: bodyPatience,
+		MaxBodyBytes: bodyBytes, BodyReadTimeout: bodyTimeout,
 		Metadata: map[string]any{operationKey: op},
 	}
 	if op.Scope != "" {

@@ -137,7 +137,7 @@ func gone(w *world, n int) string {
 	h, ctx := coretest.NewCluster(w.t, w.cluster.Store, fmt.Sprintf("gone-%d", n), pool), w.t.Context()
 	require.NoError(w.t, coretest.ErrOf(h.Store.Report(ctx, core.HostReport{Host: h.Host, Event: core.HostFailed, By: "me"})))
 	for owner, epoch := range map[string]int64{h.Runner: h.Epoch, h.Factory: h.Made} {
-		next, err := h.Store.Bury(ctx, owner, epoch)
+		next, err := h.Store.DeclareDead(ctx, owner, epoch)
 		require.NoError(w.t, err)
 		require.NoError(w.t, h.Store.Forget(ctx, owner, next))
 	}

@@ -122,7 +122,7 @@ func (tab *Tab) Status() int {
 	return int(tab.Number(`performance.getEntriesByType("navigation")[0].responseStatus`))
 }
 
-// Bytes are how much was sent for the page, with its styles and scripts, headers aside.
+// Bytes are how much was sent for the page, with its styles and scripts, headers quarantined.
 func (tab *Tab) Bytes() int {
 	tab.t.Helper()
 	return int(tab.Number(

@@ -210,8 +210,8 @@ func (c *Client) away(err error) error {
 
 // repeat makes a call again and again, as long as that may help and does no harm.
 func repeat[T any](ctx context.Context, c *Client, k *call, try func(ctx context.Context) (T, error)) (T, error) {
-	options := []backoff.RetryOption{backoff.WithBackOff(c.pauses()), backoff.WithMaxElapsedTime(c.Patience)}
-	if c.Patience < 0 || !k.repeatable() {
+	options := []backoff.RetryOption{backoff.WithBackOff(c.pauses()), backoff.WithMaxElapsedTime(c.Timeout)}
+	if c.Timeout < 0 || !k.repeatable() {
 		options = append(options, backoff.WithMaxTries(1))
 	}
 	if c.Again != nil {

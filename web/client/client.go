@@ -15,7 +15,7 @@ import (
 
 // Bounds of a call.
 const (
-	defaultPatience = 30 * time.Second
+	defaultTimeout  = 30 * time.Second
 	defaultPause    = 250 * time.Millisecond
 	dialTimeout     = 10 * time.Second
 	answerTimeout   = 60 * time.Second // from the end of what was sent to the head of the answer
@@ -32,10 +32,10 @@ type Options struct {
 	Agent    string // User-Agent; "" is drover
 	Insecure bool   // speak http to other machines too: whoever listens in has the token
 
-	// Patience is how long calls are repeated that the site does not answer; 0 is half
+	// Timeout is how long calls are repeated that the site does not answer; 0 is half
 	// a minute, below 0 for never. Each call has it anew, and each part of a stream.
-	Patience time.Duration
-	Pause    time.Duration // before the first repetition, later ones are longer; 0 is a quarter of a second
+	Timeout time.Duration
+	Pause         time.Duration // before the first repetition, later ones are longer; 0 is a quarter of a second
 	// Again, if it is set, hears of what went wrong before a call is repeated.
 	Again func(err error, wait time.Duration)
 
@@ -56,7 +56,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Agent, o.Patience = cmp.Or(o.Agent, "drover"), cmp.Or(o.Patience, defaultPatience)
+	o.Agent, o.Timeout = cmp.Or(o.Agent, "drover"), cmp.Or(o.Timeout, defaultTimeout)
 	o.Pause = cmp.Or(o.Pause, defaultPause)
 	if o.Transport == nil {
 		o.Transport = &http.Transport{

@@ -60,7 +60,7 @@ func TestRedirects(t *testing.T) {
 		}
 	}))
 	t.Cleanup(here.Close)
-	c, err := client.New(client.Options{Server: here.URL, Token: "dro_secret", Patience: -1})
+	c, err := client.New(client.Options{Server: here.URL, Token: "dro_secret", Timeout: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	class, err := c.ViewClass(t.Context(), "old")
@@ -98,7 +98,7 @@ func TestProblems(t *testing.T) {
 		{good(`{"handle`), core.CodeUnavailable, ""},
 		{problem(422, `{"code":"INVALID","detail":"`+strings.Repeat("x", 1<<20)+`"}`), core.CodeVersion, ""},
 	} {
-		_, err := asks(t, &site{answers: []func(*http.Request) (*http.Response, error){one.answer}}, func(o *client.Options) { o.Patience = -1 }).ViewClass(t.Context(), "x")
+		_, err := asks(t, &site{answers: []func(*http.Request) (*http.Response, error){one.answer}}, func(o *client.Options) { o.Timeout = -1 }).ViewClass(t.Context(), "x")
 		requireCode(t, one.code, err)
 		if one.text != "" {
 			assert.Equal(t, one.text, err.Error())

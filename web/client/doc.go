@@ -7,7 +7,7 @@
 //
 // Calls that change nothing twice are repeated while the site does not answer: reads, and
 // what is sent with an idempotency key. A site that asks for patience (Retry-After) gets
-// it, within Options.Patience. Files go out and come in as streams, never whole in
+// it, within Options.Timeout. Files go out and come in as streams, never whole in
 // memory. Streams of events go on where they broke off.
 //
 // A token is sent to the one site that it was made for: over https, or to this very

@@ -34,7 +34,7 @@ type event struct {
 
 // events yields a stream's events from behind the one with id last; "" is from its
 // beginning. Where the stream breaks off it goes on, as long as there is an event, or the
-// site answers at all, at least once within Options.Patience. It ends when the site says
+// site answers at all, at least once within Options.Timeout. It ends when the site says
 // that nothing follows (204), or with an error.
 func (c *Client) events(ctx context.Context, parts []string, last string) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
@@ -45,7 +45,7 @@ func (c *Client) events(ctx context.Context, parts []string, last string) iter.S
 			switch {
 			case errors.Is(err, errEnough):
 				return
-			case errors.As(err, &permanent), c.Patience < 0:
+			case errors.As(err, &permanent), c.Timeout < 0:
 				yield(event{}, plain(err))
 				return
 			}
@@ -115,7 +115,7 @@ func (s *stream) rest(ctx context.Context, err error) error {
 	if errors.As(err, &when) {
 		wait = when.when.Duration
 	}
-	if time.Since(s.heard)+wait > s.client.Patience {
+	if time.Since(s.heard)+wait > s.client.Timeout {
 		return plain(err)
 	}
 	if s.client.Again != nil {

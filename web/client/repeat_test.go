@@ -37,7 +37,7 @@ func TestReadsAreRepeated(t *testing.T) {
 	})
 }
 
-func TestPatienceEnds(t *testing.T) {
+func TestTimeoutEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answers: []func(*http.Request) (*http.Response, error){fails(errReset)}}

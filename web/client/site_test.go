@@ -79,7 +79,7 @@ func (s *school) as(user string) *client.Client {
 	if user != "" {
 		token = "dro_" + user
 	}
-	c, err := client.New(client.Options{Server: s.url, Token: token, Patience: -1})
+	c, err := client.New(client.Options{Server: s.url, Token: token, Timeout: -1})
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, c.Close()) })
 	return c

@@ -80,7 +80,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Doors{
 		API:    keeper.Programs(api.New(p.Parts)),
 		Judge0: formerly,
-		Tango:  tango.New(p.Parts, tango.Settings{Keys: keeper, Shelf: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
+		Tango:  tango.New(p.Parts, tango.Settings{Keys: keeper, Cache: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
 		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
 		Checks: p.Checks,

@@ -212,7 +212,7 @@ func clusterSamples() map[string]sample {
 		other := coretest.NewCluster(w.t, w.cluster.Store, host, pool)
 		require.NoError(w.t, coretest.ErrOf(w.cluster.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"})))
 		for owner, epoch := range map[string]int64{other.Runner: other.Epoch, other.Factory: other.Made} {
-			next, err := w.cluster.Store.Bury(w.t.Context(), owner, epoch)
+			next, err := w.cluster.Store.DeclareDead(w.t.Context(), owner, epoch)
 			require.NoError(w.t, err)
 			require.NoError(w.t, w.cluster.Store.Forget(w.t.Context(), owner, next))
 		}

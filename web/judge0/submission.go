@@ -45,7 +45,7 @@ func (p problems) add(field, format string, args ...any) {
 }
 
 // form reads the attributes of a submission. Numbers may come as texts, and what is no
-// attribute is left aside, as in Judge0.
+// attribute is ignored, as in Judge0.
 type form struct {
 	values map[string]json.RawMessage
 	base64 bool // of the texts that a program reads or writes

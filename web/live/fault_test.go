@@ -17,7 +17,7 @@ import (
 // A reader that takes nothing is given up, and gets the rest when it comes back.
 func TestASlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t), func(s *live.Streams) { s.Patience = 50 * time.Millisecond })
+	w := newWorld(t, coretest.Mini(t), func(s *live.Streams) { s.Timeout = 50 * time.Millisecond })
 	spec := w.submit("rosa")
 	path := "/events/requests/" + spec.ID
 	s := w.open("rosa", path, "")

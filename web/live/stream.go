@@ -73,7 +73,7 @@ func (st *Stream) Serve(w http.ResponseWriter) {
 		w.WriteHeader(http.StatusNoContent) // who comes back after the end
 		return
 	}
-	out := &sender{w: w, control: http.NewResponseController(w), patience: cmp.Or(st.streams.Patience, defaultPatience)}
+	out := &sender{w: w, control: http.NewResponseController(w), patience: cmp.Or(st.streams.Timeout, defaultTimeout)}
 	if err := out.begin(); err != nil || st.r.Method == http.MethodHead {
 		return
 	}

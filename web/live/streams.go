@@ -21,8 +21,8 @@ const (
 	maxOfUser  = 32
 	maxID      = 200 // bytes of an event's id
 
-	defaultBeat     = 15 * time.Second
-	defaultPatience = 10 * time.Second
+	defaultBeat    = 15 * time.Second
+	defaultTimeout = 10 * time.Second
 )
 
 // Streams are the open streams of a site. The fields are set once; all methods are safe
@@ -33,8 +33,8 @@ type Streams struct {
 	Keeper    Keeper
 	Log       logrus.FieldLogger
 
-	Beat     time.Duration // between two signs of life, and looks at who reads; 0 is 15 s
-	Patience time.Duration // for a reader to take an event; 0 is 10 s
+	Beat          time.Duration // between two signs of life, and looks at who reads; 0 is 15 s
+	Timeout time.Duration // for a reader to take an event; 0 is 10 s
 
 	mu   sync.Mutex
 	open int

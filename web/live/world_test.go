@@ -183,7 +183,7 @@ func (w *world) client(user string) *client.Client {
 	w.t.Helper()
 	secret, _, err := w.account.IssueToken(w.t.Context(), core.Actor{Handle: user}, "laptop", []core.Scope{core.ScopeRead}, 0)
 	require.NoError(w.t, err)
-	c, err := client.New(client.Options{Server: w.url, Token: secret, Patience: -1})
+	c, err := client.New(client.Options{Server: w.url, Token: secret, Timeout: -1})
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })
 	return c

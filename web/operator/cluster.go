@@ -120,7 +120,7 @@ func bars(loads []operate.Load) []bar {
 		for _, p := range []struct {
 			class string
 			n     int
-		}{{"good", l.Clean}, {"calm", l.InUse}, {"warn", l.Creating}, {"soft", l.Dirty}, {"bad", l.Aside}} {
+		}{{"good", l.Clean}, {"calm", l.InUse}, {"warn", l.Creating}, {"soft", l.Dirty}, {"bad", l.Quarantined}} {
 			if p.n > 0 {
 				w := 100 * float64(p.n) / whole
 				b.Parts = append(b.Parts, part{Class: p.class, X: x, W: w})

@@ -136,7 +136,7 @@ func TestDownHostIsForgotten(t *testing.T) {
 		ctx := t.Context()
 		require.NoError(t, coretest.ErrOf(w.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "me"})))
 		for owner, epoch := range map[string]int64{w.Runner: w.Epoch, w.Factory: w.Made} {
-			next, err := w.Store.Bury(ctx, owner, epoch)
+			next, err := w.Store.DeclareDead(ctx, owner, epoch)
 			require.NoError(t, err)
 			require.NoError(t, w.Store.Forget(ctx, owner, next))
 		}
@@ -234,7 +234,7 @@ func TestParkedRequests(t *testing.T) {
 	held, err := w.Store.Held(ctx, w.Runner, 0)
 	require.NoError(t, err)
 	parked := core.Settlement{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry, To: core.Parked}
-	require.NoError(t, w.Store.Oust(ctx, w.Runner, held[0], parked, "its host is drained"))
+	require.NoError(t, w.Store.Revoke(ctx, w.Runner, held[0], parked, "its host is drained"))
 	require.Contains(t, w.shows(t, "olga", "/cluster/parked"), waiting)
 	w.does(t, "olga", "/cluster/requests/"+waiting+"/cancel", form("next", "/cluster/parked"), "/cluster/parked")
 	require.Contains(t, w.shows(t, "olga", "/cluster/parked"), "None is parked.")

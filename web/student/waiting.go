@@ -30,7 +30,7 @@ var reasons = map[requests.Reason]string{
 	requests.ReasonAccepted:     page.Sentence("It is accepted and will be queued in a moment."),
 	requests.ReasonParked:       page.Sentence("Its machine was lost. The first other one with room takes it, before all that waits."),
 	requests.ReasonRetry:        page.Sentence("Its machine had a fault. It is tried again in a moment."),
-	requests.ReasonAimed:        page.Sentence("It moves to another machine, which takes it before all other work."),
+	requests.ReasonAssigned:     page.Sentence("It moves to another machine, which takes it before all other work."),
 }
 
 // readProgress puts into words what is known of something that has not ended.

@@ -31,7 +31,7 @@ type shelved struct {
 	Until  int64  `json:"until_ms"` // before that its content is not deleted
 }
 
-// The names on the shelf: a user's courselabs, the files of one, the jobs of one by their
+// The names in the cache: a user's courselabs, the files of one, the jobs of one by their
 // outputs, and the jobs of a user by their numbers.
 func labsOf(user string) string         { return "tango labs " + user }
 func filesOf(user, lab string) string   { return "tango files " + user + " " + lab }
@@ -40,13 +40,13 @@ func jobsOf(user string) string         { return "tango jobs " + user }
 
 // opened returns whether there is a courselab.
 func (d *Door) opened(ctx context.Context, c *call) (bool, error) {
-	labs, err := d.own.Shelf.Fields(ctx, labsOf(c.who.Actor.Handle))
+	labs, err := d.own.Cache.Fields(ctx, labsOf(c.who.Actor.Handle))
 	return labs[c.lab] != "", err
 }
 
 // files returns what a courselab holds, by name.
 func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
-	noted, err := d.own.Shelf.Fields(ctx, filesOf(c.who.Actor.Handle, c.lab))
+	noted, err := d.own.Cache.Fields(ctx, filesOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *Door) open(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := d.own.Shelf.Put(ctx, labsOf(c.who.Actor.Handle), c.lab, d.now().UTC().Format(time.RFC3339), maxLabs, d.own.Keep); err != nil {
+	if err := d.own.Cache.Put(ctx, labsOf(c.who.Actor.Handle), c.lab, d.now().UTC().Format(time.RFC3339), maxLabs, d.own.Keep); err != nil {
 		return err
 	}
 	if !there {
@@ -136,5 +136,5 @@ func (d *Door) note(ctx context.Context, c *call, name string, f shelved) error 
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, name, "file %.80q cannot be noted", name)
 	}
-	return d.own.Shelf.Put(ctx, filesOf(c.who.Actor.Handle, c.lab), name, string(text), maxFiles, d.own.Keep)
+	return d.own.Cache.Put(ctx, filesOf(c.who.Actor.Handle, c.lab), name, string(text), maxFiles, d.own.Keep)
 }

@@ -21,7 +21,7 @@ import (
 // Settings are what is the door's own.
 type Settings struct {
 	Keys      door.Keys // whose tokens let in: a session.Keeper's
-	Shelf     core.Shelf
+	Cache     core.Cache
 	Images    map[string]string // image → pool; another image is the pool of its own name
 	Keep      time.Duration     // of what folders hold; below the age at which files that nobody names are deleted. 0: 12 h
 	MaxFile   int64             // bytes of an upload; 0: 100 MiB

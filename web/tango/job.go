@@ -74,7 +74,7 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 		return err
 	}
 	user := c.who.Actor.Handle
-	if j.ID, err = d.own.Shelf.Count(ctx, "tango job "+user, d.own.Keep); err != nil {
+	if j.ID, err = d.own.Cache.Count(ctx, "tango job "+user, d.own.Keep); err != nil {
 		return err
 	}
 	j.Lab = c.lab
@@ -93,7 +93,7 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 	}
 	// If this fails the job runs all the same, but nobody can poll for it: so it is told as failed.
 	for name, field := range map[string]string{outputsOf(user, c.lab): j.Output, jobsOf(user): strconv.FormatInt(j.ID, 10)} {
-		if err := d.own.Shelf.Put(ctx, name, field, row.Spec.ID, maxOutputs, d.own.Keep); err != nil {
+		if err := d.own.Cache.Put(ctx, name, field, row.Spec.ID, maxOutputs, d.own.Keep); err != nil {
 			return err
 		}
 	}

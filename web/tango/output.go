@@ -24,7 +24,7 @@ const (
 // poll answers with the output of a job that has ended.
 func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
-	noted, err := d.own.Shelf.Fields(ctx, outputsOf(c.who.Actor.Handle, c.lab))
+	noted, err := d.own.Cache.Fields(ctx, outputsOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 		return refuse("ask for /jobs/KEY/0/, which go on, or /jobs/KEY/1/, which have ended")
 	}
 	ctx := r.Context()
-	noted, err := d.own.Shelf.Fields(ctx, jobsOf(c.who.Actor.Handle))
+	noted, err := d.own.Cache.Fields(ctx, jobsOf(c.who.Actor.Handle))
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func newWorld(t *testing.T, change ...func(*parts.Parts, *tango.Settings)) *worl
 	p := w.Parts
 	p.Now = func() time.Time { return w.now }
 	own := tango.Settings{
-		Keys: w, Shelf: w.Cluster.Store, Images: map[string]string{"autograding_image": pool}, Callbacks: doortest.Here(t), Version: "test",
+		Keys: w, Cache: w.Cluster.Store, Images: map[string]string{"autograding_image": pool}, Callbacks: doortest.Here(t), Version: "test",
 	}
 	for _, c := range change {
 		c(&p, &own)

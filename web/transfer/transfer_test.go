@@ -279,7 +279,7 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 // Each read gives a body more time, as long as enough comes, but not for ever.
-func TestPatience(t *testing.T) {
+func TestIdleReader(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		bytes int // each time

@@ -56,7 +56,9 @@ const diskSize = "64m"
 // owner names the process of a role as Redis knows it.
 func (o *host) owner(role core.Role) string { return core.OwnerName(role, o.name, 0) }
 
-func newCluster(cfg Config, dir string) *cluster { return &cluster{cfg: cfg, dir: dir, root: Isolated()} }
+func newCluster(cfg Config, dir string) *cluster {
+	return &cluster{cfg: cfg, dir: dir, root: Isolated()}
+}
 
 // kind says what the hosts are.
 func (h *cluster) kind() string {
@@ -192,7 +194,7 @@ func (h *cluster) start(ctx context.Context) error {
 		h.client, err = h.cfg.Open(ctx, h.environ("drill", filepath.Join(h.dir, "drill")))
 		return err == nil
 	}
-	if !h.await(ctx, stopPatience, open) {
+	if !h.await(ctx, stopTimeout, open) {
 		return err
 	}
 	for _, name := range pools {
@@ -245,9 +247,9 @@ func (h *cluster) stop(ctx context.Context) error {
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleTaskrunner, overseerRole, core.RoleVMFactory} {
 		for _, o := range h.hosts {
 			if p := o.parts[role]; p != nil {
-				bounded, cancel := context.WithTimeout(ctx, stopPatience)
+				bounded, cancel := context.WithTimeout(ctx, stopTimeout)
 				if !p.stop(bounded) {
-					errs = append(errs, core.Errorf(core.CodeConflict, p.name, "%s did not stop within %s", p.name, stopPatience))
+					errs = append(errs, core.Errorf(core.CodeConflict, p.name, "%s did not stop within %s", p.name, stopTimeout))
 				}
 				cancel()
 			}

@@ -113,18 +113,18 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 
 // drill is one run.
 type drill struct {
-	cfg    Config
-	cluster   *cluster
-	report *Report
+	cfg     Config
+	cluster *cluster
+	report  *Report
 
 	mu sync.Mutex // guards the report while faults are injected
 }
 
 // Bounds of the phases after the faults.
 const (
-	endPatience   = 3 * time.Minute  // in which some request must end, until all have
+	endTimeout         = 3 * time.Minute  // in which some request must end, until all have
 	consistencyTimeout = 60 * time.Second // for the consistency check, and for Redis and hosts to agree
-	stopPatience  = 30 * time.Second
+	stopTimeout        = 30 * time.Second
 )
 
 func (d *drill) run(ctx context.Context, kinds []*kind) error {
@@ -220,7 +220,7 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 // recover makes the cluster as it was before the fault before: who fails one after the other
 // is a measurement, and no flapping host to be wary of.
 func (d *drill) recover(ctx context.Context, w *watch, f fault) {
-	d.cluster.await(ctx, stopPatience, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
+	d.cluster.await(ctx, stopTimeout, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
 	for _, o := range d.cluster.hosts {
 		if err := d.cluster.client.Redis.Probation(ctx, o.name, "", 0, 0); err != nil {
 			d.mu.Lock()
@@ -234,7 +234,7 @@ func (d *drill) recover(ctx context.Context, w *watch, f fault) {
 func (d *drill) settle(ctx context.Context, l *load) {
 	d.cfg.say("all is healed; waiting for what was accepted")
 	last, since := -1, time.Now()
-	for time.Since(since) < endPatience {
+	for time.Since(since) < endTimeout {
 		n, err := l.unfinished(ctx)
 		if err == nil && n == 0 {
 			break

@@ -21,30 +21,30 @@ import (
 // had it in hand alone, or apart from the others that had a death on them. A death is a process
 // that ended: a pause, a cut cable or a clock that jumped is none.
 type evidence struct {
-	mu     sync.Mutex
-	hands  map[string]map[string]bool // testrunner → what it has in hand, as Redis has it
-	now    map[string]*life           // owner → the process that registered last, as far as known
-	losing map[string]*loss           // owner → the loss whose slots are being emptied
-	losses []*loss                    // in their order; nil: Redis has lost its memory
-	faults map[string]int             // request → faults that an owner told of which went on
-	ended  map[string]time.Time       // request → when Redis said that it ended
-	claims map[string]time.Time       // request → when it was claimed last
-	drains map[string]bool            // host that is to be drained → whether Redis ever said that it is
-	broken []string                   // promises to submitters and owners that were not kept
-	buried []burial
+	mu       sync.Mutex
+	hands    map[string]map[string]bool // testrunner → what it has in hand, as Redis has it
+	now      map[string]*life           // owner → the process that registered last, as far as known
+	losing   map[string]*loss           // owner → the loss whose slots are being emptied
+	losses   []*loss                    // in their order; nil: Redis has lost its memory
+	faults   map[string]int             // request → faults that an owner told of which went on
+	ended    map[string]time.Time       // request → when Redis said that it ended
+	claims   map[string]time.Time       // request → when it was claimed last
+	drains   map[string]bool            // host that is to be drained → whether Redis ever said that it is
+	broken   []string                   // promises to submitters and owners that were not kept
+	declared []declaration
 }
 
 // loss is one end of an owner's epoch with something in hand.
 type loss struct {
 	owner  string
-	op     string // the event: bury, fence, register, host down
+	op     string // the event: declare_dead, fence, register, host down
 	at     time.Time
 	its    *life    // nil: unknown
 	cohort []string // what was in hand
 }
 
-// burial is of a process that may have been alive.
-type burial struct {
+// declaration is of a process that may have been alive.
+type declaration struct {
 	owner string
 	at    time.Time
 	its   *life
@@ -76,7 +76,7 @@ func (e *evidence) take(h happening) {
 	case "register":
 		e.lose(h.by, h)
 		e.now[h.by] = h.its
-	case "fence", "bury":
+	case "fence", "declare_dead":
 		e.lose(h.by, h)
 	case "host down", "host failed":
 		for owner := range e.hands {
@@ -84,7 +84,7 @@ func (e *evidence) take(h happening) {
 				e.lose(owner, h)
 			}
 		}
-	case "exchange", "settle", "oust":
+	case "exchange", "settle", "revoke":
 		if !strings.HasPrefix(h.by, "testrunner@") {
 			return
 		}
@@ -142,8 +142,8 @@ func (e *evidence) lose(owner string, h happening) {
 		return
 	}
 	its := e.now[owner]
-	if h.op == "bury" && its != nil {
-		e.buried = append(e.buried, burial{owner, h.at, its})
+	if h.op == "declare_dead" && its != nil {
+		e.declared = append(e.declared, declaration{owner, h.at, its})
 	}
 	if old := e.losing[owner]; old != nil {
 		if h.op == "register" && dead(old.its, h.at) {
@@ -225,7 +225,7 @@ func (e *evidence) innocent(key string) string {
 			}
 			last = append(last, sentence(l, real, others))
 		}
-		if real && (l.op == "bury" || l.op == "register") {
+		if real && (l.op == "declare_dead" || l.op == "register") {
 			for _, one := range l.cohort {
 				marked[one] = true
 			}
@@ -266,9 +266,9 @@ func (e *evidence) promises() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := slices.Clone(e.broken)
-	for _, b := range e.buried {
+	for _, b := range e.declared {
 		if !dead(b.its, b.at) {
-			all = append(all, fmt.Sprintf("%s was buried, and its process %d was alive", b.owner, b.its.pid))
+			all = append(all, fmt.Sprintf("%s was declared dead, and its process %d was alive", b.owner, b.its.pid))
 		}
 	}
 	return all

@@ -35,9 +35,9 @@ func (s *seen) dies(owner string) *seen {
 
 func (s *seen) claims(owner, keys string) *seen { return s.tell("exchange", owner, "", keys) }
 
-// lost is the end of an owner whose process died: its neighbours bury it and settle what it held.
+// lost is the end of an owner whose process died: its neighbours declare it dead and settle what it held.
 func (s *seen) lost(owner, settled string) *seen {
-	return s.dies(owner).tell("bury", owner, "2", "").tell("settle", owner, settled, "")
+	return s.dies(owner).tell("declare_dead", owner, "2", "").tell("settle", owner, settled, "")
 }
 
 // late is the end of an owner that is paused.
@@ -84,7 +84,7 @@ func TestOwnFault(t *testing.T) {
 		"hung three times": {func(s *seen) {
 			s.start(r1)
 			for range 3 {
-				s.claims(r1, "a").tell("oust", r1, "a=retry", "")
+				s.claims(r1, "a").tell("revoke", r1, "a=retry", "")
 			}
 		}, false},
 		"three faults that its owner told of": {func(s *seen) {
@@ -127,7 +127,7 @@ func TestPromises(t *testing.T) {
 	t.Parallel()
 	const r1 = "testrunner@h1#0"
 	s := newSeen()
-	s.start(r1).tell("bury", r1, "2", "")
+	s.start(r1).tell("declare_dead", r1, "2", "")
 	require.Len(t, s.promises(), 1, "its process lives")
 
 	s = newSeen()

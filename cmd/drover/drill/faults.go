@@ -117,7 +117,7 @@ func (f fault) needs() []string {
 // struck lists the owners that fall silent by the fault.
 func (f fault) struck() []string {
 	var all []string
-	quiet := strings.HasPrefix(f.kind.name, "late-") || strings.HasPrefix(f.kind.name, "starve-") // who says good-bye, or can still speak
+	quiet := strings.HasPrefix(f.kind.name, "late-") || strings.HasPrefix(f.kind.name, "starve-") // who deregisters, or can still speak
 	if f.host == nil || quiet || f.kind.part == "disk" || f.kind.part == "drain" || f.kind.role == overseerRole {
 		return nil
 	}
@@ -164,11 +164,11 @@ func freeze(_ context.Context, _ *cluster, f fault) (func(context.Context) error
 // late stops a process as an operator does; it comes back late.
 func late(ctx context.Context, _ *cluster, f fault) (func(context.Context) error, error) {
 	p := f.host.parts[f.kind.role]
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	heal := func(context.Context) error { return p.start() }
 	if !p.stop(ctx) {
-		return heal, core.Errorf(core.CodeConflict, p.name, "%s did not stop within %s", p.name, stopPatience)
+		return heal, core.Errorf(core.CodeConflict, p.name, "%s did not stop within %s", p.name, stopTimeout)
 	}
 	return heal, nil
 }
@@ -228,7 +228,7 @@ func drainHost(ctx context.Context, h *cluster, f fault) (func(context.Context) 
 			return err
 		}
 		var err error
-		h.await(ctx, stopPatience, func(ctx context.Context) bool {
+		h.await(ctx, stopTimeout, func(ctx context.Context) bool {
 			err = h.client.Redis.Drain(ctx, f.host.name, on, deadline)
 			return err == nil || !core.Is(err, core.CodeUnavailable)
 		})

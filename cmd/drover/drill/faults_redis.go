@@ -17,7 +17,7 @@ func killRedis(ctx context.Context, h *cluster, _ fault) (func(context.Context) 
 	h.redis.kill()
 	return func(ctx context.Context) error {
 		err := h.redis.start()
-		h.await(ctx, stopPatience, func(ctx context.Context) bool { return h.client.Redis.Ping(ctx) == nil })
+		h.await(ctx, stopTimeout, func(ctx context.Context) bool { return h.client.Redis.Ping(ctx) == nil })
 		return err
 	}, nil
 }
@@ -73,7 +73,7 @@ func (h *cluster) moveClock(ctx context.Context, ahead time.Duration) error {
 	}
 	var seen time.Duration
 	const near = 2 * time.Second
-	if !h.await(ctx, stopPatience, func(ctx context.Context) bool {
+	if !h.await(ctx, stopTimeout, func(ctx context.Context) bool {
 		skew, err := h.client.Redis.Skew(ctx)
 		seen = -skew
 		return err == nil && (seen-ahead).Abs() < near
@@ -97,8 +97,8 @@ func lockStore(ctx context.Context, h *cluster, _ fault) (func(context.Context) 
 		_, err := conn.ExecContext(ctx, "ROLLBACK")
 		return errors.Join(err, conn.Close(), db.Close())
 	}
-	const patient = "PRAGMA busy_timeout = 10000"
-	if _, err := conn.ExecContext(ctx, patient); err != nil {
+	const limit = "PRAGMA busy_timeout = 10000"
+	if _, err := conn.ExecContext(ctx, limit); err != nil {
 		return nil, errors.Join(err, conn.Close(), db.Close())
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {

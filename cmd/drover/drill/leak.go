@@ -197,7 +197,7 @@ func eachCgroup(visit func(path string)) {
 
 // destroy destroys every VM of the host that env is for.
 func destroy(ctx context.Context, program string, env []string) error {
-	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, string(core.RoleVMFactory), "--destroy-vms")
 	cmd.Env = env

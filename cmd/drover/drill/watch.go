@@ -224,7 +224,7 @@ func (w *watch) event(now time.Time, op, by, moved string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch op {
-	case "fence", "bury", "register":
+	case "fence", "declare_dead", "register":
 		w.noticed(now, by)
 	case "host down":
 		for owner := range w.blows {

@@ -47,10 +47,10 @@ func purge(t *testing.T, s Store) {
 	digest, kept := put(t, s, []byte("aa")), put(t, s, []byte("b"))
 	keep := keeping(kept)
 	require.Zero(t, purgeAt(t, s, 0, keep), "they are young")
-	require.Equal(t, core.Purged{Aside: 1}, purgeAt(t, s, 2, keep))
+	require.Equal(t, core.Purged{Trashed: 1}, purgeAt(t, s, 2, keep))
 	require.Equal(t, map[string]int64{kept: 1}, all(t, s))
 	requireThere(t, s, digest, []byte("aa"))
-	require.Zero(t, purgeAt(t, s, 2, keep), "it is not aside for long")
+	require.Zero(t, purgeAt(t, s, 2, keep), "it is not in the trash for long")
 	requireThere(t, s, digest, []byte("aa"))
 	require.Equal(t, core.Purged{Files: 1, Bytes: 2}, purgeAt(t, s, 4, keep))
 	requireGone(t, s, digest)
@@ -63,23 +63,23 @@ func purge(t *testing.T, s Store) {
 // purgeKeeps brings back what is named again, with or without a Put.
 func purgeKeeps(t *testing.T, s Store) {
 	digest, content := put(t, s, []byte("content")), []byte("content")
-	require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Aside)
+	require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Trashed)
 	require.Zero(t, purgeAt(t, s, 9, keeping(digest)))
 	require.Equal(t, map[string]int64{digest: 7}, all(t, s))
 	requireThere(t, s, digest, content)
 
-	require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Aside)
+	require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Trashed)
 	put(t, s, content)
-	for _, broken := range [][]byte{content, []byte("CONTENT")} { // what is aside replaces nothing
+	for _, broken := range [][]byte{content, []byte("CONTENT")} { // what is in the trash replaces nothing
 		if !bytes.Equal(broken, content) {
 			s.Damage(t, digest, broken)
-			require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Aside)
+			require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Trashed)
 			put(t, s, content)
 		}
 		require.Zero(t, purgeAt(t, s, 9, keeping(digest)))
 		requireThere(t, s, digest, content)
 	}
-	require.Equal(t, core.Purged{Aside: 1}, purgeAt(t, s, 9, keeping()), "nothing else was left aside")
+	require.Equal(t, core.Purged{Trashed: 1}, purgeAt(t, s, 9, keeping()), "nothing else was left in the trash")
 }
 
 // putWhilePurged puts a file between a purge's decision and what follows of it, in
@@ -91,14 +91,14 @@ func putWhilePurged(t *testing.T, s Store) {
 		put(t, s, content)
 		return false
 	}
-	require.Equal(t, 1, purgeAt(t, s, 2, again).Aside)
+	require.Equal(t, 1, purgeAt(t, s, 2, again).Trashed)
 	requireThere(t, s, digest, content)
 	require.Zero(t, purgeAt(t, s, 4, keeping(digest)))
 	requireThere(t, s, digest, content)
 	require.Equal(t, map[string]int64{digest: 7}, all(t, s))
 
-	require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Aside)
-	require.Equal(t, core.Purged{Files: 1, Bytes: 7, Aside: 1}, purgeAt(t, s, 4, again), "the new one, which looks old to this purge")
+	require.Equal(t, 1, purgeAt(t, s, 2, keeping()).Trashed)
+	require.Equal(t, core.Purged{Files: 1, Bytes: 7, Trashed: 1}, purgeAt(t, s, 4, again), "the new one, which looks old to this purge")
 	requireThere(t, s, digest, content)
 	require.Zero(t, purgeAt(t, s, 6, keeping(digest)))
 	requireThere(t, s, digest, content)
@@ -108,7 +108,7 @@ func putWhilePurged(t *testing.T, s Store) {
 func purgesAtOnce(t *testing.T, s Store) {
 	content := []byte("content")
 	digest := put(t, s, content)
-	// One that decided long ago finds it put, named, and set aside by another meanwhile.
+	// One that decided long ago finds it put, named, and trashed by another meanwhile.
 	late := func(string) bool {
 		purgeAt(t, s, 2, keeping())
 		purgeAt(t, s, 4, keeping())
@@ -143,5 +143,5 @@ func purgesAtOnce(t *testing.T, s Store) {
 	}
 	purgeAt(t, s, 9, keeping(digest))
 	require.Equal(t, map[string]int64{digest: 7}, all(t, s))
-	require.Equal(t, core.Purged{Aside: 1}, purgeAt(t, s, 9, keeping()), "nothing else was left aside")
+	require.Equal(t, core.Purged{Trashed: 1}, purgeAt(t, s, 9, keeping()), "nothing else was left in the trash")
 }

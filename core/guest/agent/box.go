@@ -59,7 +59,7 @@ type box struct {
 	now    *job // that runs
 	closed bool // nothing may start any more
 	spoilt error
-	wake   chan struct{} // something of the box was buried
+	wake   chan struct{} // something of the box was dead
 }
 
 // openBox makes the box of a harness that is about to start.
@@ -211,7 +211,7 @@ func (b *box) run(conn *os.File, in *bufio.Reader, req *request) error {
 	ends, err := b.start(j, spec)
 	if err != nil {
 		if j.pid > 0 { // it was started, and may not go on as it is
-			err = errors.Join(err, b.bury())
+			err = errors.Join(err, b.killAll())
 		}
 		err = errors.Join(err, b.tidy())
 		<-b.turn
@@ -371,9 +371,9 @@ func (b *box) reap(pid int) syscall.Rusage {
 	return used
 }
 
-// bury kills all of the box and waits until it is dead and reaped.
-func (b *box) bury() error {
-	late := time.NewTimer(killPatience)
+// killAll kills all of the box and waits until it is dead and reaped.
+func (b *box) killAll() error {
+	late := time.NewTimer(killTimeout)
 	defer late.Stop()
 	again := time.NewTicker(killAgain)
 	defer again.Stop()

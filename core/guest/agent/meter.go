@@ -17,7 +17,7 @@ const (
 
 // meter ends a run that has computed for longer than it may. The clock of the
 // wall is no measure of a program on a busy machine.
-func (j *job) meter(buried <-chan struct{}) {
+func (j *job) meter(dead <-chan struct{}) {
 	if j.compute <= 0 {
 		return
 	}
@@ -26,7 +26,7 @@ func (j *job) meter(buried <-chan struct{}) {
 	defer look.Stop()
 	for {
 		select {
-		case <-buried:
+		case <-dead:
 			return
 		case <-look.C:
 		}

@@ -126,12 +126,12 @@ func (j *job) pump(kind wire.Kind, from *os.File) {
 }
 
 // keepAlive lets the host know that the agent lives, and the agent that the host does.
-func (j *job) keepAlive(buried <-chan struct{}) {
+func (j *job) keepAlive(dead <-chan struct{}) {
 	tick := time.NewTicker(wire.Keepalive)
 	defer tick.Stop()
 	for {
 		select {
-		case <-buried:
+		case <-dead:
 			return
 		case <-tick.C:
 			if !j.frames.alive() {

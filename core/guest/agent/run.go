@@ -197,16 +197,16 @@ func readHead(body io.Reader, into any) error {
 // sees everything dead before it reports.
 func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pipes) {
 	var streams, guards sync.WaitGroup
-	buried := make(chan struct{})
+	dead := make(chan struct{})
 	if j.in == nil {
 		go j.reap()
 	}
 	streams.Go(func() { j.pump(wire.KindStdout, ends.ours[1]) })
 	streams.Go(func() { j.pump(wire.KindStderr, ends.ours[2]) })
-	streams.Go(func() { j.watch(buried) })
-	streams.Go(func() { j.meter(buried) })
-	guards.Go(func() { j.feed(req, in, ends.ours[0], buried) })
-	guards.Go(func() { j.keepAlive(buried) })
+	streams.Go(func() { j.watch(dead) })
+	streams.Go(func() { j.meter(dead) })
+	guards.Go(func() { j.feed(req, in, ends.ours[0], dead) })
+	guards.Go(func() { j.keepAlive(dead) })
 
 	clock := time.NewTimer(j.limits.Timeout)
 	defer clock.Stop()
@@ -220,9 +220,9 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	if j.lends != nil {
 		j.lends.shut() // nothing starts any more
 	}
-	j.failure = j.bury()
+	j.failure = j.killAll()
 	wall := time.Since(j.began)
-	close(buried)
+	close(dead)
 	if j.failure != nil {
 		ends.closeOurs()
 	}
@@ -244,12 +244,12 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	_, _ = io.CopyN(io.Discard, in, drainBytes)
 }
 
-// bury kills everything and waits until it is dead and reaped.
-func (j *job) bury() error {
+// killAll kills everything and waits until it is dead and reaped.
+func (j *job) killAll() error {
 	if j.in != nil {
-		return j.in.bury()
+		return j.in.killAll()
 	}
-	late := time.NewTimer(killPatience)
+	late := time.NewTimer(killTimeout)
 	defer late.Stop()
 	again := time.NewTicker(killAgain)
 	defer again.Stop()
@@ -338,7 +338,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 
 // feed carries standard input, and notices when the host is gone. A command that
 // does not read holds it up, and through it the sender; keepAlive notices then.
-func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, buried <-chan struct{}) {
+func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, dead <-chan struct{}) {
 	_, err := io.Copy(struct{ io.Writer }{stdin}, req.body)
 	_ = stdin.Close() // again at the end of the run
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
@@ -348,7 +348,7 @@ func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, buried <-chan
 		_, _ = in.ReadByte() // nothing may follow: this waits for the end
 	}
 	select {
-	case <-buried:
+	case <-dead:
 	default:
 		j.stop(causeGone)
 	}

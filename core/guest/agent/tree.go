@@ -310,8 +310,8 @@ func number(b []byte) int64 {
 // How long the dying may take, and how often they are told again. Commands stand
 // behind all else on the machine, so on a busy one they come to die late.
 const (
-	killPatience = 30 * time.Second
-	killAgain    = 10 * time.Millisecond
+	killTimeout = 30 * time.Second
+	killAgain   = 10 * time.Millisecond
 )
 
 // strike sends SIGKILL to everything but the agent. In a PID namespace of its own
@@ -341,7 +341,7 @@ func (t *tree) strike() {
 
 // killAll kills and reaps everything but the agent while no run is under way.
 func (t *tree) killAll() error {
-	late := time.NewTimer(killPatience)
+	late := time.NewTimer(killTimeout)
 	defer late.Stop()
 	again := time.NewTicker(killAgain)
 	defer again.Stop()

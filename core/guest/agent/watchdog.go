@@ -34,7 +34,7 @@ type sight struct {
 
 // watch holds the limits on memory and processes where nothing in the kernel
 // does, over all processes of the run together.
-func (j *job) watch(buried <-chan struct{}) {
+func (j *job) watch(dead <-chan struct{}) {
 	memory, pids := j.watched()
 	if memory == 0 && pids == 0 && j.cell != own {
 		return
@@ -43,7 +43,7 @@ func (j *job) watch(buried <-chan struct{}) {
 	defer look.Stop()
 	for {
 		select {
-		case <-buried:
+		case <-dead:
 			return
 		case <-look.C:
 		}
@@ -83,7 +83,7 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 	used, tasks, loud, err := j.look(memory)
 	switch {
 	case err != nil:
-		return lookMost // the next look may do better; bury does not depend on it
+		return lookMost // the next look may do better; killAll does not depend on it
 	case memory > 0 && used > memory, j.in == nil && j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
 		j.stop(causeMemory)
 	case j.in == nil && j.agent.tree.manyLocks():

@@ -329,7 +329,7 @@ func (p *parser) expected(n *yaml.Node, t *Test) error {
 	return nil
 }
 
-// compile makes a pattern that must match the whole output, white space at its end left aside.
+// compile makes a pattern that must match the whole output, white space at its end ignored.
 func (c *Compare) compile(pattern string) (*regexp.Regexp, error) {
 	flags := "(?s)"
 	if c.IgnoreCase {

@@ -1,7 +1,7 @@
 -- Mark a request as not wanted any more: a claim then does not run it, its owner stops it.
 -- ARGV    1 key, 2 who asks, 3 scope: any or waiting
 -- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, when its next try is
---         due, the host it is aimed at} as it was; nil if Redis does not have it or the scope
+--         due, the host it is assigned to} as it was; nil if Redis does not have it or the scope
 --         forbids
 -- REFUSE  -
 -- MOVES   request claimed→cancelling, running→cancelling

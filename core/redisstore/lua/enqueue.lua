@@ -11,7 +11,7 @@ for i = 0, n - 1 do
   keys[i + 1] = ARGV[4 + 5 * i]
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
-local ended = entombed(keys)
+local ended = has_tombstone(keys)
 local total, before = redis.call('HLEN', K.specs), tonumber(redis.call('HGET', K.counts, 'bytes') or 0)
 local bytes = before
 local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}

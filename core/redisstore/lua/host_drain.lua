@@ -1,5 +1,5 @@
 -- Set or clear a host's drain flag. Every claim reads it; it outlives the host's death. What is
--- aimed at a drained host waits as before.
+-- assigned to a drained host waits as before.
 -- ARGV    1 host, 2 the flag: 1 or 0, 3 ms until what it has in hand must go elsewhere; 0: never
 -- RETURN  1
 -- REFUSE  NOTFOUND

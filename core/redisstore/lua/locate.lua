@@ -1,7 +1,7 @@
 -- Say where a request is. Looks through the owners: for people's calls.
 -- ARGV    1 key
 -- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, when its next try is
---         due, the host it is aimed at, attempts}, or nil
+--         due, the host it is assigned to, attempts}, or nil
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only

@@ -1,5 +1,5 @@
 -- Put a host's records right: one without a record goes, one that is not listed is judged, one in
--- no state is down, one that is down has nothing, one that takes no work is aimed at by none.
+-- no state is down, one that is down has nothing, one that takes no work is assigned to by none.
 -- ARGV    1 host
 -- RETURN  1
 -- REFUSE  -
@@ -27,7 +27,7 @@ end
 if state == 'down' and not its[4] then
   lose(host, clock)
 elseif state == 'down' or its[3] == '1' then
-  unaim(host, clock, clock, host .. ' takes no work')
+  unassign(host, clock, clock, host .. ' takes no work')
 end
 local key, owner = string.match(its[5] or '', '^(.-)|(.*)$')
 if its[5] and not (its[6] and key and redis.call('HEXISTS', K.slots(owner), key) == 1) then

@@ -1,6 +1,6 @@
 -- Put a request right that a consistency check found in no place, in several, or in a wrong one: who has
 -- it in hand keeps it, else it waits at the front of its queue; what has no spec goes.
--- ARGV    1 key, then the places that it was found in: queue, pool, class, submitter; aimed, host, pool;
+-- ARGV    1 key, then the places that it was found in: queue, pool, class, submitter; assigned, host, pool;
 --         parked or apart, pool; ...
 -- RETURN  1
 -- REFUSE  -
@@ -23,8 +23,8 @@ while ARGV[at] do
   if ARGV[at] == 'queue' then
     unqueue(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
     at = at + 4
-  elseif ARGV[at] == 'aimed' then
-    n = n + redis.call('LREM', K.aimed(ARGV[at + 1], ARGV[at + 2]), 0, key)
+  elseif ARGV[at] == 'assigned' then
+    n = n + redis.call('LREM', K.assigned(ARGV[at + 1], ARGV[at + 2]), 0, key)
     at = at + 3
   elseif ARGV[at] == 'apart' then
     n = n + redis.call('LREM', K.apart(ARGV[at + 1]), 0, key)
@@ -39,7 +39,7 @@ if pool then
   unqueue(pool, class, submitter)
   n = n + redis.call('LREM', K.parked(pool), 0, key) + redis.call('LREM', K.apart(pool), 0, key)
   if to and to ~= '' then
-    n = n + redis.call('LREM', K.aimed(to, pool), 0, key)
+    n = n + redis.call('LREM', K.assigned(to, pool), 0, key)
   end
   count(pool .. ':' .. class, -n)
 end

@@ -38,7 +38,7 @@ for _, host in ipairs(hosts) do
       places = places + 1
     end
   end
-  places = places + redis.call('HEXISTS', K.aside(host), vm)
+  places = places + redis.call('HEXISTS', K.quarantined(host), vm)
   local listed = places > 0
   places = places + (slotted[host] and 1 or 0)
   if its and places == 1 and clean then
@@ -47,7 +47,7 @@ for _, host in ipairs(hosts) do
     redis.call('HDEL', K.vms(host), vm)
     known, wrong = known - 1, 1
   elseif listed or its and places ~= 1 then
-    redis.call('HDEL', K.aside(host), vm)
+    redis.call('HDEL', K.quarantined(host), vm)
     wrong = 1
     if its and not slotted[host] then
       redis.call('RPUSH', K.dirty(host), vm)

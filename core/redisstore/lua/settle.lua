@@ -1,9 +1,9 @@
 -- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
--- Whether that one died is noted apart: see bury and register. Requests may go to hosts: by the number of the state of
+-- Whether that one died is noted apart: see declare_dead and register. Requests may go to hosts: by the number of the state of
 -- things that their room was seen in.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 that number, 5 number of items, then they in runs: token,
 --         outcome, count, key, ...; outcome: done, dead, release, retry; retry>host, release>host
---         aim, retry>-, release>- park
+--         assign, retry>-, release>- park
 -- RETURN  {how many moved, the number now; 0 if it is as it was}
 -- REFUSE  FENCED CONFLICT
 -- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked,
@@ -17,12 +17,12 @@ local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
 end
-local ends, aims, can = endings(6, tonumber(ARGV[5])), false, {}
+local ends, assigns, can = endings(6, tonumber(ARGV[5])), false, {}
 local slots = redis.call('HMGET', K.slots(owner), unpack(ends.keys))
 for i = 1, #ends.keys do
   local to = string.match(ends.outcomes[i], '>(%w.*)$')
   if to and slots[i] and string.find(slots[i], '|' .. ends.tokens[i] .. '|', 1, true) then
-    aims = true
+    assigns = true
     if can[to] == nil then
       can[to] = able(to)
     end
@@ -32,7 +32,7 @@ for i = 1, #ends.keys do
   end
 end
 local placed = redis.call('HGET', K.meta, 'placed') or '0'
-if aims and placed ~= ARGV[4] then
+if assigns and placed ~= ARGV[4] then
   return fail('CONFLICT', owner)
 end
 local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
@@ -41,4 +41,4 @@ local verdicts, moved = settle(owner, host, ends, now(), how)
 if moved ~= '' then
   event('settle', owner, moved)
 end
-return { select(2, string.gsub(verdicts, '1', '')), aims and redis.call('HINCRBY', K.meta, 'placed', 1) or 0 }
+return { select(2, string.gsub(verdicts, '1', '')), assigns and redis.call('HINCRBY', K.meta, 'placed', 1) or 0 }

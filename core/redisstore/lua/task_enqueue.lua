@@ -7,7 +7,7 @@
 -- MOVES   -
 -- REPEAT  the second run answers have
 local key, due = ARGV[1], tonumber(ARGV[3])
-if entombed({ key })[1] == 1 then
+if has_tombstone({ key })[1] == 1 then
   return 'ended'
 end
 if redis.call('HSETNX', K.tasks, key, ARGV[2]) == 0 then

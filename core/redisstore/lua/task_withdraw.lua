@@ -19,6 +19,6 @@ end
 redis.call('HDEL', K.tasks, key)
 redis.call('HDEL', K.tasks_progress, key)
 forget({ key }, 'failed', now(), 'it was withdrawn')
-entomb({ key })
+add_tombstones({ key })
 event('withdraw', '-', key)
 return 1

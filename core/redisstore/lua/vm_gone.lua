@@ -1,8 +1,8 @@
--- End destructions: gone, or set aside with a note because it could not be destroyed.
+-- End destructions: gone, or quarantined with a note because it could not be destroyed.
 -- ARGV    1 owner, 2 epoch, 3 host, then per VM: itself, the note or nothing
 -- RETURN  how many moved
 -- REFUSE  FENCED
--- MOVES   vm destroying→gone, destroying→aside
+-- MOVES   vm destroying→gone, destroying→quarantined
 -- REPEAT  what moved is not in its slot any more and is skipped
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
@@ -21,7 +21,7 @@ for i = 4, #ARGV, 2 do
     if ARGV[i + 1] == '' then
       redis.call('HDEL', K.vms(host), vm)
     else
-      redis.call('HSET', K.aside(host), vm, ARGV[i + 1])
+      redis.call('HSET', K.quarantined(host), vm, ARGV[i + 1])
     end
     moved[#moved + 1] = vm
   end

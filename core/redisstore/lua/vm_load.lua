@@ -1,13 +1,13 @@
 -- Count the named pools on a host.
 -- ARGV    1 host, 2 the host's vmfactory, then the pools
--- RETURN  per known pool: settings, clean, creating, dirty or destroying, aside, all VMs,
+-- RETURN  per known pool: settings, clean, creating, dirty or destroying, quarantined, all VMs,
 --         waiting requests that the host may take, up to its max; of those whose submitter's turn is
 --         far, one each
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 local host, out = ARGV[1], {}
-local pool_of, all, creating, dirty, aside = {}, {}, {}, {}, {}
+local pool_of, all, creating, dirty, quarantined = {}, {}, {}, {}, {}
 local function count(into, pool)
   into[pool] = (into[pool] or 0) + 1
 end
@@ -24,15 +24,15 @@ end
 for _, vm in ipairs(redis.call('LRANGE', K.dirty(host), 0, -1)) do
   count(dirty, pool_of[vm] or '')
 end
-for _, vm in ipairs(redis.call('HKEYS', K.aside(host))) do
-  count(aside, pool_of[vm] or '')
+for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
+  count(quarantined, pool_of[vm] or '')
 end
 for i = 3, #ARGV do
   local pool = ARGV[i]
   local its = redis.call('HMGET', K.pool(pool), 'settings', 'max')
   if its[1] then
     local most = tonumber(its[2])
-    local waiting = redis.call('LLEN', K.aimed(host, pool))
+    local waiting = redis.call('LLEN', K.assigned(host, pool))
     waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
     for _, class in ipairs({ 'high', 'normal', 'low' }) do
       local turns = K.turns(pool, class)
@@ -46,7 +46,7 @@ for i = 3, #ARGV do
     end
     local n = #out
     out[n + 1], out[n + 2], out[n + 3] = its[1], redis.call('LLEN', K.clean(host, pool)), creating[pool] or 0
-    out[n + 4], out[n + 5], out[n + 6] = dirty[pool] or 0, aside[pool] or 0, all[pool] or 0
+    out[n + 4], out[n + 5], out[n + 6] = dirty[pool] or 0, quarantined[pool] or 0, all[pool] or 0
     out[n + 7] = math.min(waiting, most)
   end
 end

@@ -8,7 +8,7 @@
 -- MOVES   -
 -- REPEAT  grants the same, unless others were granted some meanwhile
 local host, clock, out = ARGV[1], now(), {}
-local lasts, patience = 15000, 10000
+local lasts, overdue = 15000, 10000
 for i = 2, #ARGV, 4 do
   local pool, clean, creating, more = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local others, since, before = 0, clock, nil
@@ -21,14 +21,14 @@ for i = 2, #ARGV, 4 do
     elseif till < clock or till > clock + lasts then
       redis.call('HDEL', K.promises(pool), all[j])
     else
-      others = others + (clock - from > patience and begun or n)
+      others = others + (clock - from > overdue and begun or n)
     end
   end
   local waiting = 1
   for _, n in ipairs(redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')) do
     waiting = waiting + tonumber(n or 0)
   end
-  local here = redis.call('LLEN', K.aimed(host, pool))
+  local here = redis.call('LLEN', K.assigned(host, pool))
   local grant = math.min(more, math.max(0, waiting - others - clean - creating, here - clean - creating))
   if creating + grant == 0 then
     redis.call('HDEL', K.promises(pool), host)

@@ -1,5 +1,5 @@
 -- Make the host's VMs agree with what is really there, and let the host claim, unless it is
--- reported failed. In a life of Redis that has not heard what is wanted of the host, that is heeded
+-- reported failed. In a life of Redis that has not heard what is wanted of the host, that is obeyed
 -- first: there is no moment in which a host claims that was drained before.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 incarnation of Redis, 5 number of VMs found,
 --         then per VM: itself, pool, 1 if it is healthy and unused; then 1 if it is known what is
@@ -9,7 +9,7 @@
 -- RETURN  {adopted, dirtied, removed}
 -- REFUSE  FENCED
 -- MOVES   host up→down, suspect→down; vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone,
---         aside→gone, clean→lost, dirty→lost, aside→lost
+--         quarantined→gone, clean→lost, dirty→lost, quarantined→lost
 -- REPEAT  finds nothing left to change; refuses FENCED if the host is to be failed: it is
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
@@ -26,8 +26,8 @@ end
 for _, vm in ipairs(redis.call('LRANGE', K.dirty(host), 0, -1)) do
   where[vm] = K.dirty(host)
 end
-for _, vm in ipairs(redis.call('HKEYS', K.aside(host))) do
-  where[vm] = 'aside'
+for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
+  where[vm] = 'quarantined'
 end
 for _, other in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
   if string.match(other, '@(.-)#') == host then
@@ -69,8 +69,8 @@ for vm, _ in pairs(where) do
 end
 for _, vm in ipairs(known) do
   if not found[vm] and where[vm] ~= 'slot' then
-    if where[vm] == 'aside' then
-      redis.call('HDEL', K.aside(host), vm)
+    if where[vm] == 'quarantined' then
+      redis.call('HDEL', K.quarantined(host), vm)
     elseif where[vm] then
       redis.call('LREM', where[vm], 0, vm)
     end
@@ -97,7 +97,7 @@ if told and its[1] ~= ARGV[4] then
     event('host failed', ARGV[wants + 2], host, { 'why', ARGV[wants + 3] })
   end
 end
--- One that has heeded another life's wishes first hears what is wanted of it in this one.
+-- One that has followed another life's wishes first hears what is wanted of it in this one.
 if redis.call('HEXISTS', K.host(host), 'failed') == 0 and (told or not its[1] or its[1] == ARGV[4]) then
   redis.call('HSET', K.host(host), 'incarnation', ARGV[4])
 end

@@ -16,7 +16,7 @@ if redis.call('LREM', queue, 1, key) == 1 then
   end
 elseif redis.call('ZREM', K.later, key) == 0 then
   local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
-  local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.aimed(to, pool) or K.apart(pool)
+  local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.assigned(to, pool) or K.apart(pool)
   if redis.call('LREM', list, 1, key) == 0 then
     return 0
   end
@@ -24,6 +24,6 @@ end
 count(pool .. ':' .. class, -1)
 drop_specs({ key })
 forget({ key }, 'failed', now(), 'it was withdrawn')
-entomb({ key })
+add_tombstones({ key })
 event('withdraw', '-', key)
 return 1

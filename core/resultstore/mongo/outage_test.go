@@ -33,7 +33,7 @@ func TestSilent(t *testing.T) {
 }
 
 // A call that nobody bounds ends by itself.
-func TestSilentForAPatientCaller(t *testing.T) {
+func TestSilentForACallerThatWaits(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Alone(t)
 	s, err := mongo.Open(t.Context(), server.URL("d"), mongo.Options{Timeout: 300 * time.Millisecond})

@@ -77,7 +77,7 @@ func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, err
 	}
 	fresh := request{
 		ID: spec.ID, Generation: 1, Submitter: spec.Submitter, Pool: spec.Pool, Assignment: spec.Assignment, Submission: spec.Submission,
-		Once: once(spec.Submitter, spec.Idempotency), Spec: string(doc), Notify: spec.Told(), State: core.RequestQueued,
+		Once: once(spec.Submitter, spec.Idempotency), Spec: string(doc), Notify: spec.Notifies(), State: core.RequestQueued,
 	}
 	for {
 		is, err := s.insert(ctx, requests, fresh)

@@ -104,7 +104,7 @@ func storm(t *testing.T, store func() core.ResultStore, disturb func(acknowledge
 func token(claim int) string { return fmt.Sprintf("%d.1", claim+1) }
 
 // Silent stops the place where the store lies from answering: every call of the names ends with
-// its caller's patience, and is UNAVAILABLE. Once it may go on, so do they. No names are all.
+// its caller's deadline, and is UNAVAILABLE. Once it may go on, so do they. No names are all.
 func Silent(t *testing.T, s core.ResultStore, stop, resume func(), names ...string) {
 	t.Helper()
 	School(t, s)

@@ -27,7 +27,7 @@ func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, err
 	made, err := commit(ctx, s.committer, spec.ID, len(doc), func(t *tx) (created, error) {
 		n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, notify, state, finished, spec)
 			VALUES (?, 1, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
-			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, spec.Told(), doc)
+			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, spec.Notifies(), doc)
 		if err != nil {
 			return created{}, err
 		}

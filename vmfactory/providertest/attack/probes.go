@@ -40,7 +40,7 @@ func Probes() []Probe {
 		{32, "locks on shared files", "refused, or an accepted risk", nil, locksAcross},
 		{33, "/dev/shm, message queues, System V between VMs", "private", []string{"isolation/shared memory", "isolation/VMs apart"}, queuesAcross},
 		{34, "processes left behind", "dead when the result is told", []string{"limits/orphans"}, nil},
-		{35, "zombie flood", "buried by the VM's init", nil, zombieFlood},
+		{35, "zombie flood", "reaped by the VM's init", nil, zombieFlood},
 		{36, "stdin never closed or never read, stdout closed", "the time limit holds; nothing waits for ever", []string{"limits/time"}, streams},
 		{37, "setting the clock", "EPERM", nil, probeOf("clocks")},
 		{38, "priority, real time, locked memory", "EPERM, ENOMEM", nil, probeOf("priority")},

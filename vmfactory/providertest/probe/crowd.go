@@ -30,18 +30,18 @@ func threads(t Target) error {
 }
 
 // zombies leaves Most children of nobody that have ended, and is held if the init
-// of the VM buries them. It may be slower than they come, so who is refused waits.
+// of the VM reaps them. It may be slower than they come, so who is refused waits.
 func zombies(t Target) error {
 	const looks, pause = 1500, 10 * time.Millisecond // together less than the pool's timeout
 	var left []int
-	bury := func() {
+	reap := func() {
 		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
 	}
 	for range t.Most {
 		pid, err := orphan()
 		for look := 0; err != nil && look < looks; look++ {
 			time.Sleep(pause)
-			bury()
+			reap()
 			pid, err = orphan()
 		}
 		if err != nil {
@@ -50,16 +50,16 @@ func zombies(t Target) error {
 		left = append(left, pid)
 	}
 	for range looks {
-		if bury(); len(left) == 0 {
+		if reap(); len(left) == 0 {
 			return nil
 		}
 		time.Sleep(pause)
 	}
-	return fmt.Errorf("%d dead processes are not buried", len(left))
+	return fmt.Errorf("%d dead processes are not reaped", len(left))
 }
 
 // orphan returns a child of nobody that is about to end. It ends after its parent,
-// which might bury it otherwise.
+// which might reap it otherwise.
 func orphan() (int, error) {
 	wait, end, err := os.Pipe()
 	if err != nil {

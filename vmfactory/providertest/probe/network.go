@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const patience = 500 * time.Millisecond
+const dialTimeout = 500 * time.Millisecond
 
 // network tries to reach anything outside, or the address TCP.
 func network(t Target) error {
@@ -29,7 +29,7 @@ func network(t Target) error {
 		{"udp", "255.255.255.255:9"},
 		{"udp", t.TCP},
 	} {
-		c, err := net.DialTimeout(to.network, to.address, patience) // connects if there is a route
+		c, err := net.DialTimeout(to.network, to.address, dialTimeout) // connects if there is a route
 		if err != nil {
 			continue
 		}
@@ -45,7 +45,7 @@ func network(t Target) error {
 // hostLoopback tries to reach servers of the host that only the host can reach.
 func hostLoopback(t Target) error {
 	for _, to := range []struct{ network, address string }{{"tcp", t.TCP}, {"unix", t.Abstract}} {
-		if c, err := net.DialTimeout(to.network, to.address, patience); err == nil {
+		if c, err := net.DialTimeout(to.network, to.address, dialTimeout); err == nil {
 			_ = c.Close()
 			return fmt.Errorf("reached %s %s of the host", to.network, to.address)
 		}
@@ -63,7 +63,7 @@ func agentSocket(t Target) error {
 		paths = append(paths, fmt.Sprintf("/proc/1/fd/%d", fd))
 	}
 	for _, path := range append(paths, unixSockets()...) {
-		if c, err := net.DialTimeout("unix", path, patience); err == nil {
+		if c, err := net.DialTimeout("unix", path, dialTimeout); err == nil {
 			_ = c.Close()
 			return fmt.Errorf("connected to %s", path)
 		}

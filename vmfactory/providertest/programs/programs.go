@@ -62,8 +62,8 @@ var built = sync.OnceValues(func() (string, error) {
 	if dir := os.Getenv(Known); dir != "" {
 		return dir, nil
 	}
-	const patient, look = 10 * time.Minute, 20 * time.Millisecond
-	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	const limit, look = 10 * time.Minute, 20 * time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {

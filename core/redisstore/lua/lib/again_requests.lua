@@ -1,5 +1,5 @@
 -- Put requests back: to the front of their queues, in their order; or, where the outcome says
--- so (retry>h2, release>-), to the host they are aimed at, or parked, unless they run apart. A
+-- so (retry>h2, release>-), to the host they are assigned to, or parked, unless they run apart. A
 -- retry is a fault and uses an attempt; broken is one in which the VM died, unclean one after which
 -- it could not be cleaned: these count against the request. A fault pauses, from the second on if
 -- how.lost: nobody was there to end it. Else it shuns the host. The fault of a host's canary is the
@@ -51,7 +51,7 @@ local function again_requests(items, clock, host, how)
       -- Behind those that are there.
       requeue(key, clock)
     elseif its and its[2] ~= '-' then
-      aim(its[1], key, host, its[2], clock, how.why or '')
+      assign(its[1], key, host, its[2], clock, how.why or '')
     elseif its then
       evacuate(key, 'parked', host, '', clock, how.why or '')
       redis.call('RPUSH', K.parked(its[1]), key)

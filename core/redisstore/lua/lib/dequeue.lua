@@ -1,5 +1,5 @@
 -- The one way out of what waits towards a claim: first one of what runs apart, unless the owner
--- has one of those in hand, then what is aimed at the host, then what is parked, then the
+-- has one of those in hand, then what is assigned to the host, then what is parked, then the
 -- queues of the pool. There submitters take turns within a class, and classes share by weight.
 -- tickets counts what was ever taken from the pool. What met a death since it waits there, and
 -- would not be apart, goes to the others that are to be.
@@ -53,7 +53,7 @@ local function count_one(pool, key, n)
   end
 end
 local function ahead(pool, want, host, clock)
-  local out = redis.call('LPOP', K.aimed(host, pool), int(want)) or {}
+  local out = redis.call('LPOP', K.assigned(host, pool), int(want)) or {}
   if #out < want then
     for _, key in ipairs(redis.call('LPOP', K.parked(pool), int(want - #out)) or {}) do
       out[#out + 1] = key
@@ -80,7 +80,7 @@ local function ahead(pool, want, host, clock)
 end
 local function dequeue(pool, want, tickets, owner, host, clock)
   local out, deaths, first, apart = {}, false, nil, false
-  if redis.call('EXISTS', K.aimed(host, pool), K.parked(pool), K.deaths) > 0 then
+  if redis.call('EXISTS', K.assigned(host, pool), K.parked(pool), K.deaths) > 0 then
     deaths = redis.call('EXISTS', K.deaths) == 1
     if deaths then
       for _, is in ipairs(marked(redis.call('HKEYS', K.slots(owner)))) do

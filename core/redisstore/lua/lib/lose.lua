@@ -1,4 +1,4 @@
--- Lose what a host had: its owners are fenced, its lists of VMs are emptied, what was aimed
+-- Lose what a host had: its owners are fenced, its lists of VMs are emptied, what was assigned
 -- at it waits as before. What is real there, its vmfactory says when it is back. If the host
 -- died, its owners died together.
 local function lose(host, clock)
@@ -22,7 +22,7 @@ local function lose(host, clock)
     redis.call('DEL', K.clean(host, pool))
     redis.call('SREM', K.idle(pool), host)
   end
-  redis.call('DEL', K.dirty(host), K.aside(host), K.vms(host), K.bell(host), K.factory_bell(host))
+  redis.call('DEL', K.dirty(host), K.quarantined(host), K.vms(host), K.bell(host), K.factory_bell(host))
   redis.call('HDEL', K.host(host), 'incarnation', 'canary')
-  unaim(host, clock, clock, 'its host was lost too')
+  unassign(host, clock, clock, 'its host was lost too')
 end

@@ -1,5 +1,5 @@
 -- Where a request is, as {state, pool, class, owner, vm, token, since, ahead, submitter, when
--- its next try is due, the host it is aimed at}; nil if Redis does not have it. Looks through
+-- its next try is due, the host it is assigned to}; nil if Redis does not have it. Looks through
 -- the owners, so it is for people's calls.
 local function place(key)
   local pool, class, submitter = spec_head(key)

@@ -21,7 +21,7 @@ local function promote(clock)
       host = elsewhere(spare[pool], shunned[i])
     end
     if host then
-      aim(pool, due[i], shunned[i], host, clock, 'its last fault was on ' .. shunned[i])
+      assign(pool, due[i], shunned[i], host, clock, 'its last fault was on ' .. shunned[i])
     else
       requeue(due[i], clock)
     end

@@ -1,4 +1,4 @@
--- Set or clear a host's drain flag: what is aimed at a drained host waits as before, and what it
+-- Set or clear a host's drain flag: what is assigned to a drained host waits as before, and what it
 -- has in hand must go elsewhere after within ms; 0: never.
 local function set_drain(host, drained, within, clock)
   local is = drained and within > 0
@@ -8,7 +8,7 @@ local function set_drain(host, drained, within, clock)
     redis.call('SREM', K.idle(pool), host)
   end
   if drained then
-    unaim(host, clock, clock, host .. ' is drained')
+    unassign(host, clock, clock, host .. ' is drained')
   end
   event(drained and 'drain' or 'undrain', '-', host)
 end

@@ -4,6 +4,6 @@ local function set_probation(host, wait, delay, needed, why, clock)
   for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
     redis.call('SREM', K.idle(pool), host)
   end
-  unaim(host, clock, clock, host .. ' is on probation')
+  unassign(host, clock, clock, host .. ' is on probation')
   event('host probation', '-', host, { 'why', why })
 end

@@ -59,7 +59,7 @@ local function settle(owner, host, ends, clock, how)
       drop_specs(done)
     end
     forget(done, 'finished', clock)
-    entomb(done)
+    add_tombstones(done)
   end
   if #dead > 0 and role ~= 'taskrunner' then
     redis.call('ZADD', K.dead, unpack(dead))

@@ -3,7 +3,7 @@
 local function spares(pool, clock)
   local alive, out, seen = redis.call('ZCOUNT', K.hosts, clock, '+inf'), {}, {}
   local function look(host)
-    local n = redis.call('LLEN', K.clean(host, pool)) - redis.call('LLEN', K.aimed(host, pool))
+    local n = redis.call('LLEN', K.clean(host, pool)) - redis.call('LLEN', K.assigned(host, pool))
     if n > 0 and not seen[host] and able(host) then
       out[#out + 1] = { host, n }
     end

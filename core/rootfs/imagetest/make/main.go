@@ -36,8 +36,8 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	shelf := &shelf{file: os.Args[1]}
-	store := rootfs.Store{Images: shelf, Blobs: shelf}
+	memory := &memory{file: os.Args[1]}
+	store := rootfs.Store{Images: memory, Blobs: memory}
 	spec := debian.Spec{Suite: os.Args[2], Packages: os.Args[fewest:]}
 	return debian.Build(ctx, spec, os.Stderr, func(system io.Reader, opts rootfs.Options) error {
 		_, err := store.Keep(ctx, "built", spec.Source(), system, opts)
@@ -45,14 +45,14 @@ func run() error {
 	})
 }
 
-// shelf keeps one image in files.
-type shelf struct {
+// memory keeps one image in files.
+type memory struct {
 	core.Blobs
 	core.Images
 	file string
 }
 
-func (s *shelf) Put(_ context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
+func (s *memory) Put(_ context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
 	f, err := os.Create(s.file)
 	if err != nil {
 		return "", 0, err
@@ -62,7 +62,7 @@ func (s *shelf) Put(_ context.Context, r io.Reader, limit int64) (digest string,
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, f.Close())
 }
 
-func (s *shelf) PutImage(_ context.Context, image core.Image) error {
+func (s *memory) PutImage(_ context.Context, image core.Image) error {
 	doc, err := json.Marshal(image)
 	if err != nil {
 		return err

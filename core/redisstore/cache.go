@@ -20,18 +20,18 @@ import (
 // counted is the one field of what is counted.
 const counted = "count"
 
-// shelf is the key of a name.
-func (s *Store) shelf(kind, name string) string {
+// cacheKey is the key of a name.
+func (s *Store) cacheKey(kind, name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return s.space.Key("shelf", kind, hex.EncodeToString(sum[:]))
+	return s.space.Key("cache", kind, hex.EncodeToString(sum[:]))
 }
 
-// Put implements core.Shelf.
+// Put implements core.Cache.
 func (s *Store) Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error {
-	if max(len(name), len(field)) > core.MaxShelfName || len(text) > core.MaxShelfText {
-		return core.Errorf(core.CodeLimit, "", "a name or text has too many bytes to be kept: at most %d and %d are", core.MaxShelfName, core.MaxShelfText)
+	if max(len(name), len(field)) > core.MaxCacheName || len(text) > core.MaxCacheText {
+		return core.Errorf(core.CodeLimit, "", "a name or text has too many bytes to be kept: at most %d and %d are", core.MaxCacheName, core.MaxCacheText)
 	}
-	key, now := s.shelf("fields", name), time.Now()
+	key, now := s.cacheKey("fields", name), time.Now()
 	var have *redis.IntCmd
 	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.HSet(ctx, key, field, fmt.Sprintf("%d %s", now.Add(keep).UnixNano(), text))
@@ -78,9 +78,9 @@ func current(value string, now time.Time) bool {
 	return until > now.UnixNano()
 }
 
-// Fields implements core.Shelf.
+// Fields implements core.Cache.
 func (s *Store) Fields(ctx context.Context, name string) (map[string]string, error) {
-	all, err := s.db.HGetAll(ctx, s.shelf("fields", name)).Result()
+	all, err := s.db.HGetAll(ctx, s.cacheKey("fields", name)).Result()
 	now := time.Now()
 	for field, value := range all {
 		if _, all[field] = shelved(value); !current(value, now) {
@@ -90,9 +90,9 @@ func (s *Store) Fields(ctx context.Context, name string) (map[string]string, err
 	return all, fault(ctx, err, name)
 }
 
-// Count implements core.Shelf.
+// Count implements core.Cache.
 func (s *Store) Count(ctx context.Context, name string, keep time.Duration) (int64, error) {
-	key := s.shelf("count", name)
+	key := s.cacheKey("count", name)
 	var n *redis.IntCmd
 	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		n = p.HIncrBy(ctx, key, counted, 1)

@@ -1,4 +1,4 @@
 -- Remember what ended, so that an enqueue on its way does not bring it back.
-local function entomb(keys)
+local function add_tombstones(keys)
   redis.call('SADD', K.tombstones, unpack(keys))
 end

@@ -1,5 +1,5 @@
 -- Which of the keys ended lately: 1 or 0 each.
-local function entombed(keys)
+local function has_tombstone(keys)
   local ended = redis.call('SMISMEMBER', K.tombstones, unpack(keys))
   for i, before in ipairs(redis.call('SMISMEMBER', K.tombstones_old, unpack(keys))) do
     ended[i] = math.max(ended[i], before)

@@ -18,7 +18,7 @@ end
 if due > 0 then
   pass_when_full()
   epoch = end_epoch(owner, now())
-  event('bury', owner, tostring(epoch))
+  event('declare_dead', owner, tostring(epoch))
   blame(owner)
 elseif kept then
   pass_when_full()

@@ -30,5 +30,5 @@ if to then
   redis.call('HINCRBY', K.meta, 'placed', 1)
 end
 ring(K.notice(owner))
-event('oust', owner, moved, { 'why', ARGV[6] })
+event('revoke', owner, moved, { 'why', ARGV[6] })
 return 1

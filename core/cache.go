@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Bounds of a shelf, in bytes.
+// Bounds of a cache, in bytes.
 const (
-	MaxShelfName = 1024 // of a name, and of a field
-	MaxShelfText = 4096
+	MaxCacheName = 1024 // of a name, and of a field
+	MaxCacheText = 4096
 )
 
-// Shelf keeps short texts by name and field until a while after they were put. A loss of
+// Cache keeps short texts by name and field until a while after they were put. A loss of
 // Redis loses them.
-type Shelf interface {
+type Cache interface {
 	// Put sets a field. Where a name has more than most, but for a few, those that were put
 	// first are forgotten. Returns LIMIT for what is too long.
 	Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error

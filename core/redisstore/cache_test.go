@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestShelf(t *testing.T) {
+func TestCache(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
@@ -41,7 +41,7 @@ func TestShelf(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, int64(i+1), n)
 		}
-		keys, err := x.b.Admin.Keys(ctx, x.b.Namespace+":shelf:*").Result()
+		keys, err := x.b.Admin.Keys(ctx, x.b.Namespace+":cache:*").Result()
 		require.NoError(t, err)
 		require.Len(t, keys, 3)
 		for _, key := range keys {

@@ -8,16 +8,16 @@ import (
 	"drover/core"
 )
 
-// aimsEvery is the rest between two looks at what is aimed at hosts; aimTimeout is
+// assignedEvery is the rest between two looks at what is assigned to hosts; assignTimeout is
 // how long one of them has to take it.
 const (
-	aimsEvery  = time.Second
-	aimTimeout = 5 * time.Second
+	assignedEvery = time.Second
+	assignTimeout = 5 * time.Second
 )
 
-// aims lets retries go whose pause is over, where no owner's proof of life does,
-// and takes from hosts what they have not taken of what was aimed at them.
-func (o *Overseer) aims(ctx context.Context) (Counts, error) {
+// assigned lets retries go whose pause is over, where no owner's proof of life does,
+// and takes from hosts what they have not taken of what was assigned to them.
+func (o *Overseer) assigned(ctx context.Context) (Counts, error) {
 	promoted, err := o.parts.Queue.Promote(ctx)
 	counts, troubles := Counts{"promoted": promoted}, []error{err}
 	moves, err := o.parts.Evacuations.Evacuations(ctx)
@@ -31,8 +31,8 @@ func (o *Overseer) aims(ctx context.Context) (Counts, error) {
 		}
 	}
 	for host := range slow {
-		n, err := o.parts.Evacuations.Unaim(ctx, host, aimTimeout)
-		counts["unaimed"] += n
+		n, err := o.parts.Evacuations.Unassign(ctx, host, assignTimeout)
+		counts["unassigned"] += n
 		troubles = append(troubles, err)
 	}
 	return counts, errors.Join(troubles...)

@@ -1,14 +1,14 @@
--- Put back into their queues, in their order, what has been aimed at a host since some time
+-- Put back into their queues, in their order, what has been assigned to a host since some time
 -- or before, or by a clock that was set back since. Answers which.
-local function unaim(host, before, clock, why)
+local function unassign(host, before, clock, why)
   local gone = {}
   for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
-    local keys = redis.call('LRANGE', K.aimed(host, pool), 0, -1)
+    local keys = redis.call('LRANGE', K.assigned(host, pool), 0, -1)
     for i = #keys, 1, -1 do
       local record = redis.call('HGET', K.evacuations, keys[i])
       local at = tonumber(string.match(record or '', '^.-|.-|.-|(%d+)|') or 0)
       if at <= before or at > clock then
-        redis.call('LREM', K.aimed(host, pool), 1, keys[i])
+        redis.call('LREM', K.assigned(host, pool), 1, keys[i])
         evacuated(keys[i], record, 'failed', clock, why)
         requeue(keys[i], clock)
         gone[#gone + 1] = keys[i]

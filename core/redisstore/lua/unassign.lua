@@ -1,0 +1,12 @@
+-- Put back into their queues the requests that a host was to take and did not take in time.
+-- ARGV    1 host, 2 assigned for so many ms or longer
+-- RETURN  how many went back
+-- REFUSE  -
+-- MOVES   -
+-- REPEAT  those are assigned no more
+local host, clock = ARGV[1], now()
+local gone = unassign(host, clock - tonumber(ARGV[2]), clock, host .. ' did not take it in time')
+if #gone > 0 then
+  event('unassign', '-', table.concat(gone, ' '))
+end
+return #gone
