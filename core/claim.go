@@ -16,7 +16,7 @@ type Claim struct {
 	Since     int64   // ms, the server's clock
 	Cancelled string  // who asked to stop it before it was claimed; "" if nobody
 	Deaths    []Death // that the request met, oldest first
-	Young     bool    // Redis' life is young: it may have been set back, and the request have ended
+	Young     bool    // Redis' incarnation is young: it may have been set back, and the request have ended
 }
 
 // ReadSpec reads the claim's spec. A text that is none must not hold back other
@@ -52,15 +52,15 @@ type Exchange struct {
 	Pools     []string      // in the order to look in
 	Want      int           // claims wanted
 	TokenBase int64         // the claims of this call get the token <epoch>.<TokenBase>: no other call of the owner that wants claims may have it
-	Beat      time.Duration // the call is a proof of life, and the next is due within; 0: it is none
+	Beat      time.Duration // the call is a heartbeat, and the next is due within; 0: it is none
 }
 
 // Exchanged is the answer of an Exchange.
 type Exchanged struct {
 	Finished  []bool // per item: false means the token was not the slot's, nothing moved
 	Claims    []Claim
-	Slots     int               // how many slots Redis has for the owner now; -1 unless the call was a proof of life
-	Cancelled map[string]string // keys in its slots that somebody cancelled → who; only if the call was a proof of life
+	Slots     int               // how many slots Redis has for the owner now; -1 unless the call was a heartbeat
+	Cancelled map[string]string // keys in its slots that somebody cancelled → who; only if the call was a heartbeat
 	Draining  bool
 	Ready     bool // false: the host must reconcile first, nothing was claimed
 }
@@ -130,8 +130,8 @@ type Queue interface {
 	// Specs returns the specs of those of the keys that Redis has.
 	Specs(ctx context.Context, keys []string) ([]Spec, error)
 	// Promote lets retries go whose pause is over: to another host after the second
-	// fault, if one has a clean VM, else to the front of the queue. Every proof of
-	// life does the same. Returns how many went.
+	// fault, if one has a clean VM, else to the front of the queue. Every heartbeat
+	// does the same. Returns how many went.
 	Promote(ctx context.Context) (int, error)
 	// Locate says where one request is.
 	Locate(ctx context.Context, key string) (Place, error)

@@ -40,7 +40,7 @@ type Registration struct {
 	Machine     string // an id of the machine, so that two machines with one host name are told apart
 	PID         int
 	Version     string        // of the program
-	Beat        time.Duration // its next proof of life is due within
+	Beat        time.Duration // its next heartbeat is due within
 	CPU         int           // of the host
 	MemoryBytes int64         // of the host
 	DiskBytes   int64         // of the host, for its VMs; 0 is not known
@@ -80,7 +80,7 @@ type Death struct {
 // VM says whether it was a VM that died.
 func (d Death) VM() bool { return !strings.Contains(d.Of, "@") }
 
-// Beat is what an owner hears when it proves its life.
+// Beat is what an owner hears when it sends a heartbeat.
 type Beat struct {
 	Slots     int               // how many slots Redis has for it
 	Cancelled map[string]string // keys in its slots that somebody cancelled → who
@@ -97,7 +97,7 @@ type OwnerInfo struct {
 	Version  string `json:"version"`
 	Epoch    int64  `json:"epoch"`
 	Since    int64  `json:"since_ms"`
-	Deadline int64  `json:"deadline_ms"` // of its next proof of life; 0 once fenced
+	Deadline int64  `json:"deadline_ms"` // of its next heartbeat; 0 once fenced
 	Late     bool   `json:"late"`
 	Slots    int    `json:"slots"`
 }
@@ -123,7 +123,7 @@ type HostInfo struct {
 
 	DrainUntil  int64         `json:"drain_until_ms,omitempty"` // until then what it has in hand may take; 0: as long as it takes
 	DrainWithin time.Duration `json:"-"`                        // what it was given then; a drain that has longer to go is over: the server's clock was set back
-	Wished      bool          `json:"-"`                        // this life of Redis has heard what the result store has of it
+	Wished      bool          `json:"-"`                        // this incarnation of Redis has heard what the result store has of it
 
 	Failed     *HostReport `json:"failed,omitempty"`     // who says that it failed; nil: nobody
 	Probation  *Probation  `json:"probation,omitempty"`  // nil: it is trusted
@@ -135,7 +135,7 @@ type Owners interface {
 	// Register starts a new epoch of an owner and fences the one before.
 	// Returns BUSY if another machine holds the host's name, VERSION if Redis is of another schema.
 	Register(ctx context.Context, r Registration) (Registered, error)
-	// Beat proves an owner's life. Returns FENCED if its epoch is over.
+	// Beat records an owner's heartbeat. Returns FENCED if its epoch is over.
 	Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (Beat, error)
 	// Held lists an owner's slots with what settling them needs. Returns FENCED if the
 	// epoch is over; 0 is whichever it is in. Who settles for another asks in the epoch
@@ -156,14 +156,14 @@ type Owners interface {
 	Revoke(ctx context.Context, owner string, h Held, s Settlement, why string) error
 	// Deregister ends an owner that holds nothing. Returns CONFLICT if it holds something.
 	Deregister(ctx context.Context, owner string, epoch int64) error
-	// Late lists owners whose proof of life is late by the given time or more, and
+	// Late lists owners whose heartbeat is late by the given time or more, and
 	// those fenced but not yet emptied. Lateness counts from the latest of the last
-	// proof, Redis' own start, the moment when most became late at once, and the
-	// first proof after a silence of all: then it is Redis, not they.
+	// heartbeat, Redis' own start, the moment when most became late at once, and the
+	// first heartbeat after a silence of all: then it is Redis, not they.
 	Late(ctx context.Context, by time.Duration) ([]string, error)
 	// Fence ends the epoch of an owner that is late by the given time and returns
 	// the epoch under which its slots are settled. Fencing a fenced owner returns
-	// the same epoch. Returns CONFLICT if its proof of life arrived meanwhile.
+	// the same epoch. Returns CONFLICT if its heartbeat arrived meanwhile.
 	Fence(ctx context.Context, owner string, by time.Duration) (int64, error)
 	// DeclareDead ends the given epoch of an owner whose process is known to be gone, late
 	// or not, and returns the epoch under which its slots are settled, 0 if they

@@ -218,7 +218,7 @@ type TaskClaim struct {
 	Token     string
 	Attempts  int    // tries that ended badly so far
 	Cancelled string // who asked to stop it before it was claimed; "" if nobody: it is to end without being run
-	Young     bool   // Redis' life is young: it may have been set back, and the task have ended
+	Young     bool   // Redis' incarnation is young: it may have been set back, and the task have ended
 }
 
 // TaskFinish ends a task's claim. With OutcomeRetry and OutcomeLater it waits Delay.

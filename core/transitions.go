@@ -77,7 +77,7 @@ func Transitions() []Transition {
 		{EntityVM, "destroying", "lost", []string{"settle", "revoke"}, "its host is lost"},
 		{EntityHost, "", "up", []string{"register"}, "its first owner registered"},
 		{EntityHost, "up", "suspect", []string{"host_judge"}, "all its owners are late"},
-		{EntityHost, "suspect", "up", []string{"host_judge"}, "an owner's proof of life arrived"},
+		{EntityHost, "suspect", "up", []string{"host_judge"}, "an owner's heartbeat arrived"},
 		{EntityHost, "up", "down", []string{"host_report", "vm_reconcile"}, "reported failed; fenced"},
 		{EntityHost, "suspect", "down", []string{"host_down", "host_report", "vm_reconcile"}, "late beyond the limit, or reported failed; fenced"},
 		{EntityHost, "down", "up", []string{"register", "host_report"}, "it came back under a new epoch, or its owners had and it is reported recovered"},

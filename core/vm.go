@@ -110,12 +110,12 @@ type Hosts interface {
 	// and uses none of the request's attempts. An empty reason ends it. One on
 	// probation for the same reason stays as it is. Returns NOTFOUND.
 	Probation(ctx context.Context, host, reason string, delay time.Duration, needed int) error
-	// Judge moves hosts between up and suspect by their owners' proofs of life
+	// Judge moves hosts between up and suspect by their owners' heartbeats
 	// and returns those that are late by down or more, with the same care for
 	// Redis' own start and mass lateness as Owners.Late.
 	Judge(ctx context.Context, suspect, down time.Duration) ([]string, error)
 	// Down fences a host: its epoch grows, its lists of VMs are emptied. Returns
-	// CONFLICT if a proof of life arrived meanwhile.
+	// CONFLICT if a heartbeat arrived meanwhile.
 	Down(ctx context.Context, host string, down time.Duration) error
 	// ForgetHost removes a down host. Returns CONFLICT if it is not down or its owners are still there.
 	ForgetHost(ctx context.Context, host string) error

@@ -15,7 +15,7 @@ const (
 	assignTimeout = 5 * time.Second
 )
 
-// assigned lets retries go whose pause is over, where no owner's proof of life does,
+// assigned lets retries go whose pause is over, where no owner's heartbeat does,
 // and takes from hosts what they have not taken of what was assigned to them.
 func (o *Overseer) assigned(ctx context.Context) (Counts, error) {
 	promoted, err := o.parts.Queue.Promote(ctx)

@@ -13,8 +13,8 @@ import (
 // Config is how the overseer behaves. The zero value of a setting that Defaults
 // names is replaced by its default.
 type Config struct {
-	Beat    time.Duration // between an owner's proofs of life, all over the cluster
-	Suspect time.Duration // how long ago a host's last proof of life may be before it gets no new work
+	Beat    time.Duration // between an owner's heartbeats, all over the cluster
+	Suspect time.Duration // how long ago a host's last heartbeat may be before it gets no new work
 	Down    time.Duration // how long ago an owner's or host's may be before it is fenced
 
 	Monitors       []string      // by their names; nil: all
@@ -23,13 +23,13 @@ type Config struct {
 	KeepFinished   time.Duration // how long finished work stays in the result store
 	KeepTombstones time.Duration // how long Redis remembers what ended
 
-	JudgeEvery  time.Duration // of proofs of life and of reaping; a quarter of Beat, within 100 ms and 1 s, unless set
-	ConsistencyEvery  time.Duration
-	PoolsEvery  time.Duration
-	SweepEvery  time.Duration
-	ExpireEvery time.Duration
-	TrimEvery   time.Duration
-	Timeout     time.Duration // of one chore's run; it goes on at its next turn
+	JudgeEvery       time.Duration // of heartbeats and of reaping; a quarter of Beat, within 100 ms and 1 s, unless set
+	ConsistencyEvery time.Duration
+	PoolsEvery       time.Duration
+	SweepEvery       time.Duration
+	ExpireEvery      time.Duration
+	TrimEvery        time.Duration
+	Timeout          time.Duration // of one chore's run; it goes on at its next turn
 }
 
 // Defaults returns the settings that a config may leave open.

@@ -30,7 +30,7 @@ type Kind string
 
 // The kinds of news.
 const (
-	Lost      Kind = "lost"      // its proofs of life ended; it comes back by itself
+	Lost      Kind = "lost"      // its heartbeats ended; it comes back by itself
 	Failed    Kind = "failed"    // somebody says so; it stays down until it is said to have recovered
 	Recovered Kind = "recovered" // somebody says so
 )

@@ -7,11 +7,11 @@ import (
 	"drover/core"
 )
 
-// heartbeat is the monitor that judges hosts by their owners' proofs of life. It
+// heartbeat is the monitor that judges hosts by their owners' heartbeats. It
 // is careful about Redis' own start, and when most are late at once.
 type heartbeat struct {
 	hosts         core.Hosts
-	suspect, down time.Duration // how late, after a proof was due
+	suspect, down time.Duration // how late, after a heartbeat was due
 	every         time.Duration
 }
 

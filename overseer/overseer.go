@@ -49,7 +49,7 @@ type Parts struct {
 	Evacuations core.Evacuations
 	Reports     core.Reports
 	History     History
-	Consistency       core.Consistency
+	Consistency core.Consistency
 	Store       core.ResultStore
 	Intake      Intake
 	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a request that waits, as intake.Intake does
@@ -91,7 +91,7 @@ func New(cfg Config, parts Parts) (*Overseer, error) {
 	return o, nil
 }
 
-// late turns how long ago a proof of life may be into how late: each says that the
+// late turns how long ago a heartbeat may be into how late: each says that the
 // next is due within a beat.
 func (o *Overseer) late(since time.Duration) time.Duration { return since - o.cfg.Beat }
 

@@ -101,7 +101,7 @@ func (w *world) Trim(ctx context.Context, keep time.Duration) (int, error) {
 
 func (w *world) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
 	if suspect != 2*time.Second || down != 4*time.Second {
-		return nil, errors.New("not the default, counted from when a proof was due")
+		return nil, errors.New("not the default, counted from when a heartbeat was due")
 	}
 	_, err := w.call(ctx, "judge")
 	return w.late, err

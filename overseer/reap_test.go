@@ -102,7 +102,7 @@ func (s *scene) submitAs(pool string, n int, change func(*core.Spec)) (ids []str
 	return ids
 }
 
-// claim lets a host's testrunner claim n requests of a pool; its next proof of life is due as said.
+// claim lets a host's testrunner claim n requests of a pool; its next heartbeat is due as said.
 func (s *scene) claim(host, pool string, n int, life time.Duration, finish ...core.Finish) []core.Claim {
 	owner := core.OwnerName(core.RoleTestrunner, host, 0)
 	s.seq[owner]++
@@ -282,7 +282,7 @@ func (s *scene) die(host string) {
 	require.NoError(s.t, s.b.Admin.ZAdd(context.Background(), s.b.Namespace+":hosts", redis.Z{Score: 1, Member: host}).Err())
 }
 
-// The testrunner's proof of life ends a little earlier than its vmfactory's: it
+// The testrunner's heartbeat ends a little earlier than its vmfactory's: it
 // must not be reaped as if it had died alone.
 func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 
 // Redis forgets what is wanted of hosts when it is wiped or set back, and the result store
 // does not. A vmfactory hears from the store what is wanted of its host before the host claims
-// anything in a new life of Redis. What is left is found here.
+// anything in a new incarnation of Redis. What is left is found here.
 //
 //	wish        whose word counts
 //	drain       the store's: who drains or undrains a host tells the store first

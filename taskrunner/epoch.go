@@ -147,7 +147,7 @@ func (e *epoch) take(f core.TaskFinish) {
 	}
 }
 
-// pause is how long the loop may sleep: until its next proof of life or look is
+// pause is how long the loop may sleep: until its next heartbeat or look is
 // due, until a task may begin, or until the call that is out may be repeated.
 func (e *epoch) pause() time.Duration {
 	now := e.clock.Now()
@@ -164,7 +164,7 @@ func (e *epoch) pause() time.Duration {
 func (e *epoch) rhythm() time.Duration { return min(e.cfg.Poll, e.cfg.Registration.Beat) }
 
 // exchange makes a call if there is a reason to: something ended, there may be
-// work, or a proof of life is due. Returns only errors that end the epoch.
+// work, or a heartbeat is due. Returns only errors that end the epoch.
 func (e *epoch) exchange(ctx context.Context, stopping bool) (core.TaskExchanged, error) {
 	now := e.clock.Now()
 	if e.call == nil && !e.compose(now, stopping) || now.Before(e.rest) {

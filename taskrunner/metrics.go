@@ -27,7 +27,7 @@ func newMetrics() *metrics {
 			Name: "drover_task_calls_unanswered_total", Help: "Calls that Redis did not answer and that are repeated.",
 		}),
 		beat: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "drover_taskrunner_beat_timestamp_seconds", Help: "When the last proof of life was accepted.",
+			Name: "drover_taskrunner_beat_timestamp_seconds", Help: "When the last heartbeat was accepted.",
 		}),
 	}
 }

@@ -55,7 +55,7 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 	}
 }
 
-// Once Redis' life is not young any more, nobody asks; and where the store does not answer, the work is run.
+// Once Redis' incarnation is not young any more, nobody asks; and where the store does not answer, the work is run.
 func TestAClaimOfAGrownRedisAsksNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -37,7 +37,7 @@ type epoch struct {
 	sick map[string]error  // clean VMs that failed their check, to be retired
 	view                   // what comparing Redis with the host needs
 	lost bool              // Redis may hold slots that the loop does not know of
-	odd  int               // proofs of life in a row with another number of slots than ours
+	odd  int               // heartbeats in a row with another number of slots than ours
 	down bool              // Redis does not answer
 	rest time.Time         // no calls before this, Redis being down
 	wait *backoff.ExponentialBackOff
@@ -127,7 +127,7 @@ func (e *epoch) note(err error) {
 	} else {
 		entry.Warn("cannot work; trying again")
 	}
-	// Whatever was found before may belong to another life of Redis.
+	// Whatever was found before may belong to another incarnation of Redis.
 	e.down, e.lost, e.full, e.nextLook = true, true, true, e.clock.Now()
 	e.rest = e.clock.Now().Add(e.wait.NextBackOff())
 }
@@ -182,7 +182,7 @@ func (e *epoch) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// heard takes what a proof of life was answered with.
+// heard takes what a heartbeat was answered with.
 func (e *epoch) heard(b core.Beat) {
 	e.draining = b.Draining
 	if !b.Ready && e.surveyed {

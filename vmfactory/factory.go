@@ -27,7 +27,7 @@ type Parts struct {
 	Log       logrus.FieldLogger
 	NewID     func() string // names a VM; nil: lower-case ULIDs
 	// Wishes reads what the result store has of a host. Before it answers, the host claims
-	// nothing in a new epoch or life of Redis; nil: nothing is wanted of any host.
+	// nothing in a new epoch or incarnation of Redis; nil: nothing is wanted of any host.
 	Wishes func(ctx context.Context, host string) ([]core.HostWish, error)
 	Trial  Trial // tests a provider before its first VM; nil: nobody does
 }

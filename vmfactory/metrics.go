@@ -44,7 +44,7 @@ func newMetrics() *metrics {
 		quarantined: prometheus.NewGauge(gauge("drover_vms_quarantined", "VMs that could not be destroyed and wait for a person.")),
 		leaks:       prometheus.NewGauge(gauge("drover_vm_leaks", "VMs on the host that Redis did not know at the last comparison.")),
 		reconciled:  prometheus.NewCounterVec(count("drover_vm_reconciled_total", "VMs that a comparison with the host changed."), []string{"change"}),
-		beat:        prometheus.NewGauge(gauge("drover_vmfactory_beat_timestamp_seconds", "When the last proof of life was accepted.")),
+		beat:        prometheus.NewGauge(gauge("drover_vmfactory_beat_timestamp_seconds", "When the last heartbeat was accepted.")),
 	}
 }
 

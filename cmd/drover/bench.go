@@ -15,14 +15,14 @@ func benchCommand() *cli.Command {
 		Name: "bench", Usage: "measure drover on this machine", OnUsageError: usageError,
 		Subcommands: []*cli.Command{{
 			Name: "queue", Usage: "submit, claim and finish requests that do nothing, on a private redis-server", OnUsageError: usageError,
-			Description: "Every guarantee is on: fair turns, classes, tokens, events, tombstones, proofs of life. First all\n" +
+			Description: "Every guarantee is on: fair turns, classes, tokens, events, tombstones, heartbeats. First all\n" +
 				"requests are submitted, then the slots of one process claim and finish them; the clean VMs are there\n" +
 				"from the start. Then single requests meet idle slots, for the time from submit to claimed.",
 			Flags: []cli.Flag{
 				&cli.IntFlag{Name: "slots", Usage: "workers of the one process", Value: 100},
 				&cli.IntFlag{Name: "jobs", Usage: "requests", Value: 50_000},
 				&cli.IntFlag{Name: "submitters", Usage: "submitters who take turns", Value: 1},
-				&cli.IntFlag{Name: "owners", Usage: "other owners, ten a host, that prove their lives every second; an overseer judges them"},
+				&cli.IntFlag{Name: "owners", Usage: "other owners, ten a host, that send heartbeats every second; an overseer judges them"},
 				&cli.IntFlag{Name: "idle-samples", Usage: "requests submitted one by one to idle slots; 0 for none", Value: 500},
 				&cli.StringFlag{Name: "aof", Usage: "the server's append-only file: `MODE` off, everysec or always", Value: "off"},
 				jsonFlag(),

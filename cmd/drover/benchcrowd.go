@@ -25,7 +25,7 @@ type bystanders struct {
 	fault error // of the looks; to be read when they are done
 }
 
-// crowd lets n owners, ten a host, join and prove their lives every second.
+// crowd lets n owners, ten a host, join and send heartbeats every second.
 func crowd(ctx context.Context, url string, n int) (*bystanders, error) {
 	s, err := redisstore.Open(ctx, redisstore.Options{URL: url})
 	if err != nil {

@@ -24,7 +24,7 @@ type queueBench struct {
 	Slots       int    `json:"slots"`
 	Jobs        int    `json:"jobs"`
 	Submitters  int    `json:"submitters"`
-	Owners      int    `json:"owners"` // that prove their lives beside it
+	Owners      int    `json:"owners"` // that send heartbeats beside it
 	IdleSamples int    `json:"idle_samples"`
 	AOF         string `json:"aof"`
 }

@@ -22,7 +22,7 @@ func (f *findings) owners(ctx context.Context, h *cluster) error {
 	for _, o := range owners {
 		versions[o.Version] = append(versions[o.Version], o.Name)
 		if o.Late {
-			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its proof of life is late")
+			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its heartbeat is late")
 		}
 	}
 	overseen, err := h.redis.Overseen(ctx)
@@ -99,7 +99,7 @@ func (f *findings) hosts(ctx context.Context, h *cluster) error {
 			f.warn(about, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
 		case late > 2*h.cfg.Down:
 			f.warn(about, "start an overseer, or do its work once: drover overseer --once",
-				"its proof of life is late by %s, and no overseer has judged it", late.Round(time.Second))
+				"its heartbeat is late by %s, and no overseer has judged it", late.Round(time.Second))
 		case !host.Ready:
 			f.warn(about, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
 		case host.Drain:
@@ -119,7 +119,7 @@ func (f *findings) probation(about string, host core.HostInfo) {
 	}
 }
 
-// selfTest looks at what a host has proved of a provider, which it need not if no
+// selfTest looks at what a host has heard of a provider, which it need not if no
 // pool is of it.
 func (f *findings) selfTest(about string, p core.ProviderNote, needed bool) {
 	t := p.SelfTest
@@ -127,7 +127,7 @@ func (f *findings) selfTest(about string, p core.ProviderNote, needed bool) {
 	case p.Missing != "" || t == nil && (len(p.Limits) == 0 || !needed):
 		return // its broken pools say why, if there are any
 	case t == nil:
-		f.warn(about, "start its vmfactory with --self-test on", "never proved that VMs of provider %s hold what they must", p.Name)
+		f.warn(about, "start its vmfactory with --self-test on", "never heard that VMs of provider %s hold what they must", p.Name)
 	case t.Verdict() == core.VerdictFail:
 		f.fail(about, "see drover host show; mend it, and its vmfactory tests again by itself", "failed the self-test of provider %s: %s", p.Name, t.Reason())
 	case t.Verdict() == core.VerdictWeak:

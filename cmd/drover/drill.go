@@ -38,7 +38,7 @@ func drillCommand() *cli.Command {
 			&cli.IntFlag{Name: "hosts", Usage: "of the cluster", Value: 3},
 			&cli.IntFlag{Name: "slots", Usage: "requests that each host runs at once", Value: 4},
 			&cli.IntFlag{Name: "load", Usage: "unfinished requests that are kept in the cluster", Value: 18},
-			&cli.DurationFlag{Name: "beat", Usage: "`TIME` between proofs of life; who is late by 5 of them is fenced", DefaultText: "1s"},
+			&cli.DurationFlag{Name: "beat", Usage: "`TIME` between heartbeats; who is late by 5 of them is fenced", DefaultText: "1s"},
 			&cli.StringFlag{Name: "logs", Usage: "keep what the components say in this `FOLDER`"},
 			&cli.BoolFlag{Name: "plain", Usage: "no namespaces, also as root", DisableDefaultText: true},
 			jsonFlag(),

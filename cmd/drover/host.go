@@ -73,7 +73,7 @@ func hostState(h core.HostInfo) string {
 	return state
 }
 
-// lateness says whether a proof of life is due.
+// lateness says whether a heartbeat is due.
 func lateness(deadline int64) string {
 	late := time.Since(time.UnixMilli(deadline))
 	if late <= 0 {

@@ -32,7 +32,7 @@ type clusterMetrics struct {
 
 var (
 	waitingDesc = prometheus.NewDesc("drover_cluster_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
-	beatDesc    = prometheus.NewDesc("drover_cluster_heartbeat_late_seconds", "How late an owner's proof of life is; 0 or less is in time.", []string{"owner"}, nil)
+	beatDesc    = prometheus.NewDesc("drover_cluster_heartbeat_late_seconds", "How late an owner's heartbeat is; 0 or less is in time.", []string{"owner"}, nil)
 	missingDesc = prometheus.NewDesc("drover_cluster_missing", "1 for a role that nobody in the cluster does now.", []string{"role"}, nil)
 	unseenDesc  = prometheus.NewDesc("drover_overseer_missing", "1 while no overseer is at work in the cluster; one from cron counts for five minutes.", nil, nil)
 	slotsDesc   = prometheus.NewDesc("drover_cluster_slots", "Pieces of work that an owner holds.", []string{"owner"}, nil)

@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// Nobody waits for a proof of life here: it is never late, and no overseer runs.
+// Nobody waits for a heartbeat here: it is never late, and no overseer runs.
 func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t)

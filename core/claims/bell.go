@@ -186,7 +186,7 @@ func (d *Desk) taken(w *Work) {
 // too; releasing it names a token that Redis no longer has and moves nothing. The lock is held.
 func (d *Desk) known(h core.Held) bool {
 	if w := d.hand[h.Key]; w != nil {
-		return true // a newer claim of the key proves that this one is over
+		return true // a newer claim of the key beats that this one is over
 	}
 	epoch, number, ok := splitToken(h.Token)
 	if !ok || epoch != d.Epoch() {

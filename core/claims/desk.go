@@ -16,8 +16,8 @@ const (
 	defaultLanes = 2
 	defaultPoll  = time.Second
 
-	// proofsPerBeat is how many calls of a busy desk prove its life within a beat.
-	proofsPerBeat = 8
+	// heartbeatsPerBeat is how many calls of a busy desk send a heartbeat within a beat.
+	heartbeatsPerBeat = 8
 )
 
 // Config says who opens a desk and what it asks for. Zero fields get the defaults named.
@@ -28,7 +28,7 @@ type Config struct {
 	Lanes        int                          // calls in flight at once; default 2
 	Batch        int                          // most finishes and most claims of one call; default and most 64
 	Poll         time.Duration                // an idle desk asks at least this often, bell or no bell; default 1 s
-	BeatEvery    time.Duration                // between proofs of life when nothing else carries one; default three quarters of Registration.Beat
+	BeatEvery    time.Duration                // between heartbeats when nothing else carries one; default three quarters of Registration.Beat
 	Notice       func(text string, err error) // hears when Redis fails and, with a nil error, when it answers again; may be nil
 }
 

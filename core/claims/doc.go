@@ -1,5 +1,5 @@
-// Package claims is an owner's side of the queue: its registration and proof of
-// life (Presence), and the Desk at which its workers take and end work.
+// Package claims is an owner's side of the queue: its registration and heartbeat
+// (Presence), and the Desk at which its workers take and end work.
 //
 // # The desk
 //

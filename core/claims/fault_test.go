@@ -90,8 +90,8 @@ func TestRedisAwayForMinutes(t *testing.T) {
 }
 
 // Redis was away for some beats, and a lane is the first to reach it again. Its call was made
-// when no proof of life was due; its repeat is one, because another may be long in coming.
-func TestARepeatProvesLife(t *testing.T) {
+// when no heartbeat was due; its repeat is one, because another may be long in coming.
+func TestARepeatIsAHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -183,7 +183,7 @@ func stopped(t *testing.T, w *claims.Work) {
 }
 
 // A slot that was taken back stops its work, at once if somebody says so, else with a
-// proof of life; what is claimed while the desk looks is left alone.
+// heartbeat; what is claimed while the desk looks is left alone.
 func TestTakenSlotStopsItsWork(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {

@@ -8,7 +8,7 @@ import (
 )
 
 // lane makes calls one after another. While its call is in flight, x and sent are
-// frozen, but for the proof of life that a repeat becomes.
+// frozen, but for the heartbeat that a repeat becomes.
 type lane struct {
 	x    core.Exchange
 	sent []*Work // whose finishes are in x
@@ -58,7 +58,7 @@ func (d *Desk) load(l *lane) bool {
 	}
 	l.x.Seq++
 	l.x.Want, l.x.TokenBase = want, d.nextToken
-	l.x.Pools, l.x.Beat = d.rotated[d.turn%len(d.rotated)], d.proof()
+	l.x.Pools, l.x.Beat = d.rotated[d.turn%len(d.rotated)], d.heartbeat()
 	l.busy = true
 	if want > 0 || n == 0 {
 		d.rung = false
@@ -76,13 +76,13 @@ func (d *Desk) load(l *lane) bool {
 	return true
 }
 
-// proof is how soon the next proof of life is due if a call is one; 0 if it need
+// heartbeat is how soon the next heartbeat is due if a call is one; 0 if it need
 // not be, because another lately was: each costs Redis as much as half a claim. What
-// the listener took may have been the notice of a cancel, and only a proof's answer
+// the listener took may have been the notice of a cancel, and only a heartbeat's answer
 // tells of those. The lock is held.
-func (d *Desk) proof() time.Duration {
+func (d *Desk) heartbeat() time.Duration {
 	beat := d.cfg.Registration.Beat
-	if !d.rung && time.Since(d.presence.LastBeat()) < beat/proofsPerBeat {
+	if !d.rung && time.Since(d.presence.LastBeat()) < beat/heartbeatsPerBeat {
 		return 0
 	}
 	return beat
@@ -123,7 +123,7 @@ func (d *Desk) send(l *lane) (core.Exchanged, bool) {
 		case "":
 			d.trouble.over(l.x.Lane)
 			if l.x.Beat > 0 {
-				d.presence.Proved(at)
+				d.presence.Heard(at)
 			}
 			return answer, true
 		case core.CodeFenced:

@@ -10,21 +10,21 @@ import (
 	"drover/core"
 )
 
-// defaultBeat is how soon the next proof of life is due if a registration does not say.
+// defaultBeat is how soon the next heartbeat is due if a registration does not say.
 const defaultBeat = time.Second
 
 // callTimeout bounds one call to Redis whose client has no bound of its own.
 const callTimeout = 10 * time.Second
 
-// PresenceConfig says who joins and how it proves its life.
+// PresenceConfig says who joins and how it sends a heartbeat.
 type PresenceConfig struct {
 	Registration core.Registration
-	BeatEvery    time.Duration                // between proofs of life when nothing else carries one; default three quarters of Registration.Beat
+	BeatEvery    time.Duration                // between heartbeats when nothing else carries one; default three quarters of Registration.Beat
 	Hear         func(core.Beat)              // gets the answer of every beat; may be nil
 	Notice       func(text string, err error) // hears when Redis fails and, with a nil error, when it answers again; may be nil
 }
 
-// Presence is an owner's registration and its proof of life. Every owner has
+// Presence is an owner's registration and its heartbeat. Every owner has
 // one: a testrunner's is inside its Desk, a vmfactory or taskrunner joins by itself.
 type Presence struct {
 	owners  core.Owners
@@ -33,7 +33,7 @@ type Presence struct {
 	trouble *trouble
 
 	born   time.Time
-	last   atomic.Int64 // nanoseconds from born to the start of the last call that proved life
+	last   atomic.Int64 // nanoseconds from born to the start of the last call that carried a heartbeat
 	fenced sync.Once
 	ended  func(error) // told before lost is closed; nil: nobody
 	lost   chan struct{}
@@ -68,7 +68,7 @@ func register(ctx context.Context, owners core.Owners, cfg PresenceConfig, t *tr
 	r.Beat = cmp.Or(r.Beat, defaultBeat)
 	cfg.BeatEvery = cmp.Or(cfg.BeatEvery, r.Beat*3/4)
 	if r.Beat < 0 || cfg.BeatEvery < 0 {
-		return nil, nil, core.Errorf(core.CodeInvalid, r.Owner, "owner %s: the times between proofs of life must be above 0", r.Owner)
+		return nil, nil, core.Errorf(core.CodeInvalid, r.Owner, "owner %s: the times between heartbeats must be above 0", r.Owner)
 	}
 	p := &Presence{
 		owners: owners, cfg: cfg, trouble: t, born: time.Now(),
@@ -97,12 +97,12 @@ func (p *Presence) Epoch() int64 { return p.epoch }
 // Lost is closed once the epoch is over: stop all work, then Join anew.
 func (p *Presence) Lost() <-chan struct{} { return p.lost }
 
-// LastBeat is when the last call that proved this owner's life began.
+// LastBeat is when the last call that carried a heartbeat of this owner began.
 func (p *Presence) LastBeat() time.Time { return p.born.Add(time.Duration(p.last.Load())) }
 
-// Proved notes that a call which began at that time carried a beat and was
+// Heard notes that a call which began at that time carried a beat and was
 // answered: the owner's own timer need not beat so soon.
-func (p *Presence) Proved(at time.Time) {
+func (p *Presence) Heard(at time.Time) {
 	began := int64(at.Sub(p.born))
 	for {
 		last := p.last.Load()
@@ -162,7 +162,7 @@ func (p *Presence) Stop() {
 	<-p.done
 }
 
-// beat proves the owner's life whenever no other call did for BeatEvery.
+// beat sends the owner's heartbeat whenever no other call did for BeatEvery.
 func (p *Presence) beat(ctx context.Context) {
 	defer close(p.done)
 	timer := time.NewTimer(p.cfg.BeatEvery)
@@ -192,7 +192,7 @@ func (p *Presence) beatOnce(ctx context.Context) time.Duration {
 	switch {
 	case err == nil:
 		p.trouble.over(ofPresence)
-		p.Proved(at)
+		p.Heard(at)
 		if p.cfg.Hear != nil {
 			p.cfg.Hear(heard)
 		}

@@ -14,7 +14,7 @@ type Stats struct {
 	Repeats  int64     // repeats of a call after an error
 	Draining bool      // the host takes no new work
 	Ready    bool      // false: the host's vmfactory must reconcile first
-	LastBeat time.Time // when the last call that proved this owner's life began
+	LastBeat time.Time // when the last call that carried a heartbeat of this owner began
 }
 
 // Stats returns the present counts.

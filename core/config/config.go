@@ -51,7 +51,7 @@ type Config struct {
 	MetricsListen string `koanf:"metrics_listen" for:"testrunner vmfactory taskrunner overseer" usage:"address of /healthz and /metrics, such as 127.0.0.1:9420, for all components of a host: the vmfactory has that port, the testrunner the next one, then the taskrunner and the overseer; empty for none"`
 
 	Drain time.Duration `koanf:"drain" default:"60s" for:"testrunner vmfactory taskrunner overseer" usage:"how long a stopping component may finish what it has in hand before it gives it back"`
-	Beat  time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's proofs of life; the same for the whole cluster"`
+	Beat  time.Duration `koanf:"beat" default:"1s" for:"testrunner vmfactory taskrunner overseer" usage:"between an owner's heartbeats; the same for the whole cluster"`
 	Slots int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
 	Pools []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
@@ -93,9 +93,9 @@ type Config struct {
 	CreateTimeout  time.Duration `koanf:"create_timeout" default:"30s" for:"vmfactory" usage:"of each of the two phases of making a VM, after which it is given up"`
 	DestroyTimeout time.Duration `koanf:"destroy_timeout" default:"30s" for:"vmfactory" usage:"of one try to destroy a VM; after three it is quarantined for a person"`
 
-	Suspect          time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last proof of life may be before a host gets no new work"`
+	Suspect          time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last heartbeat may be before a host gets no new work"`
 	Down             time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how long ago it may be before an owner or host is fenced and its work taken back"`
-	Monitors         []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (proofs of life), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
+	Monitors         []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (heartbeats), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
 	ConsistencyEvery time.Duration `koanf:"consistency_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_consistency_broken"`
 	KeepFinished     time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
 	KeepTombstones   time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`

@@ -16,7 +16,7 @@ import (
 // The smallest useful beat and poll: below them a process is busy with nothing else.
 const (
 	minBeat = 10 * time.Millisecond
-	maxBeat = 30 * time.Second // Redis takes a proof of life that reaches further for one of another time
+	maxBeat = 30 * time.Second // Redis takes a heartbeat that reaches further for one of another time
 	minPoll = time.Millisecond
 )
 
@@ -210,7 +210,7 @@ func (c *Config) checkTimes() error {
 		problems = append(problems, c.problem("beat", "%s must be at most %s", c.Beat, maxBeat))
 	}
 	atLeast("poll", c.Poll, minPoll, "")
-	atLeast("suspect", c.Suspect, c.Beat, ", the beat: a proof of life must have time to arrive")
+	atLeast("suspect", c.Suspect, c.Beat, ", the beat: a heartbeat must have time to arrive")
 	atLeast("down", c.Down, c.Suspect, ", the limit of suspect: a host is suspect before it is down")
 	atLeast("drain", c.Drain, 0, "")
 	atLeast("check_every", c.CheckEvery, minBeat, "")

@@ -35,7 +35,7 @@ func (b *Backend) Picture(t testing.TB, words ...string) Picture {
 		require.NoError(t, err)
 		name := strings.TrimPrefix(key, b.Namespace+":")
 		for _, line := range contents(t, b.Admin, key, kind) {
-			if line = name + line; !strings.HasPrefix(line, "meta life:") && !strings.HasPrefix(line, "counts ") {
+			if line = name + line; !strings.HasPrefix(line, "meta incarnation:") && !strings.HasPrefix(line, "counts ") {
 				lines = append(lines, line)
 			}
 		}

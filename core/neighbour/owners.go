@@ -29,7 +29,7 @@ func (o Owners) Register(ctx context.Context, r core.Registration) (core.Registe
 		err = note.write(o.Dir)
 	}
 	if err != nil {
-		o.Notice(r.Owner, "neighbours cannot watch this process: its death will be noticed by its missing proofs of life", err)
+		o.Notice(r.Owner, "neighbours cannot watch this process: its death will be noticed by its missing heartbeats", err)
 	}
 	return registered, nil
 }

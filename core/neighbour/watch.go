@@ -45,7 +45,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		w.boot, err = bootOf()
 	}
 	if err != nil {
-		w.Notice("", "the processes of this host cannot be watched: their deaths will be noticed by missing proofs of life", err)
+		w.Notice("", "the processes of this host cannot be watched: their deaths will be noticed by missing heartbeats", err)
 		return nil
 	}
 	unread := false
@@ -110,7 +110,7 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 			return
 		}
 		if !told {
-			w.Notice(n.Owner, "cannot watch this process, trying again: meanwhile its death is noticed by missing proofs of life", err)
+			w.Notice(n.Owner, "cannot watch this process, trying again: meanwhile its death is noticed by missing heartbeats", err)
 		}
 		if clock.Sleep(ctx, w.Clock, pause.NextBackOff()) != nil {
 			return

@@ -8,7 +8,7 @@ import (
 	"drover/core"
 )
 
-// Reap fences the owners whose proof of life is late by the given time, settles
+// Reap fences the owners whose heartbeat is late by the given time, settles
 // what they held and forgets them. It goes on where a crashed reaper stopped, and
 // any number of reapers may run at once. One owner that fails does not hold back
 // the others; the error tells of all that did.
@@ -33,7 +33,7 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 }
 
 // DeclareDead settles what an owner held whose process is known to be gone, without
-// waiting until its proof of life is late, and forgets it. The epoch is that of
+// waiting until its heartbeat is late, and forgets it. The epoch is that of
 // the process. One that was settled before met its death all the same. Returns CONFLICT if a newer process has the name, NOTFOUND if
 // Redis knows no such owner, FENCED if it came back meanwhile.
 func DeclareDead(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {

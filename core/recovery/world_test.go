@@ -23,13 +23,13 @@ const by = time.Millisecond
 
 // world is a host whose testrunner has requests in hand, each of another kind.
 type world struct {
-	t     *testing.T
-	b     *coretest.Backend
-	store *sqlite.Store
-	cluster  *coretest.Cluster
-	seq   int64
-	slots map[string]core.Claim // by request id
-	rows  []string
+	t       *testing.T
+	b       *coretest.Backend
+	store   *sqlite.Store
+	cluster *coretest.Cluster
+	seq     int64
+	slots   map[string]core.Claim // by request id
+	rows    []string
 }
 
 func newWorld(t *testing.T, b *coretest.Backend) *world {
@@ -95,7 +95,7 @@ func (w *world) fill() {
 	require.NoError(w.t, err)
 }
 
-// late makes an owner's proof of life very late.
+// late makes an owner's heartbeat very late.
 func (w *world) late(owner string) {
 	w.t.Helper()
 	require.NoError(w.t, w.b.Admin.Do(w.t.Context(), "ZADD", w.b.Namespace+":owners", "XX", 1, owner).Err())

@@ -296,7 +296,7 @@ func TestNothingIsClaimedBeforeReconciling(t *testing.T) {
 		c := x.claim(t, 1, "a")
 		x.AddVMs(t, 1)
 		x.Submit(t, coretest.Spec("b", "p1", "ann"))
-		after := open(t, x.b, "second-life", time.UnixMilli(0))
+		after := open(t, x.b, "second-incarnation", time.UnixMilli(0))
 		got, err := after.Exchange(ctx, x.Call(2, 1, end(c, core.OutcomeDone)))
 		require.NoError(t, err)
 		require.False(t, got.Ready)

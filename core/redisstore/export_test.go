@@ -31,7 +31,7 @@ func (s *Store) Born() int64 { return s.born() }
 // Young is whether what Redis gives out may have ended.
 func (s *Store) Young() bool { return s.young() }
 
-// LeastYouth is for how long a life is young at least.
+// LeastYouth is for how long an incarnation is young at least.
 const LeastYouth = leastYouth
 
 // Look is one reading of the namespace: what is wrong with it, and the state of every

@@ -63,7 +63,7 @@ func TestAFaultWithoutAnotherHost(t *testing.T) {
 			x.Exchange(t, int64(2*try+2), 0, end(c, core.OutcomeRetry))
 			x.pausesEnd(t)
 			_, err := x.Store.Beat(t.Context(), h2.Factory, h2.Made, time.Minute)
-			require.NoError(t, err, "any proof of life lets it go")
+			require.NoError(t, err, "any heartbeat lets it go")
 			c = x.Exchange(t, int64(2*try+3), 1).Claims[0]
 			require.Equal(t, try+1, c.Attempts)
 		}

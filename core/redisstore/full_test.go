@@ -23,7 +23,7 @@ const (
 	readsWhenFull = "held locate preceding task_locate task_waiting vm_load waiting"
 	// refusedWhenFull take something new. What they find done already they may say.
 	refusedWhenFull = "enqueue output session_keep take task_enqueue"
-	// passesWhenFull end, heal, prove a life, make room, or work off what is there.
+	// passesWhenFull end, heal, record a heartbeat, make room, or work off what is there.
 	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_probation " +
 		"host_report host_tell join late life mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +
 		"mend_task mend_task_turn mend_turn mend_vm revoke oversee pool_set progress promote register session_end settle " +
@@ -158,8 +158,8 @@ func TestEveryScriptWhileRedisIsFull(t *testing.T) {
 func (f *full) moreOfTheTour(t *testing.T, x *suite) {
 	t.Helper()
 	ctx, ok := t.Context(), func(err error) { t.Helper(); require.NoError(t, err) }
-	ok(x.b.Admin.HDel(ctx, x.key("meta"), "life").Err())
-	_, err := f.call("life", func() error {
+	ok(x.b.Admin.HDel(ctx, x.key("meta"), "incarnation").Err())
+	_, err := f.call("incarnation", func() error {
 		s, err := redisstore.Open(ctx, x.b.Options()) // it calls the script before it can be given a hook
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ func TestHostGoesUpSuspectDownUp(t *testing.T) {
 		_, err := x.Store.Beat(ctx, x.Runner, x.Epoch, time.Minute)
 		require.NoError(t, err)
 		require.Empty(t, x.judge(t))
-		require.Equal(t, core.HostUp, x.host(t, "h1").State, "one proof of life is enough")
+		require.Equal(t, core.HostUp, x.host(t, "h1").State, "one heartbeat is enough")
 		x.due(t, -6*time.Second, both...)
 		require.Equal(t, []string{"h1"}, x.judge(t))
 		require.Equal(t, []string{"h1"}, x.judge(t), "until somebody takes it down")
@@ -202,7 +202,7 @@ func TestJudgeCountsFromRedisStart(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		x.due(t, -time.Hour, x.Runner, x.Factory)
-		young := open(t, x.b, "second-life", x.now(t).Add(-4*time.Second))
+		young := open(t, x.b, "second-incarnation", x.now(t).Add(-4*time.Second))
 		down, err := young.Judge(t.Context(), suspectAfter, downAfter)
 		require.NoError(t, err)
 		require.Empty(t, down)

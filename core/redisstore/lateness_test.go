@@ -27,7 +27,7 @@ func TestNobodyIsLateFromBeforeRedisBegan(t *testing.T) {
 		x.owners(t, 3)
 		x.due(t, -time.Hour, x.Runner)
 		require.Equal(t, []string{x.Runner}, x.late(t, x.Store, 5*time.Second))
-		young := open(t, x.b, "second-life", x.now(t).Add(-4*time.Second))
+		young := open(t, x.b, "second-incarnation", x.now(t).Add(-4*time.Second))
 		require.Empty(t, x.late(t, young, 5*time.Second))
 		require.Equal(t, []string{x.Runner}, x.late(t, young, 3*time.Second))
 	})
@@ -41,7 +41,7 @@ func TestAClockThatWasSetBackHoldsBackOneGrace(t *testing.T) {
 	x.owners(t, 3)
 	x.due(t, -time.Hour, x.Runner)
 	const by = 5 * time.Second
-	ahead := open(t, x.b, "second-life", x.now(t).Add(time.Hour))
+	ahead := open(t, x.b, "second-incarnation", x.now(t).Add(time.Hour))
 	judged := func() []string {
 		_, err := ahead.Judge(t.Context(), by, by)
 		require.NoError(t, err)
@@ -59,8 +59,8 @@ func TestAClockThatWasSetBackHoldsBackOneGrace(t *testing.T) {
 	require.Equal(t, []string{x.Runner}, judged())
 }
 
-// Proofs of life by a clock that was ahead and was set back since do not shield who died then.
-func TestAProofFromAClockThatWasSetBackReachesNoFurtherThanABeat(t *testing.T) {
+// Heartbeats by a clock that was ahead and was set back since do not shield who died then.
+func TestAHeartbeatFromAClockThatWasSetBackReachesNoFurtherThanABeat(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Mini(t), false)
 	x.owners(t, 4)
@@ -135,7 +135,7 @@ func TestMassLatenessGetsAGrace(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
-// Rule 7: the first who proves its life after a silence of Redis does not make the others, who
+// Rule 7: the first who sends a heartbeat after a silence of Redis does not make the others, who
 // are about to, the few that are late.
 func TestWhoComesSecondAfterASilenceIsNotLate(t *testing.T) {
 	t.Parallel()
@@ -149,28 +149,28 @@ func TestWhoComesSecondAfterASilenceIsNotLate(t *testing.T) {
 	for range 2 { // the second time is a silence too
 		advance(by + beat)
 		for i, owner := range some {
-			x.prove(t, owner, beat)
+			x.beat(t, owner, beat)
 			require.Empty(t, x.late(t, x.Store, by), "after %d of them", i+1)
 			down, err := x.Store.Judge(t.Context(), by, by)
 			require.NoError(t, err)
 			require.Empty(t, down)
 		}
 		advance(beat)
-		x.prove(t, x.Runner, beat)
-		x.prove(t, x.Factory, beat)
+		x.beat(t, x.Runner, beat)
+		x.beat(t, x.Factory, beat)
 		require.Empty(t, x.late(t, x.Store, by))
 	}
 	last := some[3]
 	others := all[:5]
 	for range int(by/beat) - 2 {
 		for _, owner := range others {
-			x.prove(t, owner, beat)
+			x.beat(t, owner, beat)
 		}
 		require.Empty(t, x.late(t, x.Store, by))
 		advance(beat)
 	}
 	for _, owner := range others {
-		x.prove(t, owner, beat)
+		x.beat(t, owner, beat)
 	}
 	advance(beat)
 	require.Equal(t, []string{last}, x.late(t, x.Store, by-beat), "who has not come back after one grace is lost")
@@ -189,7 +189,7 @@ func TestOneThatOftenPausesDoesNotShieldTheDead(t *testing.T) {
 		lost := map[string]bool{}
 		for i := range 8 {
 			x.b.Mini.SetTime(start.Add(time.Duration(i+1) * pause))
-			x.prove(t, x.Runner, beat)
+			x.beat(t, x.Runner, beat)
 			for _, owner := range x.late(t, x.Store, by) {
 				lost[owner] = true
 			}
@@ -199,8 +199,8 @@ func TestOneThatOftenPausesDoesNotShieldTheDead(t *testing.T) {
 	}
 }
 
-// prove proves an owner's life in its present epoch.
-func (x *suite) prove(t *testing.T, owner string, next time.Duration) {
+// beat records an owner's heartbeat in its present epoch.
+func (x *suite) beat(t *testing.T, owner string, next time.Duration) {
 	t.Helper()
 	all, err := x.Store.ListOwners(t.Context())
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ var bugs = map[string][2]string{
 	"a fenced owner beats itself back":            {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal its =", "local its ="},
 	"an owner that is alive is fenced":            {"if clock - tonumber(due) < tonumber(ARGV[2]) then", "if false then"},
 	"a host with a live owner goes down":          {"if state ~= 'suspect' or clock - due < tonumber(ARGV[2]) then", "if state ~= 'suspect' then"},
-	"a proof of life does not tell of a cancel":   {"promote_tasks(clock)\n  stop = cancelled(owner)", "promote_tasks(clock)"},
+	"a heartbeat does not tell of a cancel":       {"promote_tasks(clock)\n  stop = cancelled(owner)", "promote_tasks(clock)"},
 	"a zombie settles":                            {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal ends, assigns, can = ", "local ends, aims, can = "},
 	"a zombie makes VMs clean":                    {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase", "local moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase"},
 	"a retry forgets that it is to stop":          {"tries = redis.call('HINCRBY', K_attempts, key, 1)", "tries = redis.call('HINCRBY', K_attempts, key, 1) redis.call('HDEL', K_cancels, key)"},
@@ -85,7 +85,7 @@ var bugs = map[string][2]string{
 var noticed = map[string]uint64{
 	"a newer process is declared dead":            48,
 	"a retry forgets that it is to stop":          33,
-	"a proof of life does not tell of a cancel":   19,
+	"a heartbeat does not tell of a cancel":       19,
 	"room is given away twice":                    18,
 	"a clock set back prolongs a probation":       16,
 	"a lost host keeps what is assigned to it":    15,

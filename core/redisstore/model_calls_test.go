@@ -341,8 +341,8 @@ func (m *model) checkHosts(c *call) {
 	}
 }
 
-// checkCancels requires that who holds something that is to stop is told with each proof of
-// life, and that no wish is forgotten.
+// checkCancels requires that who holds something that is to stop is told with each heartbeat
+// and that no wish is forgotten.
 func (m *model) checkCancels(c *call) {
 	cancels := c.after.Hash("cancels")
 	for key := range c.before.Hash("cancels") {

@@ -10,7 +10,7 @@ import (
 )
 
 // stepClock sets Redis' clock by hours, forwards or backwards, while everybody lives on: they
-// prove their lives as before, in any order, and overseers judge in between.
+// send heartbeats as before, in any order, and overseers judge in between.
 func (m *model) stepClock() {
 	if m.b.Mini == nil || !m.waitsForClock() && !m.chance("all the same", 4) {
 		return
@@ -47,41 +47,41 @@ func (m *model) waitsForClock() bool {
 	return slices.ContainsFunc(modelHosts, func(host string) bool { return l.Hash("host", host)["probation"] != "" })
 }
 
-// beatOneByOne lets everybody that is awake prove its life, in any order, and overseers judge in between.
+// beatOneByOne lets everybody that is awake send a heartbeat, in any order, and overseers judge in between.
 func (m *model) beatOneByOne() {
-	type proof struct {
+	type heartbeat struct {
 		name  string
 		epoch int64
 	}
-	var proofs []proof
+	var heartbeats []heartbeat
 	for _, r := range m.runners {
 		if m.steps >= r.wakes {
-			proofs = append(proofs, proof{r.name, r.epoch})
+			heartbeats = append(heartbeats, heartbeat{r.name, r.epoch})
 		}
 	}
 	for _, f := range m.factories {
 		if m.steps >= f.wakes {
-			proofs = append(proofs, proof{f.name, f.epoch})
+			heartbeats = append(heartbeats, heartbeat{f.name, f.epoch})
 		}
 	}
-	for len(proofs) > 0 {
+	for len(heartbeats) > 0 {
 		if m.chance("is judged", 3) {
 			m.takeDown(m.judge())
 			m.reap()
 		}
-		i := m.n("who", len(proofs))
-		m.beatOrLate(proofs[i].name, false, proofs[i].epoch)
-		proofs = slices.Delete(proofs, i, i+1)
+		i := m.n("who", len(heartbeats))
+		m.beatOrLate(heartbeats[i].name, false, heartbeats[i].epoch)
+		heartbeats = slices.Delete(heartbeats, i, i+1)
 	}
 }
 
 // now is the true time.
 func (m *model) now() time.Time { return m.at.Add(-m.ahead) }
 
-// provedBy says which owner a call lets prove its life, and when the next proof is due.
-func (c *call) provedBy() (string, time.Duration) {
+// heartbeatBy says which owner a call lets send a heartbeat, and when the next heartbeat is due.
+func (c *call) heartbeatBy() (string, time.Duration) {
 	at := map[string]int{"register": 6, "beat": 2, "exchange": 7}
-	if i, proves := at[c.name]; proves && c.err == nil && c.num(i) > 0 {
+	if i, beats := at[c.name]; beats && c.err == nil && c.num(i) > 0 {
 		return c.args[0], time.Duration(c.num(i)) * time.Millisecond
 	}
 	return "", 0
@@ -96,7 +96,7 @@ func (m *model) checkClock(c *call) {
 	if m.b.Mini == nil {
 		return
 	}
-	if owner, next := c.provedBy(); owner != "" {
+	if owner, next := c.heartbeatBy(); owner != "" {
 		m.heard[owner] = m.now().Add(next)
 	}
 	before, after := c.before.Scores("owners"), c.after.Scores("owners")
@@ -111,11 +111,11 @@ func (m *model) checkClock(c *call) {
 			break // of so few nobody can tell whether it was they or the clock; nor of a second step while some are silent since the first
 		}
 		if due == 0 && before[owner] > 0 && (c.name == "fence" || c.name == "host_down") && m.now().Sub(m.heard[owner]) < 0 {
-			m.fail("%s fenced %s, whose next proof of life is due in %s", c.name, owner, m.heard[owner].Sub(m.now()))
+			m.fail("%s fenced %s, whose next heartbeat is due in %s", c.name, owner, m.heard[owner].Sub(m.now()))
 		}
 	}
 	clock := m.at.UnixMilli()
-	if _, proof := c.provedBy(); c.name == "promote" || proof > 0 && c.name == "beat" {
+	if _, heartbeat := c.heartbeatBy(); c.name == "promote" || heartbeat > 0 && c.name == "beat" {
 		later, most := c.after.Scores("later"), m.at.Add(longestPause).UnixMilli()
 		for key, due := range later {
 			if int64(due) > most && len(c.before.Scores("later")) <= 64 {

@@ -116,7 +116,7 @@ func (m *model) without(cut map[string]bool) {
 	}
 }
 
-// beats lets all owners prove their lives, but those that are cut off.
+// beats lets all owners send heartbeats, but those that are cut off.
 func (m *model) beats(cut map[string]bool) {
 	for _, r := range m.runners {
 		m.beatOrLate(r.name, cut[r.name], r.epoch)

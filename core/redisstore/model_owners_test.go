@@ -109,7 +109,7 @@ func (r *runner) sleep() {
 	}
 }
 
-// makeLate moves the proofs of life of an owner, and its host's, into the past.
+// makeLate moves the heartbeats of an owner, and its host's, into the past.
 func (m *model) makeLate(name string) {
 	if m.b.Mini != nil {
 		m.pass(time.Duration(m.n("ms", 10_000)) * time.Millisecond)
@@ -196,7 +196,7 @@ func (r *runner) newCall(l *lane) core.Exchange {
 	if r.chance("other order", 2) {
 		slices.Reverse(call.Pools)
 	}
-	if r.chance("no proof of life", 2) {
+	if r.chance("no heartbeat", 2) {
 		call.Beat = 0
 	}
 	r.base += 1 + int64(call.Want)

@@ -56,7 +56,7 @@ type model struct {
 	acted   map[string]int64     // lane of an owner's epoch → its last call that acted, as Redis remembers
 	epochs  map[string]bool      // owner and epoch: those that it ever had
 	newest  map[string]int64     // owner → the highest of them
-	heard   map[string]time.Time // owner → when its next proof of life is due, in true time
+	heard   map[string]time.Time // owner → when its next heartbeat is due, in true time
 	ahead   time.Duration        // of Redis' clock before the true time
 	stepped int                  // how often that clock was set
 	back    int                  // how often that clock was set back
@@ -125,7 +125,7 @@ func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(
 	return m
 }
 
-// open begins a life of Redis.
+// open begins a incarnation of Redis.
 func (m *model) open() {
 	m.life++
 	m.pass(time.Second)

@@ -273,13 +273,13 @@ func TestDeregister(t *testing.T) {
 	})
 }
 
-// A beat and both exchanges prove the life of their owner and of its host.
-func TestProofsOfLife(t *testing.T) {
+// A beat and both exchanges are a heartbeat of their owner and of its host.
+func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		k := newTasker(t, x)
-		for owner, prove := range map[string]func() error{
+		for owner, beat := range map[string]func() error{
 			x.Factory: func() error { _, err := x.Store.Beat(ctx, x.Factory, x.Made, time.Hour); return err },
 			x.Runner: func() error {
 				call := x.Call(1, 0)
@@ -296,11 +296,11 @@ func TestProofsOfLife(t *testing.T) {
 		} {
 			x.due(t, -time.Minute, x.Factory, x.Runner, k.owner)
 			at := x.now(t).UnixMilli()
-			require.NoError(t, prove(), owner)
+			require.NoError(t, beat(), owner)
 			owners, err := x.Store.ListOwners(ctx)
 			require.NoError(t, err)
 			for _, o := range owners {
-				require.Equal(t, o.Name != owner, o.Late, "%s after %s proved its life", o.Name, owner)
+				require.Equal(t, o.Name != owner, o.Late, "%s after %s sent a heartbeat", o.Name, owner)
 				if o.Name == owner {
 					require.GreaterOrEqual(t, o.Deadline, at+time.Hour.Milliseconds())
 					require.Less(t, o.Deadline, at+2*time.Hour.Milliseconds())
@@ -352,7 +352,7 @@ func TestFencedOwnersAreListedWhateverTheHour(t *testing.T) {
 		require.NoError(t, err)
 		x.due(t, -time.Minute, "testrunner@o0#0", "testrunner@o1#0", "testrunner@o2#0", x.Factory)
 		require.Equal(t, []string{x.Runner}, x.late(t, x.Store, time.Second), "also while most are late")
-		young := open(t, x.b, "second-life", x.now(t))
+		young := open(t, x.b, "second-incarnation", x.now(t))
 		require.Equal(t, []string{x.Runner}, x.late(t, young, time.Hour), "also right after Redis began")
 	})
 }

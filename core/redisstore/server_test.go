@@ -57,7 +57,7 @@ func whenFull(t *testing.T, x *suite) {
 	_, err = x.Store.Cancel(ctx, cs[1].Key, "bob", core.CancelAny)
 	ok("cancel", err)
 	require.Len(t, x.Exchange(t, 2, 1, end(cs[0], core.OutcomeDone), end(cs[1], core.OutcomeRetry)).Claims, 1)
-	// Calls in which nothing ends: one more claim, one in vain, none wanted, no proof of life.
+	// Calls in which nothing ends: one more claim, one in vain, none wanted, no heartbeat.
 	more := x.Exchange(t, 3, 1, core.Finish{Key: "a9-1", Token: "1.1", Outcome: core.OutcomeDone}).Claims
 	require.Len(t, more, 1)
 	x.Exchange(t, 4, 0, end(cs[0], core.OutcomeDone))
@@ -65,7 +65,7 @@ func whenFull(t *testing.T, x *suite) {
 	bare := x.Call(6, 0, end(more[0], core.OutcomeRelease))
 	bare.Beat = 0
 	_, err = x.Store.Exchange(ctx, bare)
-	ok("no proof of life", err)
+	ok("no heartbeat", err)
 	k.run(t, 2, 1, ended(task, core.OutcomeRetry, 0))
 	gone, err := x.Store.Withdraw(ctx, "a4-1")
 	ok("withdraw", err)
@@ -111,7 +111,7 @@ func (x *suite) recoversWhenFull(t *testing.T) {
 	require.NoError(t, x.b.Admin.ZAddXX(t.Context(), key, redis.Z{Member: "o1", Score: float64(x.now(t).Add(time.Minute).UnixMilli())}).Err())
 	require.NoError(t, x.b.Admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	// By one for whom Redis began just now: nobody is judged then, and nothing else lets it pass.
-	_, err := open(t, x.b, "first-life", x.now(t)).Judge(t.Context(), suspectAfter, downAfter)
+	_, err := open(t, x.b, "first-incarnation", x.now(t)).Judge(t.Context(), suspectAfter, downAfter)
 	require.NoError(t, err)
 	require.Equal(t, core.HostUp, x.host(t, "o1").State)
 	require.Contains(t, x.judge(t), "o0")
@@ -206,9 +206,9 @@ func TestTrimDoesNotHoldUpTheServer(t *testing.T) {
 	require.Zero(t, ran["del"])
 }
 
-// A store that is led to another server learns of its new life: it reconciles anew, and
+// A store that is led to another server learns of its new incarnation: it reconciles anew, and
 // counts lateness from then, though that server may have been up for long.
-func TestAnotherServerIsAnotherLife(t *testing.T) {
+func TestAnotherServerIsAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	link := filepath.Join(t.TempDir(), "redis.sock")

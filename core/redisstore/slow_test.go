@@ -24,7 +24,7 @@ var manyWaiting = flag.Int("waiting", 100_000, "requests that wait in TestNoScri
 
 // Bounds of one call of a script, whatever waits.
 const (
-	mostCommands = 4500 // of Redis; at 1,000 hosts whose proofs of life a clock that was set back makes due too late
+	mostCommands = 4500 // of Redis; at 1,000 hosts whose heartbeats a clock that was set back makes due too late
 	slowScript   = 5 * time.Millisecond
 )
 

@@ -72,12 +72,12 @@ type Options struct {
 // Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
 // Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Cache and Consistency, and is safe for concurrent use.
 type Store struct {
-	db    redis.UniversalClient // repeats calls by itself
-	once  redis.UniversalClient // for calls that must not be repeated, or that block
-	link  link
-	space Space
-	opts  Options
-	lives lives
+	db     redis.UniversalClient // repeats calls by itself
+	once   redis.UniversalClient // for calls that must not be repeated, or that block
+	link   link
+	space  Space
+	opts   Options
+	served servers
 }
 
 // The interfaces that a Store is.
@@ -128,7 +128,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{link: l, space: Space(opts.Namespace), opts: opts}
-	s.lives.looking = make(chan struct{}, 1)
+	s.served.looking = make(chan struct{}, 1)
 	s.db, s.once = s.clients(l)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

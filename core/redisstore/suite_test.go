@@ -54,7 +54,7 @@ func newSuite(t *testing.T, b *coretest.Backend, twice bool) *suite {
 	if b.Mini != nil {
 		b.Mini.SetTime(start)
 	}
-	s := open(t, b, "first-life", time.UnixMilli(0))
+	s := open(t, b, "first-incarnation", time.UnixMilli(0))
 	if twice {
 		coretest.Twice(s)
 	}
@@ -108,7 +108,7 @@ func (x *suite) hush(t testing.TB) {
 	x.rung(t, "tasks_bell")
 }
 
-// due sets when an owner's and its host's next proof of life is due, from now.
+// due sets when an owner's and its host's next heartbeat is due, from now.
 func (x *suite) due(t testing.TB, in time.Duration, owners ...string) {
 	t.Helper()
 	ctx := context.Background()

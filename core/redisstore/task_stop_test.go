@@ -21,8 +21,8 @@ func (k *tasker) at(t *testing.T, key string) core.TaskPlace {
 	return got[1]
 }
 
-// A cancel has a place that all read: a claim is told, an owner is told at its next proof of
-// life and woken to make one, and what waits can be withdrawn.
+// A cancel has a place that all read: a claim is told, an owner is told at its next heartbeat
+// and woken to make one, and what waits can be withdrawn.
 func TestCancelOfATask(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
@@ -130,7 +130,7 @@ func TestProgressOfATask(t *testing.T) {
 	})
 }
 
-// What is delayed goes when it is due, whoever looks: a taskrunner that is idle, any proof
+// What is delayed goes when it is due, whoever looks: a taskrunner that is idle, any heartbeat
 // of life, or the overseer; or when it is woken.
 func TestDelayedTasksGo(t *testing.T) {
 	t.Parallel()

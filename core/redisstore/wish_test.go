@@ -18,14 +18,14 @@ func (x *suite) wants(t *testing.T, wishes ...core.HostWish) {
 	require.NoError(t, err)
 }
 
-// forgotten makes Redis forget what is wanted of the host, as if it were another life of it.
+// forgotten makes Redis forget what is wanted of the host, as if it were another incarnation of it.
 func (x *suite) forgotten(t *testing.T) {
 	t.Helper()
 	require.NoError(t, x.b.Admin.HDel(t.Context(), x.Store.Namespace().Key("host", "h1"),
 		"wished", "incarnation", "drain", "drain_until", "drain_within", "failed", "probation").Err())
 }
 
-// What the result store has of a host holds before the host claims anything in a new life of Redis.
+// What the result store has of a host holds before the host claims anything in a new incarnation of Redis.
 func TestWhatIsWantedOfAHostHoldsBeforeItClaims(t *testing.T) {
 	t.Parallel()
 	drain := core.HostWish{Host: "h1", Kind: core.WishDrain}
@@ -98,7 +98,7 @@ func TestWhatIsWantedOfAHostHoldsBeforeItClaims(t *testing.T) {
 }
 
 // In one life Redis knows best: what a vmfactory read of the store may be of before.
-func TestWhatIsWantedIsHeardOnceInALife(t *testing.T) {
+func TestWhatIsWantedIsHeardOnceInAnIncarnation(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		x.wants(t)
@@ -111,12 +111,12 @@ func TestWhatIsWantedIsHeardOnceInALife(t *testing.T) {
 	})
 }
 
-// A vmfactory that has not noticed another life of Redis yet does not let its host claim in it.
-func TestAHostThatHasHeardOfAnotherLifeHearsOfThisOneFirst(t *testing.T) {
+// A vmfactory that has not noticed another incarnation of Redis yet does not let its host claim in it.
+func TestAHostThatHasHeardOfAnotherIncarnationHearsOfThisOneFirst(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Mini(t), false)
 	x.wants(t)
-	next := open(t, x.b, "second-life", x.now(t))
+	next := open(t, x.b, "second-incarnation", x.now(t))
 	_, err := next.Reconcile(t.Context(), x.Factory, x.Made, "h1", nil, nil)
 	require.NoError(t, err)
 	hosts, err := next.ListHosts(t.Context())

@@ -15,7 +15,7 @@ import (
 
 // A Redis that begins a life with an old memory was set back: what it gives out may have ended
 // since, for as long again.
-func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
+func TestAnIncarnationIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	t.Parallel()
 	b := coretest.Real(t)
 	ctx := t.Context()
@@ -33,7 +33,7 @@ func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	k.add(t, "t")
 	require.True(t, k.run(t, 1, 1).Claims[0].Young)
 
-	life := strings.Split(b.Admin.HGet(ctx, meta, "life").Val(), "|")
+	life := strings.Split(b.Admin.HGet(ctx, meta, "incarnation").Val(), "|")
 	require.Len(t, life, 3)
 	for _, test := range []struct {
 		name   string
@@ -49,7 +49,7 @@ func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 		{"its clock stepped forwards a while ago", age + time.Minute, -time.Second, time.Minute, true},
 	} {
 		at := func(before time.Duration) int64 { return time.Now().Add(-before).UnixMilli() }
-		require.NoError(t, b.Admin.HSet(ctx, meta, "life", fmt.Sprintf("%s|%d|%d", life[0], at(test.since), age.Milliseconds()),
+		require.NoError(t, b.Admin.HSet(ctx, meta, "incarnation", fmt.Sprintf("%s|%d|%d", life[0], at(test.since), age.Milliseconds()),
 			"silent_until", at(test.silent)).Err())
 		owners := b.Namespace + ":owners"
 		for _, owner := range b.Admin.ZRange(ctx, owners, 0, -1).Val() {
@@ -60,10 +60,10 @@ func TestALifeIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 }
 
 // One whose memory is new, or that has none, is young for a while all the same.
-func TestALifeIsYoungAtFirst(t *testing.T) {
+func TestAnIncarnationIsYoungAtFirst(t *testing.T) {
 	t.Parallel()
 	b := coretest.Real(t)
 	require.True(t, b.Open(t).Young())
-	life := strings.Split(b.Admin.HGet(t.Context(), b.Namespace+":meta", "life").Val(), "|")
+	life := strings.Split(b.Admin.HGet(t.Context(), b.Namespace+":meta", "incarnation").Val(), "|")
 	require.Equal(t, fmt.Sprint(redisstore.LeastYouth.Milliseconds()), life[2])
 }

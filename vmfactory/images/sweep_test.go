@@ -19,7 +19,7 @@ import (
 func TestOpenAfterACrash(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newCache(t)
+	s := newMemory(t)
 	made := s.image(t, "debian", "hello")
 	dir := t.TempDir()
 	first := s.open(t, images.Config{Dir: dir})
@@ -75,7 +75,7 @@ func half(t *testing.T, dir string) {
 func TestOpenWhileAnotherUnpacks(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newCache(t)
+	s := newMemory(t)
 	s.image(t, "debian", "hello")
 	dir := t.TempDir()
 	begun, proceed := make(chan struct{}), make(chan struct{})
@@ -105,7 +105,7 @@ func TestOpenWhileAnotherUnpacks(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	root(t)
-	s := newCache(t)
+	s := newMemory(t)
 	hands := clock.NewManual(time.UnixMilli(1000))
 	dir := t.TempDir()
 	store := s.open(t, images.Config{Dir: dir, Clock: hands})

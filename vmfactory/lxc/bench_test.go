@@ -239,7 +239,7 @@ func TestBench(t *testing.T) { //nolint:paralleltest // it measures
 	require.NoError(t, err)
 }
 
-// lives compares whole lives, in turns.
+// servers compares whole lives, in turns.
 func (b *bench) lives(out io.Writer) {
 	type variant struct {
 		name string

@@ -22,7 +22,7 @@ const modeHeader = "File-Mode"
 // body returns the body of a request that may be large, bounded in bytes and time.
 func (s *server) body(ctx context.Context, most int64) io.Reader {
 	e := exchanged(ctx)
-	return transfer.Patient(e.w, http.MaxBytesReader(e.w, e.r.Body, most), s.Now)
+	return transfer.Bounded(e.w, http.MaxBytesReader(e.w, e.r.Body, most), s.Now)
 }
 
 // form opens a multipart/form-data body, of which nothing has been read yet.

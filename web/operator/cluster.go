@@ -33,10 +33,10 @@ type clusterData struct {
 	Next    string // the next page's URL
 }
 
-// heart is how long it is between two proofs of life.
+// heart is how long it is between two heartbeats.
 type heart time.Duration
 
-// Beat is when the proof of life came after which the next is due then, both in ms.
+// Beat is when the heartbeat came after which the next is due then, both in ms.
 func (h heart) Beat(due int64) int64 { return due - time.Duration(h).Milliseconds() }
 
 // hostRow is a host in the cluster's page.

@@ -74,7 +74,7 @@ func TestObserversSeeNoForms(t *testing.T) {
 	require.NotContains(t, w.shows(t, "olga", "/cluster"), "/cluster/audit")
 }
 
-// A proof of life is the beat older than when the next one is due.
+// A heartbeat is the beat older than when the next one is due.
 func TestClusterShowsHeartbeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, coretest.Mini(t))

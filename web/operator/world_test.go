@@ -169,7 +169,7 @@ func (w *world) hostOf(t *testing.T) core.HostInfo {
 
 const day = 24 * time.Hour
 
-// z is a host whose proof of life is due.
+// z is a host whose heartbeat is due.
 func z(name string) redis.Z {
 	return redis.Z{Member: name, Score: float64(time.Now().Add(time.Minute).UnixMilli())}
 }

@@ -26,7 +26,7 @@ type Parts struct {
 	Accounts  *account.Desk
 	Live      *live.Streams
 	Limits    core.Limiter
-	Beat      time.Duration // between proofs of life, all over the cluster
+	Beat      time.Duration // between heartbeats, all over the cluster
 	Log       logrus.FieldLogger
 	Now       func() time.Time // nil: time.Now
 }

@@ -71,7 +71,7 @@ func (s *staff) setHarness(r *page.Request) error {
 	default:
 		return core.Errorf(core.CodeFull, p.Name(), "%s", r.T("Others are sending harnesses right now. Try again in a moment."))
 	}
-	body := transfer.Patient(r.W, r.Body, s.Now)
+	body := transfer.Bounded(r.W, r.Body, s.Now)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	var packed harness.Package
 	if err == nil {

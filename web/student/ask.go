@@ -54,7 +54,7 @@ func (d *desk) readAsk(r *page.Request, typed map[string]string) (ask, error) {
 
 // askFor requests a run. Files go to the desk as they come.
 func (d *desk) askFor(r *page.Request) error {
-	body := transfer.Patient(r.W, r.Body, nil)
+	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	var draft requests.Draft
 	var typed map[string]string

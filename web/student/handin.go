@@ -22,7 +22,7 @@ const drained = 64 << 20
 
 // handIn takes a submission. Files go to the registrar as they come.
 func (d *desk) handIn(r *page.Request) error {
-	body := transfer.Patient(r.W, r.Body, nil)
+	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	typed := form{Kind: harness.TestPublic}
 	var s core.Submission

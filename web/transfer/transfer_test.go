@@ -295,7 +295,7 @@ func TestIdleReader(t *testing.T) {
 		began := time.UnixMilli(1_000_000)
 		now := began
 		w := &controlled{ResponseWriter: httptest.NewRecorder()}
-		body := transfer.Patient(w, zeros{}, func() time.Time { return now })
+		body := transfer.Bounded(w, zeros{}, func() time.Time { return now })
 		piece := make([]byte, test.bytes)
 		for {
 			_, err := body.Read(piece)

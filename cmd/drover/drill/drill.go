@@ -34,7 +34,7 @@ type Config struct {
 	Hosts  int
 	Slots  int           // of each host's testrunner
 	Load   int           // unfinished requests that are kept in the cluster
-	Beat   time.Duration // between proofs of life; 0: the cluster's default. Suspect and down follow it
+	Beat   time.Duration // between heartbeats; 0: the cluster's default. Suspect and down follow it
 	Logs   string        // folder for what the components say; "": nobody asks
 
 	Program  string // the executable that hosts run
@@ -80,10 +80,10 @@ func (c *Config) Check() error {
 	return err
 }
 
-// beat is the time between proofs of life.
+// beat is the time between heartbeats.
 func (c *Config) beat() time.Duration { return cmp.Or(c.Beat, time.Second) }
 
-// down is how late a proof of life may be before its owner is fenced.
+// down is how late a heartbeat may be before its owner is fenced.
 func (c *Config) down() time.Duration { return 5 * c.beat() }
 
 func (c *Config) say(format string, args ...any) {

@@ -1,11 +1,11 @@
--- Prove an owner's life, and let retries go whose pause is over. A fenced owner cannot: its
+-- Record an owner's heartbeat, and let retries go whose pause is over. A fenced owner cannot: its
 -- epoch is over.
--- ARGV    1 owner, 2 epoch, 3 ms until the next proof of life, 4 host,
+-- ARGV    1 owner, 2 epoch, 3 ms until the next heartbeat, 4 host,
 --         5 incarnation of Redis
 -- RETURN  {slots held, draining, {cancelled key, who, ...}, ready}
 -- REFUSE  FENCED
 -- MOVES   -
--- REPEAT  proves it again
+-- REPEAT  recorded again
 local owner, host = ARGV[1], ARGV[4]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)

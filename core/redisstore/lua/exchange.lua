@@ -1,7 +1,7 @@
--- Finish n claims, prove the owner's life, and claim up to k pairs of request and VM. A proof of
--- life lets retries go whose pause is over. A host on probation has one request at a time.
+-- Finish n claims, record the owner's heartbeat, and claim up to k pairs of request and VM. A heartbeat
+-- lets retries go whose pause is over. A host on probation has one request at a time.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
---         8 ms until the next proof of life, 0: this call is none, 9 incarnation of Redis,
+--         8 ms until the next heartbeat, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
 --         token, outcome, count, key, ...
 -- RETURN  {verdicts, slots held, draining, ready, since when, number of claims, twice the
@@ -9,7 +9,7 @@
 --         their VMs as words, because a table in a table costs and so does each string, then
 --         cancelled keys with who asked, the claims' specs and, if they follow, attempts, who
 --         cancelled them and deaths that they met}; no spec: it is gone again; slots -1 and no cancelled keys
---         where the call is no proof of life
+--         where the call is no heartbeat
 -- REFUSE  FENCED STALE
 -- MOVES   request queued→claimed, queued→cancelling, parked→claimed, parked→cancelling,
 --         parked→queued,

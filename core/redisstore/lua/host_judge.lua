@@ -1,4 +1,4 @@
--- Move hosts between up and suspect by their owners' proofs of life.
+-- Move hosts between up and suspect by their owners' heartbeats.
 -- ARGV    1 suspect when late by ms, 2 down when late by ms, 3 when Redis began to serve, ms
 -- RETURN  the hosts that are late enough to be down and are not yet
 -- REFUSE  -

@@ -1,4 +1,4 @@
--- List owners whose proof of life is late, and those fenced but not yet emptied.
+-- List owners whose heartbeat is late, and those fenced but not yet emptied.
 -- ARGV    1 late by ms, 2 when Redis began to serve, ms
 -- RETURN  owners, the fenced ones first
 -- REFUSE  -

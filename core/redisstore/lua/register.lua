@@ -1,7 +1,7 @@
 -- Start a new epoch of an owner, which fences the one before, and tell what that one held. A
 -- process that takes a former one's place says that this one died; the same process lives.
--- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next proof of
---         life, 8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known
+-- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next heartbeat
+--         8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known
 -- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, ms since, ...}}
 -- REFUSE  VERSION BUSY
 -- MOVES   host →up, down→up

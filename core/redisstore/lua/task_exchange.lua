@@ -1,6 +1,6 @@
--- Finish tasks, prove the owner's life, let delayed tasks go that are due, and claim tasks.
+-- Finish tasks, record the owner's heartbeat, let delayed tasks go that are due, and claim tasks.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
---         8 ms until the next proof of life, 9 number of finishes, then the finishes in
+--         8 ms until the next heartbeat, 9 number of finishes, then the finishes in
 --         runs: token, outcome, count, key, ...
 -- RETURN  {verdicts, ms until a task may begin if fewer were there than wanted, or 0, {cancelled key,
 --         who, ...}, {key, token, attempts, who cancelled it, task, ...}, slots held}

@@ -1,5 +1,5 @@
 -- Make the host's VMs agree with what is really there, and let the host claim, unless it is
--- reported failed. In a life of Redis that has not heard what is wanted of the host, that is obeyed
+-- reported failed. In a incarnation of Redis that has not heard what is wanted of the host, that is obeyed
 -- first: there is no moment in which a host claims that was drained before.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 incarnation of Redis, 5 number of VMs found,
 --         then per VM: itself, pool, 1 if it is healthy and unused; then 1 if it is known what is
@@ -97,7 +97,7 @@ if told and its[1] ~= ARGV[4] then
     event('host failed', ARGV[wants + 2], host, { 'why', ARGV[wants + 3] })
   end
 end
--- One that has followed another life's wishes first hears what is wanted of it in this one.
+-- One that has followed another incarnation's wishes first hears what is wanted of it in this one.
 if redis.call('HEXISTS', K.host(host), 'failed') == 0 and (told or not its[1] or its[1] == ARGV[4]) then
   redis.call('HSET', K.host(host), 'incarnation', ARGV[4])
 end

@@ -1,4 +1,4 @@
--- Proofs of life that reach further than any beat may were given by a clock that was set back
+-- Heartbeats that reach further than any beat may were given by a clock that was set back
 -- since: who died then would not be late before it is as late again. They get the longest beat, and
 -- it is noted that the clock was set back.
 local function bring_near(clock)

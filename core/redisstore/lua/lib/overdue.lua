@@ -1,4 +1,4 @@
--- Owners whose proof of life is late by the given ms; nil while nobody is to be judged: Redis
+-- Owners whose heartbeat is late by the given ms; nil while nobody is to be judged: Redis
 -- began to serve (start) only lately, everybody was silent until lately, or most are late at once,
 -- which is Redis and not they until it has lasted as long as the lateness asked.
 local function overdue(by, start, clock)
@@ -15,7 +15,7 @@ local function overdue(by, start, clock)
     return owners
   end
   local since = tonumber(redis.call('HGET', K.meta, mark) or clock)
-  -- A mark from before most of them last proved their lives is of another time, and so is
+  -- A mark from before most of them last sent heartbeats is of another time, and so is
   -- one that is still to come.
   if since >= clock or redis.call('ZCOUNT', K.owners, 1, since) * 2 <= alive then
     redis.call('HSET', K.meta, mark, clock)

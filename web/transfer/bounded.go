@@ -15,17 +15,17 @@ const (
 	slowest  = 1 << 10
 )
 
-// Patient returns the body of a request with time to come: each read gives it a while
+// Bounded returns the body of a request with time to come: each read gives it a while
 // more, as long as it comes at the least rate, until it has taken longest. now is nil
 // for time.Now.
-func Patient(w http.ResponseWriter, body io.Reader, now func() time.Time) io.Reader {
+func Bounded(w http.ResponseWriter, body io.Reader, now func() time.Time) io.Reader {
 	if now == nil {
 		now = time.Now
 	}
-	return &patient{body: body, control: http.NewResponseController(w), now: now, began: now()}
+	return &bounded{body: body, control: http.NewResponseController(w), now: now, began: now()}
 }
 
-type patient struct {
+type bounded struct {
 	body    io.Reader
 	control *http.ResponseController
 	now     func() time.Time
@@ -34,7 +34,7 @@ type patient struct {
 }
 
 // Read implements io.Reader.
-func (p *patient) Read(b []byte) (int, error) {
+func (p *bounded) Read(b []byte) (int, error) {
 	until := p.now().Add(stillest)
 	if end := p.began.Add(min(longest, start+time.Duration(p.came)*time.Second/slowest)); until.After(end) {
 		until = end

@@ -24,13 +24,13 @@ type life struct {
 	grown       time.Time // by our clock; until then what it gives may have ended
 }
 
-// lives is what a store knows of the server's life, and whether it is sure of it.
+// servers is what a store knows of the server's life, and whether it is sure of it.
 //
 // Every connection of the repeating client asks when it begins. One that stays may come to
-// lead to another life without a word: its server was demoted and promoted again, or its
+// lead to another incarnation without a word: its server was demoted and promoted again, or its
 // node of a Redis Cluster took our slot over. So whatever else than an answer or a refusal comes
 // back is a doubt, and a script that names the life asks again before it is sent.
-type lives struct {
+type servers struct {
 	now     atomic.Pointer[life]
 	doubts  atomic.Int64
 	settled atomic.Int64  // doubts that a look came after
@@ -40,14 +40,14 @@ type lives struct {
 // noteLife learns, on every new connection, which life of the server it leads to.
 func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 	if s.opts.Incarnation != "" {
-		s.lives.now.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli(), grown: s.opts.Born.Add(leastYouth)})
+		s.served.now.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli(), grown: s.opts.Born.Add(leastYouth)})
 		return nil
 	}
 	_, err := s.look(ctx, cn)
 	return err
 }
 
-// look asks at a server which life it is in, and reports whether it could tell: in a Redis Cluster
+// look asks at a server which incarnation it is in, and reports whether it could tell: in a Redis Cluster
 // only the node that has our keys can. A replica is refused: what is read there is of the past.
 func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	ctx = context.WithValue(ctx, isLook{}, true)
@@ -76,51 +76,51 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	}
 	const enough = 20 // digits of 40: the run id says who it is, the replication id whose data it has
 	incarnation := run[:min(enough, len(run))] + "." + data[:min(enough, len(data))]
-	if old := s.lives.now.Load(); old != nil && old.incarnation == incarnation {
+	if old := s.served.now.Load(); old != nil && old.incarnation == incarnation {
 		return true, nil
 	}
-	its, err := scripts["life"]().Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds()).Int64Slice()
+	its, err := scripts["incarnation"]().Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds()).Int64Slice()
 	if err != nil {
 		return false, err
 	}
 	if len(its) != 2 { //nolint:mnd // when it began, and how long it is young
 		return false, core.Errorf(core.CodeInternal, "", "the life script answered %d parts", len(its))
 	}
-	s.lives.now.Store(&life{incarnation: incarnation, start: its[0], grown: time.Now().Add(time.Duration(its[1]) * time.Millisecond)})
+	s.served.now.Store(&life{incarnation: incarnation, start: its[0], grown: time.Now().Add(time.Duration(its[1]) * time.Millisecond)})
 	return true, nil
 }
 
 // isLook marks the calls of a look: they ask, and raise no doubt.
 type isLook struct{}
 
-// doubt notes that the server may be in another life than the one we know.
-func (s *Store) doubt() { s.lives.doubts.Add(1) }
+// doubt notes that the server may be in another incarnation than the one we know.
+func (s *Store) doubt() { s.served.doubts.Add(1) }
 
 // sure looks again if there is a doubt.
 func (s *Store) sure(ctx context.Context, at redis.Cmdable) error {
-	if s.lives.doubts.Load() == s.lives.settled.Load() || ctx.Value(isLook{}) != nil || s.opts.Incarnation != "" {
+	if s.served.doubts.Load() == s.served.settled.Load() || ctx.Value(isLook{}) != nil || s.opts.Incarnation != "" {
 		return nil
 	}
 	select {
-	case s.lives.looking <- struct{}{}:
-		defer func() { <-s.lives.looking }()
+	case s.served.looking <- struct{}{}:
+		defer func() { <-s.served.looking }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	doubts := s.lives.doubts.Load()
-	if doubts == s.lives.settled.Load() {
+	doubts := s.served.doubts.Load()
+	if doubts == s.served.settled.Load() {
 		return nil
 	}
 	told, err := s.look(ctx, at)
 	if told {
-		s.lives.settled.Store(doubts)
+		s.served.settled.Store(doubts)
 	}
 	return err
 }
 
-func (s *Store) incarnation() string { return s.lives.now.Load().incarnation }
+func (s *Store) incarnation() string { return s.served.now.Load().incarnation }
 
-// A life is young for as long again as its memory is old, within these bounds. A Redis that was
+// An incarnation is young for as long again as its memory is old, within these bounds. A Redis that was
 // set back gives out once more what has ended since: in the order in which it was given out before, and
 // faster, because nothing of it is run.
 const (
@@ -129,13 +129,13 @@ const (
 )
 
 // young reports whether what Redis gives out may have ended, which it was made to forget.
-func (s *Store) young() bool { return time.Now().Before(s.lives.now.Load().grown) }
+func (s *Store) young() bool { return time.Now().Before(s.served.now.Load().grown) }
 
-func (s *Store) born() int64 { return s.lives.now.Load().start }
+func (s *Store) born() int64 { return s.served.now.Load().start }
 
 // served is the life of the server as an argument of a script. It is read when the call is
 // written to its connection, and not before: until then the connection may be another one,
-// that leads to another life.
+// that leads to another incarnation.
 type served struct {
 	s     *Store
 	since bool // when it began, and not which it is

@@ -64,9 +64,9 @@ func follows(t *testing.T, replica, primary *redis.Client) {
 	}, testTimeout, 20*time.Millisecond)
 }
 
-// A replica that is promoted is another life, though it has been up for long: its host claims
+// A replica that is promoted is another incarnation, though it has been up for long: its host claims
 // nothing until it reconciled, and lateness counts from when it was first seen to serve.
-func TestAFailoverIsAnotherLife(t *testing.T) {
+func TestAFailoverIsAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	f, err := redisserver.StartFailover(t.Context(), 1)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestAFailoverIsAnotherLife(t *testing.T) {
 
 // A server that was demoted and is promoted again was up all the time, and the connections to
 // it stayed; what it has is another one's data.
-func TestARepromotedServerIsAnotherLife(t *testing.T) {
+func TestARepromotedServerIsAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	var servers [2]*redisserver.Server
@@ -232,7 +232,7 @@ func TestTheLifeOfACluster(t *testing.T) {
 	require.False(t, got.Ready)
 	require.Empty(t, got.Claims)
 	require.Equal(t, first[:20], s.Incarnation()[:20], "it is the same process")
-	require.NotEqual(t, first, s.Incarnation(), "and another life")
+	require.NotEqual(t, first, s.Incarnation(), "and another incarnation")
 	lives()
 
 	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
