@@ -207,7 +207,7 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	runner, err := testrunner.New(testrunner.Config{
 		Registration: core.Registration{Owner: cluster.Runner, Host: cluster.Host, Machine: "m-h1", PID: os.Getpid(), Version: "test", Beat: time.Minute},
 		Pools:        []string{about.Pool.Name}, Slots: 3, RunDir: run, SpoolDir: filepath.Join(t.TempDir(), "spool"),
-	}, testrunner.Parts{
+	}, testrunner.Deps{
 		Owners: redis, Claims: redis, Pools: redis, Output: redis, Store: store, Blobs: files, Log: log,
 		Dial: func(dir string) (testrunner.VM, error) { return makeVM(ctx, provider, dir, about.Pool) },
 	})

@@ -18,9 +18,9 @@ const (
 // assigned lets retries go whose pause is over, where no owner's heartbeat does,
 // and takes from hosts what they have not taken of what was assigned to them.
 func (o *Overseer) assigned(ctx context.Context) (Counts, error) {
-	promoted, err := o.parts.Queue.Promote(ctx)
+	promoted, err := o.deps.Queue.Promote(ctx)
 	counts, troubles := Counts{"promoted": promoted}, []error{err}
-	moves, err := o.parts.Evacuations.Evacuations(ctx)
+	moves, err := o.deps.Evacuations.Evacuations(ctx)
 	if err != nil {
 		return counts, errors.Join(append(troubles, err)...)
 	}
@@ -31,7 +31,7 @@ func (o *Overseer) assigned(ctx context.Context) (Counts, error) {
 		}
 	}
 	for host := range slow {
-		n, err := o.parts.Evacuations.Unassign(ctx, host, assignTimeout)
+		n, err := o.deps.Evacuations.Unassign(ctx, host, assignTimeout)
 		counts["unassigned"] += n
 		troubles = append(troubles, err)
 	}

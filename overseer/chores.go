@@ -9,7 +9,7 @@ import (
 // monitors say decides who is lost, and what the lost held must be queued
 // again before the sweep looks for what is missing.
 func (o *Overseer) table() []Chore {
-	in, c := o.parts.Intake, o.cfg
+	in, c := o.deps.Intake, o.cfg
 	chores := []Chore{{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)}, {Name: "wishes", Every: c.PoolsEvery, Run: o.wishes}}
 	for _, m := range o.monitors() {
 		chores = append(chores, o.watch(m))
@@ -26,7 +26,7 @@ func (o *Overseer) table() []Chore {
 		{Name: "schedules", Every: schedulesEvery, Run: o.schedules},
 		{Name: "consistency", Every: c.ConsistencyEvery, Run: o.consistency},
 	}...)
-	if o.parts.Oversee != nil {
+	if o.deps.Oversee != nil {
 		chores = append(chores, Chore{Name: "sign", Every: signEvery, Run: o.sign(signWithin), Whole: o.sign(onceWithin)})
 	}
 	return chores
@@ -41,7 +41,7 @@ const (
 )
 
 func (o *Overseer) sign(within time.Duration) func(context.Context) (Counts, error) {
-	return func(ctx context.Context) (Counts, error) { return nil, o.parts.Oversee(ctx, within) }
+	return func(ctx context.Context) (Counts, error) { return nil, o.deps.Oversee(ctx, within) }
 }
 
 // count makes a chore of a function that only says how many.
@@ -54,5 +54,5 @@ func count(what string, run func(context.Context) (int, error)) func(context.Con
 
 // trim makes Redis forget what ended long ago.
 func (o *Overseer) trim(ctx context.Context) (int, error) {
-	return o.parts.Queue.Trim(ctx, o.cfg.KeepTombstones)
+	return o.deps.Queue.Trim(ctx, o.cfg.KeepTombstones)
 }

@@ -13,7 +13,7 @@ const violationsLogged = 20
 // consistency checks all that Redis holds, lets operators know what is wrong, and puts
 // right what a program can.
 func (o *Overseer) consistency(ctx context.Context) (Counts, error) {
-	found, err := o.parts.Consistency.CheckConsistency(ctx)
+	found, err := o.deps.Consistency.CheckConsistency(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (o *Overseer) consistency(ctx context.Context) (Counts, error) {
 	o.metrics.broken.Reset()
 	for i, v := range found {
 		o.metrics.broken.WithLabelValues(string(v.Rule)).Inc()
-		mended, err := o.parts.Consistency.Mend(ctx, v)
+		mended, err := o.deps.Consistency.Mend(ctx, v)
 		troubles = append(troubles, err)
 		if mended {
 			counts["mended"]++

@@ -67,11 +67,11 @@ func (t tally) share() float64 { return float64(t.faults) / float64(max(1, t.fau
 // damp puts hosts on probation that flap or fail work far more than the others do.
 func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	tallies, err := o.damper.read(ctx, o.parts.History, o.now)
+	tallies, err := o.damper.read(ctx, o.deps.History, o.now)
 	if err != nil {
 		return counts, err
 	}
-	hosts, err := o.parts.Hosts.ListHosts(ctx)
+	hosts, err := o.deps.Hosts.ListHosts(ctx)
 	if err != nil {
 		return counts, err
 	}
@@ -82,7 +82,7 @@ func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 			continue
 		}
 		delay := min(maxProbation, probationDelay<<min(h.Probations, 10))
-		switch err := o.parts.Hosts.Probation(ctx, h.Name, why, delay, probationNeeded); core.CodeOf(err) {
+		switch err := o.deps.Hosts.Probation(ctx, h.Name, why, delay, probationNeeded); core.CodeOf(err) {
 		case "":
 			counts["probations"]++
 			o.log.WithField("host", h.Name).WithField("reason", why).Warn("a host is on probation: it gets one request at a time until some went well")

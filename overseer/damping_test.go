@@ -64,9 +64,9 @@ func TestAFlappingHostIsDamped(t *testing.T) {
 			s.host("h2", time.Hour)
 			require.Nil(t, s.hosts()["h1"].Probation)
 			s.die("h1")
-			s.until(s.parts(), func() bool { return s.hosts()["h1"].State == core.HostDown })
+			s.until(s.deps(), func() bool { return s.hosts()["h1"].State == core.HostDown })
 		}
-		s.until(s.parts(), func() bool { return s.hosts()["h1"].Probation != nil })
+		s.until(s.deps(), func() bool { return s.hosts()["h1"].Probation != nil })
 		require.Equal(t, "it went down 3 times within 10m0s", s.hosts()["h1"].Probation.Reason)
 		s.host("h1", time.Hour)
 		require.NotNil(t, s.hosts()["h1"].Probation, "it comes back to that")
@@ -98,10 +98,10 @@ func suspects(t *testing.T, hosts []core.HostInfo, events ...core.Event) []strin
 			events[i].At = now.UnixMilli()
 		}
 	}
-	world := &world{}
-	_, parts := newParts(world)
-	parts.Hosts, parts.History, parts.Clock = w, history(events), clock.NewManual(now)
-	o, err := overseer.New(overseer.Config{}, parts)
+	fixture := &fixture{}
+	_, deps := newDeps(fixture)
+	deps.Hosts, deps.History, deps.Clock = w, history(events), clock.NewManual(now)
+	o, err := overseer.New(overseer.Config{}, deps)
 	require.NoError(t, err)
 	_, err = o.Once(context.Background())
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func suspects(t *testing.T, hosts []core.HostInfo, events ...core.Event) []strin
 
 // jury is hosts, and who of them was put on probation.
 type jury struct {
-	world
+	fixture
 	hosts []core.HostInfo
 	tried []string
 }

@@ -19,7 +19,7 @@ const whyDrained = "its host is drained"
 // Work whose policy is to fail when its host is lost must not run twice, so it stays.
 func (o *Overseer) drained(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	hosts, err := o.parts.Hosts.ListHosts(ctx)
+	hosts, err := o.deps.Hosts.ListHosts(ctx)
 	if err != nil {
 		return counts, err
 	}
@@ -54,7 +54,7 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 	var troubles []error
 	for _, l := range leaving {
 		held[l.held.Key] = l.held
-		items, report, err := recovery.Decide(ctx, o.parts.Store, l.owner, []core.Held{l.held}, o.options(recovery.Drained))
+		items, report, err := recovery.Decide(ctx, o.deps.Store, l.owner, []core.Held{l.held}, o.options(recovery.Drained))
 		troubles = append(troubles, err)
 		counts.add(report)
 		for _, l.item = range items {
@@ -81,7 +81,7 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 // or ended; it has its next turn. Only then may anything be recorded of it: before, its owner
 // may still end it itself.
 func (o *Overseer) revoke(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement, why string) (bool, error) {
-	err := o.parts.Owners.Revoke(ctx, owner, h, item, why)
+	err := o.deps.Owners.Revoke(ctx, owner, h, item, why)
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeConflict, core.CodeNotFound:
@@ -96,7 +96,7 @@ func (o *Overseer) revoke(ctx context.Context, counts Counts, owner string, h co
 		return true, nil //nolint:nilerr // no request has such a key
 	}
 	// Where it waits now nobody may take it for long; who does would end it as well.
-	if _, err = o.parts.Cancel(ctx, id, h.Cancelled); core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
+	if _, err = o.deps.Cancel(ctx, id, h.Cancelled); core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
 		err = nil
 	}
 	return true, err
@@ -109,7 +109,7 @@ func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []lea
 	if err != nil {
 		return nil, nil, err
 	}
-	owners, err := o.parts.Owners.ListOwners(ctx)
+	owners, err := o.deps.Owners.ListOwners(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +117,7 @@ func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []lea
 		if owner.Host != host || owner.Role != core.RoleTestrunner || owner.Slots == 0 {
 			continue
 		}
-		held, err := o.parts.Owners.Held(ctx, owner.Name, 0)
+		held, err := o.deps.Owners.Held(ctx, owner.Name, 0)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -50,8 +50,8 @@ func (s *scene) held(role core.Role, host string) []core.Held {
 }
 
 // requireDrained oversees to the end and requires that the drained host kept only what must not run twice.
-func (s *scene) requireDrained(parts overseer.Parts) {
-	_, err := s.oversee(parts)
+func (s *scene) requireDrained(deps overseer.Deps) {
+	_, err := s.oversee(deps)
 	require.NoError(s.t, err)
 	held := s.held(core.RoleTestrunner, "h1")
 	require.Len(s.t, held, 1)
@@ -81,15 +81,15 @@ func TestADrainedHostIsEmptiedAtItsDeadline(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		s := newScene(t, b)
 		clock := s.drainedScene()
-		parts := s.parts()
-		parts.Clock = clock
+		deps := s.deps()
+		deps.Clock = clock
 		ahead := 10 * time.Second
-		parts.Skew = func(context.Context) (time.Duration, error) { return ahead, nil }
-		_, err := s.oversee(parts)
+		deps.Skew = func(context.Context) (time.Duration, error) { return ahead, nil }
+		_, err := s.oversee(deps)
 		require.NoError(t, err)
 		require.Len(t, s.held(core.RoleTestrunner, "h1"), 4, "by Redis' clock it is not yet time")
 		ahead = 0
-		s.requireDrained(parts)
+		s.requireDrained(deps)
 	})
 }
 
@@ -102,7 +102,7 @@ func TestPreview(t *testing.T) {
 	s.claim("h1", "once", 1, time.Hour)
 	s.hostWith("h2", time.Hour, 1)
 	s.most(1)
-	o, err := overseer.New(overseer.Config{}, s.parts())
+	o, err := overseer.New(overseer.Config{}, s.deps())
 	require.NoError(t, err)
 	plan, err := o.Preview(context.Background(), "h1")
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string)
 		}
 	}
 	err = o.move(ctx, counts, leaving, func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error) {
-		done, err := o.parts.Owners.Settle(ctx, owner, epochs[owner], items, placed)
+		done, err := o.deps.Owners.Settle(ctx, owner, epochs[owner], items, placed)
 		counts["slots"] += done.Moved
 		return done.Placed, err
 	})
@@ -50,7 +50,7 @@ func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string)
 		return errors.Join(append(troubles, err)...)
 	}
 	for owner, epoch := range epochs {
-		switch err := o.parts.Owners.Forget(ctx, owner, epoch); core.CodeOf(err) {
+		switch err := o.deps.Owners.Forget(ctx, owner, epoch); core.CodeOf(err) {
 		case "":
 			counts["owners"]++
 			o.log.WithField("owner", owner).Warn("the owner was lost with its host: what it held is taken care of")
@@ -66,11 +66,11 @@ func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string)
 // collect fences an owner of a lost host, ends all its slots that are not to run
 // elsewhere, and returns those that are.
 func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner string) ([]leaver, int64, error) {
-	epoch, err := o.parts.Owners.Fence(ctx, owner, o.late(o.cfg.Down))
+	epoch, err := o.deps.Owners.Fence(ctx, owner, o.late(o.cfg.Down))
 	if err != nil {
 		return nil, 0, err
 	}
-	held, err := o.parts.Owners.Held(ctx, owner, epoch)
+	held, err := o.deps.Owners.Held(ctx, owner, epoch)
 	if err != nil {
 		return nil, epoch, err
 	}
@@ -80,7 +80,7 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 	}
 	opts := o.options(recovery.Lost)
 	opts.Fail = func(h core.Held) bool { return g.policy(specs[h.Key], h.Pool) == core.OnHostLossFail }
-	items, report, err := recovery.Decide(ctx, o.parts.Store, owner, held, opts)
+	items, report, err := recovery.Decide(ctx, o.deps.Store, owner, held, opts)
 	if err != nil {
 		return nil, epoch, err
 	}
@@ -99,7 +99,7 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 			ending = append(ending, item)
 		}
 	}
-	done, err := o.parts.Owners.Settle(ctx, owner, epoch, ending, 0)
+	done, err := o.deps.Owners.Settle(ctx, owner, epoch, ending, 0)
 	counts["slots"] += done.Moved
 	return leaving, epoch, err
 }

@@ -35,7 +35,7 @@ func TestEvacuationByPriorityAndRoom(t *testing.T) {
 		s.most(2)
 		s.die("h1")
 		later := s.submit("again", 1)[0]
-		s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 4 })
 
 		// h3 has the fewest idle VMs; it may make one more, which does not come first.
 		require.Equal(t, map[string]string{
@@ -64,7 +64,7 @@ func TestWhatFitsNowhereIsParked(t *testing.T) {
 		s.hostWith("h2", time.Minute, 1)
 		s.most(1)
 		s.die("h1")
-		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 		require.Equal(t, map[string]string{ids[0]: "scheduled h1>h2", ids[1]: "parked h1>", ids[2]: "parked h1>"}, s.moves())
 		require.Equal(t, core.RequestParked, s.place(ids[1]).State)
 		coretest.RequireSound(t, s.cluster)
@@ -92,7 +92,7 @@ func TestAPolicyOfTheRequestsOwn(t *testing.T) {
 	s.claim("h1", "again", 1, time.Minute)
 	s.claim("h1", "once", 1, time.Minute)
 	s.die("h1")
-	s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+	s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 	require.Equal(t, core.RequestFailed, s.state(no))
 	row, err := s.store.Get(context.Background(), no)
 	require.NoError(t, err)
@@ -111,10 +111,10 @@ func TestWhatIsAssignedIsNotStuck(t *testing.T) {
 		ids := s.submit("again", 2)
 		s.claim("h1", "again", 2, time.Minute)
 		s.die("h1")
-		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 		require.Equal(t, "h2", s.place(ids[0]).Assigned)
 		s.die("h2")
-		s.until(s.parts(), func() bool { return len(s.owners()) == 0 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 0 })
 		require.Equal(t, "failed h1>h2", s.moves()[ids[0]])
 		require.Empty(t, s.place(ids[0]).Assigned)
 		require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
@@ -139,7 +139,7 @@ func TestManyOverseersEvacuate(t *testing.T) {
 		s.die("h1")
 		s.die("h2")
 		s.together(6)
-		s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 4 })
 		for _, id := range ids {
 			require.Equal(t, 1, s.place(id).Attempts)
 		}
@@ -165,14 +165,14 @@ func TestKilledAtEveryStepOfADrain(t *testing.T) {
 				s := newScene(t, coretest.Mini(t))
 				clock := s.drainedScene()
 				m := &mortal{at: at, after: after}
-				parts := s.parts()
-				parts.Clock = clock
-				mortals := parts
+				deps := s.deps()
+				deps.Clock = clock
+				mortals := deps
 				mortals.Queue, mortals.Evacuations = mortalQueue{s.cluster, m}, mortalEvacuations{s.cluster, m}
 				mortals.Owners, mortals.Hosts, mortals.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
 				_, err := s.oversee(mortals)
 				require.Equal(t, m.dead, err != nil, "what failed is told")
-				s.requireDrained(parts)
+				s.requireDrained(deps)
 				if !m.dead {
 					require.Greater(t, at, 10)
 					return
@@ -212,10 +212,10 @@ func TestRoomsThatAnotherUsedAreLookedAtAgain(t *testing.T) {
 		id := s.submit("again", 1)[0]
 		s.claim("h1", "again", 1, time.Hour)
 		s.die("h1")
-		parts := s.parts()
+		deps := s.deps()
 		r := &rival{evacuations: s.cluster, s: s}
-		parts.Evacuations = r
-		s.until(parts, func() bool { return len(s.owners()) == 4 })
+		deps.Evacuations = r
+		s.until(deps, func() bool { return len(s.owners()) == 4 })
 		require.Equal(t, 2, r.looks)
 		require.NotEmpty(t, s.place(id).Assigned)
 		coretest.RequireSound(t, s.cluster)
@@ -233,15 +233,15 @@ func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
 	id := s.submit("again", 1)[0]
 	s.claim("h1", "again", 1, time.Hour)
 	s.die("h1")
-	s.until(s.parts(), func() bool { return len(s.owners()) == 4 })
+	s.until(s.deps(), func() bool { return len(s.owners()) == 4 })
 	require.Equal(t, "h2", s.place(id).Assigned)
 	s.claim("h3", "again", 0, time.Hour)
 	b.Mini.SetTime(time.Now().Add(4 * time.Second))
-	_, err := s.oversee(s.parts())
+	_, err := s.oversee(s.deps())
 	require.NoError(t, err)
 	require.Equal(t, "h2", s.place(id).Assigned, "it has five seconds")
 	b.Mini.SetTime(time.Now().Add(7 * time.Second))
-	_, err = s.oversee(s.parts())
+	_, err = s.oversee(s.deps())
 	require.NoError(t, err)
 	require.Equal(t, "failed h1>h2", s.moves()[id])
 	require.Equal(t, core.Key(id, 1), s.claim("h3", "again", 1, time.Hour)[0].Key)
@@ -268,14 +268,14 @@ func TestAHostThatComesBackWhileItIsEvacuated(t *testing.T) {
 	id := s.submit("once", 1)[0]
 	s.claim("h1", "once", 1, time.Minute)
 	s.die("h1")
-	parts, back := s.parts(), false
-	parts.Owners = returner{s.cluster, func() {
+	deps, back := s.deps(), false
+	deps.Owners = returner{s.cluster, func() {
 		if !back {
 			back = true
 			s.host("h1", time.Minute)
 		}
 	}}
-	s.until(parts, func() bool { return back })
+	s.until(deps, func() bool { return back })
 	require.Equal(t, core.RequestQueued, s.state(id), "a lost host's would have failed")
 	require.Equal(t, core.RequestClaimed, s.place(id).State)
 }

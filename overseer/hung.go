@@ -35,7 +35,7 @@ const (
 // it still does with it is refused.
 func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	owners, err := o.parts.Owners.ListOwners(ctx)
+	owners, err := o.deps.Owners.ListOwners(ctx)
 	if err != nil {
 		return counts, err
 	}
@@ -57,7 +57,7 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 
 // unhang empties the hung slots of one owner.
 func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owner core.OwnerInfo) error {
-	held, err := o.parts.Owners.Held(ctx, owner.Name, 0)
+	held, err := o.deps.Owners.Held(ctx, owner.Name, 0)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	if len(slots) == 0 {
 		return nil
 	}
-	items, report, err := recovery.Decide(ctx, o.parts.Store, owner.Name, slots, o.options(recovery.Hung))
+	items, report, err := recovery.Decide(ctx, o.deps.Store, owner.Name, slots, o.options(recovery.Hung))
 	counts.add(report)
 	troubles := []error{err}
 	for _, item := range items {

@@ -18,7 +18,7 @@ import (
 )
 
 // look oversees once, when it is so long ago that the slots which these were were heard of.
-func (s *scene) look(parts overseer.Parts, held []core.Held, after time.Duration) error {
+func (s *scene) look(deps overseer.Deps, held []core.Held, after time.Duration) error {
 	s.t.Helper()
 	ctx := context.Background()
 	now, err := s.b.Admin.Time(ctx).Result()
@@ -35,7 +35,7 @@ func (s *scene) look(parts overseer.Parts, held []core.Held, after time.Duration
 			require.NoError(s.t, s.b.Admin.HSet(ctx, slots, h.Key, strings.Join(parts, "|")).Err())
 		}
 	}
-	_, err = s.oversee(parts)
+	_, err = s.oversee(deps)
 	return err
 }
 
@@ -58,18 +58,18 @@ func TestAHungSlotIsTakenBack(t *testing.T) {
 		}
 		held := s.held(core.RoleTestrunner, "h1")
 		stage := core.DefaultPool("again").StageTimeout
-		parts := s.parts()
+		deps := s.deps()
 		count := func() int { return len(s.held(core.RoleTestrunner, "h1")) }
-		require.NoError(t, s.look(parts, held, 10*time.Second+grace-5*time.Second))
+		require.NoError(t, s.look(deps, held, 10*time.Second+grace-5*time.Second))
 		require.Equal(t, 3, count(), "in time")
-		require.NoError(t, s.look(parts, held, 10*time.Second+grace))
+		require.NoError(t, s.look(deps, held, 10*time.Second+grace))
 		require.Equal(t, 2, count(), "running for longer than was said")
 		require.Equal(t, core.RequestQueued, s.place(ids[1]).State)
 		require.Equal(t, 1, s.place(ids[1]).Attempts)
 		require.Positive(t, s.place(ids[1]).Due, "it pauses, as after any fault")
-		require.NoError(t, s.look(parts, held, stage+grace))
+		require.NoError(t, s.look(deps, held, stage+grace))
 		require.Equal(t, 1, count(), "staged for longer than the pool allows")
-		require.NoError(t, s.look(parts, held, time.Minute+grace))
+		require.NoError(t, s.look(deps, held, time.Minute+grace))
 		require.Zero(t, count())
 		beat, err := s.cluster.Beat(ctx, runner, s.epoch[runner], time.Hour)
 		require.NoError(t, err, "its owner is not fenced")
@@ -97,11 +97,11 @@ func TestAHungSlotEndsByTheStore(t *testing.T) {
 		_, err = s.cluster.Cancel(ctx, claims[1].Key, "alice", core.CancelAny)
 		require.NoError(t, err)
 		held := s.held(core.RoleTestrunner, "h1")
-		away := s.parts()
+		away := s.deps()
 		away.Store = awayStore{s.store}
 		require.Error(t, s.look(away, held, time.Hour))
 		require.Len(t, s.held(core.RoleTestrunner, "h1"), 3)
-		require.NoError(t, s.look(s.parts(), held, time.Hour))
+		require.NoError(t, s.look(s.deps(), held, time.Hour))
 		require.Empty(t, s.held(core.RoleTestrunner, "h1"))
 		require.Equal(t, core.RequestCompleted, s.state(ids[0]))
 		require.Equal(t, core.RequestCancelled, s.state(ids[1]))
@@ -109,7 +109,7 @@ func TestAHungSlotEndsByTheStore(t *testing.T) {
 		for attempt := range 5 {
 			s.b.Hasten(t, s.cluster)
 			s.claim("h1", "again", 1, time.Hour)
-			require.NoError(t, s.look(s.parts(), s.held(core.RoleTestrunner, "h1"), time.Hour))
+			require.NoError(t, s.look(s.deps(), s.held(core.RoleTestrunner, "h1"), time.Hour))
 			require.Equal(t, attempt+2, s.place(ids[2]).Attempts)
 		}
 		require.Equal(t, core.RequestQueued, s.state(ids[2]), "nobody died")
@@ -134,14 +134,14 @@ func TestAHungVMIsDestroyed(t *testing.T) {
 		require.NoError(t, s.cluster.Create(ctx, factory, s.epoch[factory], "h1", "again", []string{"stuck"}))
 		held := s.held(core.RoleVMFactory, "h1")
 		require.Len(t, held, 1)
-		require.NoError(t, s.look(s.parts(), held, time.Minute))
+		require.NoError(t, s.look(s.deps(), held, time.Minute))
 		require.Len(t, s.held(core.RoleVMFactory, "h1"), 1, "a slow one is not hung")
-		require.NoError(t, s.look(s.parts(), held, 11*time.Minute))
+		require.NoError(t, s.look(s.deps(), held, 11*time.Minute))
 		require.Empty(t, s.held(core.RoleVMFactory, "h1"))
 		vms, err := s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"stuck"}, vms)
-		require.NoError(t, s.look(s.parts(), s.held(core.RoleVMFactory, "h1"), 11*time.Minute))
+		require.NoError(t, s.look(s.deps(), s.held(core.RoleVMFactory, "h1"), 11*time.Minute))
 		vms, err = s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"stuck"}, vms, "its destruction hung, so it is tried anew")
@@ -162,9 +162,9 @@ func TestAHungTaskIsTakenBack(t *testing.T) {
 	got, err := s.cluster.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: reg.Epoch, Seq: 1, Want: 1, TokenBase: 1, Beat: time.Hour})
 	require.NoError(t, err)
 	require.Len(t, got.Claims, 1)
-	require.NoError(t, s.look(s.parts(), s.held(core.RoleTaskrunner, "h1"), 30*time.Minute))
+	require.NoError(t, s.look(s.deps(), s.held(core.RoleTaskrunner, "h1"), 30*time.Minute))
 	require.Len(t, s.held(core.RoleTaskrunner, "h1"), 1)
-	require.NoError(t, s.look(s.parts(), s.held(core.RoleTaskrunner, "h1"), 2*time.Hour))
+	require.NoError(t, s.look(s.deps(), s.held(core.RoleTaskrunner, "h1"), 2*time.Hour))
 	require.Empty(t, s.held(core.RoleTaskrunner, "h1"))
 	got, err = s.cluster.ExchangeTasks(ctx, core.TaskExchange{Owner: owner, Epoch: reg.Epoch, Seq: 2, Want: 5, TokenBase: 2, Beat: time.Hour})
 	require.NoError(t, err)
@@ -191,10 +191,10 @@ func TestKilledAtEveryStepOfTheHung(t *testing.T) {
 				require.NoError(t, err)
 				held := s.held(core.RoleTestrunner, "h1")
 				m := &mortal{at: at, after: after}
-				parts := s.parts()
-				parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
-				require.Equal(t, s.look(parts, held, time.Hour) != nil, m.dead, "what failed is told")
-				require.NoError(t, s.look(s.parts(), held, time.Hour))
+				deps := s.deps()
+				deps.Owners, deps.Hosts, deps.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
+				require.Equal(t, s.look(deps, held, time.Hour) != nil, m.dead, "what failed is told")
+				require.NoError(t, s.look(s.deps(), held, time.Hour))
 				require.Empty(t, s.held(core.RoleTestrunner, "h1"))
 				require.Equal(t, 1, s.place(ids[0]).Attempts)
 				s.requireCancelled(ids[1], m.dead)
@@ -240,14 +240,14 @@ func (g *goesOn) Revoke(ctx context.Context, owner string, h core.Held, it core.
 func TestASlotThatGoesOn(t *testing.T) {
 	t.Parallel()
 	ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
-	for name, empty := range map[string]func(s *scene, parts overseer.Parts) error{
-		"hung": func(s *scene, parts overseer.Parts) error {
-			return s.look(parts, s.held(core.RoleTestrunner, "h1"), time.Hour)
+	for name, empty := range map[string]func(s *scene, deps overseer.Deps) error{
+		"hung": func(s *scene, deps overseer.Deps) error {
+			return s.look(deps, s.held(core.RoleTestrunner, "h1"), time.Hour)
 		},
-		"drained": func(s *scene, parts overseer.Parts) error {
+		"drained": func(s *scene, deps overseer.Deps) error {
 			require.NoError(s.t, s.cluster.Drain(ctx, "h1", true, 20*time.Second))
-			parts.Clock = clock.NewManual(time.UnixMilli(s.hosts()["h1"].DrainUntil + 1))
-			_, err := s.oversee(parts)
+			deps.Clock = clock.NewManual(time.UnixMilli(s.hosts()["h1"].DrainUntil + 1))
+			_, err := s.oversee(deps)
 			return err
 		},
 	} {
@@ -264,12 +264,12 @@ func TestASlotThatGoesOn(t *testing.T) {
 				c := s.claim("h1", "again", 1, time.Hour)[0]
 				_, err := s.cluster.Cancel(ctx, c.Key, "alice", core.CancelAny)
 				require.NoError(t, err)
-				parts := s.parts()
+				deps := s.deps()
 				owners := &goesOn{Owners: s.cluster, goOn: func() error {
 					return s.cluster.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
 				}, told: errors.New("nobody tried to empty it")}
-				parts.Owners = owners
-				require.NoError(t, empty(s, parts))
+				deps.Owners = owners
+				require.NoError(t, empty(s, deps))
 				require.NoError(t, owners.told)
 				require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
 				first, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: c.Token, VM: c.VM})
@@ -309,7 +309,7 @@ func TestAStepOfTheClockHangsNothing(t *testing.T) {
 					_, err := s.cluster.Beat(ctx, o, s.epoch[o], time.Second)
 					require.NoError(t, err)
 				}
-				_, err := s.oversee(s.parts())
+				_, err := s.oversee(s.deps())
 				require.NoError(t, err)
 			}
 			pass(step)

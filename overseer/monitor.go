@@ -58,9 +58,9 @@ const (
 // monitors makes the monitors that the config names, in the order of the chores.
 func (o *Overseer) monitors() []Monitor {
 	all := []Monitor{
-		&heartbeat{hosts: o.parts.Hosts, suspect: o.late(o.cfg.Suspect), down: o.late(o.cfg.Down), every: o.cfg.JudgeEvery},
-		&provider{hosts: o.parts.Hosts, now: o.now},
-		&report{reports: o.parts.Reports},
+		&heartbeat{hosts: o.deps.Hosts, suspect: o.late(o.cfg.Suspect), down: o.late(o.cfg.Down), every: o.cfg.JudgeEvery},
+		&provider{hosts: o.deps.Hosts, now: o.now},
+		&report{reports: o.deps.Reports},
 	}
 	return slices.DeleteFunc(all, func(m Monitor) bool { return !slices.Contains(o.cfg.Monitors, m.Name()) })
 }
@@ -99,7 +99,7 @@ func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) er
 	var err error
 	switch n.Kind {
 	case Lost:
-		err = o.parts.Hosts.Down(ctx, n.Host, o.late(o.cfg.Down))
+		err = o.deps.Hosts.Down(ctx, n.Host, o.late(o.cfg.Down))
 	case Failed:
 		err = o.failed(ctx, n)
 	case Recovered:

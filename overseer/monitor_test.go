@@ -17,9 +17,9 @@ import (
 // once oversees with the monitors, at a moment so far from now.
 func (s *scene) once(monitors []string, ahead time.Duration) overseer.Report {
 	s.t.Helper()
-	parts := s.parts()
-	parts.Clock = clock.NewManual(time.Now().Add(ahead))
-	o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down, Monitors: monitors}, parts)
+	deps := s.deps()
+	deps.Clock = clock.NewManual(time.Now().Add(ahead))
+	o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down, Monitors: monitors}, deps)
 	require.NoError(s.t, err)
 	report, err := o.Once(context.Background())
 	require.NoError(s.t, err)
@@ -178,5 +178,5 @@ func TestHeartbeatsCanBeLeftOut(t *testing.T) {
 		s.once([]string{}, 0)
 		require.Equal(t, core.HostUp, s.hosts()["h1"].State)
 	}
-	s.until(s.parts(), func() bool { return s.hosts()["h1"].State == core.HostDown })
+	s.until(s.deps(), func() bool { return s.hosts()["h1"].State == core.HostDown })
 }

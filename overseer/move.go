@@ -20,7 +20,7 @@ type leaver struct {
 type ground map[string]core.Pool
 
 func (o *Overseer) survey(ctx context.Context) (ground, error) {
-	pools, err := o.parts.Store.Pools(ctx)
+	pools, err := o.deps.Store.Pools(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (o *Overseer) specs(ctx context.Context, owner string, held []core.Held) (m
 	for i, h := range held {
 		keys[i] = h.Key
 	}
-	specs, err := o.parts.Queue.Specs(ctx, keys)
+	specs, err := o.deps.Queue.Specs(ctx, keys)
 	for _, s := range specs {
 		byKey[s.Key()] = s
 	}
@@ -89,7 +89,7 @@ func (o *Overseer) move(ctx context.Context, counts Counts, leaving []leaver, se
 		if len(leaving) == 0 {
 			return nil
 		}
-		rooms, placed, err := o.parts.Evacuations.Rooms(ctx)
+		rooms, placed, err := o.deps.Evacuations.Rooms(ctx)
 		if err != nil {
 			return err
 		}

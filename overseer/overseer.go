@@ -41,8 +41,8 @@ type History interface {
 	Events(ctx context.Context, after string) ([]core.Event, error)
 }
 
-// Parts are what an Overseer works with.
-type Parts struct {
+// Deps are what an Overseer works with.
+type Deps struct {
 	Owners      core.Owners
 	Hosts       core.Hosts
 	Queue       core.Queue
@@ -65,7 +65,7 @@ type Parts struct {
 // Overseer runs the chores. Any number of overseers may run at once.
 type Overseer struct {
 	cfg     Config
-	parts   Parts
+	deps    Deps
 	clock   clock.Clock
 	log     logrus.FieldLogger
 	metrics *metrics
@@ -78,12 +78,12 @@ type Overseer struct {
 
 // New checks the config and makes an overseer with the whole table of chores.
 // Returns INVALID for a config that cannot be.
-func New(cfg Config, parts Parts) (*Overseer, error) {
+func New(cfg Config, deps Deps) (*Overseer, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &Overseer{cfg: cfg, parts: parts, clock: parts.Clock, log: parts.Log, metrics: newMetrics(), broken: map[string]string{}}
+	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(), broken: map[string]string{}}
 	if o.clock == nil {
 		o.clock = clock.Real{}
 	}
@@ -97,10 +97,10 @@ func (o *Overseer) late(since time.Duration) time.Duration { return since - o.cf
 
 // now is the time by Redis' clock, which all of its records are of.
 func (o *Overseer) now(ctx context.Context) (time.Time, error) {
-	if o.parts.Skew == nil {
+	if o.deps.Skew == nil {
 		return o.clock.Now(), nil
 	}
-	ahead, err := o.parts.Skew(ctx)
+	ahead, err := o.deps.Skew(ctx)
 	return o.clock.Now().Add(-ahead), err
 }
 

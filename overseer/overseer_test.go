@@ -22,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is everything that an overseer touches, as small as can be; what chores
+// fixture is everything that an overseer touches, as small as can be; what chores
 // do to real parts is tested in reap_test.go.
-type world struct {
+type fixture struct {
 	core.Owners
 	core.Hosts
 	core.Queue
@@ -39,7 +39,7 @@ type world struct {
 	broken []core.Violation
 }
 
-func (w *world) call(ctx context.Context, name string) (int, error) {
+func (w *fixture) call(ctx context.Context, name string) (int, error) {
 	w.mu.Lock()
 	w.calls = append(w.calls, name)
 	err, hang := w.fail[name], w.hang
@@ -54,7 +54,7 @@ func (w *world) call(ctx context.Context, name string) (int, error) {
 	return 1, nil
 }
 
-func (w *world) count(name string) int {
+func (w *fixture) count(name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
@@ -66,40 +66,40 @@ func (w *world) count(name string) int {
 	return n
 }
 
-func (w *world) set(change func()) {
+func (w *fixture) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change()
 }
 
-func (w *world) RestorePools(ctx context.Context) (int, error) { return w.call(ctx, "pools") }
-func (w *world) Sweep(ctx context.Context) (int, error)        { return w.call(ctx, "sweep") }
-func (w *world) SweepAll(ctx context.Context) (int, error)     { return w.call(ctx, "sweep all") }
-func (w *world) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
-func (w *world) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
+func (w *fixture) RestorePools(ctx context.Context) (int, error) { return w.call(ctx, "pools") }
+func (w *fixture) Sweep(ctx context.Context) (int, error)        { return w.call(ctx, "sweep") }
+func (w *fixture) SweepAll(ctx context.Context) (int, error)     { return w.call(ctx, "sweep all") }
+func (w *fixture) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
+func (w *fixture) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
 
-func (w *world) HostWishes(ctx context.Context, _ string) ([]core.HostWish, error) {
+func (w *fixture) HostWishes(ctx context.Context, _ string) ([]core.HostWish, error) {
 	_, err := w.call(ctx, "wishes")
 	return nil, err
 }
 
-func (w *world) SubmitTask(context.Context, core.Task) (core.Task, bool, error) {
+func (w *fixture) SubmitTask(context.Context, core.Task) (core.Task, bool, error) {
 	panic("nothing is due")
 }
 
-func (w *world) ListSchedules(ctx context.Context) ([]core.Schedule, error) {
+func (w *fixture) ListSchedules(ctx context.Context) ([]core.Schedule, error) {
 	_, err := w.call(ctx, "schedules")
 	return []core.Schedule{{Name: core.KindPurge, Cron: "@yearly", Since: time.Now().UnixMilli()}}, err
 }
 
-func (w *world) Trim(ctx context.Context, keep time.Duration) (int, error) {
+func (w *fixture) Trim(ctx context.Context, keep time.Duration) (int, error) {
 	if keep != time.Hour {
 		return 0, errors.New("not the default")
 	}
 	return w.call(ctx, "trim")
 }
 
-func (w *world) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
+func (w *fixture) Judge(ctx context.Context, suspect, down time.Duration) ([]string, error) {
 	if suspect != 2*time.Second || down != 4*time.Second {
 		return nil, errors.New("not the default, counted from when a heartbeat was due")
 	}
@@ -107,32 +107,32 @@ func (w *world) Judge(ctx context.Context, suspect, down time.Duration) ([]strin
 	return w.late, err
 }
 
-func (w *world) Down(ctx context.Context, _ string, _ time.Duration) error {
+func (w *fixture) Down(ctx context.Context, _ string, _ time.Duration) error {
 	_, err := w.call(ctx, "down")
 	return err
 }
 
-func (w *world) Evacuations(context.Context) ([]core.Evacuation, error)       { return nil, nil }
-func (w *world) Rooms(context.Context) ([]core.Room, int64, error)            { return nil, 0, nil }
-func (w *world) Unassign(context.Context, string, time.Duration) (int, error) { return 0, nil }
-func (w *world) Promote(ctx context.Context) (int, error)                     { return w.call(ctx, "promote") }
-func (w *world) ListOwners(context.Context) ([]core.OwnerInfo, error)         { return nil, nil }
+func (w *fixture) Evacuations(context.Context) ([]core.Evacuation, error)       { return nil, nil }
+func (w *fixture) Rooms(context.Context) ([]core.Room, int64, error)            { return nil, 0, nil }
+func (w *fixture) Unassign(context.Context, string, time.Duration) (int, error) { return 0, nil }
+func (w *fixture) Promote(ctx context.Context) (int, error)                     { return w.call(ctx, "promote") }
+func (w *fixture) ListOwners(context.Context) ([]core.OwnerInfo, error)         { return nil, nil }
 
-func (w *world) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
+func (w *fixture) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
 	_, err := w.call(ctx, "consistency")
 	return w.broken, err
 }
 
-func (w *world) Mend(ctx context.Context, v core.Violation) (bool, error) {
+func (w *fixture) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	_, err := w.call(ctx, "mend")
 	return v.ID != "s3", err
 }
 
-func (w *world) Events(context.Context, string) ([]core.Event, error) { return nil, nil }
+func (w *fixture) Events(context.Context, string) ([]core.Event, error) { return nil, nil }
 
-func (w *world) AddHostReport(context.Context, core.HostReport) error { return nil }
+func (w *fixture) AddHostReport(context.Context, core.HostReport) error { return nil }
 
-func (w *world) HostReports(ctx context.Context, _ string, wait time.Duration) ([]core.HostReport, error) {
+func (w *fixture) HostReports(ctx context.Context, _ string, wait time.Duration) ([]core.HostReport, error) {
 	if wait > 0 {
 		select {
 		case <-ctx.Done():
@@ -143,23 +143,23 @@ func (w *world) HostReports(ctx context.Context, _ string, wait time.Duration) (
 	return nil, err
 }
 
-func (w *world) HostReportDone(context.Context, ...string) error { return nil }
+func (w *fixture) HostReportDone(context.Context, ...string) error { return nil }
 
-func (w *world) ListHosts(context.Context) ([]core.HostInfo, error)    { return nil, nil }
-func (w *world) Late(context.Context, time.Duration) ([]string, error) { return nil, nil }
-func (w *world) Pools(context.Context) ([]core.Pool, error)            { return nil, nil }
+func (w *fixture) ListHosts(context.Context) ([]core.HostInfo, error)    { return nil, nil }
+func (w *fixture) Late(context.Context, time.Duration) ([]string, error) { return nil, nil }
+func (w *fixture) Pools(context.Context) ([]core.Pool, error)            { return nil, nil }
 
-func newOverseer(t *testing.T, w *world, cfg overseer.Config) (*overseer.Overseer, *test.Hook) {
-	logs, parts := newParts(w)
-	o, err := overseer.New(cfg, parts)
+func newOverseer(t *testing.T, w *fixture, cfg overseer.Config) (*overseer.Overseer, *test.Hook) {
+	logs, deps := newDeps(w)
+	o, err := overseer.New(cfg, deps)
 	require.NoError(t, err)
 	return o, logs
 }
 
-func newParts(w *world) (*test.Hook, overseer.Parts) {
+func newDeps(w *fixture) (*test.Hook, overseer.Deps) {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
-	return logs, overseer.Parts{
+	return logs, overseer.Deps{
 		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
 	}
 }
@@ -189,7 +189,7 @@ func TestOnceDoesEveryChoreWhollyAndInOrder(t *testing.T) {
 }
 
 func onceWholly(t *testing.T) {
-	w := &world{}
+	w := &fixture{}
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
@@ -218,7 +218,7 @@ func onceWholly(t *testing.T) {
 func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
 	t.Parallel()
 	down := core.Errorf(core.CodeUnavailable, "", "Redis did not do it")
-	w := &world{fail: map[string]error{"judge": down, "expire all": errors.New("boom")}}
+	w := &fixture{fail: map[string]error{"judge": down, "expire all": errors.New("boom")}}
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.ErrorIs(t, err, down)
@@ -233,7 +233,7 @@ func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
 func TestAHostThatComesBackInTimeIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for code, fine := range map[core.Code]bool{core.CodeConflict: true, core.CodeNotFound: true, core.CodeUnavailable: false} {
-		w := &world{late: []string{"h1"}, fail: map[string]error{"down": core.Errorf(code, "h1", "no")}}
+		w := &fixture{late: []string{"h1"}, fail: map[string]error{"down": core.Errorf(code, "h1", "no")}}
 		o, _ := newOverseer(t, w, overseer.Config{})
 		report, err := o.Once(context.Background())
 		require.Equal(t, fine, err == nil, code)
@@ -244,7 +244,7 @@ func TestAHostThatComesBackInTimeIsNoFailure(t *testing.T) {
 func TestTheDaemonKeepsTheRhythm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := &fixture{}
 		o, _ := newOverseer(t, w, overseer.Config{})
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
@@ -263,7 +263,7 @@ func TestTheDaemonKeepsTheRhythm(t *testing.T) {
 func TestAFailingChoreIsReportedOnceAndHoldsNobodyBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{fail: map[string]error{"judge": errors.New("boom")}}
+		w := &fixture{fail: map[string]error{"judge": errors.New("boom")}}
 		o, logs := newOverseer(t, w, overseer.Config{})
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
@@ -292,7 +292,7 @@ func TestAFailingChoreIsReportedOnceAndHoldsNobodyBack(t *testing.T) {
 func TestAChoreThatHangsIsCutShort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{hang: true}
+		w := &fixture{hang: true}
 		o, _ := newOverseer(t, w, overseer.Config{Timeout: 10 * time.Second})
 		_, err := o.Once(context.Background())
 		require.ErrorContains(t, err, "not done within 10s")
@@ -304,7 +304,7 @@ func TestAChoreThatHangsIsCutShort(t *testing.T) {
 func TestTheConsistencyCheckTellsWhatIsBroken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := &fixture{}
 		for i := range 30 {
 			w.broken = append(w.broken, core.Violation{Rule: core.RuleTurns, ID: fmt.Sprint("s", i), Text: "it is in turn 2 times"})
 		}
@@ -337,7 +337,7 @@ func TestConfig(t *testing.T) {
 		"beat over suspect":  {Beat: time.Minute},
 		"unknown monitor":    {Monitors: []string{"oracle"}},
 	} {
-		_, err := overseer.New(cfg, overseer.Parts{})
+		_, err := overseer.New(cfg, overseer.Deps{})
 		require.True(t, core.Is(err, core.CodeInvalid), name)
 	}
 }

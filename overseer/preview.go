@@ -28,7 +28,7 @@ func (o *Overseer) Preview(ctx context.Context, host string) ([]Planned, error) 
 	if err != nil {
 		return nil, err
 	}
-	rooms, _, err := o.parts.Evacuations.Rooms(ctx)
+	rooms, _, err := o.deps.Evacuations.Rooms(ctx)
 	if err != nil {
 		return nil, err
 	}

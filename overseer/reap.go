@@ -16,7 +16,7 @@ import (
 // on: a host that is down stays listed as such, its owners stay late.
 func (o *Overseer) reap(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	late, err := o.parts.Owners.Late(ctx, o.late(o.cfg.Down))
+	late, err := o.deps.Owners.Late(ctx, o.late(o.cfg.Down))
 	if err != nil || len(late) == 0 {
 		return counts, err
 	}
@@ -37,7 +37,7 @@ func (o *Overseer) reap(ctx context.Context) (Counts, error) {
 }
 
 func (o *Overseer) hostStates(ctx context.Context) (map[string]core.HostState, error) {
-	hosts, err := o.parts.Hosts.ListHosts(ctx)
+	hosts, err := o.deps.Hosts.ListHosts(ctx)
 	state := make(map[string]core.HostState, len(hosts))
 	for _, h := range hosts {
 		state[h.Name] = h.State
@@ -46,7 +46,7 @@ func (o *Overseer) hostStates(ctx context.Context) (map[string]core.HostState, e
 }
 
 func (o *Overseer) reapOwners(ctx context.Context, counts Counts, late []string) error {
-	r, err := recovery.Reap(ctx, among{o.parts.Owners, late}, o.parts.Store, o.late(o.cfg.Down), o.options(recovery.Lost))
+	r, err := recovery.Reap(ctx, among{o.deps.Owners, late}, o.deps.Store, o.late(o.cfg.Down), o.options(recovery.Lost))
 	counts.add(r)
 	for _, owner := range r.Owners {
 		o.log.WithField("owner", owner).Warn("the owner is lost: what it held was settled")

@@ -137,17 +137,17 @@ func (s *scene) moves() map[string]string {
 	return out
 }
 
-func (s *scene) parts() overseer.Parts {
+func (s *scene) deps() overseer.Deps {
 	log, _ := test.NewNullLogger()
-	return overseer.Parts{
+	return overseer.Deps{
 		Owners: s.cluster, Hosts: s.cluster, Queue: s.cluster, Evacuations: s.cluster, Reports: s.cluster, History: s.cluster, Consistency: s.cluster,
 		Store: s.store, Intake: s.in, Cancel: s.in.Cancel, Log: log,
 	}
 }
 
 // oversee runs the chores once, by the given parts.
-func (s *scene) oversee(parts overseer.Parts) (overseer.Counts, error) {
-	o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down, KeepTombstones: time.Hour}, parts)
+func (s *scene) oversee(deps overseer.Deps) (overseer.Counts, error) {
+	o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down, KeepTombstones: time.Hour}, deps)
 	require.NoError(s.t, err)
 	report, err := o.Once(context.Background())
 	return countsOf(report, "reap"), err
@@ -163,7 +163,7 @@ func countsOf(report overseer.Report, chore string) overseer.Counts {
 }
 
 // until lets overseers work, time after time, until something is reached.
-func (s *scene) until(parts overseer.Parts, reached func() bool) {
+func (s *scene) until(deps overseer.Deps, reached func() bool) {
 	s.t.Helper()
 	for late := time.After(5 * time.Minute); !reached(); {
 		select {
@@ -171,7 +171,7 @@ func (s *scene) until(parts overseer.Parts, reached func() bool) {
 		case <-late:
 			s.t.Fatal("it never came to that")
 		}
-		_, err := s.oversee(parts)
+		_, err := s.oversee(deps)
 		require.NoError(s.t, err)
 	}
 }
@@ -208,7 +208,7 @@ func TestALostOwnerIsReaped(t *testing.T) {
 		runner := core.OwnerName(core.RoleTestrunner, "h1", 0)
 		for attempt := 1; attempt <= 2; attempt++ {
 			s.claim("h1", "once", 4, time.Millisecond)
-			s.until(s.parts(), func() bool { return len(s.owners()) == 1 })
+			s.until(s.deps(), func() bool { return len(s.owners()) == 1 })
 			for _, id := range ids {
 				require.Equal(t, core.RequestQueued, s.place(id).State)
 				require.Equal(t, attempt, s.place(id).Attempts)
@@ -237,7 +237,7 @@ func TestALostHostIsTakenDown(t *testing.T) {
 		s.claim("h2", "again", 1, time.Minute)
 		s.claim("h2", "once", 1, time.Minute)
 		s.die("h1")
-		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 
 		for i, id := range again {
 			if i < 2 {
@@ -301,7 +301,7 @@ func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
 	require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: lateBy(time.Hour), Member: core.OwnerName(core.RoleVMFactory, "h1", 0)}).Err())
 	require.NoError(t, b.Admin.ZAdd(ctx, hosts, redis.Z{Score: lateBy(time.Second), Member: "h1"}).Err())
 
-	other, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: time.Hour}, s.parts())
+	other, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: time.Hour}, s.deps())
 	require.NoError(t, err)
 	for range 3 {
 		_, err = other.Once(ctx)
@@ -310,7 +310,7 @@ func TestAnOwnerOfASuspectHostWaits(t *testing.T) {
 	require.Len(t, s.owners(), 4, "nobody was reaped")
 	require.Equal(t, core.RequestClaimed, s.place(id).State)
 
-	s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+	s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 	require.Equal(t, core.RequestFailed, s.state(id), "the host was lost, not the testrunner alone")
 }
 
@@ -321,7 +321,7 @@ func (s *scene) together(n int) {
 	for range n {
 		wg.Go(func() {
 			for range 10 {
-				o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.parts())
+				o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down}, s.deps())
 				if err == nil {
 					_, err = o.Once(context.Background())
 				}
@@ -345,7 +345,7 @@ func TestManyOverseers(t *testing.T) {
 		s.claim("h1", "again", 10, time.Minute)
 		s.die("h1")
 		s.together(8)
-		s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+		s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 		for _, id := range ids {
 			require.Equal(t, core.RequestQueued, s.place(id).State)
 			require.Equal(t, 1, s.place(id).Attempts, "one loss costs one attempt")
@@ -383,13 +383,13 @@ func killedAt(t *testing.T, at int, after bool) bool {
 	require.NoError(t, err)
 	s.die("h1")
 	m := &mortal{at: at, after: after}
-	parts := s.parts()
-	parts.Queue, parts.Evacuations = mortalQueue{s.cluster, m}, mortalEvacuations{s.cluster, m}
-	parts.Owners, parts.Hosts, parts.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
-	_, err = s.oversee(parts)
+	deps := s.deps()
+	deps.Queue, deps.Evacuations = mortalQueue{s.cluster, m}, mortalEvacuations{s.cluster, m}
+	deps.Owners, deps.Hosts, deps.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
+	_, err = s.oversee(deps)
 	require.Equal(t, m.dead, err != nil, "what failed is told")
 
-	s.until(s.parts(), func() bool { return len(s.owners()) == 2 })
+	s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 	for i, id := range again {
 		require.Equal(t, core.RequestQueued, s.place(id).State)
 		require.Equal(t, min(1, max(0, 2-i)), s.place(id).Attempts)

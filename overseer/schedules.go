@@ -30,7 +30,7 @@ func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return counts, err
 	}
-	all, err := o.parts.Store.ListSchedules(ctx)
+	all, err := o.deps.Store.ListSchedules(ctx)
 	if err == nil {
 		all, err = o.builtIn(ctx, all, now)
 	}
@@ -60,7 +60,7 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Ti
 			return all, nil
 		}
 	}
-	removed, err := o.parts.Store.ListAuditEntries(ctx, core.AuditFilter{Subject: core.KindPurge})
+	removed, err := o.deps.Store.ListAuditEntries(ctx, core.AuditFilter{Subject: core.KindPurge})
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,14 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Ti
 		o.seeded = true
 		return all, nil
 	}
-	_, err = o.parts.Store.PutSchedule(ctx, core.Schedule{
+	_, err = o.deps.Store.PutSchedule(ctx, core.Schedule{
 		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Class: core.ClassLow, Since: now.UnixMilli(),
 	})
 	if err != nil && !core.Is(err, core.CodeConflict) { // another overseer made it
 		return nil, err
 	}
 	o.seeded = true
-	return o.parts.Store.ListSchedules(ctx)
+	return o.deps.Store.ListSchedules(ctx)
 }
 
 // due makes the task of a schedule's last moment, if that is not made yet. It returns
@@ -102,12 +102,12 @@ func (o *Overseer) due(ctx context.Context, s core.Schedule, now time.Time) (boo
 	if err != nil {
 		return false, err
 	}
-	_, made, err := o.parts.Intake.SubmitTask(ctx, task)
+	_, made, err := o.deps.Intake.SubmitTask(ctx, task)
 	if err != nil && !core.Is(err, core.CodeConflict) {
 		return false, core.Wrap(err, core.CodeOf(err), s.Name, "schedule %s", s.Name)
 	}
 	s.Last = moment.UnixMilli()
-	_, err = o.parts.Store.PutSchedule(ctx, s)
+	_, err = o.deps.Store.PutSchedule(ctx, s)
 	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
 		err = nil // another overseer was faster, or somebody changed or removed it
 	}

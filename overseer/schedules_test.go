@@ -74,7 +74,7 @@ func (h *half) PutSchedule(ctx context.Context, s core.Schedule) (int64, error) 
 func (c *calendar) overseer(store core.ResultStore) *overseer.Overseer {
 	c.t.Helper()
 	in := &intake.Intake{Store: store, Tasks: deaf{}, Now: c.clock.Now}
-	o, err := overseer.New(overseer.Config{}, overseer.Parts{Store: store, Intake: in, Clock: c.clock, Log: c.log})
+	o, err := overseer.New(overseer.Config{}, overseer.Deps{Store: store, Intake: in, Clock: c.clock, Log: c.log})
 	require.NoError(c.t, err)
 	return o
 }
@@ -249,7 +249,7 @@ func TestSchedulesGoByRedisClock(t *testing.T) {
 	c := newCalendar(t, "2026-06-01T12:00:30Z")
 	c.put(core.Schedule{Name: "often", Cron: "*/10 * * * *", Kind: "gradebook"})
 	const ahead = 30 * 24 * time.Hour
-	wrong, err := overseer.New(overseer.Config{}, overseer.Parts{
+	wrong, err := overseer.New(overseer.Config{}, overseer.Deps{
 		Store: c.store, Intake: &intake.Intake{Store: c.store, Tasks: deaf{}, Now: c.clock.Now}, Clock: fast{c.clock, ahead}, Log: c.log,
 		Skew: func(context.Context) (time.Duration, error) { return ahead, nil },
 	})

@@ -33,11 +33,11 @@ func (o *Overseer) wishes(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	for range wishRounds {
 		// Redis first: what the store does not have then, nobody was about to bring to Redis.
-		hosts, err := o.parts.Hosts.ListHosts(ctx)
+		hosts, err := o.deps.Hosts.ListHosts(ctx)
 		if err != nil {
 			return counts, err
 		}
-		stored, err := o.parts.Store.HostWishes(ctx, "")
+		stored, err := o.deps.Store.HostWishes(ctx, "")
 		if err != nil {
 			return counts, err
 		}
@@ -79,7 +79,7 @@ func (o *Overseer) agreeDrain(ctx context.Context, h core.HostInfo, its wishesOf
 	case !known || w.Lifted && !h.Drain || !w.Lifted && h.Drain && (w.Until == 0) == (h.DrainUntil == 0):
 		return "", nil
 	case w.Lifted:
-		return "restored", o.parts.Hosts.Drain(ctx, h.Name, false, 0)
+		return "restored", o.deps.Hosts.Drain(ctx, h.Name, false, 0)
 	}
 	var left time.Duration
 	if w.Until > 0 {
@@ -89,7 +89,7 @@ func (o *Overseer) agreeDrain(ctx context.Context, h core.HostInfo, its wishesOf
 		}
 		left = max(time.UnixMilli(w.Until).Sub(now), time.Second)
 	}
-	return "restored", o.parts.Hosts.Drain(ctx, h.Name, true, left)
+	return "restored", o.deps.Hosts.Drain(ctx, h.Name, true, left)
 }
 
 // agreeFailed brings to Redis who failed or recovered, or to the store what it did not take then.
@@ -97,12 +97,12 @@ func (o *Overseer) agreeFailed(ctx context.Context, h core.HostInfo, its wishesO
 	w, known := its[core.WishFailed]
 	switch {
 	case known && !w.Lifted && h.Failed == nil:
-		_, err := o.parts.Hosts.Report(ctx, core.HostReport{Host: h.Name, Event: core.HostFailed, By: w.By, Reason: w.Reason})
+		_, err := o.deps.Hosts.Report(ctx, core.HostReport{Host: h.Name, Event: core.HostFailed, By: w.By, Reason: w.Reason})
 		return "restored", err
 	case h.Failed == nil || known && !w.Lifted:
 		return "", nil
 	case known && !h.Wished && w.At >= h.Failed.At:
-		_, err := o.parts.Hosts.Report(ctx, core.HostReport{Host: h.Name, Event: core.HostRecovered, By: w.By, Reason: w.Reason})
+		_, err := o.deps.Hosts.Report(ctx, core.HostReport{Host: h.Name, Event: core.HostRecovered, By: w.By, Reason: w.Reason})
 		return "restored", err
 	}
 	return o.noted(ctx, w, core.HostWish{Host: h.Name, Kind: core.WishFailed, By: h.Failed.By, Reason: h.Failed.Reason})
@@ -131,13 +131,13 @@ func (o *Overseer) noted(ctx context.Context, former, w core.HostWish) (string, 
 		return "", err
 	}
 	w.At = former.After(now)
-	_, err = o.parts.Store.PutHostWish(ctx, w)
+	_, err = o.deps.Store.PutHostWish(ctx, w)
 	return "noted", err
 }
 
 // failed takes a host down that is said to have failed, also while the store is away, and keeps it.
 func (o *Overseer) failed(ctx context.Context, n News) error {
-	is, err := o.parts.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostFailed, By: n.By, Reason: n.Reason})
+	is, err := o.deps.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostFailed, By: n.By, Reason: n.Reason})
 	if err != nil || !is {
 		return err
 	}
@@ -145,7 +145,7 @@ func (o *Overseer) failed(ctx context.Context, n News) error {
 	if err != nil || !former.Lifted && former.By == n.By && former.Reason == n.Reason {
 		return err
 	}
-	_, err = o.parts.Store.PutHostWish(ctx, core.HostWish{
+	_, err = o.deps.Store.PutHostWish(ctx, core.HostWish{
 		Host: n.Host, Kind: core.WishFailed, By: n.By, Reason: n.Reason, At: former.After(time.UnixMilli(n.At)),
 	})
 	return err
@@ -163,17 +163,17 @@ func (o *Overseer) recovered(ctx context.Context, n News) error {
 	}
 	w := core.HostWish{Host: n.Host, Kind: core.WishFailed, Lifted: true, By: n.By, Reason: n.Reason, At: former.After(time.UnixMilli(n.At))}
 	if known {
-		if _, err := o.parts.Store.PutHostWish(ctx, w); err != nil {
+		if _, err := o.deps.Store.PutHostWish(ctx, w); err != nil {
 			return err
 		}
 	}
-	_, err = o.parts.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostRecovered, By: n.By, Reason: n.Reason})
+	_, err = o.deps.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostRecovered, By: n.By, Reason: n.Reason})
 	return err
 }
 
 // saidToFail finds what was said last of a host, if anything was.
 func (o *Overseer) saidToFail(ctx context.Context, host string) (core.HostWish, bool, error) {
-	all, err := o.parts.Store.HostWishes(ctx, host)
+	all, err := o.deps.Store.HostWishes(ctx, host)
 	w, known := core.FindWish(all, core.WishFailed)
 	return w, known, err
 }

@@ -145,27 +145,27 @@ func TestAHostFailsWhileTheStoreIsAway(t *testing.T) {
 	s.hears("h1")
 	s.put(core.HostWish{Host: "h1", Kind: core.WishFailed, Lifted: true, By: "dog", At: 5})
 	store := &wishless{s.store, core.Errorf(core.CodeUnavailable, "", "it is away")}
-	parts := s.parts()
-	parts.Store = store
+	deps := s.deps()
+	deps.Store = store
 	s.report("h1", core.HostFailed)
-	_, err := s.oversee(parts)
+	_, err := s.oversee(deps)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	require.NotNil(t, s.hosts()["h1"].Failed)
 	store.err = nil
-	_, err = s.oversee(parts)
+	_, err = s.oversee(deps)
 	require.NoError(t, err)
 	require.NotNil(t, s.hosts()["h1"].Failed)
 	require.False(t, s.wish("h1", core.WishFailed).Lifted)
 
 	store.err = errors.New("it is away")
 	s.report("h1", core.HostRecovered)
-	_, err = s.oversee(parts)
+	_, err = s.oversee(deps)
 	require.Error(t, err)
 	require.NotNil(t, s.hosts()["h1"].Failed)
 	store.err = nil
 	s.b.Mini.SetTime(time.Now().Add(2 * time.Minute)) // it is given to another
 	s.host("h1", time.Hour)
-	_, err = s.oversee(parts)
+	_, err = s.oversee(deps)
 	require.NoError(t, err)
 	require.Nil(t, s.hosts()["h1"].Failed)
 	require.True(t, s.wish("h1", core.WishFailed).Lifted)
@@ -177,12 +177,12 @@ func TestADrainWhoseClockWasSetBackIsOver(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		s := newScene(t, b)
 		clk := s.drainedScene()
-		parts := s.parts()
-		parts.Clock = clk
+		deps := s.deps()
+		deps.Clock = clk
 		key := s.cluster.Namespace().Key("host", "h1")
 		ahead := time.Now().Add(5 * time.Hour).UnixMilli()
 		require.NoError(t, b.Admin.HSet(context.Background(), key, "drain_until", ahead).Err())
-		s.requireDrained(parts)
+		s.requireDrained(deps)
 	})
 }
 

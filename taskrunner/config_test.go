@@ -15,7 +15,7 @@ func TestConfig(t *testing.T) {
 	t.Parallel()
 	good := taskrunner.Config{Registration: core.Registration{Owner: owner, Host: "h1"}}
 	log, _ := test.NewNullLogger()
-	_, err := taskrunner.New(good, taskrunner.Parts{Log: log})
+	_, err := taskrunner.New(good, taskrunner.Deps{Log: log})
 	require.NoError(t, err)
 	for name, spoil := range map[string]func(*taskrunner.Config){
 		"another role":      func(c *taskrunner.Config) { c.Registration.Owner = "testrunner@h1#0" },
@@ -27,7 +27,7 @@ func TestConfig(t *testing.T) {
 	} {
 		cfg := good
 		spoil(&cfg)
-		_, err := taskrunner.New(cfg, taskrunner.Parts{Log: log})
+		_, err := taskrunner.New(cfg, taskrunner.Deps{Log: log})
 		require.True(t, core.Is(err, core.CodeInvalid), "%s: %v", name, err)
 	}
 }

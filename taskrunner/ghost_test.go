@@ -31,9 +31,9 @@ func TestOnRedisWhatHasEndedIsNotDoneAgain(t *testing.T) {
 		_, err := r.store.EndTask(context.Background(), core.TaskEnd{ID: id, Generation: 1, State: core.TaskDone, Note: "before"})
 		require.NoError(t, err)
 		fresh, _ := r.submit("ok", "")
-		parts := r.parts()
-		parts.Tasks = young{parts.Tasks}
-		p := r.startWith(parts)
+		deps := r.deps()
+		deps.Tasks = young{deps.Tasks}
+		p := r.startWith(deps)
 		r.untilEnded()
 		until(t, func() bool {
 			at, err := r.redis.LocateTasks(context.Background(), []string{core.Key(id, 1), core.Key(fresh, 1)})
@@ -60,9 +60,9 @@ func TestOnRedisASlotOfBeforeIsGivenBack(t *testing.T) {
 			<-goOn
 			return nil
 		})
-		parts := r.parts()
-		parts.Tasks = young{parts.Tasks}
-		p := r.startWith(parts)
+		deps := r.deps()
+		deps.Tasks = young{deps.Tasks}
+		p := r.startWith(deps)
 		id, _ := r.submit("slow", "")
 		key, space := core.Key(id, 1), b.Namespace
 		<-runs

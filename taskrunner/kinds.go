@@ -5,16 +5,16 @@ import (
 )
 
 // builtIn returns the kinds that every taskrunner does.
-func builtIn(cfg Config, parts Parts, c clock.Clock) []Kind {
-	purge := Purge{Store: parts.Store, Blobs: parts.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: c, Skew: parts.Skew}
-	made := downloads{blobs: parts.Blobs, clock: c, keep: cfg.KeepDownloads}
-	archive := Archive{Store: parts.Store, downloads: made}
-	scores := Scores{Store: parts.Store, downloads: made}
-	deletion := Deletion{Store: parts.Store, Work: parts.Work, Clock: c}
-	experiments := Experiments{Store: parts.Store, Work: parts.Work, Tasks: parts.Intake}
+func builtIn(cfg Config, deps Deps, c clock.Clock) []Kind {
+	purge := Purge{Store: deps.Store, Blobs: deps.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: c, Skew: deps.Skew}
+	made := downloads{blobs: deps.Blobs, clock: c, keep: cfg.KeepDownloads}
+	archive := Archive{Store: deps.Store, downloads: made}
+	scores := Scores{Store: deps.Store, downloads: made}
+	deletion := Deletion{Store: deps.Store, Work: deps.Work, Clock: c}
+	experiments := Experiments{Store: deps.Store, Work: deps.Work, Tasks: deps.Intake}
 	send := newSender(cfg, c)
-	told := &deliveries{store: parts.Store, sender: send}
-	called := &callbacks{store: parts.Store, forms: parts.Callbacks, sender: send}
+	told := &deliveries{store: deps.Store, sender: send}
+	called := &callbacks{store: deps.Store, forms: deps.Callbacks, sender: send}
 	return []Kind{
 		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(), called.kind(),
 		experiments.Whole(), experiments.Part(),

@@ -46,7 +46,7 @@ func TestOnRedisATaskInHandIsCancelled(t *testing.T) {
 			<-ctx.Done()
 			return taskrunner.End{}, ctx.Err()
 		}})
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		task := r.send(core.Task{Kind: "slow"})
 		<-begun
 		at := core.TaskProgress{Done: 3, Total: 5, Text: "at it"}
@@ -88,7 +88,7 @@ func TestOnRedisATaskFansOut(t *testing.T) {
 			}
 			return taskrunner.End{Note: fmt.Sprintf("%d parts", tally.Done)}, nil
 		}})
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		whole := r.send(core.Task{Kind: "whole"})
 		r.untilEnded()
 		require.Equal(t, "7 parts", r.state(whole.ID).Note)
@@ -128,9 +128,9 @@ func TestOnRedisRatesOfKinds(t *testing.T) {
 			}})
 		}
 		begun := time.Now()
-		first := r.startWith(r.parts())
+		first := r.startWith(r.deps())
 		r.cfg.Registration.Owner = core.OwnerName(core.RoleTaskrunner, "h1", 1)
-		second := r.startWith(r.parts())
+		second := r.startWith(r.deps())
 		for range each {
 			for _, kind := range []string{"paced", "narrow", "free"} {
 				r.submit(kind, "")
@@ -174,9 +174,9 @@ func TestOnRedisTheLifeOfAClass(t *testing.T) {
 		})
 		require.NoError(t, err)
 
-		parts := r.parts()
-		parts.Work = r.in
-		p := r.startWith(parts)
+		deps := r.deps()
+		deps.Work = r.in
+		p := r.startWith(deps)
 		made := map[string]core.Task{}
 		for kind, args := range map[string]any{
 			core.KindArchive:       core.ArchiveArgs{Class: "cs", Assignment: "hw1"},

@@ -62,7 +62,7 @@ func TestAnEndThatCannotBeRead(t *testing.T) {
 		for range good {
 			r.request(w)
 		}
-		r.proc = r.startWith(taskrunner.Parts{Owners: r.cluster, Tasks: r.cluster, Store: store, Intake: r.in, Callbacks: r.callbacks})
+		r.proc = r.startWith(taskrunner.Deps{Owners: r.cluster, Tasks: r.cluster, Store: store, Intake: r.in, Callbacks: r.callbacks})
 		settle(time.Minute)
 		require.Len(t, at.got(), good)
 		left, err := r.store.Outbox(t.Context(), 1000)
@@ -163,7 +163,7 @@ func TestOutboxesTogether(t *testing.T) {
 		}
 		other := newRig(t) // with a queue of its own, in which nothing is
 		other.cfg = r.cfg
-		second := other.startWith(taskrunner.Parts{Owners: other.cluster, Tasks: other.cluster, Store: r.store, Intake: r.in})
+		second := other.startWith(taskrunner.Deps{Owners: other.cluster, Tasks: other.cluster, Store: r.store, Intake: r.in})
 		r.begin()
 		settle(time.Minute)
 		second.drain()

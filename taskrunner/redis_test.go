@@ -39,8 +39,8 @@ func newRedisRig(t *testing.T, b *coretest.Backend) *redisRig {
 	return r
 }
 
-func (r *redisRig) parts() taskrunner.Parts {
-	return taskrunner.Parts{Owners: r.redis, Tasks: r.redis, Store: r.store, Blobs: r.blobs}
+func (r *redisRig) deps() taskrunner.Deps {
+	return taskrunner.Deps{Owners: r.redis, Tasks: r.redis, Store: r.store, Blobs: r.blobs}
 }
 
 func (r *redisRig) submit(kind, unique string) (id string, first bool) {
@@ -98,7 +98,7 @@ func TestOnRedisTasksEnd(t *testing.T) {
 		r := newRedisRig(t, b)
 		coretest.Twice(r.redis)
 		r.handle("bad", func(context.Context) error { return fmt.Errorf("always") })
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		var good []string
 		for range 20 {
 			id, _ := r.submit("ok", "")
@@ -191,12 +191,12 @@ func TestOnRedisKilledAtEveryExchange(t *testing.T) {
 			for range 3 {
 				r.submit("ok", "")
 			}
-			p := r.startWith(taskrunner.Parts{Owners: m, Tasks: m, Store: m, Blobs: r.blobs})
+			p := r.startWith(taskrunner.Deps{Owners: m, Tasks: m, Store: m, Blobs: r.blobs})
 			until(t, m.dead.Load)
 			p.kill()
 			require.NoError(t, <-p.ended)
 		}
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		r.untilEnded()
 		p.stop()
 		for _, task := range r.states() {
@@ -212,9 +212,9 @@ func TestOnRedisTwoRunnersShare(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		r := newRedisRig(t, b)
-		first := r.startWith(r.parts())
+		first := r.startWith(r.deps())
 		r.cfg.Registration.Owner = core.OwnerName(core.RoleTaskrunner, "h1", 1)
-		second := r.startWith(r.parts())
+		second := r.startWith(r.deps())
 		for range 50 {
 			r.submit("ok", "")
 		}

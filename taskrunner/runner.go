@@ -14,8 +14,8 @@ import (
 	"drover/core/clock"
 )
 
-// Parts are what a Runner works with.
-type Parts struct {
+// Deps are what a Runner works with.
+type Deps struct {
 	Owners core.Owners
 	Tasks  core.Tasks
 	Store  core.ResultStore
@@ -50,25 +50,25 @@ type Runner struct {
 }
 
 // New checks the config and makes a runner. Returns INVALID for a config that cannot be.
-func New(cfg Config, parts Parts) (*Runner, error) {
+func New(cfg Config, deps Deps) (*Runner, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	r := &Runner{
-		cfg: cfg, owners: parts.Owners, tasks: parts.Tasks, store: parts.Store, clock: parts.Clock,
-		log: parts.Log.WithField("owner", cfg.Registration.Owner), kinds: map[string]Kind{}, metrics: newMetrics(), draining: make(chan struct{}),
+		cfg: cfg, owners: deps.Owners, tasks: deps.Tasks, store: deps.Store, clock: deps.Clock,
+		log: deps.Log.WithField("owner", cfg.Registration.Owner), kinds: map[string]Kind{}, metrics: newMetrics(), draining: make(chan struct{}),
 	}
 	if r.clock == nil {
 		r.clock = clock.Real{}
 	}
-	if r.now = parts.Now; r.now == nil {
+	if r.now = deps.Now; r.now == nil {
 		r.now = r.clock.Now
 	}
-	for _, k := range append(builtIn(cfg, parts, r.clock), parts.Kinds...) {
+	for _, k := range append(builtIn(cfg, deps, r.clock), deps.Kinds...) {
 		r.kinds[k.Name] = cfg.filledKind(k)
 	}
-	r.outbox = newOutbox(r.store, parts.Intake, r.clock, r.log, cfg.Poll)
+	r.outbox = newOutbox(r.store, deps.Intake, r.clock, r.log, cfg.Poll)
 	return r, nil
 }
 

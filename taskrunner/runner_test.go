@@ -24,13 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a taskrunner on a cluster in memory.
 type rig struct {
-	t     *testing.T
-	cluster  *cluster
-	cfg   taskrunner.Config
-	kinds []taskrunner.Kind
-	logs  *test.Hook
-	log   *logrus.Logger
-	ran   sync.Map // task kind → *atomic.Int64
+	t       *testing.T
+	cluster *cluster
+	cfg     taskrunner.Config
+	kinds   []taskrunner.Kind
+	logs    *test.Hook
+	log     *logrus.Logger
+	ran     sync.Map // task kind → *atomic.Int64
 }
 
 func newRig(t *testing.T) *rig {
@@ -66,13 +66,13 @@ type process struct {
 
 func (r *rig) start() *process {
 	r.t.Helper()
-	return r.startWith(taskrunner.Parts{Owners: r.cluster, Tasks: r.cluster, Store: r.cluster})
+	return r.startWith(taskrunner.Deps{Owners: r.cluster, Tasks: r.cluster, Store: r.cluster})
 }
 
-func (r *rig) startWith(parts taskrunner.Parts) *process {
+func (r *rig) startWith(deps taskrunner.Deps) *process {
 	r.t.Helper()
-	parts.Log, parts.Kinds = r.log, r.kinds
-	run, err := taskrunner.New(r.cfg, parts)
+	deps.Log, deps.Kinds = r.log, r.kinds
+	run, err := taskrunner.New(r.cfg, deps)
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{Runner: run, rig: r, kill: cancel, ended: make(chan error, 1)}
@@ -133,7 +133,7 @@ func TestTheAgeOfATask(t *testing.T) {
 		}})
 		r.cluster.submit("old", "o")
 		shared := time.UnixMilli(0).Add(time.Hour) // the task is of 1970's first moment
-		p := r.startWith(taskrunner.Parts{
+		p := r.startWith(taskrunner.Deps{
 			Owners: r.cluster, Tasks: r.cluster, Store: r.cluster, Now: func() time.Time { return shared },
 		})
 		require.Equal(t, time.Hour, <-ages)

@@ -130,7 +130,7 @@ func (r *teller) slowly() time.Duration {
 
 func (r *teller) begin() {
 	r.t.Helper()
-	r.proc = r.startWith(taskrunner.Parts{Owners: r.cluster, Tasks: r.cluster, Store: r.store, Intake: r.in, Callbacks: r.callbacks})
+	r.proc = r.startWith(taskrunner.Deps{Owners: r.cluster, Tasks: r.cluster, Store: r.store, Intake: r.in, Callbacks: r.callbacks})
 }
 
 func (r *teller) end() {

@@ -26,11 +26,11 @@ import (
 type trial struct {
 	*redisRig
 	cluster *coretest.Cluster
-	reg  *coursework.Registrar
-	tess core.Actor
-	work taskrunner.Requests // what the kinds see
-	past core.ResultStore
-	now  func() time.Time
+	reg     *coursework.Registrar
+	tess    core.Actor
+	work    taskrunner.Requests // what the kinds see
+	past    core.ResultStore
+	now     func() time.Time
 
 	submitter taskrunner.TaskSubmitter
 	hw        string // the assignment's handle

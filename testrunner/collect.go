@@ -33,7 +33,7 @@ func (j *job) collect(ctx context.Context, res *core.Result) error {
 			return err
 		}
 		j.log.WithError(err).Warn("the blob store is down; the files of a run wait for it")
-		if err := clock.Sleep(ctx, j.r.parts.Clock, pause.NextBackOff()); err != nil {
+		if err := clock.Sleep(ctx, j.r.deps.Clock, pause.NextBackOff()); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (j *job) collectOnce(ctx context.Context, res *core.Result) error {
 	var files []core.File
 	left, err := j.vm.Collect(inner, wire.Work, guest.Collection{Paths: j.w.Spec.Collect}, func(f guest.Taken, in io.Reader) error {
 		from := &source{from: io.NopCloser(in)}
-		digest, n, err := j.r.parts.Blobs.Put(inner, from, max(f.Size, 1)) // a store takes no limit of 0
+		digest, n, err := j.r.deps.Blobs.Put(inner, from, max(f.Size, 1)) // a store takes no limit of 0
 		switch {
 		case from.fault() != nil:
 			return from.fault() // the VM's, not the store's

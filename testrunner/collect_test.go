@@ -59,7 +59,7 @@ func TestCollects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			calls := 0
 			w.script.run = says("", "", c.run)
 			w.script.collect = func(want guest.Collection, take take) ([]guest.Skipped, error) {
@@ -94,7 +94,7 @@ func TestCollects(t *testing.T) {
 // Files of a run wait for the blob store as those of a request do.
 func TestCollectedFilesWaitForTheBlobStore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.script.run = says("", "", guest.Exit{})
 	w.script.collect = func(want guest.Collection, take take) ([]guest.Skipped, error) { return hands(want, take) }
 	spec := coretest.Spec("r1", "p1", "ann")
@@ -116,7 +116,7 @@ func TestCollectedFilesWaitForTheBlobStore(t *testing.T) {
 // A request that asks for nothing is asked for nothing.
 func TestCollectsNothingUnasked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.script.run = says("", "", guest.Exit{})
 	w.script.collect = func(guest.Collection, take) ([]guest.Skipped, error) { return nil, errors.New("asked") }
 	w.cluster.AddVMs(t, 1)

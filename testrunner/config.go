@@ -62,8 +62,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// Parts are what a Runner works with.
-type Parts struct {
+// Deps are what a Runner works with.
+type Deps struct {
 	Owners core.Owners
 	Claims core.Claims
 	Pools  core.Pools

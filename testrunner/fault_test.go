@@ -55,10 +55,10 @@ func (h *held) wait(t *testing.T) {
 	}
 }
 
-// one is a world with a request, VMs, and a run that waits.
-func one(t *testing.T, vms int) (*world, core.Spec, *held) {
+// one is a fixture with a request, VMs, and a run that waits.
+func one(t *testing.T, vms int) (*fixture, core.Spec, *held) {
 	t.Helper()
-	w, h := newWorld(t), newHeld()
+	w, h := newFixture(t), newHeld()
 	w.script.run = h.run
 	w.cluster.AddVMs(t, vms)
 	spec := coretest.Spec("r1", "p1", "ann")
@@ -66,7 +66,7 @@ func one(t *testing.T, vms int) (*world, core.Spec, *held) {
 	return w, spec, h
 }
 
-func (w *world) spooled() []string {
+func (w *fixture) spooled() []string {
 	w.t.Helper()
 	names, err := filepath.Glob(filepath.Join(w.spool, "*"))
 	require.NoError(w.t, err)
@@ -106,7 +106,7 @@ func TestRunThatDoesNotEndIsAPlatformFault(t *testing.T) {
 		}
 		return h.run(ctx, n, run, sink)
 	}
-	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.RunGrace, c.MaxAttempts = time.Millisecond, 1 })
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Deps) { c.RunGrace, c.MaxAttempts = time.Millisecond, 1 })
 	states := map[string]core.Result{}
 	for range 2 {
 		got := w.result()
@@ -126,7 +126,7 @@ func TestStagingThatTakesTooLongIsAPlatformFault(t *testing.T) {
 	require.NoError(t, w.cluster.Store.SetPool(t.Context(), pool))
 	w.script.slow = 1
 	w.cluster.AddVMs(t, 2)
-	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.MaxAttempts = 1 })
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Deps) { c.MaxAttempts = 1 })
 	h.wait(t)
 	close(h.let)
 	got := w.result()
@@ -251,7 +251,7 @@ func TestStoreDownUntilTheNextStart(t *testing.T) {
 // What a killed predecessor left: a slot, and for one of two a spooled result.
 func TestStartAfterKill(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.cluster.AddVMs(t, 3)
 	done, undone := coretest.Spec("done", "p1", "ann"), coretest.Spec("undone", "p1", "bob")
 	w.submit(done)
@@ -281,7 +281,7 @@ func TestStartAfterKill(t *testing.T) {
 
 func TestStartWaitsForTheStore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.cluster.AddVMs(t, 2)
 	spec := coretest.Spec("r1", "p1", "ann")
 	w.submit(spec)
@@ -340,7 +340,7 @@ func TestFenced(t *testing.T) {
 func TestDrainFinishesWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	w, spec, h := one(t, 2)
-	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.Slots = 1 })
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Deps) { c.Slots = 1 })
 	h.wait(t)
 	later := coretest.Spec("r2", "p1", "ann")
 	w.submit(later)
@@ -373,7 +373,7 @@ func TestStopGivesBackWhatIsInHand(t *testing.T) {
 func TestDrainBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	w, spec, _ := one(t, 1)
-	r, err := testrunner.New(w.config(), testrunner.Parts{
+	r, err := testrunner.New(w.config(), testrunner.Deps{
 		Owners: w.cluster.Store, Claims: w.cluster.Store, Pools: w.cluster.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
 		Dial: w.dial, Log: quiet(),
 	})

@@ -33,7 +33,7 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 	for _, state := range []core.RequestState{core.RequestCompleted, core.RequestDead, core.RequestCancelled} {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			ghost, fresh := coretest.Spec("a", w.cluster.Pool, "ann"), coretest.Spec("b", w.cluster.Pool, "bob")
 			w.submit(ghost)
 			w.submit(fresh)
@@ -45,7 +45,7 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 				ran <- run.Args[0]
 				return guest.Exit{}, nil
 			}
-			r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) { p.Claims = young{p.Claims, true} })
+			r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) { p.Claims = young{p.Claims, true} })
 			require.Equal(t, "b", w.result().ID)
 			require.Eventually(t, func() bool { return w.place(ghost).State == "" }, time.Minute, 5*time.Millisecond)
 			r.drain()
@@ -58,10 +58,10 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 // Once Redis' incarnation is not young any more, nobody asks; and where the store does not answer, the work is run.
 func TestAClaimOfAGrownRedisAsksNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.submit(coretest.Spec("a", w.cluster.Pool, "ann"))
 	w.cluster.AddVMs(t, 1)
-	r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) {
+	r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) {
 		p.Claims, p.Store = young{p.Claims, false}, neverAsked{p.Store, t}
 	})
 	require.Equal(t, "a", w.result().ID)
@@ -80,10 +80,10 @@ func (n neverAsked) Terminal(context.Context, []string) (map[string]core.Request
 
 func TestWithoutAnAnswerAGhostIsRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.submit(coretest.Spec("a", w.cluster.Pool, "ann"))
 	w.cluster.AddVMs(t, 1)
-	r := w.start(func(_ *testrunner.Config, p *testrunner.Parts) {
+	r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) {
 		p.Claims, p.Store = young{p.Claims, true}, away{p.Store}
 	})
 	require.Equal(t, core.RequestCompleted, w.result().State)

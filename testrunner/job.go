@@ -49,10 +49,10 @@ type job struct {
 func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
 	r := s.r
 	j := &job{
-		r: r, desk: s.desk, w: w, ctx: ctx, arrived: r.parts.Clock.Now(), staged: map[string]bool{},
+		r: r, desk: s.desk, w: w, ctx: ctx, arrived: r.deps.Clock.Now(), staged: map[string]bool{},
 		phase: core.RequestClaimed,
 		log:   r.log.WithFields(logrus.Fields{"request": w.Key, "vm": w.VM, "token": w.Token}),
-		pool:  r.pools.get(ctx, w.Spec.Pool), live: startLive(r.parts.Output, r.parts.Clock, w.Key, w.Token),
+		pool:  r.pools.get(ctx, w.Spec.Pool), live: startLive(r.deps.Output, r.deps.Clock, w.Key, w.Token),
 	}
 	j.limits = w.Spec.Limits.Or(j.pool.Limits)
 	return j
@@ -79,7 +79,7 @@ func (j *job) do() (core.Result, error) {
 	}
 	j.out.limit = j.limits.Output
 	dir := filepath.Join(j.r.cfg.RunDir, j.w.VM)
-	vm, err := j.r.parts.Dial(dir)
+	vm, err := j.r.deps.Dial(dir)
 	if err != nil {
 		return core.Result{}, err
 	}
@@ -96,7 +96,7 @@ func (j *job) do() (core.Result, error) {
 	if j.stdin != nil {
 		defer j.stdin.from.Close() //nolint:errcheck // only read from
 	}
-	j.r.metrics.staging.Observe(j.r.parts.Clock.Now().Sub(j.arrived).Seconds())
+	j.r.metrics.staging.Observe(j.r.deps.Clock.Now().Sub(j.arrived).Seconds())
 	if j.suite != nil {
 		return j.grade()
 	}
@@ -121,7 +121,7 @@ func (j *job) run() (core.Result, error) {
 	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
-	j.started, j.untrusted = j.r.parts.Clock.Now(), true
+	j.started, j.untrusted = j.r.deps.Clock.Now(), true
 	late := j.limits.Timeout + j.r.cfg.RunGrace
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late,
 		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))

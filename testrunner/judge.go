@@ -165,6 +165,6 @@ func (j *job) result() core.Result {
 	if !j.started.IsZero() {
 		res.Times.Started = claimed + j.started.Sub(j.arrived).Milliseconds()
 	}
-	res.Times.Finished = claimed + j.r.parts.Clock.Now().Sub(j.arrived).Milliseconds()
+	res.Times.Finished = claimed + j.r.deps.Clock.Now().Sub(j.arrived).Milliseconds()
 	return res
 }

@@ -22,7 +22,7 @@ const (
 func (j *job) progress(ctx context.Context, phase core.RequestState, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, progressTimeout)
 	defer cancel()
-	j.phase, j.until = phase, j.r.parts.Clock.Now().Add(within)
+	j.phase, j.until = phase, j.r.deps.Clock.Now().Add(within)
 	err := j.desk.Progress(ctx, j.w, string(phase), within)
 	if core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale) {
 		return err
@@ -34,7 +34,7 @@ func (j *job) progress(ctx context.Context, phase core.RequestState, within time
 // was told last covers that.
 func (j *job) running(limit time.Duration) error {
 	within := limit + j.r.cfg.RunGrace + ownGrace
-	if j.phase == core.RequestRunning && !j.r.parts.Clock.Now().Add(within).After(j.until) {
+	if j.phase == core.RequestRunning && !j.r.deps.Clock.Now().Add(within).After(j.until) {
 		return nil
 	}
 	return j.progress(j.ctx, core.RequestRunning, within)

@@ -11,8 +11,8 @@ import (
 	"drover/testrunner"
 )
 
-// slot is the one slot of the world's runner.
-func (w *world) slot() core.Held {
+// slot is the one slot of the fixture's runner.
+func (w *fixture) slot() core.Held {
 	w.t.Helper()
 	held, err := w.cluster.Store.Held(w.t.Context(), w.cluster.Runner, 0)
 	require.NoError(w.t, err)
@@ -24,7 +24,7 @@ func (w *world) slot() core.Held {
 func TestTheLimitOfARunIsDeclared(t *testing.T) {
 	t.Parallel()
 	w, spec, h := one(t, 1)
-	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.RunGrace = 3 * time.Second })
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Deps) { c.RunGrace = 3 * time.Second })
 	h.wait(t)
 	slot := w.slot()
 	assert.Equal(t, "running", slot.Phase)
@@ -55,7 +55,7 @@ func TestWaitingForAStoreIsNotHanging(t *testing.T) {
 func TestRevokeedWorkStops(t *testing.T) {
 	t.Parallel()
 	w, spec, h := one(t, 2)
-	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.Slots = 1 })
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Deps) { c.Slots = 1 })
 	h.wait(t)
 	slot := w.slot()
 	err := w.cluster.Store.Revoke(t.Context(), w.cluster.Runner, slot, core.Settlement{

@@ -16,7 +16,7 @@ import (
 // Runner runs requests in many slots under one owner's name.
 type Runner struct {
 	cfg     Config
-	parts   Parts
+	deps    Deps
 	host    string
 	log     logrus.FieldLogger
 	pools   *pools
@@ -33,34 +33,34 @@ type Runner struct {
 
 // New checks the config and makes a runner. Returns INVALID for a config that
 // cannot be, and UNAVAILABLE if the spool folder cannot be used.
-func New(cfg Config, parts Parts) (*Runner, error) {
+func New(cfg Config, deps Deps) (*Runner, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if parts.Clock == nil {
-		parts.Clock = clock.Real{}
+	if deps.Clock == nil {
+		deps.Clock = clock.Real{}
 	}
-	if parts.Dial == nil {
-		parts.Dial = dialGuest
+	if deps.Dial == nil {
+		deps.Dial = dialGuest
 	}
-	if parts.Harnesses == nil {
-		parts.Harnesses = parts.Blobs
+	if deps.Harnesses == nil {
+		deps.Harnesses = deps.Blobs
 	}
 	_, host, err := core.ParseOwner(cfg.Registration.Owner)
 	if err != nil {
 		return nil, err
 	}
 	r := &Runner{
-		cfg: cfg, served: cfg.Pools, parts: parts, host: host, draining: make(chan struct{}),
-		log: parts.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(parts.Pools, parts.Clock),
+		cfg: cfg, served: cfg.Pools, deps: deps, host: host, draining: make(chan struct{}),
+		log: deps.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(deps.Pools, deps.Clock),
 	}
 	if r.spool, err = openSpool(cfg.SpoolDir, cfg.SpoolFiles, cfg.SpoolBytes); err != nil {
 		return nil, err
 	}
 	r.metrics = newMetrics(r)
-	if parts.Collect != nil {
-		if err := r.metrics.register(parts.Collect); err != nil {
+	if deps.Collect != nil {
+		if err := r.metrics.register(deps.Collect); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +181,7 @@ func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 			return nil, nil, r.told()
 		default:
 		}
-		desk, left, err := claims.Open(ctx, r.parts.Owners, r.parts.Claims, claims.Config{
+		desk, left, err := claims.Open(ctx, r.deps.Owners, r.deps.Claims, claims.Config{
 			Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 			Notice: r.notice,
 		})
@@ -220,8 +220,8 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 		err := r.deliver(ctx)
 		if err == nil {
 			var report recovery.Report
-			report, err = recovery.Settle(ctx, r.parts.Owners, r.parts.Store, desk.Owner(), desk.Epoch(), left,
-				recovery.Options{MaxAttempts: r.cfg.MaxAttempts, MaxDeaths: r.cfg.MaxDeaths, Now: r.parts.Clock.Now})
+			report, err = recovery.Settle(ctx, r.deps.Owners, r.deps.Store, desk.Owner(), desk.Epoch(), left,
+				recovery.Options{MaxAttempts: r.cfg.MaxAttempts, MaxDeaths: r.cfg.MaxDeaths, Now: r.deps.Clock.Now})
 			if report.Moved > 0 {
 				r.log.WithField("report", report).Info("settled what the predecessor left")
 			}
@@ -242,7 +242,7 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 // meanwhile, and CANCELLED if the runner was told to stop.
 func (r *Runner) pause(ctx context.Context, lost <-chan struct{}, d time.Duration) error {
 	select {
-	case <-r.parts.Clock.After(d):
+	case <-r.deps.Clock.After(d):
 		return nil
 	case <-lost:
 		return core.Errorf(core.CodeFenced, r.cfg.Registration.Owner, "the epoch of %s is over", r.cfg.Registration.Owner)

@@ -18,7 +18,7 @@ import (
 	"drover/testrunner"
 )
 
-const report = `{"score":1,"max_score":2,"tests":[{"name":"a","score":1,"max_score":2,"message":"crashed: no\nmore","parts":[["p",1,2]]}]}`
+const report = `{"score":1,"max_score":2,"tests":[{"name":"a","score":1,"max_score":2,"message":"crashed: no\nmore","deps":[["p",1,2]]}]}`
 
 // says is a run that prints and then ends.
 func says(stdout, stderr string, exit guest.Exit) func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
@@ -29,7 +29,7 @@ func says(stdout, stderr string, exit guest.Exit) func(context.Context, int, gue
 	}
 }
 
-func graded(w *world, spec *core.Spec) {
+func graded(w *fixture, spec *core.Spec) {
 	spec.Command = nil
 	h := w.blobs.put("harness", "")
 	spec.Harness, spec.Files = &h, []core.File{w.blobs.put("answer.sh", "echo 42")}
@@ -41,7 +41,7 @@ func TestEnds(t *testing.T) {
 	badVM := core.Errorf(core.CodeBadVM, "vm", "VM vm does not answer")
 	tests := map[string]struct {
 		graded bool
-		spec   func(w *world, s *core.Spec)
+		spec   func(w *fixture, s *core.Spec)
 		script script
 		ledger func(core.Result) error
 
@@ -87,7 +87,7 @@ func TestEnds(t *testing.T) {
 			state: core.RequestFailed, blame: core.BlameSubmission, exit: 127, reason: "no such program", verdict: harness.Rejected,
 		},
 		"Files are refused": {
-			spec:   func(w *world, s *core.Spec) { s.Files = []core.File{w.blobs.put("a", "x")} },
+			spec:   func(w *fixture, s *core.Spec) { s.Files = []core.File{w.blobs.put("a", "x")} },
 			script: script{stage: func(string) error { return core.Errorf(core.CodeLimit, "vm", "too large") }},
 			state:  core.RequestFailed, blame: core.BlameSubmission, reason: "refused: too large", verdict: harness.Rejected,
 		},
@@ -156,27 +156,27 @@ func TestEnds(t *testing.T) {
 			state: core.RequestFailed, blame: core.BlameHarness, reason: "unpacked, which is not your fault: a link", verdict: harness.HarnessFault,
 		},
 		"Submission is gone": { // G7
-			graded: true, spec: func(w *world, _ *core.Spec) { delete(w.blobs.files, "sha256:answer.sh") },
+			graded: true, spec: func(w *fixture, _ *core.Spec) { delete(w.blobs.files, "sha256:answer.sh") },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: "Submission content not found on testrunner.", verdict: harness.PlatformFault,
 		},
 		"A file is larger than declared": {
-			graded: true, spec: func(_ *world, s *core.Spec) { s.Files[0].Size-- },
+			graded: true, spec: func(_ *fixture, s *core.Spec) { s.Files[0].Size-- },
 			state: core.RequestFailed, blame: core.BlameSubmission, reason: "answer.sh has another size than the", verdict: harness.Rejected,
 		},
 		"A file is smaller than declared": {
-			graded: true, spec: func(_ *world, s *core.Spec) { s.Files[0].Size++ },
+			graded: true, spec: func(_ *fixture, s *core.Spec) { s.Files[0].Size++ },
 			state: core.RequestFailed, blame: core.BlameSubmission, reason: "answer.sh has another size than the", verdict: harness.Rejected,
 		},
 		"Harness is gone": {
-			graded: true, spec: func(w *world, _ *core.Spec) { delete(w.blobs.files, "sha256:harness") },
+			graded: true, spec: func(w *fixture, _ *core.Spec) { delete(w.blobs.files, "sha256:harness") },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: "Harness content not found", verdict: harness.PlatformFault,
 		},
 		"Standard input is gone": {
-			spec:  func(_ *world, s *core.Spec) { s.Stdin = &core.File{Path: "in", Digest: "sha256:none"} },
+			spec:  func(_ *fixture, s *core.Spec) { s.Stdin = &core.File{Path: "in", Digest: "sha256:none"} },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: "Submission content not found", verdict: harness.PlatformFault,
 		},
 		"Input is wrong": {
-			graded: true, spec: func(_ *world, s *core.Spec) { s.Input = json.RawMessage(`{"uid":1}`) },
+			graded: true, spec: func(_ *fixture, s *core.Spec) { s.Input = json.RawMessage(`{"uid":1}`) },
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: `unknown key "uid"`, verdict: harness.PlatformFault,
 		},
 		"No VM lives": {
@@ -209,7 +209,7 @@ func TestEnds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			spec := coretest.Spec("r1", "p1", "ann")
 			if test.graded {
 				graded(w, &spec)
@@ -261,7 +261,7 @@ func TestEnds(t *testing.T) {
 
 func TestResultTellsEverything(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	spec := coretest.Spec("r1", "p1", "ann")
 	spec.Submitted = time.Now().Add(-time.Minute).UnixMilli()
 	w.script.run = says("out\xff", "err", guest.Exit{
@@ -292,7 +292,7 @@ func TestStaging(t *testing.T) {
 	t.Parallel()
 	t.Run("Harness", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t)
+		w := newFixture(t)
 		spec := coretest.Spec("r1", "p1", "ann")
 		graded(w, &spec)
 		spec.Files[0].Mode = 0o755
@@ -329,7 +329,7 @@ func TestStaging(t *testing.T) {
 	})
 	t.Run("Command", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t)
+		w := newFixture(t)
 		spec := coretest.Spec("r1", "p1", "ann")
 		in := w.blobs.put("in", "input")
 		spec.Stdin, spec.Files = &in, []core.File{w.blobs.put("dir/a", "A"), w.blobs.put("b", "")}
@@ -353,7 +353,7 @@ func TestStaging(t *testing.T) {
 // A harness may ask for less time than the request gets, not for more.
 func TestHarnessCannotAskForMoreTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	spec := coretest.Spec("r1", "p1", "ann")
 	graded(w, &spec)
 	spec.Input = json.RawMessage(`{"raw_harness":{"config":{"drover/timeout":3600}}}`)
@@ -368,13 +368,13 @@ func TestHarnessCannotAskForMoreTime(t *testing.T) {
 
 func TestManySlotsShareTheWork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	const n = 40
 	w.cluster.AddVMs(t, n)
 	for i := range n {
 		w.submit(coretest.Spec("r"+string(rune('a'+i/26))+string(rune('a'+i%26)), "p1", "ann"))
 	}
-	r := w.start(func(c *testrunner.Config, _ *testrunner.Parts) { c.Slots = 8 })
+	r := w.start(func(c *testrunner.Config, _ *testrunner.Deps) { c.Slots = 8 })
 	seen := map[string]bool{}
 	for range n {
 		got := w.result()
@@ -400,7 +400,7 @@ func TestManySlotsShareTheWork(t *testing.T) {
 
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for says, change := range map[string]func(*testrunner.Config){
 		"not an owner's name":     func(c *testrunner.Config) { c.Registration.Owner = "x" },
 		"not the name of a testr": func(c *testrunner.Config) { c.Registration.Owner = "vmfactory@h1#0" },
@@ -411,7 +411,7 @@ func TestNew_Refuses(t *testing.T) {
 	} {
 		cfg := w.config()
 		change(&cfg)
-		_, err := testrunner.New(cfg, testrunner.Parts{})
+		_, err := testrunner.New(cfg, testrunner.Deps{})
 		require.Error(t, err, says)
 		assert.Equal(t, core.CodeInvalid, core.CodeOf(err), says)
 		assert.Contains(t, err.Error(), says)

@@ -71,7 +71,7 @@ func (s *session) watch(over <-chan struct{}) {
 		case <-told:
 			s.desk.Drain()
 			s.halt()
-			handOver, told = s.r.parts.Clock.After(s.r.cfg.HandOver), nil
+			handOver, told = s.r.deps.Clock.After(s.r.cfg.HandOver), nil
 		}
 	}
 }
@@ -137,7 +137,7 @@ const askTimeout = 3 * time.Second
 func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	ended, err := s.r.parts.Store.Terminal(ctx, []string{w.Key})
+	ended, err := s.r.deps.Store.Terminal(ctx, []string{w.Key})
 	switch state := ended[w.Key]; {
 	case err != nil:
 		s.r.log.WithField("request", w.Key).WithError(err).Warn("the result store does not say whether it has ended, which a Redis that was set back would not know: it is run")
@@ -211,7 +211,7 @@ func (s *session) record(j *job, res core.Result) bool {
 	pause := newPause()
 	spooled, shrunk := false, false
 	for {
-		_, err := s.r.parts.Store.Record(s.keep, res)
+		_, err := s.r.deps.Store.Record(s.keep, res)
 		switch core.CodeOf(err) {
 		case "":
 			s.r.metrics.finished(res)
@@ -242,7 +242,7 @@ func (s *session) record(j *job, res core.Result) bool {
 		if err := j.waits(s.keep); err != nil {
 			j.log.WithError(err).Debug("the claim is not ours any more; its result may be wanted yet")
 		}
-		if clock.Sleep(s.keep, s.r.parts.Clock, pause.NextBackOff()) != nil {
+		if clock.Sleep(s.keep, s.r.deps.Clock, pause.NextBackOff()) != nil {
 			return false
 		}
 	}

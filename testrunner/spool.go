@@ -234,5 +234,5 @@ func (r *Runner) unspool(res core.Result) { r.spool.drop(res, r.log) }
 
 // deliver records every spooled result. Returns UNAVAILABLE while the store is down.
 func (r *Runner) deliver(ctx context.Context) error {
-	return r.spool.deliver(ctx, r.parts.Store, r.log)
+	return r.spool.deliver(ctx, r.deps.Store, r.log)
 }

@@ -49,7 +49,7 @@ func (j *job) stage(ctx context.Context) error {
 			return err
 		}
 		j.log.WithError(err).Warn("the blob store is down; the claim waits for it")
-		if err := clock.Sleep(ctx, j.r.parts.Clock, pause.NextBackOff()); err != nil {
+		if err := clock.Sleep(ctx, j.r.deps.Clock, pause.NextBackOff()); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func blobTrouble(err error) bool {
 func (j *job) blobsWell(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return j.r.parts.Blobs.Ping(ctx) == nil
+	return j.r.deps.Blobs.Ping(ctx) == nil
 }
 
 var errStageTime = errors.New("the time for staging is up")
@@ -106,7 +106,7 @@ func (j *job) stageOnce(ctx context.Context) error {
 		return nil
 	}
 	// Not the context of staging: the run reads from it.
-	in, err := j.r.parts.Blobs.Open(j.ctx, spec.Stdin.Digest)
+	in, err := j.r.deps.Blobs.Open(j.ctx, spec.Stdin.Digest)
 	if err != nil {
 		return &blobFault{err: err, missing: reasonNoSubmission}
 	}
@@ -148,7 +148,7 @@ func (j *job) place(ctx context.Context, place string, blame core.Blame, write f
 var errHeardEnough = errors.New("the VM reads no further")
 
 func (j *job) harnessTar(ctx context.Context, w io.Writer) error {
-	_, err := j.copyBlob(ctx, j.r.parts.Harnesses, j.w.Spec.Harness.Digest, reasonNoHarness, w)
+	_, err := j.copyBlob(ctx, j.r.deps.Harnesses, j.w.Spec.Harness.Digest, reasonNoHarness, w)
 	return err
 }
 
@@ -162,7 +162,7 @@ func (j *job) filesTar(ctx context.Context, w io.Writer) error {
 		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.Path, Mode: mode, Size: f.Size}); err != nil {
 			return err
 		}
-		n, err := j.copyBlob(ctx, j.r.parts.Blobs, f.Digest, reasonNoSubmission, archive)
+		n, err := j.copyBlob(ctx, j.r.deps.Blobs, f.Digest, reasonNoSubmission, archive)
 		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != f.Size {
 			return &ended{blame: core.BlameSubmission, reason: fmt.Sprintf(
 				"The files handed in were refused: %s has another size than the %d bytes that were declared.", f.Path, f.Size)}

@@ -45,7 +45,7 @@ func (j *job) openSuite(ctx context.Context) error {
 	if j.suite != nil {
 		return nil
 	}
-	in, err := j.r.parts.Harnesses.Open(ctx, j.w.Spec.Harness.Digest)
+	in, err := j.r.deps.Harnesses.Open(ctx, j.w.Spec.Harness.Digest)
 	if err != nil {
 		return &blobFault{err: err, missing: reasonNoHarness}
 	}
@@ -88,7 +88,7 @@ func (j *job) grade() (core.Result, error) {
 	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
-	j.started, j.untrusted = j.r.parts.Clock.Now(), true
+	j.started, j.untrusted = j.r.deps.Clock.Now(), true
 	s.until = j.started.Add(j.limits.Timeout)
 	report, err := j.tests()
 	if err != nil {
@@ -99,7 +99,7 @@ func (j *job) grade() (core.Result, error) {
 		return core.Result{}, core.Wrap(err, core.CodeInternal, j.w.Spec.ID, "write the report")
 	}
 	res := j.result()
-	s.usage.WallMs = j.r.parts.Clock.Now().Sub(j.started).Milliseconds()
+	s.usage.WallMs = j.r.deps.Clock.Now().Sub(j.started).Milliseconds()
 	res.Usage, res.HeldBy = s.usage, s.held
 	judgeReport(&res, text)
 	// Students may be shown this, too.
@@ -454,7 +454,7 @@ func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string) {
 
 // one runs one command within its limits and the time that is left for the whole.
 func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader) (*ran, error) {
-	left := max(j.suite.until.Sub(j.r.parts.Clock.Now()), time.Millisecond)
+	left := max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond)
 	wall := min(l.Wall, left)
 	out := &ran{capture: capture{limit: l.Output}}
 	late := wall + j.r.cfg.RunGrace

@@ -18,7 +18,7 @@ import (
 )
 
 // stock is a spec that the stock harness grades by these files.
-func (w *world) stock(files map[string]string) core.Spec {
+func (w *fixture) stock(files map[string]string) core.Spec {
 	w.t.Helper()
 	var b bytes.Buffer
 	archive := tar.NewWriter(&b)
@@ -92,7 +92,7 @@ tests: [{name: a, compare: checker}]
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.script.run = answers(test.exits, test.out)
 			files := map[string]string{"check": "#!/bin/sh"}
 			if test.yaml != "" {
@@ -120,7 +120,7 @@ tests: [{name: a, compare: checker}]
 // The harness's files never enter the VM but those that the file names.
 func TestSuite_StagesNoAnswers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.script.run = answers(map[string]guest.Exit{"prog": {}}, nil)
 	w.submit(w.stock(map[string]string{
 		"cases.yaml": "run: [prog]\nfiles: [lib.h]\nchecker: {files: [check], run: [prog]}\n" +
@@ -145,7 +145,7 @@ func TestSuite_StagesNoAnswers(t *testing.T) {
 // When the whole grading's time is up, what is left is skipped.
 func TestSuite_TimeIsUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
 		if run.Share.Timeout < 9*time.Second { // what is left of the time is less than the test's own
 			return guest.Exit{TimedOut: true, Signal: "SIGKILL"}, nil
@@ -185,7 +185,7 @@ func TestSuite_Unclean(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			resets := map[int]int{}
 			w.script.reset = func(n int) error {
 				if resets[n]++; resets[n] == test.at && n <= len(test.errs) {
@@ -211,7 +211,7 @@ func TestSuite_Unclean(t *testing.T) {
 // A VM that breaks in the middle of a grading is the platform's fault, and another one tries again.
 func TestSuite_BrokenVM(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.script.reset = func(n int) error {
 		if n == 1 {
 			return core.Errorf(core.CodeBadVM, "vm", "it did not come clean")

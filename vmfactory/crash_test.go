@@ -14,7 +14,7 @@ import (
 	"drover/vmfactory"
 )
 
-// mortal stands between a vmfactory and the world and dies at its nth call:
+// mortal stands between a vmfactory and the fixture and dies at its nth call:
 // nothing that the process does afterwards has any effect, as after kill -9.
 type mortal struct {
 	at    int
@@ -25,12 +25,12 @@ type mortal struct {
 	dead bool
 }
 
-// mortalParts puts a mortal between a process and its parts; at 0 it dies only when killed.
-func mortalParts(parts vmfactory.Parts, at int, after bool) (vmfactory.Parts, *mortal) {
+// mortalDeps puts a mortal between a process and its deps; at 0 it dies only when killed.
+func mortalDeps(deps vmfactory.Deps, at int, after bool) (vmfactory.Deps, *mortal) {
 	m := &mortal{at: at, after: after}
-	parts.VMs, parts.Owners = mortalVMs{parts.VMs, m}, mortalOwners{parts.Owners, m}
-	parts.Providers = []vmfactory.Provider{mortalProvider{parts.Providers[0], m}}
-	return parts, m
+	deps.VMs, deps.Owners = mortalVMs{deps.VMs, m}, mortalOwners{deps.Owners, m}
+	deps.Providers = []vmfactory.Provider{mortalProvider{deps.Providers[0], m}}
+	return deps, m
 }
 
 func (m *mortal) kill() {
@@ -180,8 +180,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 func killedAt(t *testing.T, at int, after bool) bool {
 	r := newRig(t, pool("a", 2, 4))
 	r.prov.Put("stray", "a", true, false)
-	parts, m := mortalParts(r.parts(), at, after)
-	p := r.startWith(parts)
+	deps, m := mortalDeps(r.deps(), at, after)
+	p := r.startWith(deps)
 	used := make(map[string]bool)
 	use := func() {
 		vm := r.cluster.claim("a")

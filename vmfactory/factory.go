@@ -17,8 +17,8 @@ import (
 	"drover/core/service"
 )
 
-// Parts are what a Factory works with.
-type Parts struct {
+// Deps are what a Factory works with.
+type Deps struct {
 	VMs       core.VMs
 	Owners    core.Owners
 	Providers []Provider
@@ -62,18 +62,18 @@ type Factory struct {
 }
 
 // New checks the config and makes a factory. Returns INVALID for a config that cannot be.
-func New(cfg Config, parts Parts) (*Factory, error) {
+func New(cfg Config, deps Deps) (*Factory, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	f := &Factory{
-		cfg: cfg, vms: parts.VMs, owners: parts.Owners, clock: parts.Clock, now: parts.Now, log: parts.Log, newID: parts.NewID,
-		wishes: parts.Wishes, trial: parts.Trial, trials: make(trials),
+		cfg: cfg, vms: deps.VMs, owners: deps.Owners, clock: deps.Clock, now: deps.Now, log: deps.Log, newID: deps.NewID,
+		wishes: deps.Wishes, trial: deps.Trial, trials: make(trials),
 		providers: make(map[string]Provider), pools: make(map[string]*poolState),
 		metrics: newMetrics(), purge: cfg.Recover,
 	}
-	for _, p := range parts.Providers {
+	for _, p := range deps.Providers {
 		if _, twice := f.providers[p.Name()]; twice {
 			return nil, core.Errorf(core.CodeInvalid, p.Name(), "provider %s is given twice", p.Name())
 		}

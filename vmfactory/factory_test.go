@@ -23,12 +23,12 @@ const factory = "vmfactory@h1#0"
 
 // rig is one host: a cluster, its provider, and the vmfactory under test.
 type rig struct {
-	t    *testing.T
+	t       *testing.T
 	cluster *cluster
-	prov *fake.Provider
-	cfg  vmfactory.Config
-	logs *test.Hook
-	log  *logrus.Logger
+	prov    *fake.Provider
+	cfg     vmfactory.Config
+	logs    *test.Hook
+	log     *logrus.Logger
 }
 
 func newRig(t *testing.T, pools ...core.Pool) *rig {
@@ -45,8 +45,8 @@ func newRig(t *testing.T, pools ...core.Pool) *rig {
 	return r
 }
 
-func (r *rig) parts() vmfactory.Parts {
-	return vmfactory.Parts{VMs: r.cluster, Owners: r.cluster, Providers: []vmfactory.Provider{r.prov}, Log: r.log}
+func (r *rig) deps() vmfactory.Deps {
+	return vmfactory.Deps{VMs: r.cluster, Owners: r.cluster, Providers: []vmfactory.Provider{r.prov}, Log: r.log}
 }
 
 // process is a vmfactory that runs.
@@ -57,11 +57,11 @@ type process struct {
 	ended chan error
 }
 
-func (r *rig) start() *process { return r.startWith(r.parts()) }
+func (r *rig) start() *process { return r.startWith(r.deps()) }
 
-func (r *rig) startWith(parts vmfactory.Parts) *process {
+func (r *rig) startWith(deps vmfactory.Deps) *process {
 	r.t.Helper()
-	f, err := vmfactory.New(r.cfg, parts)
+	f, err := vmfactory.New(r.cfg, deps)
 	require.NoError(r.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	p := &process{Factory: f, rig: r, stop: stop, ended: make(chan error, 1)}
@@ -293,26 +293,26 @@ func TestConfig(t *testing.T) {
 		Registration: core.Registration{Owner: factory, Host: host}, Pools: []string{"a"}, RunDir: "/run/x",
 	}
 	log, _ := test.NewNullLogger()
-	parts := vmfactory.Parts{Providers: []vmfactory.Provider{fake.New("fake")}, Log: log}
-	_, err := vmfactory.New(good, parts)
+	deps := vmfactory.Deps{Providers: []vmfactory.Provider{fake.New("fake")}, Log: log}
+	_, err := vmfactory.New(good, deps)
 	require.NoError(t, err)
-	for name, spoil := range map[string]func(*vmfactory.Config, *vmfactory.Parts){
-		"another role":      func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Registration.Owner = runner },
-		"another host":      func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Registration.Host = "h2" },
-		"a second one":      func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Registration.Owner = "vmfactory@h1#1" },
-		"no pools":          func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Pools = nil },
-		"a bad pool":        func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Pools = []string{"A/.."} },
-		"no run folder":     func(c *vmfactory.Config, _ *vmfactory.Parts) { c.RunDir = "" },
-		"a negative time":   func(c *vmfactory.Config, _ *vmfactory.Parts) { c.Poll = -1 },
-		"a negative number": func(c *vmfactory.Config, _ *vmfactory.Parts) { c.MaxVMs = -1 },
-		"no provider":       func(_ *vmfactory.Config, p *vmfactory.Parts) { p.Providers = nil },
-		"a provider twice":  func(_ *vmfactory.Config, p *vmfactory.Parts) { p.Providers = append(p.Providers, fake.New("fake")) },
+	for name, spoil := range map[string]func(*vmfactory.Config, *vmfactory.Deps){
+		"another role":      func(c *vmfactory.Config, _ *vmfactory.Deps) { c.Registration.Owner = runner },
+		"another host":      func(c *vmfactory.Config, _ *vmfactory.Deps) { c.Registration.Host = "h2" },
+		"a second one":      func(c *vmfactory.Config, _ *vmfactory.Deps) { c.Registration.Owner = "vmfactory@h1#1" },
+		"no pools":          func(c *vmfactory.Config, _ *vmfactory.Deps) { c.Pools = nil },
+		"a bad pool":        func(c *vmfactory.Config, _ *vmfactory.Deps) { c.Pools = []string{"A/.."} },
+		"no run folder":     func(c *vmfactory.Config, _ *vmfactory.Deps) { c.RunDir = "" },
+		"a negative time":   func(c *vmfactory.Config, _ *vmfactory.Deps) { c.Poll = -1 },
+		"a negative number": func(c *vmfactory.Config, _ *vmfactory.Deps) { c.MaxVMs = -1 },
+		"no provider":       func(_ *vmfactory.Config, p *vmfactory.Deps) { p.Providers = nil },
+		"a provider twice":  func(_ *vmfactory.Config, p *vmfactory.Deps) { p.Providers = append(p.Providers, fake.New("fake")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, parts := good, parts
-			spoil(&cfg, &parts)
-			_, err := vmfactory.New(cfg, parts)
+			cfg, deps := good, deps
+			spoil(&cfg, &deps)
+			_, err := vmfactory.New(cfg, deps)
 			require.True(t, core.Is(err, core.CodeInvalid), "%v", err)
 		})
 	}

@@ -94,13 +94,13 @@ func TestAPoolWaitsForItsImage(t *testing.T) {
 				r := newRig(t, pool("a", 3, 8))
 				var x tester
 				x.result.Store(core.VerdictHeld)
-				parts := r.parts()
+				deps := r.deps()
 				if tested {
-					parts.Trial = x.trial
+					deps.Trial = x.trial
 				}
 				step := map[bool]fake.Step{false: fake.Create, true: fake.Image}[tested]
 				r.prov.Break(step, fake.Fault{Slow: 29 * time.Second, Err: core.Wrap(vmfactory.ErrFetching, core.CodeUnavailable, "", "downloading image big")})
-				p := r.startWith(parts)
+				p := r.startWith(deps)
 				settle(10 * time.Minute)
 				require.Empty(t, r.cluster.brokenPools())
 				require.False(t, p.Status().Pools["a"].Broken)
@@ -180,9 +180,9 @@ func TestABrokenPoolDoesNotHurtAnother(t *testing.T) {
 		r := newRig(t, bad, pool("good", 2, 8))
 		other := fake.New("other")
 		other.Break(fake.Create, fake.Fault{Hang: true})
-		parts := r.parts()
-		parts.Providers = append(parts.Providers, other)
-		p := r.startWith(parts)
+		deps := r.deps()
+		deps.Providers = append(deps.Providers, other)
+		p := r.startWith(deps)
 		defer p.end()
 		settle(2 * time.Second)
 		require.Len(t, r.cluster.cleanVMs("good"), 2)

@@ -296,8 +296,8 @@ func TestEvictingAFrozenFactory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, pool("a", 2, 8))
 		r.cfg.StopTimeout = 5 * time.Second
-		parts, frozen := mortalParts(r.parts(), 0, false)
-		first := r.startWith(parts)
+		deps, frozen := mortalDeps(r.deps(), 0, false)
+		first := r.startWith(deps)
 		settle(time.Second)
 		frozen.kill()
 
@@ -345,7 +345,7 @@ func TestDestroyAll(t *testing.T) {
 		settle(time.Second)
 		r.cluster.claim("a")
 		settle(time.Second)
-		f, err := vmfactory.New(r.cfg, r.parts())
+		f, err := vmfactory.New(r.cfg, r.deps())
 		require.NoError(t, err)
 		_, err = f.DestroyAll(context.Background())
 		require.True(t, core.Is(err, core.CodeBusy), "%v", err)
@@ -369,7 +369,7 @@ func TestDestroyAllNamesWhatStays(t *testing.T) {
 			r.prov.Put(fmt.Sprint("x", i), "a", true, false)
 		}
 		r.prov.Break(fake.Destroy, fake.Fault{VM: "x1", Hang: true})
-		f, err := vmfactory.New(r.cfg, r.parts())
+		f, err := vmfactory.New(r.cfg, r.deps())
 		require.NoError(t, err)
 		n, err := f.DestroyAll(context.Background())
 		require.Equal(t, 2, n)

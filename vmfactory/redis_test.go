@@ -71,8 +71,8 @@ func release(held []core.Held) []core.Settlement {
 	return items
 }
 
-func (r *redisRig) parts() vmfactory.Parts {
-	p := r.rig.parts()
+func (r *redisRig) deps() vmfactory.Deps {
+	p := r.rig.deps()
 	p.VMs, p.Owners = r.store, r.store
 	return p
 }
@@ -160,7 +160,7 @@ func TestOnRedisVMsAreMadeUsedOnceAndReplaced(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		r := newRedisRig(t, b)
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		r.eventuallyWhole()
 		r.submit(60)
 		ran, refused := r.drain()
@@ -172,7 +172,7 @@ func TestOnRedisVMsAreMadeUsedOnceAndReplaced(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, owners, 1, "only the runner is left")
 		before := r.prov.VMs()
-		p = r.startWith(r.parts())
+		p = r.startWith(r.deps())
 		r.eventuallyWhole()
 		require.Equal(t, before, r.prov.VMs())
 		p.end()
@@ -183,18 +183,18 @@ func TestOnRedisRecoverAndDestroyAll(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		r := newRedisRig(t, b)
-		first := r.startWith(r.parts())
+		first := r.startWith(r.deps())
 		r.eventuallyWhole()
 		before := r.prov.VMs()
 		r.cfg.Recover, r.cfg.ForceUnregister = true, true
-		second := r.startWith(r.parts())
+		second := r.startWith(r.deps())
 		require.True(t, core.Is(<-first.ended, core.CodeBusy))
 		until(t, func() bool { return r.logged("forgot what Redis said of this host; rebuilding it from the machine") })
 		r.eventuallyWhole()
 		require.Equal(t, before, r.prov.VMs())
 		second.end()
 
-		f, err := vmfactory.New(r.cfg, r.parts())
+		f, err := vmfactory.New(r.cfg, r.deps())
 		require.NoError(t, err)
 		n, err := f.DestroyAll(context.Background())
 		require.NoError(t, err)
@@ -213,15 +213,15 @@ func TestOnRedisThatForgotThatTheHostIsDrained(t *testing.T) {
 		r := newRedisRig(t, b)
 		var away atomic.Bool
 		var asked atomic.Int64
-		parts := r.parts()
-		parts.Wishes = func(_ context.Context, of string) ([]core.HostWish, error) {
+		deps := r.deps()
+		deps.Wishes = func(_ context.Context, of string) ([]core.HostWish, error) {
 			asked.Add(1)
 			if away.Load() {
 				return nil, core.Errorf(core.CodeUnavailable, "", "the store is away")
 			}
 			return []core.HostWish{{Host: of, Kind: core.WishDrain, At: 1}}, nil
 		}
-		p := r.startWith(parts)
+		p := r.startWith(deps)
 		until(t, func() bool { return r.info().Ready })
 		require.True(t, r.info().Drain)
 		away.Store(true)
@@ -260,7 +260,7 @@ func TestOnRedisThatForgetsEverything(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		r := newRedisRig(t, b)
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		r.eventuallyWhole()
 		before := r.prov.VMs()
 		r.forget()
@@ -279,7 +279,7 @@ func TestOnRedisOfAnotherIncarnation(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		r := newRedisRig(t, b)
 		r.cfg.CheckEvery, r.cfg.ReconcileEvery = time.Hour, time.Hour
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		r.eventuallyWhole()
 		used := r.prov.VMs()[0]
 		require.NoError(t, r.prov.Use(used))
@@ -306,8 +306,8 @@ func TestOnRedisKilledAgainAndAgain(t *testing.T) {
 		coretest.Twice(r.store) // every script runs twice, too
 		ran := 0
 		for life := range 12 {
-			parts, m := mortalParts(r.parts(), 9+5*life, life%2 == 0)
-			p := r.startWith(parts)
+			deps, m := mortalDeps(r.deps(), 9+5*life, life%2 == 0)
+			p := r.startWith(deps)
 			r.submit(5)
 			until(t, func() bool {
 				c, no := r.exchange(2)
@@ -318,7 +318,7 @@ func TestOnRedisKilledAgainAndAgain(t *testing.T) {
 			p.stop()
 			require.NoError(t, <-p.ended)
 		}
-		p := r.startWith(r.parts())
+		p := r.startWith(r.deps())
 		last, refused := r.drain()
 		require.Zero(t, refused)
 		require.Equal(t, 60, ran+last)

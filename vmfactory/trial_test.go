@@ -64,9 +64,9 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 				r.cfg.SelfTestWarns, r.cfg.SelfTestBeside = c.warns, c.beside
 				var x tester
 				x.result.Store(c.verdict)
-				parts := r.parts()
-				parts.Trial = x.trial
-				p := r.startWith(parts)
+				deps := r.deps()
+				deps.Trial = x.trial
+				p := r.startWith(deps)
 				settle(500 * time.Millisecond)
 				require.EqualValues(t, 1, x.made.Load())
 				require.Equal(t, c.warns || c.beside, len(r.cluster.cleanVMs("a")) > 0, "nothing is made before it has proved itself")
@@ -113,9 +113,9 @@ func TestAdoptedVMsWaitForTheSelfTest(t *testing.T) {
 		was := r.cluster.cleanVMs("a")
 		var x tester
 		x.result.Store(core.VerdictHeld)
-		parts := r.parts()
-		parts.Trial = x.trial
-		p = r.startWith(parts)
+		deps := r.deps()
+		deps.Trial = x.trial
+		p = r.startWith(deps)
 		settle(500 * time.Millisecond)
 		require.Empty(t, r.cluster.cleanVMs("a"), "the host has yet to prove itself")
 		settle(5 * time.Second)
@@ -140,9 +140,9 @@ func TestAFailedHostGivesUpWhatItAdopted(t *testing.T) {
 		p.end()
 		var x tester
 		x.result.Store(core.VerdictFail)
-		parts := r.parts()
-		parts.Trial = x.trial
-		p = r.startWith(parts)
+		deps := r.deps()
+		deps.Trial = x.trial
+		p = r.startWith(deps)
 		settle(10 * time.Second)
 		require.Empty(t, r.cluster.cleanVMs("a"))
 		require.Empty(t, r.prov.VMs())
@@ -160,9 +160,9 @@ func TestTheVMOfATestIsNobodysLeak(t *testing.T) {
 		r.cfg.ReconcileEvery = 100 * time.Millisecond
 		var x tester
 		x.result.Store(core.VerdictHeld)
-		parts := r.parts()
-		parts.Trial = x.trial
-		p := r.startWith(parts)
+		deps := r.deps()
+		deps.Trial = x.trial
+		p := r.startWith(deps)
 		settle(700 * time.Millisecond)
 		found := r.prov.VMs()
 		require.Len(t, found, 1)
@@ -190,11 +190,11 @@ func TestAProviderThatIsNotReadyIsNotTested(t *testing.T) {
 		r.prov.Break(fake.Ready, fake.Fault{Err: core.Errorf(core.CodeUnavailable, "", "no user namespaces")})
 		var x tester
 		x.result.Store(core.VerdictHeld)
-		parts := r.parts()
-		parts.Trial = x.trial
+		deps := r.deps()
+		deps.Trial = x.trial
 		shared := time.Now().Add(-25 * time.Hour) // this host's clock is ahead
-		parts.Now = func() time.Time { return shared }
-		p := r.startWith(parts)
+		deps.Now = func() time.Time { return shared }
+		p := r.startWith(deps)
 		settle(10 * time.Second)
 		require.Zero(t, x.made.Load())
 		r.cluster.look(func(h *cluster) {
@@ -219,10 +219,10 @@ func TestAMissingImageIsNoFailedTest(t *testing.T) {
 		r := newRig(t, odd)
 		var x tester
 		x.result.Store(core.VerdictHeld)
-		parts := r.parts()
-		parts.Trial = x.trial
+		deps := r.deps()
+		deps.Trial = x.trial
 		r.cfg.Pools = []string{"a", "b"}
-		p := r.startWith(parts)
+		p := r.startWith(deps)
 		settle(20 * time.Second)
 		require.Zero(t, x.made.Load(), "there is nothing to test with")
 		require.Equal(t, "there is no image missing", r.cluster.brokenPools()["a"])

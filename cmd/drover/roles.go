@@ -40,7 +40,7 @@ type role struct {
 
 // surroundings are what every role is made from.
 type surroundings struct {
-	cluster     *cluster
+	cluster  *cluster
 	log      logrus.FieldLogger
 	metrics  prometheus.Registerer
 	embedded bool // VMs die with this process
@@ -110,7 +110,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 	r, err := testrunner.New(testrunner.Config{
 		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: spoolDir(cfg),
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
-	}, testrunner.Parts{
+	}, testrunner.Deps{
 		Owners: s.owners(), Claims: s.cluster.redis, Pools: s.cluster.redis, Output: s.cluster.redis, Store: s.cluster.store,
 		Blobs: s.cluster.blobs, Harnesses: cached{s.cluster.blobs, cache}, Log: s.log, Collect: s.metrics,
 	})
@@ -179,7 +179,7 @@ func newFactory(ctx context.Context, s surroundings, adjust func(*vmfactory.Conf
 		adjust(&conf)
 	}
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
-	f, err := vmfactory.New(conf, vmfactory.Parts{
+	f, err := vmfactory.New(conf, vmfactory.Deps{
 		VMs: s.cluster.redis, Owners: s.owners(), Now: s.cluster.now, Providers: made.all, Log: s.log, Wishes: s.cluster.store.HostWishes, Trial: selfTest(s),
 	})
 	if err == nil {
@@ -207,7 +207,7 @@ func newTaskrunner(s surroundings) (role, error) {
 	t, err := taskrunner.New(taskrunner.Config{
 		Registration: reg, Slots: cfg.Slots, Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
 		Rates: cfg.Rates(), KeepDownloads: cfg.KeepDownloads, Webhooks: s.cluster.webhooks,
-	}, taskrunner.Parts{
+	}, taskrunner.Deps{
 		Owners: s.owners(), Tasks: s.cluster.redis, Store: s.cluster.store, Blobs: s.cluster.blobs, Work: s.cluster.intake, Intake: s.cluster.intake, Log: s.log,
 		Skew: s.cluster.redis.Skew, Now: s.cluster.now, Callbacks: frontend.Callbacks(s.cluster.blobs),
 	})
@@ -248,7 +248,7 @@ func newOverseer(s surroundings) (*overseer.Overseer, role, error) {
 	o, err := overseer.New(overseer.Config{
 		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, ConsistencyEvery: cfg.ConsistencyEvery,
-	}, overseer.Parts{
+	}, overseer.Deps{
 		Owners: s.cluster.redis, Hosts: s.cluster.redis, Queue: s.cluster.redis, Evacuations: s.cluster.redis, Reports: s.cluster.redis,
 		History: s.cluster.redis, Consistency: s.cluster.redis, Store: s.cluster.store, Intake: s.cluster.intake, Cancel: s.cluster.intake.Cancel, Skew: s.cluster.redis.Skew, Log: s.log,
 		Oversee: s.cluster.redis.Oversee,

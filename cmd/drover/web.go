@@ -24,7 +24,7 @@ import (
 	"drover/web"
 	"drover/web/frontend"
 	"drover/web/judge0"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/sign"
 )
 
@@ -162,8 +162,8 @@ func (f *website) open(h *cluster, log logrus.FieldLogger) (http.Handler, error)
 	return frontend.New(frontend.Config{
 		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Provider: provider, Version: version, Log: log,
 		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.webhooks,
-	}, frontend.Parts{
-		Parts: parts.Parts{
+	}, frontend.Deps{
+		Deps: services.Deps{
 			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Beat: h.cfg.Beat, Log: log,
 		},
 		Redis: h.redis, Checks: h.checks(),

@@ -16,7 +16,7 @@ import (
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	secret, made, err := w.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead}, 0)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	for _, actor := range []core.Actor{ann, root} {
 		secret, made, err := w.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead}, time.Hour)
@@ -96,7 +96,7 @@ func TestRevoke(t *testing.T) {
 
 func TestLink(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	was := w.password("ann", good)
 	_, err := w.MakeLink(ctx, ann, "ann", 0)
@@ -137,7 +137,7 @@ func TestLink(t *testing.T) {
 
 func TestLinkEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	link := func() string {
 		made, err := w.MakeLink(ctx, root, "ann", 0)
@@ -176,7 +176,7 @@ func TestLinkEnds(t *testing.T) {
 
 func TestSignOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	for _, actor := range []core.Actor{ann, root} {
 		in, err := w.SignInOIDC(ctx, account.Claim{Issuer: "https://id.example", Subject: "1", Email: "ann@school.example", Verified: true})
@@ -203,7 +203,7 @@ func TestSignOut(t *testing.T) {
 
 func TestSignInOIDC(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	w.user(core.User{Handle: "kim", Email: "kim@school.example"})
 	claim := account.Claim{Issuer: "https://id.example", Subject: "1", Email: "Ann@School.example", Verified: true}
@@ -241,7 +241,7 @@ func TestSignInOIDC(t *testing.T) {
 
 func TestUntie(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	in, err := w.SignInOIDC(ctx, account.Claim{Issuer: "https://id.example", Subject: "1", Email: "ann@school.example", Verified: true})
 	require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestUntie(t *testing.T) {
 
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	require.NoError(t, w.store.DeleteUser(ctx, "root"))
 	secrets := make([]string, 8)
@@ -293,7 +293,7 @@ func TestBootstrap(t *testing.T) {
 // An admin that never signed in, such as one made on the command line, gets a link.
 func TestBootstrapOfAnAdminThatIsThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	handle, secret, err := w.Bootstrap(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "root", handle)
@@ -302,7 +302,7 @@ func TestBootstrapOfAnAdminThatIsThere(t *testing.T) {
 
 func TestLinksOfAClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	w.user(core.User{Handle: "bob"})
 	_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: "cs101", Title: "Programming I"})

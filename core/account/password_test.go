@@ -17,7 +17,7 @@ import (
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann", good)
 	for _, name := range []string{"ann", " ann ", "ann@school.example", "Ann@School.Example"} {
 		in, err := w.SignIn(t.Context(), name, good, home)
@@ -35,7 +35,7 @@ func TestSignIn(t *testing.T) {
 // A stranger hears the same, and waits for as many hashes, whatever is wrong.
 func TestSignInTellsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann", good)
 	w.user(core.User{Handle: "off", Disabled: true})
 	sentences := map[string]bool{}
@@ -71,7 +71,7 @@ func TestSignInTellsNothing(t *testing.T) {
 
 func TestGuessingIsBoundedByUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann", good)
 	require.Empty(t, w.signIn("ann", good, home))
 	for i := 0; w.signIn("ann", "guess", fmt.Sprintf("203.0.113.%d", i)) == core.CodeForbidden; i++ {
@@ -100,7 +100,7 @@ func TestGuessingIsBoundedByUser(t *testing.T) {
 // Unknown users are bounded as known ones are, else the difference would tell.
 func TestGuessingIsBoundedForUnknownUsers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 10 {
 		require.Equal(t, core.CodeForbidden, w.signIn("nobody", "guess", away))
 	}
@@ -109,7 +109,7 @@ func TestGuessingIsBoundedForUnknownUsers(t *testing.T) {
 
 func TestGuessingIsBoundedByAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	n := 0
 	for ; w.signIn(fmt.Sprintf("u%d", n), "guess", fmt.Sprintf("2001:db8:1:2::%x", n)) == core.CodeForbidden; n++ {
 		require.Less(t, n, 300, "a line of IPv6 has many addresses")
@@ -121,7 +121,7 @@ func TestGuessingIsBoundedByAddress(t *testing.T) {
 
 func TestGuessingAtOnceIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann", good)
 	var tried atomic.Int32
 	var all sync.WaitGroup
@@ -165,7 +165,7 @@ func TestHashesAreBounded(t *testing.T) {
 
 func TestHashGrowsWithTheCost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann", good)
 	was, err := w.store.GetAccount(t.Context(), "ann")
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestPasswordRules(t *testing.T) {
 
 func TestChangePassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	first := w.password("ann", good)
 	_, err := w.ChangePassword(ctx, ann, "wrong", good2, home)
@@ -240,7 +240,7 @@ func (m meanwhile) Take(ctx context.Context, name string, r core.Rate, n int) (c
 
 func TestPasswordIsChangedDuringASignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann", good)
 	w.Limits = meanwhile{w.Limits, func() {
 		w.after(time.Second)
@@ -254,7 +254,7 @@ func TestPasswordIsChangedDuringASignIn(t *testing.T) {
 
 func TestGivePassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	was := w.password("ann", good)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(w.GivePassword(ctx, ann, "ann", good2)))

@@ -16,7 +16,7 @@ import (
 // However a student asks for an assignment, its harness stays with its staff.
 func TestHarnessIsForStaff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	for who, sees := range map[string]bool{"ann": false, "tina": true, "root": true} {
 		as, err := w.reg.FindAssignment(t.Context(), w.as(who), "cs101/hw1")
@@ -28,7 +28,7 @@ func TestHarnessIsForStaff(t *testing.T) {
 // A task's file is as secret as what its arguments name, whatever it says it is about.
 func TestDownloadNeedsTheRightToWhatIsInIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	theos := func(kind, args string) func(*core.Task) {
 		return func(t *core.Task) { t.Kind, t.Requester, t.About, t.Args = kind, "theo", "cs202", []byte(args) }
 	}
@@ -54,7 +54,7 @@ func TestDownloadNeedsTheRightToWhatIsInIt(t *testing.T) {
 // A submission's zip unpacks into one folder on any system.
 func TestZipKeepsToItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	h := handin("hw1")
 	h.Files = files(`..\..\Startup\evil.bat`, "1", `C:\boot.ini`, "2", "con.txt", "3", "A.py", "4", "a.py", "5", "x\u202eyp.exe", "6")
@@ -87,7 +87,7 @@ func (c counted) ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task,
 // One page of tasks that somebody may not see costs the store few questions.
 func TestListTasksOfOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 20 {
 		w.task(func(t *core.Task) { t.Requester = "tina" })
 	}
@@ -108,7 +108,7 @@ func TestListTasksOfOthers(t *testing.T) {
 // What somebody writes as a reason does not look like another entry, nor run backwards.
 func TestAuditEntriesArePlain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tina"), core.Deadline{
 		Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + day, Reason: "ill\n\u2028root \u202egrades\u2066 all \u00fcber 5 \u20ac",
@@ -121,7 +121,7 @@ func TestAuditEntriesArePlain(t *testing.T) {
 // nothing names.
 func TestKeyFromBeforeTheHarness(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	h := handin("hw1")
 	h.Idempotency = "k"

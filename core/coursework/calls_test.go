@@ -18,16 +18,16 @@ import (
 type call struct {
 	action  core.Action
 	method  string
-	do      func(w *world, a core.Actor, id string) error
-	prepare func(w *world, n int) string // its answer is the id
-	made    bool                         // of what is not there yet: who may not is told so, whoever it is
+	do      func(w *fixture, a core.Actor, id string) error
+	prepare func(w *fixture, n int) string // its answer is the id
+	made    bool                           // of what is not there yet: who may not is told so, whoever it is
 }
 
 func done[T any](_ T, err error) error { return err }
 
-func asHomework(w *world, _ int) string { w.assignment("hw1"); return "hw1" }
+func asHomework(w *fixture, _ int) string { w.assignment("hw1"); return "hw1" }
 
-func submitted(w *world, n int) string {
+func submitted(w *fixture, n int) string {
 	if n == 0 {
 		w.graded("hw1")
 	}
@@ -36,22 +36,22 @@ func submitted(w *world, n int) string {
 	return s.ID
 }
 
-func waiting(w *world, n int) string {
+func waiting(w *fixture, n int) string {
 	if n == 0 {
 		w.graded("hw1")
 	}
 	return w.submit("ann", "hw1").ID
 }
 
-func anotherUser(w *world, n int) string {
+func anotherUser(w *fixture, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
 	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
 	require.NoError(w.t, err)
 	return handle
 }
 
-func member(role core.UserRole) func(w *world, n int) string {
-	return func(w *world, n int) string {
+func member(role core.UserRole) func(w *fixture, n int) string {
+	return func(w *fixture, n int) string {
 		handle := anotherUser(w, n)
 		require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: role, Since: start}))
 		return handle
@@ -59,7 +59,7 @@ func member(role core.UserRole) func(w *world, n int) string {
 }
 
 // reopened undoes what a deletion began.
-func reopened(w *world, n int) string {
+func reopened(w *fixture, n int) string {
 	ctx := w.t.Context()
 	c, err := w.reg.Store.GetClass(ctx, "cs101")
 	require.NoError(w.t, err)
@@ -70,8 +70,8 @@ func reopened(w *world, n int) string {
 	return fmt.Sprintf("hw%d", n)
 }
 
-func endedTask(state core.TaskState) func(w *world, n int) string {
-	return func(w *world, _ int) string {
+func endedTask(state core.TaskState) func(w *fixture, n int) string {
+	return func(w *fixture, _ int) string {
 		task := w.task()
 		if state != core.TaskQueued {
 			w.endTask(task.ID, state)
@@ -80,7 +80,7 @@ func endedTask(state core.TaskState) func(w *world, n int) string {
 	}
 }
 
-func scheduled(w *world, n int) string {
+func scheduled(w *fixture, n int) string {
 	name := fmt.Sprintf("s%d", n)
 	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
 	require.NoError(w.t, err)
@@ -89,10 +89,10 @@ func scheduled(w *world, n int) string {
 
 func enrolling(action core.Action, role core.UserRole) []call {
 	return []call{
-		{action: action, method: "Enrol", prepare: anotherUser, do: func(w *world, a core.Actor, id string) error {
+		{action: action, method: "Enrol", prepare: anotherUser, do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.Enrol(w.t.Context(), a, "cs101", id, role)
 		}},
-		{action: action, method: "Drop", prepare: member(role), do: func(w *world, a core.Actor, id string) error {
+		{action: action, method: "Drop", prepare: member(role), do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.Drop(w.t.Context(), a, "cs101", id)
 		}},
 	}
@@ -107,40 +107,40 @@ func calls() []call {
 func userCalls() []call {
 	return []call{
 		{
-			action: core.ActUserManage, method: "CreateUser", prepare: func(_ *world, n int) string { return fmt.Sprintf("new-%d", n) },
-			do: func(w *world, a core.Actor, id string) error {
+			action: core.ActUserManage, method: "CreateUser", prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) },
+			do: func(w *fixture, a core.Actor, id string) error {
 				return done(w.reg.CreateUser(w.t.Context(), a, core.User{Handle: id}))
 			},
 		},
-		{action: core.ActUserManage, method: "EditUser", prepare: anotherUser, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActUserManage, method: "EditUser", prepare: anotherUser, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.EditUser(w.t.Context(), a, core.User{Handle: id, Name: "New", Revision: 1}))
 		}},
-		{action: core.ActUserManage, method: "DeleteUser", prepare: anotherUser, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActUserManage, method: "DeleteUser", prepare: anotherUser, do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.DeleteUser(w.t.Context(), a, id)
 		}},
-		{action: core.ActUserManage, method: "ListUsers", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActUserManage, method: "ListUsers", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ListUsers(w.t.Context(), a, "", 10))
 		}},
-		{action: core.ActUserView, method: "ViewUser", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActUserView, method: "ViewUser", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ViewUser(w.t.Context(), a, "ann"))
 		}},
-		{action: core.ActUserView, method: "ViewUser", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActUserView, method: "ViewUser", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ViewUser(w.t.Context(), a, "ann@example.org"))
 		}},
-		{action: core.ActSchedule, method: "Schedules", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActSchedule, method: "Schedules", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.Schedules(w.t.Context(), a))
 		}},
-		{action: core.ActSchedule, method: "SetSchedule", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActSchedule, method: "SetSchedule", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.SetSchedule(w.t.Context(), a, core.Schedule{Name: "nightly", Kind: core.KindPurge, Cron: "@daily"}))
 		}},
-		{action: core.ActSchedule, method: "RemoveSchedule", prepare: scheduled, do: func(w *world, a core.Actor, name string) error {
+		{action: core.ActSchedule, method: "RemoveSchedule", prepare: scheduled, do: func(w *fixture, a core.Actor, name string) error {
 			return w.reg.RemoveSchedule(w.t.Context(), a, name)
 		}},
-		{action: core.ActSchedule, method: "RunSchedule", prepare: scheduled, do: func(w *world, a core.Actor, name string) error {
+		{action: core.ActSchedule, method: "RunSchedule", prepare: scheduled, do: func(w *fixture, a core.Actor, name string) error {
 			return done(w.reg.RunSchedule(w.t.Context(), a, name))
 		}},
-		{action: core.ActClusterView, method: "Watch", do: func(w *world, a core.Actor, _ string) error { return w.reg.Watch(a) }},
-		{action: core.ActClusterOperate, method: "Operate", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActClusterView, method: "Watch", do: func(w *fixture, a core.Actor, _ string) error { return w.reg.Watch(a) }},
+		{action: core.ActClusterOperate, method: "Operate", do: func(w *fixture, a core.Actor, _ string) error {
 			return w.reg.Operate(w.t.Context(), a, "h1", "drains host h1", func() error { return w.log.step("drain") })
 		}},
 	}
@@ -149,47 +149,47 @@ func userCalls() []call {
 func classCalls() []call {
 	return []call{
 		{
-			action: core.ActClassManage, method: "CreateClass", made: true, prepare: func(_ *world, n int) string { return fmt.Sprintf("new-%d", n) },
-			do: func(w *world, a core.Actor, id string) error {
+			action: core.ActClassManage, method: "CreateClass", made: true, prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) },
+			do: func(w *fixture, a core.Actor, id string) error {
 				return done(w.reg.CreateClass(w.t.Context(), a, core.SchoolClass{Handle: id, Title: "New"}))
 			},
 		},
-		{action: core.ActClassManage, method: "DeleteClass", prepare: reopened, do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActClassManage, method: "DeleteClass", prepare: reopened, do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.DeleteClass(w.t.Context(), a, "cs101"))
 		}},
-		{action: core.ActClassEdit, method: "EditClass", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActClassEdit, method: "EditClass", do: func(w *fixture, a core.Actor, _ string) error {
 			c, err := w.reg.Store.GetClass(w.t.Context(), "cs101")
 			require.NoError(w.t, err)
 			c.Title += "!"
 			return done(w.reg.EditClass(w.t.Context(), a, c))
 		}},
-		{action: core.ActClassView, method: "ViewClass", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActClassView, method: "ViewClass", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ViewClass(w.t.Context(), a, "cs101"))
 		}},
-		{action: core.ActClassView, method: "FindClass", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActClassView, method: "FindClass", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.FindClass(w.t.Context(), a, "s101"))
 		}},
-		{action: core.ActRosterView, method: "Roster", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActRosterView, method: "Roster", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.Roster(w.t.Context(), a, "cs101", "", 10))
 		}},
-		{action: core.ActRosterView, method: "ViewMember", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActRosterView, method: "ViewMember", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ViewMember(w.t.Context(), a, "cs101", "ann"))
 		}},
-		{action: core.ActEnrolStudent, method: "ImportRoster", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActEnrolStudent, method: "ImportRoster", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ImportRoster(w.t.Context(), a, "cs101", strings.NewReader("handle\nnick\n"), true))
 		}},
-		{action: core.ActAuditView, method: "AuditEntries", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActAuditView, method: "AuditEntries", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.AuditEntries(w.t.Context(), a, core.AuditFilter{Class: "cs101"}))
 		}},
-		{action: core.ActExport, method: "StartGradebook", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActExport, method: "StartGradebook", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.StartGradebook(w.t.Context(), a, core.GradebookArgs{Class: "cs101"}))
 		}},
 	}
 }
 
-func once(prepare func(w *world, n int) string) func(w *world, n int) string {
+func once(prepare func(w *fixture, n int) string) func(w *fixture, n int) string {
 	id := ""
-	return func(w *world, n int) string {
+	return func(w *fixture, n int) string {
 		if n == 0 {
 			id = prepare(w, n)
 		}
@@ -197,83 +197,83 @@ func once(prepare func(w *world, n int) string) func(w *world, n int) string {
 	}
 }
 
-func newHomework(w *world, n int) string {
+func newHomework(w *fixture, n int) string {
 	handle := fmt.Sprintf("hw%d", n)
 	w.assignment(handle)
 	return handle
 }
 
-func newGraded(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)).Handle }
+func newGraded(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n)).Handle }
 
 func assignmentCalls() []call {
 	return []call{
-		{action: core.ActAssignmentView, method: "ViewAssignment", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentView, method: "ViewAssignment", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewAssignment(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActAssignmentView, method: "FindAssignment", prepare: once(asHomework), do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActAssignmentView, method: "FindAssignment", prepare: once(asHomework), do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.FindAssignment(w.t.Context(), a, "cs1/HW"))
 		}},
-		{action: core.ActAssignmentView, method: "ListAssignments", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActAssignmentView, method: "ListAssignments", do: func(w *fixture, a core.Actor, _ string) error {
 			_, _, err := w.reg.ListAssignments(w.t.Context(), a, coursework.AssignmentFilter{Class: "cs101"})
 			return err
 		}},
 		{
-			action: core.ActAssignmentPeek, method: "ViewAssignment", prepare: once(func(w *world, _ int) string { w.assignment("exam", concealed); return "exam" }),
-			do: func(w *world, a core.Actor, id string) error {
+			action: core.ActAssignmentPeek, method: "ViewAssignment", prepare: once(func(w *fixture, _ int) string { w.assignment("exam", concealed); return "exam" }),
+			do: func(w *fixture, a core.Actor, id string) error {
 				return done(w.reg.ViewAssignment(w.t.Context(), a, "cs101", id))
 			},
 		},
-		{action: core.ActAssignmentEdit, method: "CreateAssignment", prepare: reopened, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "CreateAssignment", prepare: reopened, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.CreateAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "New", Pool: pool}))
 		}},
-		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.EditAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
 		}},
-		{action: core.ActAssignmentEdit, method: "EditableAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "EditableAssignment", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.EditableAssignment(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "DeleteAssignment", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.DeleteAssignment(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActAssignmentEdit, method: "PoolChoices", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActAssignmentEdit, method: "PoolChoices", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.PoolChoices(w.t.Context(), a, "cs101"))
 		}},
-		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.SetHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))
 		}},
-		{action: core.ActAssignmentEdit, method: "RemoveHarness", prepare: newGraded, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActAssignmentEdit, method: "RemoveHarness", prepare: newGraded, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.RemoveHarness(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActDeadlineEdit, method: "SetDeadline", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActDeadlineEdit, method: "SetDeadline", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.SetDeadline(w.t.Context(), a, core.Deadline{Class: "cs101", Assignment: id, User: "cleo", Due: theDue + hour})
 		}},
-		{action: core.ActDeadlineEdit, method: "Deadlines", do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActDeadlineEdit, method: "Deadlines", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.Deadlines(w.t.Context(), a, "cs101", "", ""))
 		}},
-		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Progress(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActGradeView, method: "Missing", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActGradeView, method: "Missing", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Missing(w.t.Context(), a, "cs101", id, "", 10))
 		}},
-		{action: core.ActGradeView, method: "Report", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActGradeView, method: "Report", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Report(w.t.Context(), a, "cs101", id))
 		}},
-		{action: core.ActGradeView, method: "GradeHistory", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActGradeView, method: "GradeHistory", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.GradeHistory(w.t.Context(), a, "cs101", id, "ann"))
 		}},
-		{action: core.ActExport, method: "StartArchive", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExport, method: "StartArchive", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.StartArchive(w.t.Context(), a, core.ArchiveArgs{Class: "cs101", Assignment: id}))
 		}},
-		{action: core.ActExport, method: "StartAssignmentCSV", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExport, method: "StartAssignmentCSV", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.StartAssignmentCSV(w.t.Context(), a, core.AssignmentCSVArgs{Class: "cs101", Assignment: id}))
 		}},
 	}
 }
 
 func submissionCalls() []call {
-	for1 := func(user string) func(w *world, a core.Actor, id string) error {
-		return func(w *world, a core.Actor, id string) error {
+	for1 := func(user string) func(w *fixture, a core.Actor, id string) error {
+		return func(w *fixture, a core.Actor, id string) error {
 			h := handin(id)
 			h.User = user
 			return done(w.reg.Submit(w.t.Context(), a, h))
@@ -281,35 +281,35 @@ func submissionCalls() []call {
 	}
 	return []call{
 		{action: core.ActSubmit, method: "Submit", prepare: once(asHomework), do: for1("ann")},
-		{action: core.ActSubmitFor, method: "Submit", do: for1("sam"), prepare: once(func(w *world, n int) string {
+		{action: core.ActSubmitFor, method: "Submit", do: for1("sam"), prepare: once(func(w *fixture, n int) string {
 			require.NoError(w.t, done(w.reg.Store.PutUser(w.t.Context(), core.User{Handle: "sam", Created: start})))
 			require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: "sam", Role: core.RoleStudent, Since: start}))
 			return asHomework(w, n)
 		})},
-		{action: core.ActSubmissionView, method: "ViewSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionView, method: "ViewSubmission", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewSubmission(w.t.Context(), a, id))
 		}},
-		{action: core.ActSubmissionView, method: "PreviewSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionView, method: "PreviewSubmission", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.PreviewSubmission(w.t.Context(), a, id))
 		}},
-		{action: core.ActSubmissionView, method: "WatchSubmission", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionView, method: "WatchSubmission", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
 			_, _, err := w.reg.WatchSubmission(w.t.Context(), a, id)
 			return err
 		}},
-		{action: core.ActSubmissionView, method: "OpenFile", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionView, method: "OpenFile", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
 			_, content, err := w.reg.OpenFile(w.t.Context(), a, id, "main.py")
 			return closed(content, err)
 		}},
-		{action: core.ActSubmissionView, method: "OpenZip", prepare: once(submitted), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionView, method: "OpenZip", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.OpenZip(w.t.Context(), a, id))
 		}},
-		{action: core.ActSubmissionRerun, method: "Resubmit", prepare: submitted, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionRerun, method: "Resubmit", prepare: submitted, do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.Resubmit(w.t.Context(), a, id)
 		}},
-		{action: core.ActSubmissionRerun, method: "CancelSubmission", prepare: waiting, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActSubmissionRerun, method: "CancelSubmission", prepare: waiting, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.CancelSubmission(w.t.Context(), a, id))
 		}},
-		{action: core.ActGradeChange, method: "ChangeGrade", prepare: once(submitted), do: func(w *world, a core.Actor, _ string) error {
+		{action: core.ActGradeChange, method: "ChangeGrade", prepare: once(submitted), do: func(w *fixture, a core.Actor, _ string) error {
 			score := 3.0
 			return done(w.reg.ChangeGrade(w.t.Context(), a, coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: "late"}))
 		}},
@@ -318,19 +318,19 @@ func submissionCalls() []call {
 
 func taskCalls() []call {
 	return []call{
-		{action: core.ActTaskView, method: "TrackTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActTaskView, method: "TrackTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.TrackTask(w.t.Context(), a, id))
 		}},
-		{action: core.ActTaskView, method: "ViewTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActTaskView, method: "ViewTask", prepare: once(endedTask(core.TaskQueued)), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewTask(w.t.Context(), a, id))
 		}},
-		{action: core.ActTaskControl, method: "CancelTask", prepare: endedTask(core.TaskQueued), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActTaskControl, method: "CancelTask", prepare: endedTask(core.TaskQueued), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.CancelTask(w.t.Context(), a, id))
 		}},
-		{action: core.ActTaskControl, method: "RetryTask", prepare: endedTask(core.TaskDead), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActTaskControl, method: "RetryTask", prepare: endedTask(core.TaskDead), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.RetryTask(w.t.Context(), a, id))
 		}},
-		{action: core.ActTaskDownload, method: "OpenDownload", prepare: once(endedTask(core.TaskDone)), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActTaskDownload, method: "OpenDownload", prepare: once(endedTask(core.TaskDone)), do: func(w *fixture, a core.Actor, id string) error {
 			_, content, err := w.reg.OpenDownload(w.t.Context(), a, id)
 			return closed(content, err)
 		}},

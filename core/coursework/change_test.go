@@ -35,7 +35,7 @@ func TestAuditEntryBeforeChange(t *testing.T) {
 	for i, c := range calls() {
 		t.Run(fmt.Sprintf("%s %d", c.method, i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			id := ""
 			if c.prepare != nil {
 				id = c.prepare(w, 0)
@@ -82,7 +82,7 @@ func TestAuditEntryBeforeChange(t *testing.T) {
 // Who looks into the audit log learns what was before, what is now, and why.
 func TestAuditEntriesSayWhat(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess := w.as("tess")
 	as := w.graded("hw1")

@@ -23,7 +23,7 @@ func (unstaffed) SubmitTask(context.Context, core.Task) (core.Task, bool, error)
 // A class that is being deleted stays as it is, for its staff to see.
 func TestDeleteClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	root, tess := w.as("root"), w.as("tess")
 	as := w.graded("hw1")
@@ -81,7 +81,7 @@ func TestDeleteClass(t *testing.T) {
 
 func TestDeleteAssignment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess := w.as("tess")
 	w.assignment("hw1")
@@ -99,7 +99,7 @@ func TestDeleteAssignment(t *testing.T) {
 
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	root := w.as("root")
 	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.SchoolClass{Handle: "mine", Title: "Mine"})))
@@ -120,7 +120,7 @@ func TestClasses(t *testing.T) {
 
 func TestAssignments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess := w.as("tess")
 	base := core.Assignment{Class: "cs101", Handle: "hw1", Title: "One", Pool: pool, Due: theDue, Cutoff: theEnd}
@@ -173,7 +173,7 @@ func retitled(as core.Assignment) core.Assignment {
 
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess, ann := w.as("tess"), w.as("ann")
 	w.assignment("hw1")

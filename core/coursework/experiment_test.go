@@ -28,7 +28,7 @@ func (s watched) Bind(ctx context.Context, id, from, to string) (bool, error) {
 }
 
 // experiment puts one of tess's into the store.
-func (w *world) experiment(handle string, state core.ExperimentState) core.Experiment {
+func (w *fixture) experiment(handle string, state core.ExperimentState) core.Experiment {
 	w.t.Helper()
 	e := core.Experiment{ID: newID(), Class: "cs101", Assignment: handle, Repeat: 1, State: state, By: "tess", Created: start}
 	var err error
@@ -39,27 +39,27 @@ func (w *world) experiment(handle string, state core.ExperimentState) core.Exper
 }
 
 func experimentCalls() []call {
-	in := func(state core.ExperimentState) func(w *world, n int) string {
-		return func(w *world, n int) string { return w.experiment(newHomework(w, n), state).ID }
+	in := func(state core.ExperimentState) func(w *fixture, n int) string {
+		return func(w *fixture, n int) string { return w.experiment(newHomework(w, n), state).ID }
 	}
 	return []call{
-		{action: core.ActExperiment, method: "StartExperiment", prepare: newGraded, do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "StartExperiment", prepare: newGraded, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.StartExperiment(w.t.Context(), a, "cs101", id, coursework.Trial{}))
 		}},
-		{action: core.ActExperiment, method: "Experiments", prepare: once(asHomework), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "Experiments", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Experiments(w.t.Context(), a, "cs101", id, 10))
 		}},
-		{action: core.ActExperiment, method: "ViewExperiment", prepare: once(in(core.ExperimentReady)), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "ViewExperiment", prepare: once(in(core.ExperimentReady)), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewExperiment(w.t.Context(), a, id, coursework.OutcomePage{}))
 		}},
-		{action: core.ActExperiment, method: "ExperimentProgress", prepare: once(in(core.ExperimentReady)), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "ExperimentProgress", prepare: once(in(core.ExperimentReady)), do: func(w *fixture, a core.Actor, id string) error {
 			_, _, err := w.reg.ExperimentProgress(w.t.Context(), a, id)
 			return err
 		}},
-		{action: core.ActExperiment, method: "ApplyExperiment", prepare: in(core.ExperimentReady), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "ApplyExperiment", prepare: in(core.ExperimentReady), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ApplyExperiment(w.t.Context(), a, id))
 		}},
-		{action: core.ActExperiment, method: "AbortExperiment", prepare: in(core.ExperimentReady), do: func(w *world, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "AbortExperiment", prepare: in(core.ExperimentReady), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.AbortExperiment(w.t.Context(), a, id))
 		}},
 	}
@@ -67,7 +67,7 @@ func experimentCalls() []call {
 
 func TestStartExperiment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	tess := w.as("tess")
 	e, err := w.reg.StartExperiment(t.Context(), tess, "cs101", "hw1", coursework.Trial{Harness: bytes.NewReader(stockTar(t)), Users: []string{"ann"}, Repeat: 3})
@@ -92,7 +92,7 @@ func TestStartExperiment(t *testing.T) {
 
 func TestStartExperimentRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.assignment("plain")
 	w.assignment("poolless", func(as *core.Assignment) { as.Pool = "" })
@@ -121,7 +121,7 @@ func TestStartExperimentRefuses(t *testing.T) {
 // An assignment has one experiment at a time, whatever the state it waits in.
 func TestOneExperimentAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	tess := w.as("tess")
 	for _, state := range []core.ExperimentState{core.ExperimentRunning, core.ExperimentReady, core.ExperimentApplying} {
 		handle := "in-" + string(state)
@@ -144,7 +144,7 @@ func TestOneExperimentAtATime(t *testing.T) {
 // Of many that start at once one does; the others are told, and leave nothing that blocks.
 func TestManyStartOneExperiment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	tess := w.as("tess")
 	const many = 8
@@ -171,7 +171,7 @@ func TestManyStartOneExperiment(t *testing.T) {
 // A start whose experiment cannot be stored takes its task back.
 func TestAStartThatFailsLeavesNoTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.reg.Store = refusing{w.in.Store}
 	_, err := w.reg.StartExperiment(t.Context(), w.as("tess"), "cs101", "hw1", coursework.Trial{})
@@ -193,7 +193,7 @@ func (refusing) PutExperiment(context.Context, core.Experiment) (int64, error) {
 // States decide what may be done.
 func TestExperimentsAreDecidedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	tess := w.as("tess")
 	for _, c := range []struct {
 		state        core.ExperimentState
@@ -233,7 +233,7 @@ func (b *between) PutExperiment(ctx context.Context, e core.Experiment) (int64, 
 // Who was there first has decided, also where both saw that nobody had.
 func TestWhoDecidesFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	tess, store := w.as("tess"), w.reg.Store
 	w.graded("hw1")
 	apply := func(id string) error { return done(w.reg.ApplyExperiment(t.Context(), tess, id)) }

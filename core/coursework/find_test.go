@@ -11,7 +11,7 @@ import (
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	for handle, title := range map[string]string{"cs1011": "Advanced", "math": "Calculus of CS"} {
 		require.NoError(t, done(w.reg.Store.PutClass(ctx, core.SchoolClass{Handle: handle, Title: title, Created: start})))

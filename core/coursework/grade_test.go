@@ -14,7 +14,7 @@ import (
 
 func TestChangeGrade(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess := w.as("tess")
 	w.graded("hw1")
@@ -67,7 +67,7 @@ func TestChangeGrade(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess := w.as("tess")
 	w.graded("hw1")

@@ -15,7 +15,7 @@ import (
 // What is hidden, foreign or not there is refused in the same words.
 func TestNothingIsGivenAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.assignment("exam", concealed)
 	w.assignment("gone", func(as *core.Assignment) { as.Deleting = true })
@@ -70,7 +70,7 @@ func TestNothingIsGivenAway(t *testing.T) {
 // Who was dropped from a class loses its own work from view with it, and gets it back with it.
 func TestEnrolmentCounts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(func(r *core.Result) { r.State, r.Blame = core.RequestDead, core.BlamePlatform })
@@ -87,7 +87,7 @@ func TestEnrolmentCounts(t *testing.T) {
 // An assignment that is hidden again hides what was handed in for it.
 func TestHiddenAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	as.HideUntil = start + day
@@ -103,7 +103,7 @@ func TestHiddenAgain(t *testing.T) {
 // Deadlines are those of who hands in, whoever looks and whoever hands in for it.
 func TestDeadlinesAreTheOwners(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	tess := w.as("tess")
 	require.NoError(t, w.reg.SetDeadline(t.Context(), tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theEnd + day, Cutoff: theEnd + 2*day}))
@@ -125,7 +125,7 @@ func TestDeadlinesAreTheOwners(t *testing.T) {
 // Scores are told with the submission that they belong to.
 func TestScoresBelongToTheirSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	first := w.submit("ann", "hw1")
 	w.grade(func(r *core.Result) { *r.Score = 1 })
@@ -145,7 +145,7 @@ func TestScoresBelongToTheirSubmission(t *testing.T) {
 // What waits is graded by the harness that it was handed in for.
 func TestHarnessIsNotReplacedUnderTests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	old := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	_, err := w.reg.SetHarness(t.Context(), w.as("tess"), "cs101", "hw1", bytes.NewReader(stockTar(t)))
@@ -158,7 +158,7 @@ func TestHarnessIsNotReplacedUnderTests(t *testing.T) {
 // Staff of one class can do nothing in another, also where they name their own with it.
 func TestStaffOfAnotherClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	as := core.Assignment{Class: "cs202", Handle: "hw1", Title: "Theirs", Weight: core.ClassNormal, Created: start}
@@ -176,7 +176,7 @@ func TestStaffOfAnotherClass(t *testing.T) {
 // Students get no output of the harness, which may tell what its hidden tests are.
 func TestOutputIsForStaff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(nil)
@@ -204,7 +204,7 @@ func TestFiguresOfHiddenTests(t *testing.T) {
 	for name, hidden := range map[string]bool{"hidden": true, "public": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.graded("hw1")
 			s := w.submit("ann", "hw1")
 			w.grade(func(r *core.Result) {

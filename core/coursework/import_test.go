@@ -30,7 +30,7 @@ const roster = "\ufeffHandle, name,EMAIL,role\n" +
 
 func TestImportRoster(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	root := w.as("root")
 	want := coursework.Imported{Rows: 13, Created: 1, Enrolled: 3, Changed: 1, Same: 1, Failed: 8}
@@ -79,7 +79,7 @@ func TestImportRoster(t *testing.T) {
 // Staff import as they may enrol.
 func TestImportByStaff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	got, err := w.reg.ImportRoster(t.Context(), w.as("tina"), "cs101", strings.NewReader("handle,role\nnick,student\nnew,student\ntess,student\neve,teacher\n"), false)
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 3}, []int{got.Enrolled, got.Failed})
@@ -105,7 +105,7 @@ func (c *counting) Read(p []byte) (int, error) {
 
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, c := range map[string]struct {
 		file string
 		code core.Code

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// school fills a world with assignments, submissions and tasks in every stage of life.
-func school(w *world) (assignments [][2]string, submissions, tasks []string) {
+// school fills a fixture with assignments, submissions and tasks in every stage of life.
+func school(w *fixture) (assignments [][2]string, submissions, tasks []string) {
 	ctx, store := w.t.Context(), w.reg.Store
 	require.NoError(w.t, store.Enrol(ctx, core.Enrolment{Class: "cs202", User: "ann", Role: core.RoleStudent, Since: start}))
 	require.NoError(w.t, store.Enrol(ctx, core.Enrolment{Class: "cs202", User: "tina", Role: core.RoleStudent, Since: start}))
@@ -56,7 +56,7 @@ func first[T any](v T, _ bool, err error) (T, error) { return v, err }
 // What a list shows is what may be looked at, one by one: no more, no less.
 func TestListsShowWhatMayBeViewed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	assignments, submissions, tasks := school(w)
 	everybody := []string{"root", "olga", "otto", "tess", "tina", "ann", "cleo", "theo", "eve", "nick"}
@@ -119,7 +119,7 @@ func TestListsShowWhatMayBeViewed(t *testing.T) {
 // Pages of any size make up the whole list.
 func TestPagesMakeUpTheList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	school(w)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := w.t.Context()
@@ -150,7 +150,7 @@ func TestPagesMakeUpTheList(t *testing.T) {
 
 func TestListAssignments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	w.pass(30 * day)
 	now := start + 30*day

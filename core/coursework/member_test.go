@@ -11,7 +11,7 @@ import (
 
 func TestViewMemberSeesWhatTheMemberSees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.assignment("secret", concealed)
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day}))
@@ -33,7 +33,7 @@ func TestViewMemberSeesWhatTheMemberSees(t *testing.T) {
 
 func TestPreviewSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(nil)
@@ -59,7 +59,7 @@ func TestPreviewSubmission(t *testing.T) {
 
 func TestGradeHistory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.submit("ann", "hw1")
 	w.submit("cleo", "hw1")
@@ -81,7 +81,7 @@ func TestGradeHistory(t *testing.T) {
 // In paths new stands for what is still to be made.
 func TestNothingIsCalledNew(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.reg.CreateClass(t.Context(), w.as("root"), core.SchoolClass{Handle: "new", Title: "New"})
 	requireCode(t, core.CodeInvalid, err)
 	_, err = w.reg.CreateAssignment(t.Context(), w.as("tess"), core.Assignment{Class: "cs101", Handle: "new", Pool: pool})

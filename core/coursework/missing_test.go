@@ -10,7 +10,7 @@ import (
 
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	as := w.assignment("hw1")
 	for _, user := range []string{"zed", "bob", "dan"} {

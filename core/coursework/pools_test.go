@@ -8,7 +8,7 @@ import (
 
 func TestPoolChoices(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	all, err := w.reg.PoolChoices(t.Context(), w.as("tina"), "cs101")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
@@ -19,7 +19,7 @@ func TestPoolChoices(t *testing.T) {
 // Each setting of an assignment can be changed alone.
 func TestEditShowsOutput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.assignment("hw1")
 	as.ShowOutput = true
 	_, err := w.reg.EditAssignment(t.Context(), w.as("tess"), as)

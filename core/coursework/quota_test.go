@@ -14,7 +14,7 @@ import (
 
 func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.assignment("hw2")
 	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 2}}
@@ -38,7 +38,7 @@ func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 
 func TestTestingAgainCounts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	require.NoError(t, done(w.reg.CancelSubmission(t.Context(), w.as("ann"), s.ID)))
@@ -51,7 +51,7 @@ func TestTestingAgainCounts(t *testing.T) {
 
 func TestAStudentHandsInOnlySoManyBytes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Bytes: 4 << 20}
 	submit := func(size int) error {
@@ -70,7 +70,7 @@ func TestAStudentHandsInOnlySoManyBytes(t *testing.T) {
 
 func TestAnyBoundOnBytesCanBeCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Bytes: 2 << 30}
 	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
@@ -81,7 +81,7 @@ func TestAnyBoundOnBytesCanBeCounted(t *testing.T) {
 // Where nobody can count, what is handed in is kept.
 func TestHandingInWhileNobodyCounts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.reg.Quota = coursework.Quota{Limits: away{}, Rate: core.Rate{Every: time.Hour, Burst: 1}, Bytes: 1}
 	for range 3 {
@@ -98,20 +98,20 @@ func (away) Take(context.Context, string, core.Rate, int) (core.Allowance, error
 // A repeat of what was handed in is not refused for what has changed since.
 func TestRepeatIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(w *world, as core.Assignment){
-		"the rate is used up": func(w *world, _ core.Assignment) {
+	for name, change := range map[string]func(w *fixture, as core.Assignment){
+		"the rate is used up": func(w *fixture, _ core.Assignment) {
 			w.reg.Quota = coursework.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
 			require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
 		},
-		"the time is over": func(w *world, _ core.Assignment) { w.pass(1000 * hour) },
-		"no files are read": func(w *world, as core.Assignment) {
+		"the time is over": func(w *fixture, _ core.Assignment) { w.pass(1000 * hour) },
+		"no files are read": func(w *fixture, as core.Assignment) {
 			as.MaxBytes = 1
 			require.NoError(t, done(w.reg.Store.PutAssignment(t.Context(), as)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			as := w.graded("hw1")
 			h := handin("hw1")
 			h.Idempotency = "k1"

@@ -24,7 +24,7 @@ func tested(shaky float64, ms int64) func(r *core.Result) {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	tess := w.as("tess")
 	rep, err := w.reg.Report(t.Context(), tess, "cs101", "hw1")
@@ -56,7 +56,7 @@ func TestReport(t *testing.T) {
 // Runs of experiments count with those of the same harness only.
 func TestReportHoldsHarnessesApart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(tested(1, 10))
@@ -112,7 +112,7 @@ func (m *many) Attempts(context.Context, string) ([]core.Attempt, error) {
 
 func TestReportIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	m := &many{Store: w.reg.Store}
 	w.reg.Store = m

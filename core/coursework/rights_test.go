@@ -48,7 +48,7 @@ func table(t *testing.T) (who []string, verdicts map[core.Action]map[string]stri
 }
 
 // actor is who a column means.
-func (w *world) actor(who string) core.Actor {
+func (w *fixture) actor(who string) core.Actor {
 	if who == "left" {
 		return core.Actor{Handle: "ann"}
 	}
@@ -83,7 +83,7 @@ func TestEveryActionHasARow(t *testing.T) {
 
 func TestAllow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	who, verdicts := table(t)
 	for _, r := range core.Rights() {
 		for _, one := range who {
@@ -104,7 +104,7 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 	for i, c := range calls() {
 		t.Run(fmt.Sprintf("%s by %s %d", c.action, c.method, i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			for n, one := range who {
 				id := ""
 				if c.prepare != nil {

@@ -12,7 +12,7 @@ import (
 // A schedule makes what its maker may ask for, for its maker, and nothing else.
 func TestSchedulesMakeWhatTheirMakerMay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	w.assignment("hw1")
 	root, olga := w.as("root"), w.as("olga")

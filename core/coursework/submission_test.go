@@ -15,7 +15,7 @@ import (
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	for _, c := range []struct {
 		state  core.RequestState
@@ -46,7 +46,7 @@ func TestStatus(t *testing.T) {
 
 func TestResubmit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
@@ -72,7 +72,7 @@ func TestResubmit(t *testing.T) {
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	h := handin("hw1")
 	h.Files = files("main.py", "print()", "lib/a.py", "pass")
@@ -109,7 +109,7 @@ func TestDownload(t *testing.T) {
 // What the harness prints is its staff's, unless the assignment shows it.
 func TestOutputIsShownWhereItIs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(func(r *core.Result) { r.Stderr = "warned" })

@@ -21,7 +21,7 @@ import (
 
 func TestSubmitAsksForItsGrading(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	as := w.graded("hw1")
 	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + hour}))
@@ -73,7 +73,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 
 func TestSubmitWithoutHarness(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("essay", func(as *core.Assignment) { as.Pool = "" })
 	h := handin("essay")
 	h.Idempotency = "k1"
@@ -99,7 +99,7 @@ func endless(yield func(coursework.Upload, error) bool) {
 
 func TestSubmitRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1", func(as *core.Assignment) { as.AllowFinal, as.MaxFiles, as.MaxBytes = false, 2, 10 })
 	broken := errors.New("the line was cut")
 	for name, c := range map[string]struct {
@@ -138,7 +138,7 @@ func TestSubmitRefuses(t *testing.T) {
 
 func TestAnEmptyFileNeedsNoRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1", func(as *core.Assignment) { as.MaxBytes = 10 })
 	h := handin("hw1")
 	h.Files = files("main.py", "1234567890", "__init__.py", "")
@@ -158,7 +158,7 @@ func cut(err error) iter.Seq2[coursework.Upload, error] {
 // Nothing is read from who may not hand in.
 func TestSubmitReadsNothingInVain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	h := handin("hw1")
 	h.Files = func(func(coursework.Upload, error) bool) { t.Error("it is read") }
@@ -170,7 +170,7 @@ func TestSubmitReadsNothingInVain(t *testing.T) {
 // slow is a file during which time passes.
 type slow struct {
 	io.Reader
-	w  *world
+	w  *fixture
 	ms int64
 }
 
@@ -186,7 +186,7 @@ func (s *slow) Read(p []byte) (int, error) {
 // The cutoff that passes while files come in has passed.
 func TestCutoffPassesMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	h := handin("hw1")
 	h.Files = func(yield func(coursework.Upload, error) bool) {
@@ -202,7 +202,7 @@ func TestCutoffPassesMeanwhile(t *testing.T) {
 func TestOneKeyTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, assignment := range []string{"graded", "plain"} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.graded("graded")
 		w.assignment("plain")
 		ann := w.as("ann")
@@ -271,7 +271,7 @@ func (p mortal) AddAuditEntry(ctx context.Context, d core.AuditEntry) error {
 func TestSubmitThatDied(t *testing.T) {
 	t.Parallel()
 	for n := 0; ; n++ {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.graded("hw1")
 		ann := w.as("ann")
 		h := handin("hw1")
@@ -306,7 +306,7 @@ func (unkept) CreateSubmission(context.Context, core.Submission) (core.Submissio
 // A request whose submission cannot be stored is withdrawn, and taken up by the same call again.
 func TestSubmissionThatCannotBeStored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	ann := w.as("ann")
 	h := handin("hw1")
@@ -331,7 +331,7 @@ func TestSubmissionThatCannotBeStored(t *testing.T) {
 // A newer submission takes the place of one that still waits.
 func TestNewerSubmissionSupersedes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	old, other := w.submit("ann", "hw1"), w.submit("cleo", "hw1")
 	w.submit("ann", "hw1")
@@ -347,7 +347,7 @@ func TestNewerSubmissionSupersedes(t *testing.T) {
 // Who hands in when too much waits is told so, and has handed in nothing.
 func TestSubmitWhenFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))

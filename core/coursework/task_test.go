@@ -13,7 +13,7 @@ import (
 
 func TestExports(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess, ann := w.as("tess"), w.as("ann")
 	w.assignment("hw1")
@@ -42,7 +42,7 @@ func TestExports(t *testing.T) {
 
 func TestDownloadOfTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	all := func(t *core.Task) {
 		t.Requester, t.Args = "tina", []byte(`{"class":"cs101","assignment":"hw1"}`)

@@ -21,7 +21,7 @@ func (awayTasks) LocateTasks(context.Context, []string) ([]core.TaskPlace, error
 
 func TestTrackTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, ann := t.Context(), w.as("ann")
 	waits, later, ended := w.task(), w.task(), w.task()
 	require.NoError(t, w.in.Tasks.EnqueueTask(ctx, waits))
@@ -56,7 +56,7 @@ func TestTrackTasks(t *testing.T) {
 	assert.Equal(t, core.TaskDone, all[0].State)
 }
 
-func (w *world) stored(id string) core.Task {
+func (w *fixture) stored(id string) core.Task {
 	w.t.Helper()
 	t, err := w.in.Store.GetTask(w.t.Context(), id)
 	require.NoError(w.t, err)

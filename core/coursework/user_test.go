@@ -11,7 +11,7 @@ import (
 
 func TestActor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.as("tess")
 	assert.Equal(t, map[string]core.UserRole{"cs101": core.RoleTeacher}, a.In)
 	_, err := w.reg.Actor(t.Context(), "ghost")
@@ -27,7 +27,7 @@ func TestActor(t *testing.T) {
 // Whatever one tries, somebody stays admin.
 func TestLastAdmin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	root := w.as("root")
 	u, err := w.reg.Store.GetUser(ctx, "root")
@@ -57,7 +57,7 @@ func TestLastAdmin(t *testing.T) {
 
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	root := w.as("root")
 	for _, handle := range []string{"drover", "local-root", "experiment-cs101", "Ann", ""} {
@@ -96,7 +96,7 @@ func TestUsers(t *testing.T) {
 // One's own and others' roles: nobody takes what one may not give.
 func TestRolesInClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	tess, tina := w.as("tess"), w.as("tina")
 	requireCode(t, core.CodeForbidden, w.reg.Enrol(ctx, tina, "cs101", "tess", core.RoleStudent))

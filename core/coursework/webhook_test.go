@@ -33,7 +33,7 @@ func (s watched) DeleteWebhook(ctx context.Context, id string) error {
 }
 
 // hook adds a webhook to cs101.
-func (w *world) hook() core.Webhook {
+func (w *fixture) hook() core.Webhook {
 	w.t.Helper()
 	h, err := w.reg.AddWebhook(w.t.Context(), w.as("tess"), core.Webhook{Class: "cs101", URL: hookURL, Events: []string{core.EventRequestEnded}})
 	require.NoError(w.t, err)
@@ -41,7 +41,7 @@ func (w *world) hook() core.Webhook {
 	return h
 }
 
-func aHook(w *world, n int) string {
+func aHook(w *fixture, n int) string {
 	if n > 0 { // one class has room for few
 		all, err := w.reg.Store.ListWebhooks(w.t.Context(), "cs101", "", 10)
 		require.NoError(w.t, err)
@@ -53,7 +53,7 @@ func aHook(w *world, n int) string {
 }
 
 // delivered puts a delivery to a webhook of cs101 into the store.
-func delivered(w *world, n int) string {
+func delivered(w *fixture, n int) string {
 	id := aHook(w, n)
 	args, err := json.Marshal(core.WebhookArgs{Webhook: id, Event: core.EventTest})
 	require.NoError(w.t, err)
@@ -65,35 +65,35 @@ func delivered(w *world, n int) string {
 }
 
 func webhookCalls() []call {
-	of := func(method string, prepare func(w *world, n int) string, do func(w *world, a core.Actor, id string) error) call {
+	of := func(method string, prepare func(w *fixture, n int) string, do func(w *fixture, a core.Actor, id string) error) call {
 		return call{action: core.ActWebhook, method: method, prepare: prepare, do: do}
 	}
 	return []call{
-		of("AddWebhook", nil, func(w *world, a core.Actor, _ string) error {
+		of("AddWebhook", nil, func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.AddWebhook(w.t.Context(), a, core.Webhook{Class: "cs101", URL: hookURL, Events: []string{core.EventRequestEnded}}))
 		}),
-		of("ListWebhooks", nil, func(w *world, a core.Actor, _ string) error {
+		of("ListWebhooks", nil, func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.ListWebhooks(w.t.Context(), a, "cs101", "", 10))
 		}),
-		of("ViewWebhook", once(aHook), func(w *world, a core.Actor, id string) error { return done(w.reg.ViewWebhook(w.t.Context(), a, id)) }),
-		of("EditWebhook", aHook, func(w *world, a core.Actor, id string) error {
+		of("ViewWebhook", once(aHook), func(w *fixture, a core.Actor, id string) error { return done(w.reg.ViewWebhook(w.t.Context(), a, id)) }),
+		of("EditWebhook", aHook, func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.EditWebhook(w.t.Context(), a, core.Webhook{ID: id, URL: hookURL, Events: []string{core.EventTaskEnded}, Revision: 1}))
 		}),
-		of("RotateWebhook", once(aHook), func(w *world, a core.Actor, id string) error {
+		of("RotateWebhook", once(aHook), func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.RotateWebhook(w.t.Context(), a, id, false))
 		}),
-		of("RemoveWebhook", aHook, func(w *world, a core.Actor, id string) error { return w.reg.RemoveWebhook(w.t.Context(), a, id) }),
-		of("TestWebhook", once(aHook), func(w *world, a core.Actor, id string) error { return done(w.reg.TestWebhook(w.t.Context(), a, id)) }),
-		of("Deliveries", once(aHook), func(w *world, a core.Actor, id string) error {
+		of("RemoveWebhook", aHook, func(w *fixture, a core.Actor, id string) error { return w.reg.RemoveWebhook(w.t.Context(), a, id) }),
+		of("TestWebhook", once(aHook), func(w *fixture, a core.Actor, id string) error { return done(w.reg.TestWebhook(w.t.Context(), a, id)) }),
+		of("Deliveries", once(aHook), func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Deliveries(w.t.Context(), a, id, "", 10))
 		}),
-		of("Redeliver", delivered, func(w *world, a core.Actor, id string) error { return done(w.reg.Redeliver(w.t.Context(), a, id)) }),
+		of("Redeliver", delivered, func(w *fixture, a core.Actor, id string) error { return done(w.reg.Redeliver(w.t.Context(), a, id)) }),
 	}
 }
 
 func TestASecretIsShownOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	h, err := w.reg.AddWebhook(ctx, tess, core.Webhook{
 		Class: "cs101", URL: hookURL, Events: []string{core.EventRequestEnded}, Secret: "whsec_mine", ID: "mine", By: "root", Revision: 7,
@@ -141,7 +141,7 @@ func TestASecretIsShownOnce(t *testing.T) {
 }
 
 // requireSigns requires that a webhook signs with these secrets and no other.
-func requireSigns(t *testing.T, w *world, id string, secrets ...string) {
+func requireSigns(t *testing.T, w *fixture, id string, secrets ...string) {
 	t.Helper()
 	h, err := w.in.Store.GetWebhook(t.Context(), id)
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func requireSigns(t *testing.T, w *world, id string, secrets ...string) {
 
 func TestWebhooksThatCouldNotWork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	for _, bad := range []string{
 		"", "http://grades.example.org/", "https://127.0.0.1/", "https://10.0.0.1/", "https://[::1]/", "https://169.254.169.254/latest", "https://ann:pw@example.org/",
@@ -193,7 +193,7 @@ func TestWebhooksThatCouldNotWork(t *testing.T) {
 // A class has no more webhooks than one end is told to, so that none is left out unsaid.
 func TestWebhooksOfAClassAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	var last core.Webhook
 	for range core.MaxNotify {
@@ -221,7 +221,7 @@ func TestWebhooksOfAClassAreBounded(t *testing.T) {
 
 func TestWebhooksOfTheClusterAreForAdmins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	h, err := w.reg.AddWebhook(ctx, w.as("root"), core.Webhook{URL: hookURL, Events: []string{core.EventRequestEnded}})
 	require.NoError(t, err)
@@ -242,7 +242,7 @@ func TestWebhooksOfTheClusterAreForAdmins(t *testing.T) {
 
 func TestDeliveriesByHand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	dead := delivered(w, 0)
 	old, err := w.in.Store.GetTask(ctx, dead)
@@ -295,7 +295,7 @@ func TestDeliveriesByHand(t *testing.T) {
 // What a class's webhooks are told of is what is done there.
 func TestAClassesWebhooksAreTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	w.graded("hw1")
 	requests, both := w.hook(), w.hook()
@@ -323,7 +323,7 @@ func TestAClassesWebhooksAreTold(t *testing.T) {
 
 func TestNotifyIsChecked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	ours := w.hook()
 	cluster, err := w.reg.AddWebhook(ctx, w.as("root"), core.Webhook{URL: hookURL, Events: []string{core.EventRequestEnded}})

@@ -14,7 +14,7 @@ import (
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 
 		waiting := w.submit(spec())
@@ -60,7 +60,7 @@ func TestCancel(t *testing.T) {
 // claimer claims a request between its mark and the record of its end.
 type claimer struct {
 	core.Queue
-	w      *world
+	w      *fixture
 	claims *[]core.Claim
 }
 
@@ -72,7 +72,7 @@ func (q claimer) Cancel(ctx context.Context, key, by string, scope core.CancelSc
 
 func TestClaimDuringCancelHearsOfIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	row := w.submit(spec())
 	var claims []core.Claim
 	in := w.intake(w.store, claimer{w.cluster.Store, w, &claims}, w.cluster.Store, w.cluster.Store)
@@ -105,7 +105,7 @@ func TestCancelThatComesSecond(t *testing.T) {
 		core.RequestCompleted: core.CodeEnded,
 		core.RequestCancelled: "",
 	} {
-		w := newWorld(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Mini(t))
 		row := w.submit(spec())
 		in := w.intake(finisher{w.store, state}, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 		got, err := in.Cancel(t.Context(), row.Spec.ID, "ann")

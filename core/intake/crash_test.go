@@ -15,10 +15,10 @@ import (
 
 func TestCrashInSubmit(t *testing.T) {
 	t.Parallel()
-	dies(t, func(*world) {}, func(w *world, in *intake.Intake) error {
+	dies(t, func(*fixture) {}, func(w *fixture, in *intake.Intake) error {
 		_, _, err := in.Submit(w.t.Context(), spec())
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		rows, err := w.store.List(w.t.Context(), core.Filter{})
@@ -37,10 +37,10 @@ func TestCrashInSupersede(t *testing.T) {
 	var old core.Row
 	handIn := spec()
 	handIn.Assignment, handIn.Supersede = "hw1", true
-	dies(t, func(w *world) { old = w.submit(handIn) }, func(w *world, in *intake.Intake) error {
+	dies(t, func(w *fixture) { old = w.submit(handIn) }, func(w *fixture, in *intake.Intake) error {
 		_, _, err := in.Submit(w.t.Context(), handIn)
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		rows, err := w.store.List(w.t.Context(), core.Filter{})
@@ -57,10 +57,10 @@ func TestCrashInSupersede(t *testing.T) {
 func TestCrashInCancel(t *testing.T) {
 	t.Parallel()
 	var row core.Row
-	dies(t, func(w *world) { row = w.submit(spec()) }, func(w *world, in *intake.Intake) error {
+	dies(t, func(w *fixture) { row = w.submit(spec()) }, func(w *fixture, in *intake.Intake) error {
 		_, err := in.Cancel(w.t.Context(), row.Spec.ID, "ann")
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		want := core.RequestCancelled
@@ -75,16 +75,16 @@ func TestCrashInCancel(t *testing.T) {
 func TestCrashInCancelOfWhatRedisDoesNotHave(t *testing.T) {
 	t.Parallel()
 	var s core.Spec
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		var err error
 		s, err = w.in.Check(t.Context(), spec())
 		require.NoError(t, err)
 		_, _, err = w.store.Create(t.Context(), s)
 		require.NoError(t, err)
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.Cancel(w.t.Context(), s.ID, "ann")
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		if slices.Contains(steps, "withdraw") {
 			verdicts, err := w.cluster.Store.Enqueue(t.Context(), []core.Spec{s}) // the Submit goes on
 			require.NoError(t, err)
@@ -104,13 +104,13 @@ func TestCrashInCancelOfWhatRedisDoesNotHave(t *testing.T) {
 func TestCrashInExpire(t *testing.T) {
 	t.Parallel()
 	var row core.Row
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		row = w.submit(spec())
 		w.pass(25 * time.Hour)
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.Expire(w.t.Context())
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		require.Equal(t, core.RequestTimedOut, w.row(row.Spec.ID).State, "after %v", steps)
@@ -120,13 +120,13 @@ func TestCrashInExpire(t *testing.T) {
 func TestCrashInRerun(t *testing.T) {
 	t.Parallel()
 	var row core.Row
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		row = w.submit(spec())
 		w.run(w.claim(1))
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.Rerun(w.t.Context(), row.Spec.ID)
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		want := 2
@@ -139,18 +139,18 @@ func TestCrashInRerun(t *testing.T) {
 
 func TestCrashInRefusal(t *testing.T) {
 	t.Parallel()
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		p := core.DefaultPool(pool)
 		p.MaxWaiting = 1
 		require.NoError(t, w.in.SetPool(t.Context(), p))
 		w.submit(spec())
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, _, err := in.Submit(w.t.Context(), spec())
 		if core.Is(err, core.CodeFull) {
 			return nil
 		}
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		rows, err := w.store.List(w.t.Context(), core.Filter{})
@@ -166,9 +166,9 @@ func TestCrashInRefusal(t *testing.T) {
 func TestCrashInSetPool(t *testing.T) {
 	t.Parallel()
 	p := core.DefaultPool("p2")
-	dies(t, func(*world) {}, func(w *world, in *intake.Intake) error {
+	dies(t, func(*fixture) {}, func(w *fixture, in *intake.Intake) error {
 		return in.SetPool(w.t.Context(), p)
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		n, err := w.in.RestorePools(w.t.Context())
 		require.NoError(t, err)
 		got, err := w.cluster.Store.GetPool(w.t.Context(), "p2")
@@ -185,10 +185,10 @@ func TestCrashInSetPool(t *testing.T) {
 func TestCrashInSubmitTask(t *testing.T) {
 	t.Parallel()
 	task := core.Task{ID: newID(), Generation: 1, Kind: "make_archive"}
-	dies(t, func(*world) {}, func(w *world, in *intake.Intake) error {
+	dies(t, func(*fixture) {}, func(w *fixture, in *intake.Intake) error {
 		_, _, err := in.SubmitTask(w.t.Context(), task)
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		_, err := w.in.Sweep(w.t.Context())
 		require.NoError(t, err)
 		present, err := w.cluster.Store.PresentTasks(w.t.Context(), []string{task.Key()})
@@ -200,13 +200,13 @@ func TestCrashInSubmitTask(t *testing.T) {
 func TestCrashInCancelTask(t *testing.T) {
 	t.Parallel()
 	var whole, part core.Task
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		whole = w.task(core.Task{Kind: "experiment"})
 		part = w.task(core.Task{Kind: "rerun", Parent: whole.ID})
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.CancelTask(w.t.Context(), whole.ID, "ann")
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.healTasks()
 		want := core.TaskCancelled
 		if len(steps) == 0 {
@@ -223,13 +223,13 @@ func TestCrashInCancelTask(t *testing.T) {
 func TestCrashInCancelOfATaskThatRedisDoesNotHave(t *testing.T) {
 	t.Parallel()
 	task := core.Task{ID: newID(), Generation: 1, Kind: "archive", Class: core.ClassNormal, State: core.TaskQueued}
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		_, err := w.store.CreateTask(t.Context(), task)
 		require.NoError(t, err)
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.CancelTask(w.t.Context(), task.ID, "ann")
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		if slices.Contains(steps, "withdraw task") {
 			require.NoError(t, w.cluster.Store.EnqueueTask(t.Context(), task)) // the SubmitTask goes on
 			require.Empty(t, w.tasker().exchange(1).Claims, "what was cancelled does not run")
@@ -246,14 +246,14 @@ func TestCrashInCancelOfATaskThatRedisDoesNotHave(t *testing.T) {
 func TestCrashInRetryTask(t *testing.T) {
 	t.Parallel()
 	var task core.Task
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		task = w.task(core.Task{Kind: "archive"})
 		k := w.tasker()
 		k.end(k.exchange(1).Claims[0], core.TaskDead)
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.RetryTask(w.t.Context(), task.ID)
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.healTasks()
 		want := core.TaskDone
 		if len(steps) == 0 {
@@ -267,17 +267,17 @@ func TestCrashInSweep(t *testing.T) {
 	t.Parallel()
 	handIn := spec()
 	handIn.Assignment, handIn.Supersede = "hw1", true
-	dies(t, func(w *world) {
+	dies(t, func(w *fixture) {
 		for range 3 {
 			s, err := w.in.Check(t.Context(), handIn)
 			require.NoError(t, err)
 			_, _, err = w.store.Create(t.Context(), s)
 			require.NoError(t, err)
 		}
-	}, func(w *world, in *intake.Intake) error {
+	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.SweepAll(w.t.Context())
 		return err
-	}, func(w *world, steps []string) {
+	}, func(w *fixture, steps []string) {
 		w.heal()
 		w.requireWhole()
 		rows, err := w.store.List(w.t.Context(), core.Filter{})

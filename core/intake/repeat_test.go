@@ -15,26 +15,26 @@ import (
 // What was accepted is not checked anew by a repeat, nor refused, whatever has changed since.
 func TestRepeatIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(w *world, p *core.Pool) (also core.Spec){
-		"no room now": func(w *world, p *core.Pool) core.Spec {
+	for name, change := range map[string]func(w *fixture, p *core.Pool) (also core.Spec){
+		"no room now": func(w *fixture, p *core.Pool) core.Spec {
 			p.MaxWaiting = 1
 			require.NoError(t, w.in.SetPool(t.Context(), *p))
 			_, _, err := w.in.Submit(t.Context(), spec()) // and that is remembered for a while
 			require.Equal(t, core.CodeFull, core.CodeOf(err))
 			return core.Spec{}
 		},
-		"lower limits": func(w *world, p *core.Pool) core.Spec {
+		"lower limits": func(w *fixture, p *core.Pool) core.Spec {
 			p.Limits.Timeout = time.Second
 			require.NoError(t, w.in.SetPool(t.Context(), *p))
 			return core.Spec{Limits: core.Limits{Timeout: 5 * time.Second}}
 		},
-		"a webhook that is gone": func(*world, *core.Pool) core.Spec {
+		"a webhook that is gone": func(*fixture, *core.Pool) core.Spec {
 			return core.Spec{Notify: []string{"gone"}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, coretest.Mini(t))
+			w := newFixture(t, coretest.Mini(t))
 			s := spec()
 			s.Idempotency = "k1"
 			row := w.submit(s)
@@ -52,7 +52,7 @@ func TestRepeatIsLookedUpFirst(t *testing.T) {
 // A repeat of what has ended gets its whole result.
 func TestRepeatGetsTheResult(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	s := spec()
 	s.Idempotency = "k1"
 	row := w.submit(s)
@@ -65,7 +65,7 @@ func TestRepeatGetsTheResult(t *testing.T) {
 
 func TestRepeatOfATaskIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	_, err := w.store.PutWebhook(t.Context(), core.Webhook{ID: "hook", By: "ann", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", URL: "https://example.org/", Events: []string{core.EventTaskEnded}})
 	require.NoError(t, err)
 	task := w.task(core.Task{ID: newID(), Kind: "k", Requester: "ann", Notify: []string{"hook"}})
@@ -78,7 +78,7 @@ func TestRepeatOfATaskIsLookedUpFirst(t *testing.T) {
 // crowded is a queue in which room comes between the refusal of a request and its end.
 type crowded struct {
 	core.Queue
-	w        *world
+	w        *fixture
 	enqueues int
 	claims   []core.Claim
 	marked   func() // after a mark; nil: the request is claimed before that
@@ -106,9 +106,9 @@ func (q *crowded) Cancel(ctx context.Context, key, by string, scope core.CancelS
 }
 
 // newCrowded returns a queue with room for one, which is taken, and an intake on it.
-func newCrowded(t *testing.T) (*world, *crowded) {
+func newCrowded(t *testing.T) (*fixture, *crowded) {
 	t.Helper()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))

@@ -16,7 +16,7 @@ import (
 func TestSubmitRunsOnce(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		row := w.submit(spec())
 		require.Equal(t, core.RequestQueued, row.State)
 		require.Equal(t, core.RequestQueued, w.place(row.Spec.Key()))
@@ -30,7 +30,7 @@ func TestSubmitRunsOnce(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	s := spec()
 	s.Idempotency = "k1"
 	first := w.submit(s)
@@ -50,7 +50,7 @@ func TestIdempotencyKey(t *testing.T) {
 // The first submit died before Redis had it: the same submit again mends it.
 func TestIdempotentSubmitMends(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	s := spec()
 	s.Idempotency = "k1"
 	m := &coretest.Mortal{Steps: 1}
@@ -84,7 +84,7 @@ func (away) PresentTasks(context.Context, []string) ([]bool, error) { return nil
 
 func TestSubmitWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	gone := away{}
 	in := w.intake(w.store, gone, gone, w.cluster.Store)
 	row, created, err := in.Submit(t.Context(), spec())
@@ -106,7 +106,7 @@ func TestSubmitWhileRedisIsAway(t *testing.T) {
 
 func TestFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 2
 	require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -147,7 +147,7 @@ func TestFull(t *testing.T) {
 func TestAFullRedisRefusesSubmits(t *testing.T) {
 	t.Parallel()
 	b := coretest.Alone(t)
-	w := newWorld(t, b)
+	w := newFixture(t, b)
 	ctx := t.Context()
 	kept := w.submit(spec())
 	require.NoError(t, b.Admin.ConfigSet(ctx, "maxmemory", "1").Err())
@@ -173,7 +173,7 @@ func TestAFullRedisRefusesSubmits(t *testing.T) {
 }
 
 // submitAway makes a request that was accepted while Redis was away.
-func (w *world) submitAway(t *testing.T) core.Spec {
+func (w *fixture) submitAway(t *testing.T) core.Spec {
 	t.Helper()
 	row, _, err := w.intake(w.store, away{}, w.cluster.Store, w.cluster.Store).Submit(t.Context(), spec())
 	require.NoError(t, err)
@@ -183,7 +183,7 @@ func (w *world) submitAway(t *testing.T) core.Spec {
 // What was accepted once is not refused by a repeat that finds the queue full.
 func TestRepeatOfAcceptedIsNotRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	s := spec()
 	s.Idempotency = "k1"
 	row, _, err := w.intake(w.store, away{}, w.cluster.Store, w.cluster.Store).Submit(t.Context(), s)
@@ -206,7 +206,7 @@ func TestRepeatOfAcceptedIsNotRefused(t *testing.T) {
 func TestSupersede(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		p := core.DefaultPool(pool)
 		p.MaxWaiting = 4
 		require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -249,7 +249,7 @@ func TestSupersede(t *testing.T) {
 // room, the newer waits in the store: its submitter is never left with nothing.
 func TestSupersedeNeverLosesBoth(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -270,7 +270,7 @@ func TestSupersedeNeverLosesBoth(t *testing.T) {
 // thief takes the room that a Withdraw made.
 type thief struct {
 	core.Queue
-	w *world
+	w *fixture
 }
 
 func (q thief) Withdraw(ctx context.Context, key string) (bool, error) {
@@ -282,7 +282,7 @@ func (q thief) Withdraw(ctx context.Context, key string) (bool, error) {
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		row := w.submit(spec())
 		_, err := w.in.Rerun(t.Context(), row.Spec.ID)
 		require.Equal(t, core.CodeConflict, core.CodeOf(err))

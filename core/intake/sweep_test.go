@@ -15,7 +15,7 @@ import (
 )
 
 // accept makes requests durable that Redis never heard of.
-func (w *world) accept(n int) []core.Spec {
+func (w *fixture) accept(n int) []core.Spec {
 	w.t.Helper()
 	specs := make([]core.Spec, n)
 	for i := range specs {
@@ -32,7 +32,7 @@ func (w *world) accept(n int) []core.Spec {
 // round looks at a few pages, and the next one goes on.
 func TestSweepGoesOnWhileItFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	const quiet = 20 // pages
 	w.accept(3*quiet + 2)
 	store, queue := &countedStore{ResultStore: w.store}, &countedQueue{Queue: w.cluster.Store}
@@ -108,7 +108,7 @@ func (q *countedQueue) WaitAnew(ctx context.Context, keys []string) error {
 
 func TestSweepAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.in.Batch = 4
 	w.accept(9)
 	n, err := w.in.SweepAll(t.Context())
@@ -119,7 +119,7 @@ func TestSweepAll(t *testing.T) {
 // Tasks that stay unfinished do not hide those behind them.
 func TestSweepReachesEveryTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.in.Batch = 4
 	ids, keys := make([]string, 10), make([]string, 10)
 	for i := range ids {
@@ -141,7 +141,7 @@ func TestSweepReachesEveryTask(t *testing.T) {
 func TestSweepersAtOnce(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		specs := w.accept(60)
 		var queued atomic.Int64
 		var all sync.WaitGroup
@@ -176,7 +176,7 @@ func TestSweepersAtOnce(t *testing.T) {
 
 func TestSweepAfterTotalLoss(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	row, ended := w.submit(spec()), w.submit(spec())
 	_, err := w.in.Cancel(t.Context(), ended.Spec.ID, "ann")
 	require.NoError(t, err)
@@ -212,7 +212,7 @@ func (s ender) Terminal(ctx context.Context, keys []string) (map[string]core.Req
 
 func TestSweepReadsTwice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.accept(3)
 	in := w.intake(ender{w.store, func(keys []string) {
 		for _, key := range keys[1:] {
@@ -244,7 +244,7 @@ func (q picky) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) 
 
 func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	specs := w.accept(5)
 	in := w.intake(w.store, picky{w.cluster.Store, specs[2].ID}, w.cluster.Store, w.cluster.Store)
 	in.Batch = 3
@@ -257,7 +257,7 @@ func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		p := core.DefaultPool(pool)
 		p.MaxWait = time.Hour
 		require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -303,28 +303,28 @@ func TestExpire(t *testing.T) {
 // has it again: it may have run when that was.
 func TestExpireCountsOnlyWaiting(t *testing.T) {
 	t.Parallel()
-	for name, leaves := range map[string]func(w *world, row core.Row, c core.Claim){
-		"a fault": func(w *world, _ core.Row, c core.Claim) {
+	for name, leaves := range map[string]func(w *fixture, row core.Row, c core.Claim){
+		"a fault": func(w *fixture, _ core.Row, c core.Claim) {
 			w.seq++
 			w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
 		},
-		"given back": func(w *world, _ core.Row, c core.Claim) {
+		"given back": func(w *fixture, _ core.Row, c core.Claim) {
 			w.seq++
 			w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRelease})
 		},
-		"Redis was wiped, and swept": func(w *world, _ core.Row, _ core.Claim) {
+		"Redis was wiped, and swept": func(w *fixture, _ core.Row, _ core.Claim) {
 			w.wipe()
 			n, err := w.in.Sweep(t.Context())
 			require.NoError(w.t, err)
 			require.Equal(w.t, 1, n)
 		},
-		"Redis was wiped": func(w *world, _ core.Row, _ core.Claim) { w.wipe() },
+		"Redis was wiped": func(w *fixture, _ core.Row, _ core.Claim) { w.wipe() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := coretest.Mini(t)
 			b.Mini.SetTime(time.Now())
-			w := newWorld(t, b)
+			w := newFixture(t, b)
 			w.wiped = b.Mini.FlushAll
 			p := core.DefaultPool(pool)
 			p.MaxWait, p.Limits.Timeout = 10*time.Minute, time.Hour
@@ -365,7 +365,7 @@ func (o *overtaken) SetPool(ctx context.Context, p core.Pool) error {
 
 func TestRestorePoolsUndoesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	old, now := core.DefaultPool(pool), core.DefaultPool(pool)
 	old.Warm, now.Warm = 3, 4
 	require.NoError(t, w.store.PutPool(t.Context(), old)) // Redis has lost it
@@ -379,7 +379,7 @@ func TestRestorePoolsUndoesNothing(t *testing.T) {
 
 func TestRestorePools(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	for i := range 3 {
 		require.NoError(t, w.store.PutPool(t.Context(), core.DefaultPool(fmt.Sprint("q", i))))
 	}

@@ -13,13 +13,13 @@ import (
 
 // tasker is a taskrunner.
 type tasker struct {
-	w     *world
+	w     *fixture
 	owner string
 	epoch int64
 	seq   int64
 }
 
-func (w *world) tasker() *tasker {
+func (w *fixture) tasker() *tasker {
 	w.t.Helper()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 	return &tasker{w: w, owner: owner, epoch: w.cluster.Register(w.t, owner).Epoch}
@@ -48,7 +48,7 @@ func (k *tasker) end(c core.TaskClaim, state core.TaskState) {
 }
 
 // healTasks sweeps and does tasks until nothing is left.
-func (w *world) healTasks() {
+func (w *fixture) healTasks() {
 	w.t.Helper()
 	k := w.tasker()
 	for {
@@ -68,7 +68,7 @@ func (w *world) healTasks() {
 	coretest.RequireSound(w.t, w.cluster.Store)
 }
 
-func (w *world) task(t core.Task) core.Task {
+func (w *fixture) task(t core.Task) core.Task {
 	w.t.Helper()
 	got, created, err := w.in.SubmitTask(w.t.Context(), t)
 	require.NoError(w.t, err)
@@ -76,7 +76,7 @@ func (w *world) task(t core.Task) core.Task {
 	return got
 }
 
-func (w *world) taskState(id string) core.TaskState {
+func (w *fixture) taskState(id string) core.TaskState {
 	w.t.Helper()
 	got, err := w.store.GetTask(w.t.Context(), id)
 	require.NoError(w.t, err)
@@ -85,7 +85,7 @@ func (w *world) taskState(id string) core.TaskState {
 
 func TestSubmitTaskFillsWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	got := w.task(core.Task{Kind: "archive", Requester: "ann"})
 	require.Equal(t, core.ClassNormal, got.Class)
 	require.Equal(t, "ann", got.Lane)
@@ -99,7 +99,7 @@ func TestSubmitTaskFillsWhatIsOpen(t *testing.T) {
 
 func TestTooManyTasksOfARequester(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	var last core.Task
 	for i := range 1000 {
 		last = core.Task{ID: newID(), Generation: 1, Kind: "k", Requester: "ann", Class: core.ClassNormal, Lane: "ann", State: core.TaskQueued, Args: fmt.Append(nil, i)}
@@ -123,7 +123,7 @@ func TestTooManyTasksOfARequester(t *testing.T) {
 func TestCancelTask(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		k := w.tasker()
 		run := w.task(core.Task{Kind: "experiment"})
@@ -168,7 +168,7 @@ func TestCancelTask(t *testing.T) {
 // Parts that are made while their whole is cancelled do not outlive it.
 func TestSweepStopsPartsOfWhatWasCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	whole := w.task(core.Task{Kind: "experiment"})
 	_, err := w.in.CancelTask(t.Context(), whole.ID, "ann")
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestSweepStopsPartsOfWhatWasCancelled(t *testing.T) {
 
 func TestSetSchedule(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	s := core.Schedule{Name: "nightly", Cron: "CRON_TZ=Europe/Berlin 0 3 * * *", Kind: "gradebook", Class: core.ClassLow}
 	made, next, err := w.in.SetSchedule(ctx, s)

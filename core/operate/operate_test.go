@@ -18,7 +18,7 @@ import (
 func TestWhatIsWantedOfAHostIsKept(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		kept := func() core.HostWish {
 			t.Helper()
@@ -70,7 +70,7 @@ func (full) PutHostWish(context.Context, core.HostWish) (bool, error) {
 func TestHostIsDrainedAndForgotten(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		requireCode(t, core.CodeInvalid, w.op.Drain(ctx, olga, "h1", time.Millisecond))
 		requireCode(t, core.CodeInvalid, w.op.Drain(ctx, olga, "H 1", 0))
@@ -98,7 +98,7 @@ func TestHostIsDrainedAndForgotten(t *testing.T) {
 
 func TestPoolIsSetAndPaused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	p := core.DefaultPool("p1")
 	p.Warm, p.Limits.Memory = 3, 512<<20
@@ -124,7 +124,7 @@ func TestPoolIsSetAndPaused(t *testing.T) {
 // Who may only look changes nothing, and who may not look sees nothing.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.submit(t, r1, "ann")
 	calls := map[string]struct {
 		changes bool
@@ -172,7 +172,7 @@ func TestRights(t *testing.T) {
 func TestOverviewCounts(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		w.AddVMs(t, 3)
 		w.submit(t, r1, "ann")
 		w.submit(t, r2, "ann")
@@ -197,7 +197,7 @@ func TestOverviewCounts(t *testing.T) {
 // Twenty dashboards cost one, and an hour of them one a second.
 func TestManyReadersAreOneReading(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	cluster := &counting{Store: w.Store}
 	w.op.Cluster = cluster
 	look := func() {
@@ -229,7 +229,7 @@ func TestManyReadersAreOneReading(t *testing.T) {
 // A reader who goes away takes no reading from others.
 func TestAReaderThatLeaves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := w.op.Overview(gone, otto)
@@ -241,7 +241,7 @@ func TestAReaderThatLeaves(t *testing.T) {
 func TestQueuesShowTurns(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		first := w.submit(t, r1, "ann")
 		w.submit(t, r2, "ann")
 		other := w.submit(t, r3, "cleo")
@@ -261,7 +261,7 @@ func TestQueuesShowTurns(t *testing.T) {
 func TestDeadAreDropped(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		for _, id := range []string{r1, r2} {
 			w.submit(t, id, "ann")
@@ -294,7 +294,7 @@ func TestDeadAreDropped(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		w.submit(t, r1, "ann")
 		c := w.claim(t)
@@ -342,7 +342,7 @@ func TestTimeline(t *testing.T) {
 
 func TestEventsAndFindings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	w.submit(t, r1, "ann")
 	w.submit(t, r2, "ann")

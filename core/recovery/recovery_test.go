@@ -17,7 +17,7 @@ import (
 func TestReap(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		w.fill()
 		report, err := w.reap()
 		require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestReap(t *testing.T) {
 func TestRestartedOwnerSettlesTheSame(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		w.fill()
 		again := w.cluster.Register(t, w.cluster.Runner)
 		require.Len(t, again.Left, 7)
@@ -69,7 +69,7 @@ func TestRestartedOwnerSettlesTheSame(t *testing.T) {
 func TestCrashAfterEveryStep(t *testing.T) {
 	t.Parallel()
 	for n := 0; ; n++ {
-		w := newWorld(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Mini(t))
 		w.fill()
 		w.late(w.cluster.Runner)
 		m := &coretest.Mortal{Steps: n}
@@ -96,7 +96,7 @@ func TestCrashAfterEveryStep(t *testing.T) {
 func TestReapersAtOnce(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		w.fill()
 		w.late(w.cluster.Runner)
 		moved := make([]int, 5)
@@ -134,7 +134,7 @@ func (r returner) Held(ctx context.Context, owner string, epoch int64) ([]core.H
 
 func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.fill()
 	w.late(w.cluster.Runner)
 	var again core.Registered
@@ -176,7 +176,7 @@ func (s broken) Terminal(ctx context.Context, keys []string) (map[string]core.Re
 
 func TestOneSlotThatFailsDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.fill()
 	w.late(w.cluster.Runner)
 	report, err := recovery.Reap(t.Context(), w.cluster.Store, broken{w.store, "last"}, by, recovery.Options{})
@@ -190,7 +190,7 @@ func TestOneSlotThatFailsDoesNotHoldBackTheOthers(t *testing.T) {
 
 func TestWithoutTheStoreNothingIsSettled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.fill()
 	w.late(w.cluster.Runner)
 	report, err := recovery.Reap(t.Context(), w.cluster.Store, broken{w.store, ""}, by, recovery.Options{})
@@ -204,7 +204,7 @@ func TestWithoutTheStoreNothingIsSettled(t *testing.T) {
 // last lets the dead owner record its result after the store was asked.
 type last struct {
 	core.ResultStore
-	w     *world
+	w     *fixture
 	state core.RequestState
 }
 
@@ -216,7 +216,7 @@ func (s last) Record(ctx context.Context, r core.Result) (bool, error) {
 func TestResultOfTheLastBreathCounts(t *testing.T) {
 	t.Parallel()
 	for state, dead := range map[core.RequestState]int{core.RequestCompleted: 0, core.RequestDead: 1} {
-		w := newWorld(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Mini(t))
 		w.hold("last", 3)
 		w.late(w.cluster.Runner)
 		report, err := recovery.Reap(t.Context(), w.cluster.Store, last{w.store, w, state}, by, recovery.Options{})
@@ -230,7 +230,7 @@ func TestResultOfTheLastBreathCounts(t *testing.T) {
 
 func TestLostHostMayFailItsWork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.hold("a", 0)
 	require.NoError(t, w.cluster.Store.Progress(t.Context(), w.cluster.Runner, w.cluster.Epoch, "a-1", w.slots["a"].Token, "running", 0))
 	w.late(w.cluster.Runner)
@@ -249,7 +249,7 @@ func TestLostHostMayFailItsWork(t *testing.T) {
 
 func TestMaxAttemptsIsASetting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.hold("a", 1)
 	w.late(w.cluster.Runner)
 	_, err := recovery.Reap(t.Context(), w.cluster.Store, w.store, by, recovery.Options{MaxAttempts: 1})
@@ -259,7 +259,7 @@ func TestMaxAttemptsIsASetting(t *testing.T) {
 
 func TestVMFactoryLeavesDirtyVMs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	used := w.hold("a", 0)
 	w.exchange(0, core.Finish{Key: used.Key, Token: used.Token, Outcome: core.OutcomeDone})
@@ -283,7 +283,7 @@ func TestVMFactoryLeavesDirtyVMs(t *testing.T) {
 
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 	claim := func() []core.TaskClaim {
@@ -332,7 +332,7 @@ func TestTasks(t *testing.T) {
 }
 
 // hastenTasks lets all tasks go that pause.
-func (w *world) hastenTasks() {
+func (w *fixture) hastenTasks() {
 	w.t.Helper()
 	later := w.cluster.Store.Namespace().Key("tasks_later")
 	waiting, err := w.b.Admin.ZRange(w.t.Context(), later, 0, -1).Result()
@@ -344,7 +344,7 @@ func (w *world) hastenTasks() {
 
 func TestManySlots(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	const n = 700
 	var specs []core.Spec
 	for i := range n {
@@ -365,13 +365,13 @@ func TestManySlots(t *testing.T) {
 
 func TestSettleRefusesAName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	_, err := recovery.Settle(t.Context(), w.cluster.Store, w.store, "me", 1, nil, recovery.Options{})
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 }
 
 // die lets the runner die with all it holds, and settles that by the options.
-func (w *world) die(opts recovery.Options) {
+func (w *fixture) die(opts recovery.Options) {
 	w.t.Helper()
 	_, err := w.cluster.Store.DeclareDead(w.t.Context(), w.cluster.Runner, w.cluster.Epoch)
 	require.NoError(w.t, err)
@@ -386,7 +386,7 @@ func (w *world) die(opts recovery.Options) {
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		w.hold("poison", 1)
 		w.die(recovery.Options{})
 		require.Equal(t, core.RequestQueued, w.place("poison"), "its VM's death and its runner's")
@@ -408,7 +408,7 @@ func TestQuarantine(t *testing.T) {
 
 func TestQuarantineCanBeTurnedOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.hold("tough", 0)
 	for range 5 {
 		w.die(recovery.Options{MaxAttempts: 10, MaxDeaths: -1})
@@ -447,7 +447,7 @@ func TestCauses(t *testing.T) {
 		{"drained", recovery.Drained, 0, nil, core.OutcomeRelease, ""},
 		{"drained uses no attempt", recovery.Drained, 2, many("testrunner@h2#0", 2, true), core.OutcomeRelease, ""},
 	} {
-		w := newWorld(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Mini(t))
 		claim := w.hold("some", 0)
 		held := core.Held{Key: claim.Key, VM: claim.VM, Token: claim.Token, Attempts: c.attempts, Deaths: c.deaths, Phase: "running"}
 		items, report, err := recovery.Decide(t.Context(), w.store, w.cluster.Runner, []core.Held{held}, recovery.Options{Cause: c.cause})

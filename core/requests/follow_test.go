@@ -16,15 +16,15 @@ import (
 )
 
 // each runs a test on miniredis and on a real Redis.
-func each(t *testing.T, test func(t *testing.T, w *world)) {
+func each(t *testing.T, test func(t *testing.T, w *fixture)) {
 	t.Helper()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) { test(t, worldOn(t, b)) })
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) { test(t, fixtureOn(t, b)) })
 }
 
 // watch lets Follow hear of news.
-func (w *world) watch() { w.watchBy(w.cluster.Store) }
+func (w *fixture) watch() { w.watchBy(w.cluster.Store) }
 
-func (w *world) watchBy(feed core.Feed) {
+func (w *fixture) watchBy(feed core.Feed) {
 	w.desk.Watch = &requests.Watch{Feed: feed, Last: w.cluster.Store.LastEvents}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -41,7 +41,7 @@ func text(e requests.Event) string {
 }
 
 // follow returns all events after the one named.
-func (w *world) follow(who, id, last string) (all []requests.Event) {
+func (w *fixture) follow(who, id, last string) (all []requests.Event) {
 	w.t.Helper()
 	for e, err := range w.desk.Follow(w.t.Context(), as(who), id, last) {
 		require.NoError(w.t, err)
@@ -52,7 +52,7 @@ func (w *world) follow(who, id, last string) (all []requests.Event) {
 	return all
 }
 
-func (w *world) print(c core.Claim, words ...string) {
+func (w *fixture) print(c core.Claim, words ...string) {
 	w.t.Helper()
 	for _, word := range words {
 		chunk := core.OutputChunk{Stream: "stdout", Offset: int64(len(w.printed[c.Token])), Data: []byte(word)}
@@ -61,13 +61,13 @@ func (w *world) print(c core.Claim, words ...string) {
 	}
 }
 
-func (w *world) run(c core.Claim) {
+func (w *fixture) run(c core.Claim) {
 	w.t.Helper()
 	require.NoError(w.t, w.cluster.Store.Progress(w.t.Context(), w.cluster.Runner, w.cluster.Epoch, c.Key, c.Token, "running", 0))
 }
 
 // retry has the platform fail a claim, and the next try taken.
-func (w *world) retry(c core.Claim) core.Claim {
+func (w *fixture) retry(c core.Claim) core.Claim {
 	w.t.Helper()
 	w.seq++
 	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
@@ -77,7 +77,7 @@ func (w *world) retry(c core.Claim) core.Claim {
 
 // life has a request go through all that can happen to it. After each step it waits until
 // the follower says that it has seen that.
-func (w *world) life(seen func(want string)) {
+func (w *fixture) life(seen func(want string)) {
 	seen("state queued")
 	c := w.claim()
 	seen("state claimed")
@@ -98,7 +98,7 @@ func (w *world) life(seen func(want string)) {
 
 func TestFollowTellsAllInOrder(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		w.watch()
 		s := w.submit("rosa")
 		events := make(chan requests.Event)
@@ -164,7 +164,7 @@ func shown(all []requests.Event) (out string) {
 // A reader who comes back after the attempt was lost gets the next one's output whole.
 func TestFollowAcrossALostAttempt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		w.watch()
 		s := w.submit("rosa")
 		c := w.claim()
@@ -193,7 +193,7 @@ func TestFollowAcrossALostAttempt(t *testing.T) {
 // Who may not see what a harness prints is told of states only.
 func TestFollowShowsOutputByRight(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.watch()
 	for assignment, shows := range map[string]map[string]bool{
 		"cs101/hw1":  {"ann": false, "tess": true, "olga": false, "root": true},
@@ -250,7 +250,7 @@ func (c *counted) Next(ctx context.Context, event string, outputs map[core.Outpu
 // A thousand who follow one request are served by one reader of Redis.
 func TestAThousandFollow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	c := &counted{Feed: w.cluster.Store, Output: w.cluster.Store}
 	w.watchBy(c)
 	w.desk.Output = c

@@ -21,7 +21,7 @@ type attempt struct {
 }
 
 // prints has an attempt print something; what is lost never reaches Redis.
-func (w *world) prints(a *attempt, stream, data string, lost bool) {
+func (w *fixture) prints(a *attempt, stream, data string, lost bool) {
 	w.t.Helper()
 	chunk := core.OutputChunk{Stream: stream, Offset: int64(len(a.whole[stream])), Data: []byte(data)}
 	a.whole[stream] += data
@@ -31,7 +31,7 @@ func (w *world) prints(a *attempt, stream, data string, lost bool) {
 }
 
 // ends records an attempt's end, with its output as a result has it.
-func (w *world) ends(a *attempt) {
+func (w *fixture) ends(a *attempt) {
 	w.t.Helper()
 	last := core.OutputChunk{Stream: "end", Offset: int64(len(a.whole["stdout"]) + len(a.whole["stderr"]))}
 	require.NoError(w.t, w.desk.Output.Append(w.t.Context(), a.Key, a.Token, []core.OutputChunk{last}))
@@ -96,7 +96,7 @@ func (a *attempt) goesOn(stream string, n int) string {
 // once and in order, and knows where some are missing.
 func TestFollowTellsEachThingOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.desk.Watch = &requests.Watch{}
 	streams := rapid.SampledFrom([]string{"stdout", "stderr"})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -151,7 +151,7 @@ func TestFollowTellsEachThingOnce(t *testing.T) {
 // result has it.
 func TestFollowSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		w.watch()
 		for name, ended := range map[string]bool{"while it runs": false, "at the end": true} {
 			s := w.submit("rosa")
@@ -182,7 +182,7 @@ func TestFollowSaysWhatIsMissing(t *testing.T) {
 }
 
 // forget leaves only the last n pieces of a claim's live output, as its cap does.
-func (w *world) forget(c core.Claim, n int64) {
+func (w *fixture) forget(c core.Claim, n int64) {
 	w.t.Helper()
 	key := w.b.Options().Namespace + ":output:" + c.Key + ":" + c.Token
 	require.NoError(w.t, w.b.Admin.XTrimMaxLen(w.t.Context(), key, n).Err())
@@ -191,7 +191,7 @@ func (w *world) forget(c core.Claim, n int64) {
 // A result whose output is text differs in its bytes where the program printed none.
 func TestFollowOfWhatIsNoText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.desk.Watch = &requests.Watch{}
 	for name, lost := range map[string]bool{"all arrived": false, "the end was lost": true} {
 		s := w.submit("rosa")

@@ -92,7 +92,7 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 	for name, c := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			for who, verdict := range verdicts[c.action] {
 				ended := w.submit("ann")
 				claim := w.claim()
@@ -116,7 +116,7 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 // operators without what the tests found.
 func TestGradingsAreTheirClasss(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.submit("ann", grading("cs101/hw1"))
 	w.end(w.claim())
 	for who, sees := range map[string]string{
@@ -153,7 +153,7 @@ func TestGradingsAreTheirClasss(t *testing.T) {
 // Who does not watch the cluster learns nothing of hosts, VMs and values of the environment.
 func TestViewKeepsSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.submit("rosa")
 	w.claim()
 	for who, watches := range map[string]bool{"rosa": false, "olga": true} {
@@ -167,7 +167,7 @@ func TestViewKeepsSecrets(t *testing.T) {
 
 func TestListShowsWhatViewDoes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var all []string
 	for _, who := range []string{"ann", "rosa", "ann"} {
 		all = append(all, w.submit(who).ID)

@@ -12,7 +12,7 @@ import (
 // Whose submission a request grades learns how far it is, and nothing of where.
 func TestStatusTellsHowFar(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.submit("ann", grading("cs101/open"))
 	status := func(who string) requests.Status {
 		got, err := w.desk.Status(t.Context(), as(who), s.ID)

@@ -11,7 +11,7 @@ import (
 // A program sees where its request is, and never one that grades.
 func TestStored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, rosa := t.Context(), as("rosa")
 	row, err := w.desk.SubmitStored(ctx, rosa, core.Spec{Pool: pool, Command: []string{"true"}, Idempotency: "once"})
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func draft(change ...func(*requests.Draft)) requests.Draft {
 
 func TestSubmitAndOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	v, created, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
 		d.Files = uploads(file("a.txt", "one"), requests.Upload{Part: requests.PartStdin, Content: file("", "in").Content})
 		d.Idempotency = "once"
@@ -64,7 +64,7 @@ func TestSubmitAndOpen(t *testing.T) {
 // What nobody may ask for is refused before a byte of its files is read.
 func TestSubmitRefusesFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	unread := func(yield func(requests.Upload, error) bool) {
 		t.Error("a file was asked for")
 		yield(requests.Upload{}, errors.New("no"))
@@ -88,7 +88,7 @@ func TestSubmitRefusesFirst(t *testing.T) {
 
 func TestSubmitBoundsItsFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	stdin := func() requests.Upload {
 		return requests.Upload{Part: requests.PartStdin, Content: file("", "").Content}
 	}
@@ -115,7 +115,7 @@ func TestSubmitBoundsItsFiles(t *testing.T) {
 
 func TestSubmitWithHarness(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	p, err := harness.Pack(dir)
@@ -135,7 +135,7 @@ func TestSubmitWithHarness(t *testing.T) {
 // What one does to another's requests is in the audit log; to one's own it is not.
 func TestControlOfOthersIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	mine, theirs := w.submit("olga"), w.submit("rosa")
 	for _, s := range []core.Spec{mine, theirs} {
 		require.NoError(t, done(w.desk.Cancel(t.Context(), as("olga"), s.ID)))

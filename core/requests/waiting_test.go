@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func (w *world) waiting(who, id string) *requests.Waiting {
+func (w *fixture) waiting(who, id string) *requests.Waiting {
 	w.t.Helper()
 	got, err := w.desk.Waiting(w.t.Context(), as(who), id)
 	require.NoError(w.t, err)
@@ -19,7 +19,7 @@ func (w *world) waiting(who, id string) *requests.Waiting {
 
 func TestWaitingCountsTurns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 5 {
 		w.submit("bob")
 	}
@@ -43,7 +43,7 @@ func TestWaitingCountsTurns(t *testing.T) {
 
 func TestExpectedWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 5 {
 		w.submit("bob")
 		w.end(w.claim(), func(r *core.Result) { r.Times.Finished = int64(10 + 1000*(i+1)) })
@@ -63,7 +63,7 @@ func TestExpectedWait(t *testing.T) {
 	require.Nil(t, w.waiting("rosa", last.ID).Expected, "what ended long ago says nothing of now")
 }
 
-func (w *world) vms() int {
+func (w *fixture) vms() int {
 	w.t.Helper()
 	all, err := w.cluster.Store.ListVMs(w.t.Context(), "")
 	require.NoError(w.t, err)
@@ -73,7 +73,7 @@ func (w *world) vms() int {
 // Why it waits is told to who runs the cluster with what to do about it, to others without.
 func TestWaitingReasons(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.submit("rosa")
 	check := func(reason requests.Reason, operator, person string) {
 		t.Helper()
@@ -102,7 +102,7 @@ func TestWaitingReasons(t *testing.T) {
 
 func TestARetryIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.submit("rosa")
 	c := w.claim()
 	require.Nil(t, w.waiting("rosa", s.ID), "it does not wait")
@@ -117,7 +117,7 @@ func TestARetryIsTold(t *testing.T) {
 // What is known of a pool is asked for once, however many wait for it.
 func TestKeptKnowledge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.submit("rosa")
 	w.desk.Keep = time.Minute
 	require.Equal(t, requests.ReasonTurn, w.waiting("rosa", s.ID).Reason)

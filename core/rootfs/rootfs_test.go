@@ -355,7 +355,7 @@ func TestUnpackRefuses(t *testing.T) {
 		"device":             {raw(one{tar.Header{Name: "a", Typeflag: tar.TypeChar, Mode: 0o644}, ""}), core.CodeInvalid},
 		"pipe":               {raw(one{tar.Header{Name: "a", Typeflag: tar.TypeFifo, Mode: 0o644}, ""}), core.CodeInvalid},
 		"set-uid":            {raw(file("a", "x").with(func(h *tar.Header) { h.Mode = 0o4755 })), core.CodeInvalid},
-		"world-writable":     {raw(file("a", "x").with(func(h *tar.Header) { h.Mode = 0o666 })), core.CodeInvalid},
+		"fixture-writable":   {raw(file("a", "x").with(func(h *tar.Header) { h.Mode = 0o666 })), core.CodeInvalid},
 		"owner":              {raw(file("a", "x").with(func(h *tar.Header) { h.Uid = 1 })), core.CodeInvalid},
 		"owner's name":       {raw(file("a", "x").with(func(h *tar.Header) { h.Uname = "root" })), core.CodeInvalid},
 		"attribute":          {raw(file("a", "x").with(func(h *tar.Header) { h.PAXRecords = map[string]string{"SCHILY.xattr.user.x": "y"} })), core.CodeInvalid},

@@ -26,10 +26,10 @@ import (
 )
 
 // The test binary under other names: in VMs, where it says what becomes of a
-// connection, and as the rest of the world, where it takes them.
+// connection, and as the rest of the fixture, where it takes them.
 const (
 	dialer      = "drover-dial"
-	worldly     = "drover-world"
+	fixtured    = "drover-fixture"
 	flooder     = "drover-flood"
 	knocker     = "drover-knock"
 	seeker      = "drover-seek"
@@ -50,7 +50,7 @@ func init() {
 	case knocker:
 		knock()
 		os.Exit(0)
-	case worldly:
+	case fixtured:
 		go pester()
 		l, err := net.Listen("tcp4", ":8080")
 		if err != nil {
@@ -62,7 +62,7 @@ func init() {
 				if err != nil {
 					return
 				}
-				_, _ = c.Write([]byte("world"))
+				_, _ = c.Write([]byte("fixture"))
 				_ = c.Close()
 			}
 		}()
@@ -118,7 +118,7 @@ func pester() {
 	}
 }
 
-// knock has the world call back, if it is told whom to send to, and says whether
+// knock has the fixture call back, if it is told whom to send to, and says whether
 // somebody does.
 func knock() {
 	c, err := net.ListenPacket("udp4", door)
@@ -141,7 +141,7 @@ func knock() {
 // insideHost is set in the copy of the test that has network namespaces of its own.
 const insideHost = "DROVER_LXC_TEST_NETWORK"
 
-// TestEgress has a host, a world around it and VMs, in network namespaces.
+// TestEgress has a host, a fixture around it and VMs, in network namespaces.
 func TestEgress(t *testing.T) {
 	if os.Getenv(insideHost) != "" {
 		egressInside(t)
@@ -164,12 +164,12 @@ func TestEgress(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestEgress", "it ran")
 }
 
-// world makes another machine that has all kinds of addresses, behind the host's
+// fixture makes another machine that has all kinds of addresses, behind the host's
 // one cable.
-func world(t *testing.T) {
+func fixture(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
-	cmd.Args[0] = worldly
+	cmd.Args[0] = fixtured
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func run(t *testing.T, args ...string) {
 
 func egressInside(t *testing.T) {
 	t.Helper()
-	world(t)
+	fixture(t)
 	listener, err := net.Listen("tcp4", ":8081") // of the host
 	require.NoError(t, err)
 	defer listener.Close()
@@ -239,7 +239,7 @@ func egressInside(t *testing.T) {
 		t.Helper()
 		until("connected", why, func() string { return try(from, "tcp4", to) })
 	}
-	reaches("a", "8.8.4.4:8080", "the world is open")
+	reaches("a", "8.8.4.4:8080", "the fixture is open")
 	reaches("b", "8.8.4.4:8080", "to all of them")
 	for _, to := range []string{
 		"10.9.9.9:8080", "172.16.3.4:8080", "192.168.7.7:8080", "169.254.169.254:8080", "100.100.1.1:8080", "168.63.129.16:8080", // private, metadata

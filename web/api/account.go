@@ -7,7 +7,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/web/caller"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 func accountTable() []entry {
@@ -40,7 +40,7 @@ type NewToken struct {
 // signIn is how programs get tokens. One who must change its password first does that
 // where it is seen: on the pages.
 func (s *server) signIn(ctx context.Context, _ core.Actor, in *struct{ Body SignIn }) (*struct{ Body NewToken }, error) {
-	signed, err := s.Accounts.SignIn(ctx, in.Body.User, in.Body.Password, parts.Host(exchanged(ctx).r))
+	signed, err := s.Accounts.SignIn(ctx, in.Body.User, in.Body.Password, services.Host(exchanged(ctx).r))
 	if err != nil {
 		return nil, err
 	}

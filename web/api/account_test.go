@@ -14,7 +14,7 @@ import (
 )
 
 // signIn asks for a token, as nobody.
-func (w *world) signIn(body string) answer {
+func (w *fixture) signIn(body string) answer {
 	w.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, api.Prefix+"/sign-in", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -23,7 +23,7 @@ func (w *world) signIn(body string) answer {
 
 func TestSignInMakesAToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann")
 	var made api.NewToken
 	w.signIn(`{"user": "ann@example.org", "password": "three blind mice", "name": "laptop", "scopes": ["read", "submit"], "life_ms": 60000}`).
@@ -48,7 +48,7 @@ func TestSignInMakesAToken(t *testing.T) {
 
 func TestSignInThatIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.password("ann")
 	good := `{"user": "ann", "password": "three blind mice", "name": "laptop", "scopes": ["read"]}`
 	wrong := w.signIn(strings.Replace(good, "mice", "men", 1)).problem(http.StatusForbidden, core.CodeForbidden)
@@ -82,7 +82,7 @@ func TestSignInThatIsRefused(t *testing.T) {
 
 func TestATokenEndsItselfAndOthersOnlyWithTheScopeAdmin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, mine := w.token("ann", core.ScopeRead)
 	_, other := w.token("ann", core.ScopeRead)
 	_, boss := w.token("ann", core.ScopeRead, core.ScopeAdmin)

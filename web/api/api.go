@@ -12,24 +12,24 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 //go:generate go test -run ^TestWrittenDescriptionIsCurrent$ . -update
 
 // server answers.
 type server struct {
-	parts.Parts
+	services.Deps
 	schemas huma.Registry // read only, once all operations are there
 }
 
 // New returns the API, for /api/. Whoever calls is in the request's context, see caller.
-func New(p parts.Parts) http.Handler {
+func New(p services.Deps) http.Handler {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
 	mux := http.NewServeMux()
-	s := &server{Parts: p}
+	s := &server{Deps: p}
 	description := s.describe(mux)
 	mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		raw, err := json.Marshal(description)

@@ -15,7 +15,7 @@ import (
 
 func TestWhoIsUnknownIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, op := range api.Operations() {
 		a := w.send(nil, httptest.NewRequest(op.Method, api.Prefix+op.Path, http.NoBody))
 		if op.Scope == "" {
@@ -34,7 +34,7 @@ func TestWhoIsUnknownIsRefused(t *testing.T) {
 
 func TestMe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var me api.Me
 	w.call("ann", "GET", "/me", nil).is(http.StatusOK).into(&me)
 	require.Equal(t, "ann", me.Handle)
@@ -50,13 +50,13 @@ func TestMe(t *testing.T) {
 
 func TestMeInNoClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	require.Contains(t, w.call("nick", "GET", "/me", nil).is(http.StatusOK).Body.String(), `"classes":[]`)
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.call("ann", "GET", "/nothing", nil).problem(http.StatusNotFound, core.CodeNotFound)
 	a := w.call("ann", "DELETE", "/me", nil)
 	a.problem(http.StatusMethodNotAllowed, core.CodeInvalid)
@@ -68,7 +68,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 
 func TestWhatIsUnknownInAnInputIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := w.call("root", "POST", "/classes", map[string]any{"handle": "cs1", "title": "x", "secret": "hunter2"}).
 		problem(http.StatusUnprocessableEntity, core.CodeInvalid)
 	require.NotContains(t, p.Detail, "hunter2")
@@ -83,7 +83,7 @@ func TestWhatIsUnknownInAnInputIsRefused(t *testing.T) {
 
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var c core.SchoolClass
 	a := w.call("root", "POST", "/classes", map[string]any{"handle": "cs1", "title": "One"}).is(http.StatusCreated).into(&c)
 	require.Equal(t, "/api/v1/classes/cs1", a.Header().Get("Location"))
@@ -106,7 +106,7 @@ func TestClasses(t *testing.T) {
 
 func TestListsAreWalkedByCursor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	next, seen := "/classes?limit=1", []string{}
 	for next != "" {
 		var page api.Page[coursework.ClassEntry]
@@ -125,7 +125,7 @@ func TestListsAreWalkedByCursor(t *testing.T) {
 
 func TestAssignments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var as core.Assignment
 	body := map[string]any{"handle": "hw1", "title": "First", "due_ms": theDue, "pool": pool}
 	w.call("tess", "POST", "/classes/cs101/assignments", body).is(http.StatusCreated).into(&as)

@@ -13,7 +13,7 @@ import (
 
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	w.call("olga", "POST", "/cluster/hosts/h1/drain", nil).is(http.StatusNoContent)
 	w.call("olga", "POST", "/cluster/hosts/h1/drain", map[string]any{"deadline_ns": 1}).problem(http.StatusUnprocessableEntity, core.CodeInvalid)

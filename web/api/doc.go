@@ -4,5 +4,5 @@
 // One table of operations says of each its method, its path, the right that it needs and
 // the scope that a token must have for it. Routes, description, documentation and the
 // test of roles against operations are made from that table. Handlers call
-// what parts.Parts holds, with the caller's actor, and never a store.
+// what services.Deps holds, with the caller's actor, and never a store.
 package api

@@ -41,7 +41,7 @@ func TestWrittenDescriptionIsCurrent(t *testing.T) {
 // and refers to nothing that it does not have.
 func TestDescriptionIsWhole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.send(nil, httptest.NewRequest(http.MethodGet, "/api/openapi.json", http.NoBody)).is(http.StatusOK)
 	require.Equal(t, "application/openapi+json", a.Header().Get("Content-Type"))
 	var o struct {

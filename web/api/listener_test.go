@@ -20,12 +20,12 @@ import (
 	"drover/web"
 	"drover/web/api"
 	"drover/web/caller"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // listening is the API behind all that requests pass, on a real address.
 type listening struct {
-	*world
+	*fixture
 
 	addr    string
 	handled chan struct{} // has one for each request whose handler is through
@@ -34,8 +34,8 @@ type listening struct {
 // listen lets the API listen, with a clock of its own: deadlines of connections are real.
 func listen(t *testing.T, now func() time.Time) *listening {
 	t.Helper()
-	w := newWorld(t, func(p *parts.Parts) { p.Now = now })
-	l := &listening{world: w, handled: make(chan struct{}, 100)}
+	w := newFixture(t, func(p *services.Deps) { p.Now = now })
+	l := &listening{fixture: w, handled: make(chan struct{}, 100)}
 	as := http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		defer func() { l.handled <- struct{}{} }()
 		w.api.ServeHTTP(to, r.WithContext(caller.With(r.Context(), w.as(r.Header.Get("As")))))
@@ -172,7 +172,7 @@ func TestHeadHasNoBody(t *testing.T) {
 	l.assignment("hw1")
 	var s core.Submission
 	l.upload("ann", submissions, "main.py", "print()").is(http.StatusCreated).into(&s)
-	c, request := l.dial(), requested(l.world, 0)
+	c, request := l.dial(), requested(l.fixture, 0)
 	for path, status := range map[string]int{
 		"/me": http.StatusOK, hw1: http.StatusOK, "/nothing": http.StatusNotFound,
 		"/requests/" + request + "/events": http.StatusOK, "/requests/" + s.ID + "/events": http.StatusNotFound,

@@ -20,10 +20,10 @@ import (
 
 // samples has one for every operation.
 func samples() map[string]sample {
-	assignment := once(func(w *world, _ int) string { return w.assignment("hw1").Handle })
+	assignment := once(func(w *fixture, _ int) string { return w.assignment("hw1").Handle })
 	named := func(field, prefix string) sample {
 		return sample{
-			made: true, prepare: func(_ *world, n int) string { return fmt.Sprintf("%s%d", prefix, n) },
+			made: true, prepare: func(_ *fixture, n int) string { return fmt.Sprintf("%s%d", prefix, n) },
 			body: func(id string) any { return object{field: id, "title": "New"} },
 		}
 	}
@@ -44,7 +44,7 @@ func samples() map[string]sample {
 		"makeLinks":       {path: "/users/links?class=cs101", made: true},
 
 		"listClasses": {}, "createClass": named("handle", "new-"), "viewClass": {},
-		"changeClass": {prepare: func(_ *world, n int) string { return fmt.Sprint(n) }, body: func(id string) any { return object{"title": "Title " + id} }},
+		"changeClass": {prepare: func(_ *fixture, n int) string { return fmt.Sprint(n) }, body: func(id string) any { return object{"title": "Title " + id} }},
 		"deleteClass": {prepare: reopened}, "findClass": {path: "/find/class?query=s101"},
 
 		"listMembers": {}, "enrol": {prepare: anotherUser, path: "/classes/cs101/members/{id}", body: says(object{"role": "student"})},
@@ -63,7 +63,7 @@ func samples() map[string]sample {
 		"findAssignment":   {prepare: assignment, path: "/find/assignment?query=cs1/HW"},
 
 		"setHarness":      {prepare: homework, path: "/classes/cs101/assignments/{id}/harness", raw: tar},
-		"removeHarness":   {prepare: func(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/harness"},
+		"removeHarness":   {prepare: func(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/harness"},
 		"viewProgress":    {prepare: assignment},
 		"viewReport":      {prepare: assignment},
 		"listMissing":     {prepare: assignment},
@@ -79,13 +79,13 @@ func samples() map[string]sample {
 		"submitRequest": {raw: aRequest}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
 		"rerunRequest": {prepare: ended}, "listAttempts": {prepare: once(ended)}, "followRequest": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
 
-		"startExperiment": {prepare: func(w *world, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/experiments"},
+		"startExperiment": {prepare: func(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/experiments"},
 		"listExperiments": {prepare: assignment}, "viewExperiment": {prepare: once(experiment)}, "listOutcomes": {prepare: once(experiment)},
 		"applyExperiment": {prepare: experiment}, "abortExperiment": {prepare: experiment},
 
 		"listTasks": {}, "viewTask": {prepare: once(task(core.TaskQueued))}, "cancelTask": {prepare: task(core.TaskQueued)},
 		"retryTask": {prepare: task(core.TaskDead)}, "downloadTask": {prepare: once(task(core.TaskDone))},
-		"listAuditLog":     {path: "/audit?class=cs101"},
+		"listAuditLog":  {path: "/audit?class=cs101"},
 		"listSchedules": {}, "setSchedule": {path: "/schedules/nightly", body: says(object{"kind": core.KindPurge, "cron": "@daily"})},
 		"removeSchedule": {prepare: scheduled}, "runSchedule": {prepare: scheduled},
 
@@ -165,7 +165,7 @@ func TestEveryOperationChecksItsRight(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			for n, one := range who {
 				id := ""
 				if s.prepare != nil {

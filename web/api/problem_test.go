@@ -18,12 +18,12 @@ import (
 	"drover/core/coursework"
 	"drover/web/api"
 	"drover/web/caller"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 func TestProblemsAreWrittenSo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for want, a := range map[string]answer{
 		`{"type":"/api/docs#problem-NOTFOUND","title":"Not Found","status":404,"detail":"there is no class \"cs9\"","code":"NOTFOUND","id":"cs9"}`:                                                                                                            w.call("ann", "GET", "/classes/cs9", nil),
 		`{"type":"/api/docs#problem-FORBIDDEN","title":"Forbidden","status":403,"detail":"ann may not do that in class cs101 (class.edit)","code":"FORBIDDEN","id":"ann"}`:                                                                                    w.call("ann", "PATCH", "/classes/cs101", object{"title": "Mine"}),
@@ -49,7 +49,7 @@ func TestCausesAreLoggedAndNotTold(t *testing.T) {
 	t.Parallel()
 	log, entries := logged.NewNullLogger()
 	log.SetLevel(logrus.ErrorLevel)
-	w := newWorld(t, func(p *parts.Parts) {
+	w := newFixture(t, func(p *services.Deps) {
 		other := *p.Registrar
 		other.Store, p.Registrar, p.Log = broken{other.Store}, &other, log
 	})
@@ -75,7 +75,7 @@ func FuzzAnyPath(f *testing.F) {
 	f.Add("/classes/../../etc/passwd", "limit=-1&limit=2")
 	f.Add("/classes/%00", "cursor=%ff")
 	f.Add("/submissions/\u202e/files/..%2f", "a[b]=c")
-	w := newWorld(f)
+	w := newFixture(f)
 	root := w.as("root")
 	f.Fuzz(func(t *testing.T, path, query string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://drover.example.org"+api.Prefix+path+"?"+query, http.NoBody)
@@ -98,7 +98,7 @@ func FuzzAnyPath(f *testing.F) {
 
 func TestWritingAProblemOfAnyText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	long := strings.Repeat("ü", 3000)
 	p := w.call("ann", "GET", "/classes/"+long, nil).problem(http.StatusNotFound, core.CodeNotFound)
 	require.LessOrEqual(t, len(p.ID), 200)

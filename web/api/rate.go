@@ -8,7 +8,7 @@ import (
 
 	"drover/core"
 	"drover/web/caller"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // policy is a rate with the name that headers give it.
@@ -20,8 +20,8 @@ type policy struct {
 // The rates of calls: of a user, however many tokens it has, and of an address from
 // which somebody unknown calls.
 var (
-	perUser    = policy{"user", parts.PerUser}
-	perAddress = policy{"address", parts.PerAddress}
+	perUser    = policy{"user", services.PerUser}
+	perAddress = policy{"address", services.PerAddress}
 )
 
 // Retry-After and the headers RateLimit and RateLimit-Policy, the latter two as
@@ -38,9 +38,9 @@ func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller)
 	if s.Limits == nil {
 		return nil
 	}
-	p, whose := perAddress, parts.OfAddress(r)
+	p, whose := perAddress, services.OfAddress(r)
 	if c != nil {
-		p, whose = perUser, parts.OfUser(c.Actor.Handle)
+		p, whose = perUser, services.OfUser(c.Actor.Handle)
 	}
 	left, err := s.Limits.Take(r.Context(), whose, p.rate, 1)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"drover/core"
 	"drover/web/api"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // meter allows few calls of each name.
@@ -38,12 +38,12 @@ func (m *meter) Take(_ context.Context, name string, _ core.Rate, n int) (core.A
 	return core.Allowance{Allowed: true, Remaining: left, Reset: time.Second}, m.err
 }
 
-func limited(m *meter) func(p *parts.Parts) { return func(p *parts.Parts) { p.Limits = m } }
+func limited(m *meter) func(p *services.Deps) { return func(p *services.Deps) { p.Limits = m } }
 
 func TestWhoCallsTooOftenHasToWait(t *testing.T) {
 	t.Parallel()
 	m := &meter{most: 2}
-	w := newWorld(t, limited(m))
+	w := newFixture(t, limited(m))
 	a := w.call("ann", "GET", "/me", nil).is(http.StatusOK)
 	require.Equal(t, `"user";q=200;w=10`, a.Header().Get("RateLimit-Policy"))
 	require.Equal(t, `"user";r=1;t=1`, a.Header().Get("RateLimit"))
@@ -59,7 +59,7 @@ func TestWhoCallsTooOftenHasToWait(t *testing.T) {
 func TestWhoIsUnknownIsCountedByAddress(t *testing.T) {
 	t.Parallel()
 	m := &meter{most: 1}
-	w := newWorld(t, limited(m))
+	w := newFixture(t, limited(m))
 	from := func(addr string) answer {
 		r := httptest.NewRequest(http.MethodGet, api.Prefix+"/me", http.NoBody)
 		r.RemoteAddr = addr
@@ -74,6 +74,6 @@ func TestWhoIsUnknownIsCountedByAddress(t *testing.T) {
 
 func TestCallsPassWhereNobodyCounts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limited(&meter{err: errors.New("redis is gone")}))
+	w := newFixture(t, limited(&meter{err: errors.New("redis is gone")}))
 	w.call("ann", "GET", "/me", nil).is(http.StatusOK)
 }

@@ -41,7 +41,7 @@ func requestForm(says string, files ...string) (kind string, body *bytes.Buffer)
 }
 
 // ask sends a request's form.
-func (w *world) ask(who, key, says string, files ...string) answer {
+func (w *fixture) ask(who, key, says string, files ...string) answer {
 	w.t.Helper()
 	kind, body := requestForm(says, files...)
 	r := httptest.NewRequest(http.MethodPost, api.Prefix+"/requests", body)
@@ -52,7 +52,7 @@ func (w *world) ask(who, key, says string, files ...string) answer {
 
 func TestRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var v requests.View
 	says := `{"pool": "p1", "command": ["python3", "main.py"], "env": ["KEY=secret"], "collect": ["out"], "limits": {"timeout_ns": 5000000000}}`
 	a := w.ask("rosa", "k1", says, "file", "main.py", "print()", "stdin", "x", "1 2 3", "file", "lib/a.py", "").is(http.StatusCreated).into(&v)
@@ -91,7 +91,7 @@ func TestRequest(t *testing.T) {
 
 func TestRequestThatHasEnded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := ended(w, 0)
 	var v requests.View
 	w.call("ann", "GET", "/requests/"+id, nil).is(http.StatusOK).into(&v)
@@ -112,7 +112,7 @@ func TestRequestThatHasEnded(t *testing.T) {
 
 func TestGradingRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var v requests.View
 	w.ask("rosa", "", `{"pool": "p1", "assignment": "try", "input": {"actions": ["a"]}}`,
 		"harness", "harness.tar", harnessTar(t), "file", "main.py", "print()").is(http.StatusCreated).into(&v)
@@ -126,7 +126,7 @@ func TestGradingRequest(t *testing.T) {
 // Whoever takes a harness takes a folder however it was packed.
 func TestAHarnessInAnArchiveOfAnyKind(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	want := sha256.Sum256([]byte(harnessTar(t)))
 	digest := "sha256:" + hex.EncodeToString(want[:])
 	for kind, pack := range map[string]func(t testing.TB, dir string) string{
@@ -166,7 +166,7 @@ func TestAHarnessInAnArchiveOfAnyKind(t *testing.T) {
 }
 
 // sent calls the API with a body of any kind.
-func (w *world) sent(who, method, path, kind, body string) answer {
+func (w *fixture) sent(who, method, path, kind, body string) answer {
 	r := httptest.NewRequest(method, api.Prefix+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", kind)
 	return w.send(w.as(who), r)
@@ -174,7 +174,7 @@ func (w *world) sent(who, method, path, kind, body string) answer {
 
 func TestRequestsAreWalkedByCursor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	made := []string{requested(w, 0), requested(w, 1), requested(w, 2)}
 	slices.Reverse(made)
 	next, seen := "", []string{}
@@ -200,7 +200,7 @@ func TestRequestsAreWalkedByCursor(t *testing.T) {
 
 func TestRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	good := `{"pool": "p1", "command": ["true"]}`
 	for says, code := range map[string]core.Code{
 		``: core.CodeInvalid, `[]`: core.CodeInvalid, `{`: core.CodeInvalid, `{}`: core.CodeInvalid, good + good: core.CodeInvalid,

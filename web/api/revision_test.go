@@ -18,7 +18,7 @@ import (
 // Of many who change what they have all read, one does, and the others are told.
 func TestOneOfManyChangesARevision(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	etag := w.call("tess", "GET", hw1, nil).is(http.StatusOK).Header().Get("ETag")
 	const many = 8
@@ -39,7 +39,7 @@ func TestOneOfManyChangesARevision(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	teacher := w.call("tess", "GET", hw1, nil).Header().Get("ETag")
 	student := w.call("ann", "GET", hw1, nil).Header().Get("ETag")
@@ -63,7 +63,7 @@ func TestTags(t *testing.T) {
 // Whatever a list is of, its pages hold every item once.
 func TestCursorsWalkAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	for range 5 {
 		w.upload("ann", hw1+"/submissions", "main.py", "x").is(http.StatusCreated)

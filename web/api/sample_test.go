@@ -19,7 +19,7 @@ import (
 // sample is a call that stands for an operation. It is made by everybody in turn, so
 // prepare makes what one such call uses up.
 type sample struct {
-	prepare func(w *world, n int) string           // its answer is the id
+	prepare func(w *fixture, n int) string         // its answer is the id
 	path    string                                 // "" is the operation's, with names filled in; {id} is the id
 	body    func(id string) any                    // JSON
 	raw     func(t *testing.T) (kind, body string) // anything else
@@ -28,9 +28,9 @@ type sample struct {
 	blind   string                                 // who may not even know of the thing
 }
 
-func once(prepare func(w *world, n int) string) func(w *world, n int) string {
-	var ids sync.Map // by world, since operations share samples
-	return func(w *world, n int) string {
+func once(prepare func(w *fixture, n int) string) func(w *fixture, n int) string {
+	var ids sync.Map // by fixture, since operations share samples
+	return func(w *fixture, n int) string {
 		if n == 0 {
 			ids.Store(w, prepare(w, n))
 		}
@@ -39,9 +39,9 @@ func once(prepare func(w *world, n int) string) func(w *world, n int) string {
 	}
 }
 
-func homework(w *world, n int) string { return w.assignment(fmt.Sprintf("hw%d", n)).Handle }
+func homework(w *fixture, n int) string { return w.assignment(fmt.Sprintf("hw%d", n)).Handle }
 
-func reopened(w *world, n int) string {
+func reopened(w *fixture, n int) string {
 	c, err := w.reg.Store.GetClass(w.t.Context(), "cs101")
 	require.NoError(w.t, err)
 	if c.Deleting {
@@ -74,7 +74,7 @@ func aForm(*testing.T) (kind, body string) {
 	return kind, raw.String()
 }
 
-func (w *world) graded(handle string) string {
+func (w *fixture) graded(handle string) string {
 	w.t.Helper()
 	w.assignment(handle)
 	_, err := w.reg.SetHarness(w.t.Context(), w.as("tess").Actor, "cs101", handle, strings.NewReader(harnessTar(w.t)))
@@ -83,7 +83,7 @@ func (w *world) graded(handle string) string {
 }
 
 // submitted hands something in for ann, and withdraws what waited before.
-func submitted(w *world, n int) string {
+func submitted(w *fixture, n int) string {
 	if n == 0 {
 		w.graded("hw1")
 	}
@@ -93,7 +93,7 @@ func submitted(w *world, n int) string {
 }
 
 // stopped is a submission whose tests were stopped.
-func stopped(w *world, n int) string {
+func stopped(w *fixture, n int) string {
 	id := submitted(w, n)
 	w.call("ann", "POST", "/submissions/"+id+"/cancel", nil).is(http.StatusAccepted)
 	return id
@@ -105,26 +105,26 @@ func aRequest(*testing.T) (kind, body string) {
 }
 
 // requested is a request of ann's.
-func requested(w *world, _ int) string {
+func requested(w *fixture, _ int) string {
 	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
 	require.NoError(w.t, err)
 	return row.Spec.ID
 }
 
 // ended is a request of ann's that left main.py.
-func ended(w *world, n int) string {
+func ended(w *fixture, n int) string {
 	digest, size, err := w.reg.Blobs.Put(w.t.Context(), strings.NewReader("print()"), 100)
 	require.NoError(w.t, err)
 	return w.recorded(requested(w, n), core.Result{State: core.RequestCompleted, Files: []core.File{{Path: "main.py", Digest: digest, Size: size}}})
 }
 
 // dead is a request of ann's that the platform failed.
-func dead(w *world, n int) string {
+func dead(w *fixture, n int) string {
 	return w.recorded(requested(w, n), core.Result{State: core.RequestDead, Blame: core.BlamePlatform, Reason: "its host was lost"})
 }
 
 // recorded gives a request its result.
-func (w *world) recorded(id string, r core.Result) string {
+func (w *fixture) recorded(id string, r core.Result) string {
 	w.t.Helper()
 	r.ID, r.Generation, r.Pool = id, 1, pool
 	_, err := w.in.Store.Record(w.t.Context(), r)
@@ -133,7 +133,7 @@ func (w *world) recorded(id string, r core.Result) string {
 }
 
 // gone is a host that is down and runs nothing of drover.
-func gone(w *world, n int) string {
+func gone(w *fixture, n int) string {
 	h, ctx := coretest.NewCluster(w.t, w.cluster.Store, fmt.Sprintf("gone-%d", n), pool), w.t.Context()
 	require.NoError(w.t, coretest.ErrOf(h.Store.Report(ctx, core.HostReport{Host: h.Host, Event: core.HostFailed, By: "me"})))
 	for owner, epoch := range map[string]int64{h.Runner: h.Epoch, h.Factory: h.Made} {
@@ -144,7 +144,7 @@ func gone(w *world, n int) string {
 	return h.Host
 }
 
-func anotherUser(w *world, n int) string {
+func anotherUser(w *fixture, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
 	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
 	require.NoError(w.t, err)
@@ -154,32 +154,32 @@ func anotherUser(w *world, n int) string {
 const secret = "three blind mice"
 
 // password gives a user its first password.
-func (w *world) password(handle string) {
+func (w *fixture) password(handle string) {
 	w.t.Helper()
 	_, err := w.accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", secret, "")
 	require.NoError(w.t, err)
 }
 
-func withPassword(w *world, n int) string {
+func withPassword(w *fixture, n int) string {
 	handle := anotherUser(w, n)
 	w.password(handle)
 	return handle
 }
 
-func (w *world) token(handle string, scopes ...core.Scope) (secret, id string) {
+func (w *fixture) token(handle string, scopes ...core.Scope) (secret, id string) {
 	w.t.Helper()
 	secret, token, err := w.accounts.IssueToken(w.t.Context(), core.Actor{Handle: handle}, "laptop", scopes, 0)
 	require.NoError(w.t, err)
 	return secret, token.ID
 }
 
-func ofAnn(w *world, _ int) string {
+func ofAnn(w *fixture, _ int) string {
 	_, id := w.token("ann", core.ScopeRead)
 	return id
 }
 
 // theToken is the one that everybody calls with: the n-th user's.
-func theToken(w *world, n int) string {
+func theToken(w *fixture, n int) string {
 	who, _ := rights(w.t)
 	t := core.Token{
 		ID: "t1", Kind: core.TokenAPI, User: w.as(who[n]).Actor.Handle, Name: "laptop", Hash: strings.Repeat("ab", 32),
@@ -189,14 +189,14 @@ func theToken(w *world, n int) string {
 	return t.ID
 }
 
-func member(w *world, n int) string {
+func member(w *fixture, n int) string {
 	handle := anotherUser(w, n)
 	require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
 	return handle
 }
 
-func task(state core.TaskState) func(w *world, n int) string {
-	return func(w *world, n int) string {
+func task(state core.TaskState) func(w *fixture, n int) string {
+	return func(w *fixture, n int) string {
 		ctx := w.t.Context()
 		t := core.Task{
 			ID: fmt.Sprintf("task-%d", n), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
@@ -219,7 +219,7 @@ func task(state core.TaskState) func(w *world, n int) string {
 	}
 }
 
-func scheduled(w *world, n int) string {
+func scheduled(w *fixture, n int) string {
 	name := fmt.Sprintf("s%d", n)
 	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
 	require.NoError(w.t, err)
@@ -228,7 +228,7 @@ func scheduled(w *world, n int) string {
 
 const hookURL = "https://hooks.example.org/drover"
 
-func hook(w *world, n int) string {
+func hook(w *fixture, n int) string {
 	id := fmt.Sprintf("hook-%d", n)
 	_, err := w.reg.Store.PutWebhook(w.t.Context(), core.Webhook{
 		ID: id, Class: "cs101", By: "tess", URL: hookURL, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", Events: []string{core.EventTaskEnded}, Created: start,
@@ -237,7 +237,7 @@ func hook(w *world, n int) string {
 	return id
 }
 
-func delivered(w *world, n int) string {
+func delivered(w *fixture, n int) string {
 	t := core.Task{
 		ID: fmt.Sprintf("delivery-%d", n), Generation: 1, Kind: core.KindWebhook, Class: core.ClassHigh, Lane: hook(w, n), Requester: "drover", About: "cs101",
 		Args: []byte(fmt.Sprintf(`{"webhook":"hook-%d","event":"webhook.test","key":"k"}`, n)), Created: start, State: core.TaskQueued,
@@ -249,7 +249,7 @@ func delivered(w *world, n int) string {
 	return t.ID
 }
 
-func experiment(w *world, n int) string {
+func experiment(w *fixture, n int) string {
 	e := core.Experiment{
 		ID: fmt.Sprintf("experiment-%d", n), Class: "cs101", Assignment: homework(w, n), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
 	}

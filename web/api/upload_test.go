@@ -25,7 +25,7 @@ import (
 
 func TestSubmit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	var s core.Submission
 	a := w.upload("ann", hw1+"/submissions?kind=final", "main.py", "print()", "lib/über.py", "x = 1").is(http.StatusCreated).into(&s)
@@ -62,7 +62,7 @@ func TestSubmit(t *testing.T) {
 
 func TestIdempotencyKeyMakesOneSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	var ids []string
 	for range 2 {
@@ -78,7 +78,7 @@ func TestIdempotencyKeyMakesOneSubmission(t *testing.T) {
 }
 
 // nothingLeft requires that nothing was handed in.
-func (w *world) nothingLeft() {
+func (w *fixture) nothingLeft() {
 	w.t.Helper()
 	all, err := w.reg.ListSubmissions(w.t.Context(), w.as("tess").Actor, core.SubmissionFilter{Class: "cs101"})
 	require.NoError(w.t, err)
@@ -90,7 +90,7 @@ func (w *world) nothingLeft() {
 
 func TestUploadsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1", func(as *core.Assignment) { as.MaxBytes = 1000 })
 	for _, name := range []string{"../main.py", "/etc/passwd", "a/../../b", "a//b", ".", "", "a/./b"} {
 		p := w.upload("ann", hw1+"/submissions", name, "x").problem(http.StatusUnprocessableEntity, core.CodeInvalid)
@@ -125,7 +125,7 @@ func (c cutOff) Read(b []byte) (int, error) {
 
 func TestUploadThatIsCutOffLeavesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	kind, body := form("a", "x", "b", string(bytes.Repeat([]byte("y"), 1<<20)))
 	for _, most := range []int64{10, 150, 200_000} {
@@ -162,7 +162,7 @@ func (s *slow) Read(b []byte) (int, error) {
 
 func TestUploadThatIsTooSlowIsCutOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	kind, body := form("a", "x", "b", strings.Repeat("y", 1<<16))
 	s := &slow{ResponseRecorder: httptest.NewRecorder(), first: iotest.OneByteReader(bytes.NewReader(body.Bytes()[:1000]))}

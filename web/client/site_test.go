@@ -19,7 +19,7 @@ import (
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/client"
-	"drover/web/parts"
+	"drover/web/services"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,7 +59,7 @@ func newSchool(t *testing.T) *school {
 		})
 		require.NoError(t, err)
 	}
-	behind := api.New(parts.Parts{Name: "school", Registrar: s.reg})
+	behind := api.New(services.Deps{Name: "school", Registrar: s.reg})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer dro_"); ok {
 			a, err := s.reg.Actor(r.Context(), user)

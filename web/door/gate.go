@@ -13,7 +13,7 @@ import (
 
 	"drover/core"
 	"drover/web/caller"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // Keys finds whose a token is, as session.Keeper does. Returns NOTFOUND or FORBIDDEN for
@@ -49,7 +49,7 @@ const (
 )
 
 // NewGate makes a gate for users that may bring so many bytes in half a day; 0 is DefaultBytes.
-func NewGate(p parts.Parts, keys Keys, bytes int64) *Gate {
+func NewGate(p services.Deps, keys Keys, bytes int64) *Gate {
 	if bytes == 0 {
 		bytes = DefaultBytes
 	}
@@ -66,13 +66,13 @@ func (g *Gate) Enter(r *http.Request, secret string, scope core.Scope, act core.
 	who, err := g.whose(r.Context(), secret)
 	if err != nil {
 		if errors.Is(err, ErrKey) {
-			if much := g.Take(r.Context(), parts.OfAddress(r), parts.PerAddress, 1); much != nil {
+			if much := g.Take(r.Context(), services.OfAddress(r), services.PerAddress, 1); much != nil {
 				return nil, much
 			}
 		}
 		return nil, err
 	}
-	if err := g.Take(r.Context(), parts.OfUser(who.Actor.Handle), parts.PerUser, 1); err != nil {
+	if err := g.Take(r.Context(), services.OfUser(who.Actor.Handle), services.PerUser, 1); err != nil {
 		return nil, err
 	}
 	if !who.Allows(scope) {
@@ -97,7 +97,7 @@ func (g *Gate) whose(ctx context.Context, secret string) (*caller.Caller, error)
 
 // Calls counts n more calls of a user: of a batch. Returns TooMuch.
 func (g *Gate) Calls(ctx context.Context, who *caller.Caller, n int) error {
-	return g.Take(ctx, parts.OfUser(who.Actor.Handle), parts.PerUser, n)
+	return g.Take(ctx, services.OfUser(who.Actor.Handle), services.PerUser, n)
 }
 
 // Take returns TooMuch if a rate does not allow n. Where nobody can count, all passes.

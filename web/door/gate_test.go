@@ -21,7 +21,7 @@ import (
 	"drover/core/coretest"
 	"drover/web/caller"
 	"drover/web/door"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,7 +48,7 @@ func (keys) ByToken(_ context.Context, secret string) (*caller.Caller, error) {
 func newGate(limits core.Limiter, bytes int64) *door.Gate {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	return door.NewGate(parts.Parts{Limits: limits, Log: log}, keys{}, bytes)
+	return door.NewGate(services.Deps{Limits: limits, Log: log}, keys{}, bytes)
 }
 
 func enter(t *testing.T, g *door.Gate, key, address string) error {
@@ -73,7 +73,7 @@ func TestKeysCannotBeTried(t *testing.T) {
 		}
 		require.Less(t, tries, 1000)
 	}
-	require.GreaterOrEqual(t, tries, parts.PerAddress.Burst)
+	require.GreaterOrEqual(t, tries, services.PerAddress.Burst)
 	require.ErrorIs(t, enter(t, g, "wrong", "192.0.2.2:7"), door.ErrKey)
 	require.NoError(t, enter(t, g, "ann", "192.0.2.1:7"))
 	require.True(t, core.Is(enter(t, g, "away", "192.0.2.1:7"), core.CodeUnavailable))
@@ -86,10 +86,10 @@ func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	limits := coretest.Mini(t).Open(t)
 	one, other := newGate(limits, 0), newGate(limits, 0)
-	require.NoError(t, one.Calls(t.Context(), ann, parts.PerUser.Burst-10))
+	require.NoError(t, one.Calls(t.Context(), ann, services.PerUser.Burst-10))
 	var much *door.TooMuch
-	require.ErrorAs(t, other.Calls(t.Context(), ann, parts.PerUser.Burst/2), &much)
-	require.NoError(t, other.Calls(t.Context(), bob, parts.PerUser.Burst/2))
+	require.ErrorAs(t, other.Calls(t.Context(), ann, services.PerUser.Burst/2), &much)
+	require.NoError(t, other.Calls(t.Context(), bob, services.PerUser.Burst/2))
 	require.NoError(t, newGate(nil, 0).Calls(t.Context(), ann, 1<<30))
 }
 

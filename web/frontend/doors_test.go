@@ -20,9 +20,9 @@ import (
 
 // scs makes a store in memory before it is given another, and never stops it.
 
-// site is the whole site in the world of doors, with what it logged.
+// site is the whole site in the fixture of doors, with what it logged.
 type site struct {
-	*doortest.World
+	*doortest.Fixture
 
 	t   *testing.T
 	url string
@@ -32,17 +32,17 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	p := core.DefaultPool("judge0")
-	s := &site{World: doortest.New(t, p), t: t, log: &bytes.Buffer{}}
+	s := &site{Fixture: doortest.New(t, p), t: t, log: &bytes.Buffer{}}
 	log := logrus.New() // it locks what it writes to
 	log.SetOutput(s.log)
 	log.SetLevel(logrus.TraceLevel)
-	s.Parts.Log = log
+	s.Deps.Log = log
 	server := httptest.NewUnstartedServer(nil)
 	at, err := url.Parse("http://" + server.Listener.Addr().String())
 	require.NoError(t, err)
 	server.Config.Handler, err = frontend.New(frontend.Config{
 		URL: at, Version: "test", Log: log, Judge0: frontend.Judge0{Pool: p.Name}, Callbacks: doortest.Here(t),
-	}, frontend.Parts{Parts: s.Parts, Redis: s.Cluster.Store})
+	}, frontend.Deps{Deps: s.Deps, Redis: s.Cluster.Store})
 	require.NoError(t, err)
 	server.Start()
 	t.Cleanup(server.Close)

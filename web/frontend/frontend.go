@@ -19,7 +19,7 @@ import (
 	"drover/web/live"
 	"drover/web/operator"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/session"
 	"drover/web/sign"
 	"drover/web/staff"
@@ -51,36 +51,36 @@ type Tango struct {
 	Images map[string]string // image → pool
 }
 
-// Parts are what answers.
-type Parts struct {
-	parts.Parts
+// Deps are what answers.
+type Deps struct {
+	services.Deps
 
 	Redis  *redisstore.Store // sessions, files that wait for their job, rates
 	Checks map[string]service.Check
 }
 
 // New makes the site. Returns INVALID for a setting that is no good.
-func New(cfg Config, p Parts) (http.Handler, error) {
+func New(cfg Config, p Deps) (http.Handler, error) {
 	p.URL = cfg.URL
 	keeper := &session.Keeper{
 		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
 	}
 	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Parts, keeper, cfg.Provider)...)
+		Sections(p.Deps, keeper, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}
-	formerly, err := judge0.New(p.Parts, judge0.Settings{
+	formerly, err := judge0.New(p.Deps, judge0.Settings{
 		Keys: keeper, Pool: cfg.Judge0.Pool, Languages: cfg.Judge0.Languages, Callbacks: cfg.Callbacks, Version: cfg.Version,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Doors{
-		API:    keeper.Programs(api.New(p.Parts)),
+		API:    keeper.Programs(api.New(p.Deps)),
 		Judge0: formerly,
-		Tango:  tango.New(p.Parts, tango.Settings{Keys: keeper, Cache: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
+		Tango:  tango.New(p.Deps, tango.Settings{Keys: keeper, Cache: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
 		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
 		Checks: p.Checks,
@@ -88,7 +88,7 @@ func New(cfg Config, p Parts) (http.Handler, error) {
 }
 
 // Sections are all pages.
-func Sections(p parts.Parts, k *session.Keeper, provider *sign.Provider) []page.Section {
+func Sections(p services.Deps, k *session.Keeper, provider *sign.Provider) []page.Section {
 	return []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
 }
 

@@ -19,18 +19,18 @@ import (
 
 // sample is a request that stands for a route.
 type sample struct {
-	path  func(w *world, who string) string // with a thing of its own, for who may; nil: the names of things that there are
-	form  func(w *world, who string) form   // nil: none
-	files bool                              // the form is one with files
-	query string                            // of a GET
-	who   map[string]string                 // where the verdict is not that of the action's row: of what is one's own, or not there yet
-	is    int                               // the status if it may be; 0: 200 of a GET, a redirect of a POST
+	path  func(w *fixture, who string) string // with a thing of its own, for who may; nil: the names of things that there are
+	form  func(w *fixture, who string) form   // nil: none
+	files bool                                // the form is one with files
+	query string                              // of a GET
+	who   map[string]string                   // where the verdict is not that of the action's row: of what is one's own, or not there yet
+	is    int                                 // the status if it may be; 0: 200 of a GET, a redirect of a POST
 }
 
 // things are the names of what there is: all of it is ann's, or of cs101.
 type things struct{ submission, request, task, download, experiment string }
 
-func (w *world) things() things {
+func (w *fixture) things() things {
 	w.assignment("hw1")
 	s := w.submission()
 	return things{submission: s.ID, request: w.request(), task: w.task(core.TaskQueued), download: w.task(core.TaskDone), experiment: w.experiment()}
@@ -82,9 +82,9 @@ func rights(t *testing.T) (who []string, verdicts map[core.Action]map[string]str
 	return who, verdicts
 }
 
-// matrix is a world in which every route is tried.
+// matrix is a fixture in which every route is tried.
 type matrix struct {
-	*world
+	*fixture
 	things
 
 	samples map[string]sample
@@ -96,7 +96,7 @@ func (m *matrix) request(route page.Route, s sample, who string, fresh bool) *ht
 	method, pattern, _ := strings.Cut(route.Pattern, " ")
 	path := m.fill(pattern)
 	if s.path != nil && (fresh || strings.Contains(path, "{")) {
-		path = s.path(m.world, who)
+		path = s.path(m.fixture, who)
 	}
 	require.NotContains(m.t, path, "{", "%s has names that are not known: it has to be in samples", route.Pattern)
 	var kind string
@@ -104,7 +104,7 @@ func (m *matrix) request(route page.Route, s sample, who string, fresh bool) *ht
 	if method == http.MethodPost {
 		var f form
 		if s.form != nil {
-			f = s.form(m.world, who)
+			f = s.form(m.fixture, who)
 		}
 		kind, body = f.body(m.t, s.files)
 	}
@@ -133,8 +133,8 @@ func wanted(method, verdict string, s sample) int {
 func TestEveryRouteChecksItsRight(t *testing.T) {
 	t.Parallel()
 	who, verdicts := rights(t)
-	m := &matrix{world: newWorld(t), samples: samples()}
-	m.things = m.world.things()
+	m := &matrix{fixture: newFixture(t), samples: samples()}
+	m.things = m.fixture.things()
 	for _, route := range m.routes {
 		method, _, _ := strings.Cut(route.Pattern, " ")
 		s, ok := m.samples[route.Pattern]
@@ -171,8 +171,8 @@ func TestEveryRouteChecksItsRight(t *testing.T) {
 // an admin's browser would send it.
 func TestEveryFormIsOfThisSite(t *testing.T) {
 	t.Parallel()
-	m := &matrix{world: newWorld(t), samples: samples()}
-	m.things = m.world.things()
+	m := &matrix{fixture: newFixture(t), samples: samples()}
+	m.things = m.fixture.things()
 	for _, route := range m.routes {
 		if strings.HasPrefix(route.Pattern, "GET ") {
 			continue

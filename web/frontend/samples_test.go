@@ -15,19 +15,19 @@ import (
 )
 
 // says is a form that is always the same.
-func says(pairs ...string) func(*world, string) form {
-	return func(*world, string) form { return pairs }
+func says(pairs ...string) func(*fixture, string) form {
+	return func(*fixture, string) form { return pairs }
 }
 
 // about is a path with something new in it.
-func about(begin string, make func(w *world) string, end string) func(*world, string) string {
-	return func(w *world, _ string) string { return begin + make(w) + end }
+func about(begin string, make func(w *fixture) string, end string) func(*fixture, string) string {
+	return func(w *fixture, _ string) string { return begin + make(w) + end }
 }
 
-func homework(w *world) string  { return w.assignment(w.next("hw")) }
-func submitted(w *world) string { return w.submission().ID }
-func task(state core.TaskState) func(*world) string {
-	return func(w *world) string { return w.task(state) }
+func homework(w *fixture) string  { return w.assignment(w.next("hw")) }
+func submitted(w *fixture) string { return w.submission().ID }
+func task(state core.TaskState) func(*fixture) string {
+	return func(w *fixture) string { return w.task(state) }
 }
 
 // samples has one for every route that changes something, and for those whose path or
@@ -45,26 +45,26 @@ func samples() map[string]sample {
 func signSamples() map[string]sample {
 	return map[string]sample{
 		"GET /sign-in": {is: http.StatusSeeOther}, // to where who is in already wants to be
-		"POST /sign-in": {form: func(w *world, _ string) form {
+		"POST /sign-in": {form: func(w *fixture, _ string) form {
 			handle := w.next("new")
 			w.user(handle)
 			w.password(handle)
 			return form{"user", handle, "password", good}
 		}},
-		"GET /sign-in/link":  {path: func(w *world, _ string) string { return "/sign-in/link?token=" + w.link() }},
-		"POST /sign-in/link": {form: func(w *world, _ string) form { return form{"token", w.link()} }},
+		"GET /sign-in/link":  {path: func(w *fixture, _ string) string { return "/sign-in/link?token=" + w.link() }},
+		"POST /sign-in/link": {form: func(w *fixture, _ string) form { return form{"token", w.link()} }},
 		"POST /sign-out":     {}, "POST /account/sign-out": {}, "POST /language": {form: says("language", "de")},
 		"POST /account/password": {form: says("was", "", "password", good, "again", good)},
 		"POST /account/tokens":   {form: says("name", "laptop", "scope", "read", "days", "3"), is: http.StatusOK},
-		"POST /account/tokens/{id}/revoke": {path: func(w *world, who string) string {
+		"POST /account/tokens/{id}/revoke": {path: func(w *fixture, who string) string {
 			if who == "" {
 				return "/account/tokens/none/revoke"
 			}
-			_, token, err := w.parts.Accounts.IssueToken(w.t.Context(), w.as(who), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+			_, token, err := w.deps.Accounts.IssueToken(w.t.Context(), w.as(who), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
 			require.NoError(w.t, err)
 			return "/account/tokens/" + token.ID + "/revoke"
 		}},
-		"POST /account/identities/untie": {form: func(w *world, who string) form {
+		"POST /account/identities/untie": {form: func(w *fixture, who string) form {
 			for _, subject := range []string{who + "-1", who + "-2"} {
 				id := core.Identity{Issuer: "https://idp.example", Subject: subject, User: who, Created: start}
 				if who != "" {
@@ -77,18 +77,18 @@ func signSamples() map[string]sample {
 }
 
 // password gives a user the good password.
-func (w *world) password(handle string) {
+func (w *fixture) password(handle string) {
 	w.t.Helper()
-	_, err := w.parts.Accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", good, "192.0.2.1")
+	_, err := w.deps.Accounts.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", good, "192.0.2.1")
 	require.NoError(w.t, err)
 }
 
 // link is the secret of a sign-in link of a new user.
-func (w *world) link() string {
+func (w *fixture) link() string {
 	w.t.Helper()
 	handle := w.next("new")
 	w.user(handle)
-	link, err := w.parts.Accounts.MakeLink(w.t.Context(), w.as("root"), handle, 0)
+	link, err := w.deps.Accounts.MakeLink(w.t.Context(), w.as("root"), handle, 0)
 	require.NoError(w.t, err)
 	return link.Secret
 }
@@ -107,9 +107,9 @@ func studentSamples() map[string]sample {
 			path: about("/classes/cs101/assignments/", homework, ""), form: says("@file:main.py", "print()"), files: true, who: own,
 		},
 		"POST /classes/{class}/assignments/{assignment}/own-archive": {path: about("/classes/cs101/assignments/", homework, "/own-archive"), who: own},
-		"POST /submissions/{id}/resubmit": {path: about("/submissions/", func(w *world) string {
+		"POST /submissions/{id}/resubmit": {path: about("/submissions/", func(w *fixture) string {
 			s := w.submission()
-			_, err := w.parts.Registrar.CancelSubmission(w.t.Context(), w.as("ann"), s.ID)
+			_, err := w.deps.Registrar.CancelSubmission(w.t.Context(), w.as("ann"), s.ID)
 			require.NoError(w.t, err)
 			return s.ID
 		}, "/resubmit")},
@@ -121,61 +121,61 @@ func studentSamples() map[string]sample {
 
 func staffSamples() map[string]sample {
 	const assignments = "/classes/cs101/assignments/"
-	revision := func(get func(w *world) int64, pairs ...string) func(*world, string) form {
-		return func(w *world, _ string) form {
+	revision := func(get func(w *fixture) int64, pairs ...string) func(*fixture, string) form {
+		return func(w *fixture, _ string) form {
 			return append(form{"revision", strconv.FormatInt(get(w), 10)}, pairs...)
 		}
 	}
-	class := func(w *world) int64 {
+	class := func(w *fixture) int64 {
 		c, err := w.store.GetClass(w.t.Context(), "cs101")
 		require.NoError(w.t, err)
 		return c.Revision
 	}
-	made := func(w *world) string {
+	made := func(w *fixture) string {
 		handle := w.next("class")
 		_, err := w.store.PutClass(w.t.Context(), core.SchoolClass{Handle: handle, Title: "T", Created: start})
 		require.NoError(w.t, err)
 		return handle
 	}
-	newUser := func(w *world) string {
+	newUser := func(w *fixture) string {
 		handle := w.next("new")
 		w.user(handle)
 		return handle
 	}
-	member := func(w *world) string {
+	member := func(w *fixture) string {
 		handle := newUser(w)
 		require.NoError(w.t, w.store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
 		return handle
 	}
 	return map[string]sample{
 		"GET /classes/new": {who: admins},
-		"POST /classes":    {form: func(w *world, _ string) form { return form{"handle", w.next("class"), "title", "New"} }, who: admins},
+		"POST /classes":    {form: func(w *fixture, _ string) form { return form{"handle", w.next("class"), "title", "New"} }, who: admins},
 
 		"POST /classes/{class}/edit":          {form: revision(class, "title", "Other")},
-		"POST /classes/{class}/roster":        {form: func(w *world, _ string) form { return form{"user", newUser(w), "role", "student"} }},
-		"POST /classes/{class}/roster/change": {form: func(w *world, _ string) form { return form{"member", member(w), "do", "drop"} }},
+		"POST /classes/{class}/roster":        {form: func(w *fixture, _ string) form { return form{"user", newUser(w), "role", "student"} }},
+		"POST /classes/{class}/roster/change": {form: func(w *fixture, _ string) form { return form{"member", member(w), "do", "drop"} }},
 		"POST /classes/{class}/roster/import": {
-			form: func(w *world, _ string) form {
+			form: func(w *fixture, _ string) form {
 				return form{"text", "handle\n" + newUser(w), "sure", "yes"}
 			}, files: true,
 		},
 
-		"POST /classes/{class}/assignments/new": {form: func(w *world, _ string) form {
+		"POST /classes/{class}/assignments/new": {form: func(w *fixture, _ string) form {
 			return form{"handle", w.next("hw"), "title", "New", "pool", pool, "weight", "normal"}
 		}},
-		"POST /classes/{class}/assignments/{assignment}/edit": {form: revision(func(w *world) int64 {
+		"POST /classes/{class}/assignments/{assignment}/edit": {form: revision(func(w *fixture) int64 {
 			as, err := w.store.GetAssignment(w.t.Context(), "cs101", "hw1")
 			require.NoError(w.t, err)
 			return as.Revision
 		}, "title", "Other", "pool", pool, "weight", "normal")},
 		"POST /classes/{class}/assignments/{assignment}/harness": {
 			path: about(assignments, homework, "/harness"), files: true,
-			form: func(w *world, _ string) form { return form{"use", "now", "@archive:h.zip", string(harnessZip(w.t))} },
+			form: func(w *fixture, _ string) form { return form{"use", "now", "@archive:h.zip", string(harnessZip(w.t))} },
 		},
-		"POST /classes/{class}/assignments/{assignment}/harness/remove": {path: about(assignments, (*world).tested, "/harness/remove"), form: says("sure", "yes")},
-		"POST /classes/{class}/assignments/{assignment}/experiments":    {path: about(assignments, (*world).tested, "/experiments"), form: says("repeat", "1")},
-		"POST /experiments/{id}/apply":                                  {path: about("/experiments/", (*world).experiment, "/apply"), form: says("sure", "yes")},
-		"POST /experiments/{id}/abort":                                  {path: about("/experiments/", (*world).experiment, "/abort"), form: says("sure", "yes")},
+		"POST /classes/{class}/assignments/{assignment}/harness/remove": {path: about(assignments, (*fixture).tested, "/harness/remove"), form: says("sure", "yes")},
+		"POST /classes/{class}/assignments/{assignment}/experiments":    {path: about(assignments, (*fixture).tested, "/experiments"), form: says("repeat", "1")},
+		"POST /experiments/{id}/apply":                                  {path: about("/experiments/", (*fixture).experiment, "/apply"), form: says("sure", "yes")},
+		"POST /experiments/{id}/abort":                                  {path: about("/experiments/", (*fixture).experiment, "/abort"), form: says("sure", "yes")},
 
 		"POST /classes/{class}/assignments/{assignment}/delete": named(assignments, homework, "hw1"),
 		"POST /classes/{class}/delete":                          named("/classes/", made, "cs101"),
@@ -184,11 +184,11 @@ func staffSamples() map[string]sample {
 
 // named is a form in which the name of what is deleted has to be typed: of something new,
 // and by who may not, of what there is.
-func named(begin string, make func(w *world) string, there string) sample {
+func named(begin string, make func(w *fixture) string, there string) sample {
 	last := there
 	return sample{
-		path: func(w *world, _ string) string { last = make(w); return begin + last + "/delete" },
-		form: func(*world, string) form { typed := last; last = there; return form{"name", typed} },
+		path: func(w *fixture, _ string) string { last = make(w); return begin + last + "/delete" },
+		form: func(*fixture, string) form { typed := last; last = there; return form{"name", typed} },
 	}
 }
 
@@ -207,7 +207,7 @@ func harnessZip(t *testing.T) []byte {
 }
 
 func clusterSamples() map[string]sample {
-	down := func(w *world) string {
+	down := func(w *fixture) string {
 		host := w.next("h")
 		other := coretest.NewCluster(w.t, w.cluster.Store, host, pool)
 		require.NoError(w.t, coretest.ErrOf(w.cluster.Store.Report(w.t.Context(), core.HostReport{Host: host, Event: core.HostFailed, By: "me"})))
@@ -218,14 +218,14 @@ func clusterSamples() map[string]sample {
 		}
 		return host
 	}
-	schedule := func(w *world) string {
+	schedule := func(w *fixture) string {
 		name := w.next("s")
 		_, err := w.store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
 		require.NoError(w.t, err)
 		return name
 	}
-	ended := func(state core.RequestState) func(*world) string {
-		return func(w *world) string { return w.ended(state) }
+	ended := func(state core.RequestState) func(*fixture) string {
+		return func(w *fixture) string { return w.ended(state) }
 	}
 	const requests = "/cluster/requests/"
 	return map[string]sample{
@@ -235,12 +235,12 @@ func clusterSamples() map[string]sample {
 		"POST /cluster/hosts/{host}/evacuate": {form: says("sure", "yes")},
 		"POST /cluster/hosts/{host}/report":   {form: says("event", "recovered")},
 		"POST /cluster/hosts/{host}/forget":   {path: about("/cluster/hosts/", down, "/forget"), form: says("sure", "yes")},
-		"POST /cluster/pools":                 {form: func(w *world, _ string) form { return form{"name", w.next("pool")} }},
+		"POST /cluster/pools":                 {form: func(w *fixture, _ string) form { return form{"name", w.next("pool")} }},
 		"POST /cluster/pools/{pool}": {form: says("provider", "local", "warm", "4", "max", "9", "network", "none", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
 			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")},
 		"POST /cluster/pools/{pool}/pause":      {form: says("paused", "no")},
-		"POST /cluster/requests/{id}/cancel":    {path: about(requests, (*world).request, "/cancel")},
+		"POST /cluster/requests/{id}/cancel":    {path: about(requests, (*fixture).request, "/cancel")},
 		"POST /cluster/requests/{id}/retry":     {path: about(requests, ended(core.RequestDead), "/retry")},
 		"POST /cluster/requests/{id}/drop":      {path: about(requests, ended(core.RequestDead), "/drop")},
 		"POST /cluster/tasks/{id}/cancel":       {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},
@@ -252,7 +252,7 @@ func clusterSamples() map[string]sample {
 }
 
 // newUser makes a user.
-func (w *world) newUser() string {
+func (w *fixture) newUser() string {
 	w.t.Helper()
 	handle := w.next("new")
 	w.user(handle)
@@ -263,19 +263,19 @@ func userSamples() map[string]sample {
 	const users = "/users/"
 	anns := map[string]string{"ann": "yes"} // it is her own account
 	return map[string]sample{
-		"GET /api/docs/{group}":       {path: func(*world, string) string { return "/api/docs/classes" }},
-		"POST /users":                 {form: func(w *world, _ string) form { return form{"handle", w.next("new")} }},
-		"POST /users/{user}":          {path: about(users, (*world).newUser, ""), form: says("name", "New", "revision", "1")},
-		"POST /users/{user}/disable":  {path: about(users, (*world).newUser, "/disable"), form: says("disabled", "yes")},
-		"POST /users/{user}/delete":   {path: about(users, (*world).newUser, "/delete")},
-		"POST /users/{user}/link":     {path: about(users, (*world).newUser, "/link"), is: http.StatusOK},
+		"GET /api/docs/{group}":       {path: func(*fixture, string) string { return "/api/docs/classes" }},
+		"POST /users":                 {form: func(w *fixture, _ string) form { return form{"handle", w.next("new")} }},
+		"POST /users/{user}":          {path: about(users, (*fixture).newUser, ""), form: says("name", "New", "revision", "1")},
+		"POST /users/{user}/disable":  {path: about(users, (*fixture).newUser, "/disable"), form: says("disabled", "yes")},
+		"POST /users/{user}/delete":   {path: about(users, (*fixture).newUser, "/delete")},
+		"POST /users/{user}/link":     {path: about(users, (*fixture).newUser, "/link"), is: http.StatusOK},
 		"POST /users/{user}/sign-out": {who: anns},
-		"POST /users/{user}/tokens/{id}/revoke": {who: anns, path: func(w *world, _ string) string {
-			_, token, err := w.parts.Accounts.IssueToken(w.t.Context(), w.as("ann"), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+		"POST /users/{user}/tokens/{id}/revoke": {who: anns, path: func(w *fixture, _ string) string {
+			_, token, err := w.deps.Accounts.IssueToken(w.t.Context(), w.as("ann"), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
 			require.NoError(w.t, err)
 			return "/users/ann/tokens/" + token.ID + "/revoke"
 		}},
-		"POST /users/{user}/identities/untie": {who: anns, form: func(w *world, _ string) form {
+		"POST /users/{user}/identities/untie": {who: anns, form: func(w *fixture, _ string) form {
 			id := core.Identity{Issuer: "https://other.example", Subject: "ann", User: "ann", Created: start}
 			require.NoError(w.t, w.store.AddIdentity(w.t.Context(), id))
 			return form{"issuer", id.Issuer, "subject", id.Subject}
@@ -284,7 +284,7 @@ func userSamples() map[string]sample {
 }
 
 // hook is a webhook of cs101. Of those that are disabled there may be any number.
-func (w *world) hook(disabled bool) string {
+func (w *fixture) hook(disabled bool) string {
 	w.t.Helper()
 	id := w.next("hook")
 	_, err := w.store.PutWebhook(w.t.Context(), core.Webhook{
@@ -297,19 +297,19 @@ func (w *world) hook(disabled bool) string {
 
 func courseSamples() map[string]sample {
 	const hooks = "/webhooks/"
-	hook := func(w *world) string { return w.hook(true) }
+	hook := func(w *fixture) string { return w.hook(true) }
 	unseen := map[string]string{"cleo": "hidden"} // it is another's
 	return map[string]sample{
 		"POST /requests":                     {form: says("pool", pool, "command", "true"), files: true},
-		"POST /requests/{id}/cancel":         {path: about("/requests/", (*world).request, "/cancel")},
-		"POST /requests/{id}/rerun":          {path: about("/requests/", func(w *world) string { return w.ended(core.RequestDead) }, "/rerun")},
+		"POST /requests/{id}/cancel":         {path: about("/requests/", (*fixture).request, "/cancel")},
+		"POST /requests/{id}/rerun":          {path: about("/requests/", func(w *fixture) string { return w.ended(core.RequestDead) }, "/rerun")},
 		"GET /requests/{id}/files/{path...}": {is: http.StatusConflict}, // it has not ended
 
 		"POST /classes/{class}/webhooks": {form: says("url", "https://hooks.example.org/drover", "event", core.EventTaskEnded), is: http.StatusOK},
 		"GET /webhooks/{id}":             {path: about(hooks, hook, "")},
 		"POST /webhooks/{id}":            {path: about(hooks, hook, ""), form: says("url", "https://hooks.example.org/other", "event", core.EventTaskEnded, "disabled", "yes", "revision", "1")},
 		"POST /webhooks/{id}/rotate":     {path: about(hooks, hook, "/rotate"), is: http.StatusOK},
-		"POST /webhooks/{id}/test":       {path: about(hooks, func(w *world) string { return w.hook(false) }, "/test")},
+		"POST /webhooks/{id}/test":       {path: about(hooks, func(w *fixture) string { return w.hook(false) }, "/test")},
 		"POST /webhooks/{id}/redeliver":  {path: about(hooks, hook, "/redeliver"), form: says("delivery", "none"), is: http.StatusUnprocessableEntity},
 		"POST /webhooks/{id}/delete":     {path: about(hooks, hook, "/delete"), form: says("sure", "yes")},
 

@@ -12,7 +12,7 @@ import (
 	"drover/web/judge0"
 )
 
-func (w *world) told() map[string]core.Callback {
+func (w *fixture) told() map[string]core.Callback {
 	return map[string]core.Callback{judge0.Name: judge0.Callback(w.Blobs)}
 }
 
@@ -24,7 +24,7 @@ func calling(url, more string) json.RawMessage {
 // A receiver gets what GET shows in Base64, by PUT, signed, and again until it has taken it.
 func TestCallback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	url, calls := doortest.Receiver(t, http.StatusNoContent)
 	w.Taskrunner(w.told())
 	token := w.make(string(calling(url+"/hook?id=1", `, "stdin": "x", "expected_output": "bye"`)))
@@ -43,7 +43,7 @@ func TestCallback(t *testing.T) {
 // What was to be told when a taskrunner died is told by the next, once; each of a batch for itself.
 func TestCallbacksOfABatchAfterADeath(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	url, calls := doortest.Receiver(t, http.StatusOK)
 	stop := w.Taskrunner(w.told())
 	stop()
@@ -59,7 +59,7 @@ func TestCallbacksOfABatchAfterADeath(t *testing.T) {
 // An end of a submission that never ran is told as well.
 func TestACancelledSubmissionIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Held = true
 	url, calls := doortest.Receiver(t, http.StatusOK)
 	token := w.make(string(calling(url, "")))
@@ -73,7 +73,7 @@ func TestACancelledSubmissionIsTold(t *testing.T) {
 
 func TestCallbacksThatAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(own *judge0.Settings, _ *core.Pool) { own.Callbacks.Allowed = nil })
+	w := newFixture(t, func(own *judge0.Settings, _ *core.Pool) { own.Callbacks.Allowed = nil })
 	for url, says := range map[string]string{
 		"ftp://example.org": "https", "http://example.org/": "https", "https://10.0.0.1/": "not public", "https://169.254.169.254/latest": "not public",
 		"https://[::1]/": "not public", "https://user:word@example.org/": "password", "nonsense": "https",

@@ -17,7 +17,7 @@ import (
 	"drover/core/webhook"
 	"drover/web/caller"
 	"drover/web/door"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // Settings are what is the door's own.
@@ -53,7 +53,7 @@ const (
 )
 
 // New makes the door. Returns INVALID for languages that cannot be.
-func New(p parts.Parts, own Settings) (*Door, error) {
+func New(p services.Deps, own Settings) (*Door, error) {
 	if own.Languages == nil {
 		own.Languages = DefaultLanguages()
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // make makes a submission of a shell script and returns its token.
-func (w *world) make(body string) string {
+func (w *fixture) make(body string) string {
 	w.t.Helper()
 	status, answer := w.ask(step{Method: http.MethodPost, Path: "/submissions", Body: json.RawMessage(body)}, nil)
 	require.Equal(w.t, http.StatusCreated, status, answer)
@@ -24,7 +24,7 @@ func (w *world) make(body string) string {
 	return made.Token
 }
 
-func (w *world) shows(token, fields, want string) {
+func (w *fixture) shows(token, fields, want string) {
 	w.t.Helper()
 	status, answer := w.ask(step{Method: http.MethodGet, Path: "/submissions/" + token + "?fields=" + fields}, nil)
 	require.Equal(w.t, http.StatusOK, status, answer)
@@ -59,7 +59,7 @@ func TestEndsOfDrover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.Change = c.change
 			w.shows(w.make(echo), "status_id,message,stdout", c.want)
 		})
@@ -70,7 +70,7 @@ func TestEndsOfDrover(t *testing.T) {
 // has waited long enough.
 func TestWaitsInQueue(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *judge0.Settings, _ *core.Pool) { c.MaxWait = time.Millisecond })
+	w := newFixture(t, func(c *judge0.Settings, _ *core.Pool) { c.MaxWait = time.Millisecond })
 	w.Held = true
 	status, answer := w.ask(step{Method: http.MethodPost, Path: "/submissions?wait=true&fields=status,time", Body: json.RawMessage(echo)}, nil)
 	require.Equal(t, http.StatusCreated, status)
@@ -87,7 +87,7 @@ func TestWaitsInQueue(t *testing.T) {
 
 func TestQueueIsFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ *judge0.Settings, p *core.Pool) { p.MaxWaiting = 1 })
+	w := newFixture(t, func(_ *judge0.Settings, p *core.Pool) { p.MaxWaiting = 1 })
 	w.Held = true
 	w.make(echo)
 	status, answer := w.ask(step{Method: http.MethodPost, Path: "/submissions", Body: json.RawMessage(echo)}, nil)
@@ -97,7 +97,7 @@ func TestQueueIsFull(t *testing.T) {
 
 func TestBodyIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	body := json.RawMessage(`{"language_id": 46, "source_code": "` + strings.Repeat("x", 8<<20) + `"}`)
 	status, _ := w.ask(step{Method: http.MethodPost, Path: "/submissions", Body: body}, nil)
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
@@ -120,8 +120,8 @@ func (f *few) Take(_ context.Context, name string, _ core.Rate, n int) (core.All
 // A batch counts as so many calls.
 func TestRates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.Held, w.Parts.Limits = true, &few{20}
+	w := newFixture(t)
+	w.Held, w.Deps.Limits = true, &few{20}
 	w.open(judge0.Settings{Pool: pool})
 	batch := json.RawMessage(`{"submissions": [` + strings.TrimSuffix(strings.Repeat(echo+",", 15), ",") + "]}")
 	status, answer := w.ask(step{Method: http.MethodPost, Path: "/submissions/batch", Body: batch}, nil)
@@ -137,7 +137,7 @@ func TestRates(t *testing.T) {
 // Limits are those that the pool can hold.
 func TestLimitsOfASmallPool(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ *judge0.Settings, p *core.Pool) { p.Limits = core.DefaultPool(pool).Limits })
+	w := newFixture(t, func(_ *judge0.Settings, p *core.Pool) { p.Limits = core.DefaultPool(pool).Limits })
 	status, answer := w.ask(step{Method: http.MethodGet, Path: "/config_info"}, nil)
 	require.Equal(t, http.StatusOK, status)
 	var info map[string]any
@@ -152,7 +152,7 @@ func TestLanguages(t *testing.T) {
 	t.Parallel()
 	all, err := judge0.ParseLanguages([]byte("- {id: 7, name: Own, source_file: a.sh, run_cmd: exec sh a.sh}\n"))
 	require.NoError(t, err)
-	w := newWorld(t, func(c *judge0.Settings, _ *core.Pool) { c.Languages = all })
+	w := newFixture(t, func(c *judge0.Settings, _ *core.Pool) { c.Languages = all })
 	w.shows(w.make(`{"source_code": "echo own", "language_id": 7}`), "stdout", `{"stdout": "own\n"}`)
 	for name, text := range map[string]string{
 		"none": "[]", "twice": "[{id: 7, name: a, run_cmd: a}, {id: 7, name: b, run_cmd: b}]", "a path": "[{id: 7, name: a, run_cmd: a, source_file: ../a}]",

@@ -26,7 +26,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 			require.Contains(t, core.Scopes(), r.Scope)
 			body, known := bodies[r.Method+" "+r.Path]
 			require.True(t, known || r.Method != http.MethodPost, "a route that takes a body needs one here")
-			w := newWorld(t)
+			w := newFixture(t)
 			w.Held = true
 			for _, c := range w.Callers(r.Action, r.Scope) {
 				path := strings.NewReplacer("{$}", "", "{id}", "46", "{token}", w.make(echo)).Replace(r.Path)

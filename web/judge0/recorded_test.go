@@ -36,7 +36,7 @@ func TestRecorded(t *testing.T) {
 			require.NoError(t, err)
 			var steps []step
 			require.NoError(t, json.Unmarshal(text, &steps))
-			w, known := newWorld(t), map[string]string{}
+			w, known := newFixture(t), map[string]string{}
 			for i, s := range steps {
 				if s.Method == http.MethodPost && i > 0 {
 					known = map[string]string{}
@@ -54,7 +54,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-func (w *world) ask(s step, known map[string]string) (status int, body string) {
+func (w *fixture) ask(s step, known map[string]string) (status int, body string) {
 	w.t.Helper()
 	put := func(text string) string {
 		for name, value := range known {

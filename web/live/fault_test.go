@@ -17,7 +17,7 @@ import (
 // A reader that takes nothing is given up, and gets the rest when it comes back.
 func TestASlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t), func(s *live.Streams) { s.Timeout = 50 * time.Millisecond })
+	w := newFixture(t, coretest.Mini(t), func(s *live.Streams) { s.Timeout = 50 * time.Millisecond })
 	spec := w.submit("rosa")
 	path := "/events/requests/" + spec.ID
 	s := w.open("rosa", path, "")
@@ -50,7 +50,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 func TestRedisAwayAndBack(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)
-	w := newWorld(t, b, soon)
+	w := newFixture(t, b, soon)
 	spec := w.submit("rosa")
 	s := w.open("rosa", "/events/requests/"+spec.ID, "")
 	require.Equal(t, "changed", s.next())
@@ -67,7 +67,7 @@ func TestRedisAwayAndBack(t *testing.T) {
 
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	spec := w.submit("rosa")
 	s, cluster := w.open("rosa", "/events/requests/"+spec.ID, ""), w.open("olga", "/events/cluster", "")
 	require.Equal(t, "changed", s.next())
@@ -80,7 +80,7 @@ func TestStopEndsStreams(t *testing.T) {
 
 func TestSignsOfLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t), soon)
+	w := newFixture(t, coretest.Mini(t), soon)
 	s := w.open("olga", "/events/cluster", "")
 	for lines := 0; lines < 3; {
 		line, err := s.lines.ReadString('\n')
@@ -93,7 +93,7 @@ func TestSignsOfLife(t *testing.T) {
 
 func TestPagesHearOfChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.graded(true)
 	id := w.task("ann")
 	s := w.open("ann", "/events/tasks/"+id, "")

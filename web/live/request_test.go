@@ -14,7 +14,7 @@ import (
 
 func TestAPageFollowsARequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	spec := w.submit("rosa")
 	path := "/events/requests/" + spec.ID
 	s := w.open("rosa", path, "")
@@ -38,7 +38,7 @@ func TestAPageFollowsARequest(t *testing.T) {
 
 func TestAProgramFollowsARequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	spec := w.submit("rosa")
 	c := w.claim()
 	w.print(c, "one\n", "two\n")

@@ -19,23 +19,23 @@ func soon(s *live.Streams) { s.Beat = time.Millisecond }
 // A stream ends when its reader may have it no more, whatever took the right away.
 func TestRightsLostInTheMiddle(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world){
-		"signed out": func(w *world) { w.post(w.as("ann"), "/out") },
-		"signed out everywhere": func(w *world) {
+	for name, end := range map[string]func(w *fixture){
+		"signed out": func(w *fixture) { w.post(w.as("ann"), "/out") },
+		"signed out everywhere": func(w *fixture) {
 			require.NoError(w.t, w.account.SignOut(w.t.Context(), core.Actor{Handle: "ann"}, "ann"))
 		},
-		"out of the class": func(w *world) {
+		"out of the class": func(w *fixture) {
 			_, err := w.store.Drop(w.t.Context(), "cs101", "ann")
 			require.NoError(w.t, err)
 		},
-		"disabled": func(w *world) {
+		"disabled": func(w *fixture) {
 			u, err := w.store.GetUser(w.t.Context(), "ann")
 			require.NoError(w.t, err)
 			u.Disabled = true
 			_, err = w.store.PutUser(w.t.Context(), u)
 			require.NoError(w.t, err)
 		},
-		"concealed": func(w *world) {
+		"concealed": func(w *fixture) {
 			as, err := w.store.GetAssignment(w.t.Context(), "cs101", "hw-true")
 			require.NoError(w.t, err)
 			as.HideUntil = time.Now().Add(time.Hour).UnixMilli()
@@ -45,7 +45,7 @@ func TestRightsLostInTheMiddle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, coretest.Mini(t), soon)
+			w := newFixture(t, coretest.Mini(t), soon)
 			path := "/events/submissions/" + w.graded(true).ID
 			s := w.open("ann", path, "")
 			require.Equal(t, "changed", s.next())
@@ -62,7 +62,7 @@ func TestRightsLostInTheMiddle(t *testing.T) {
 
 func TestATokenThatIsRevoked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t), soon)
+	w := newFixture(t, coretest.Mini(t), soon)
 	spec := w.submit("rosa")
 	c := w.client("rosa")
 	for e, err := range c.FollowRequest(t.Context(), spec.ID, "") {
@@ -85,7 +85,7 @@ func TestATokenThatIsRevoked(t *testing.T) {
 // Each stream is for whom the page is, and what an actor may not know of is not there.
 func TestWhoMayFollowWhat(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	hidden, shown, plain := w.graded(false), w.graded(true), w.submit("rosa")
 	task := w.task("ann")
 	experiment := w.experiment()
@@ -96,7 +96,7 @@ func TestWhoMayFollowWhat(t *testing.T) {
 		"/events/requests/" + plain.ID:             {"rosa": 200, "olga": 200, "ann": 404, "tess": 404},
 		"/events/tasks/" + task:                    {"ann": 200, "tess": 200, "olga": 200, "cleo": 404},
 		"/events/experiments/" + experiment:        {"tess": 200, "ann": 403, "olga": 404},
-		"/events/cluster":                             {"olga": 200, "ann": 403, "tess": 403, "rosa": 403},
+		"/events/cluster":                          {"olga": 200, "ann": 403, "tess": 403, "rosa": 403},
 		"/events/requests/none":                    {"olga": 404},
 		"/events/submissions/" + newID():           {"ann": 404},
 		"/events/requests/%0Aevent:%20x":           {"olga": 404},
@@ -128,7 +128,7 @@ func TestWhoMayFollowWhat(t *testing.T) {
 
 func TestAUserHasSoManyStreams(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	var all []*stream
 	for range 32 {
 		all = append(all, w.open("olga", "/events/cluster", ""))
@@ -145,7 +145,7 @@ func TestAUserHasSoManyStreams(t *testing.T) {
 }
 
 // task is one of a user's, about cs101.
-func (w *world) task(requester string) string {
+func (w *fixture) task(requester string) string {
 	w.t.Helper()
 	task, _, err := w.in.SubmitTask(w.t.Context(), core.Task{
 		Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw-true","user":"ann"}`), Class: core.ClassNormal, Requester: requester, About: "cs101/hw-true",
@@ -154,7 +154,7 @@ func (w *world) task(requester string) string {
 	return task.ID
 }
 
-func (w *world) experiment() string {
+func (w *fixture) experiment() string {
 	w.t.Helper()
 	e := core.Experiment{ID: newID(), Class: "cs101", Assignment: "hw-true", Repeat: 1, State: core.ExperimentReady, By: "tess"}
 	_, err := w.store.PutExperiment(w.t.Context(), e)

@@ -22,7 +22,7 @@ import (
 )
 
 // served is the site as browsers have it, for one user, with all that holds them.
-func (w *world) served(t *testing.T, who string) string {
+func (w *fixture) served(t *testing.T, who string) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
 	at, err := url.Parse("http://" + s.Listener.Addr().String())
@@ -31,7 +31,7 @@ func (w *world) served(t *testing.T, who string) string {
 	signedIn := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: users[who], Name: who})))
 	})
-	s.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.parts.Log.(*logrus.Logger)}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: signedIn})
+	s.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.deps.Log.(*logrus.Logger)}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: signedIn})
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(s.Close)
@@ -39,7 +39,7 @@ func (w *world) served(t *testing.T, who string) string {
 }
 
 // sample is a cluster in which something of everything is to be seen.
-func (w *world) sample(t *testing.T) {
+func (w *fixture) sample(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	for i, name := range []string{"python", "c-and-a-rather-long-name-for-a-pool", "heavy"} {
@@ -66,16 +66,16 @@ func (w *world) sample(t *testing.T) {
 	require.NoError(t, coretest.ErrOf(w.Store.Report(ctx, core.HostReport{Host: "node-2", Event: core.HostFailed, By: "watchdog", Reason: "smoke"})))
 	require.NoError(t, w.Store.Probation(ctx, "node-3", "five requests in a row had a fault of the platform", 0, 5))
 	require.NoError(t, w.store.PutImage(ctx, core.Image{Name: "python", Digest: fmt.Sprintf("sha256:%064x", 7), Size: 40 << 20, Files: 900, Bytes: 90 << 20, Source: "docker.io/library/python:3.14", Created: time.Now().UnixMilli()}))
-	_, err := w.parts.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "purge", Cron: "0 4 * * *", Kind: core.KindPurge})
+	_, err := w.deps.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "purge", Cron: "0 4 * * *", Kind: core.KindPurge})
 	require.NoError(t, err)
-	_, err = w.parts.Registrar.RunSchedule(ctx, users["root"], "purge")
+	_, err = w.deps.Registrar.RunSchedule(ctx, users["root"], "purge")
 	require.NoError(t, err)
 }
 
 // Every page fits a telephone, in the light and in the dark, and can be used by all.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.sample(t)
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
@@ -102,7 +102,7 @@ func TestPagesInABrowser(t *testing.T) {
 // A person drains a host, is asked first, and sees it drained.
 func TestHostIsDrainedInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.served(t, "olga") + "/cluster")
 	tab.Press("h1")

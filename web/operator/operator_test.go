@@ -30,7 +30,7 @@ func path(pattern string) string {
 // Every route is tried by everybody: who may not look gets nothing, who may only look changes nothing.
 func TestRolesAndRoutes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
 	for _, route := range w.site.Routes() {
 		require.NotEmpty(t, route.Action, route.Pattern)
@@ -63,7 +63,7 @@ func mainOf(t *testing.T, html string) string {
 
 func TestObserversSeeNoForms(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
 	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/events"} {
 		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
@@ -77,7 +77,7 @@ func TestObserversSeeNoForms(t *testing.T) {
 // A heartbeat is the beat older than when the next one is due.
 func TestClusterShowsHeartbeats(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	came := time.UnixMilli(w.hostOf(t).Deadline).Add(-2 * time.Second).UTC().Format(`datetime="2006-01-02T15:04:05`)
 	for _, at := range []string{"/cluster", "/cluster/hosts/h1"} {
 		require.Contains(t, w.shows(t, "otto", at), came, at)
@@ -86,7 +86,7 @@ func TestClusterShowsHeartbeats(t *testing.T) {
 
 func TestClusterShowsWhatNobodyRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	page := w.shows(t, "otto", "/cluster")
 	require.Contains(t, page, "No taskrunner is running")
 	require.Contains(t, page, "No overseer is at work")
@@ -96,7 +96,7 @@ func TestClusterShowsWhatNobodyRuns(t *testing.T) {
 func TestHostIsDrained(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		const at = "/cluster/hosts/h1"
 		got := w.ask(t, "olga", at+"/drain", form("deadline", "soon"))
 		require.Equal(t, http.StatusUnprocessableEntity, got.Code)
@@ -132,7 +132,7 @@ func TestHostIsDrained(t *testing.T) {
 func TestDownHostIsForgotten(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		require.NoError(t, coretest.ErrOf(w.Store.Report(ctx, core.HostReport{Host: "h1", Event: core.HostFailed, By: "me"})))
 		for owner, epoch := range map[string]int64{w.Runner: w.Epoch, w.Factory: w.Made} {
@@ -150,7 +150,7 @@ func TestDownHostIsForgotten(t *testing.T) {
 func TestPoolIsSet(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		settings := form("provider", "local", "image", "", "warm", "4", "max", "9", "network", "egress", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
@@ -195,7 +195,7 @@ func TestPoolIsSet(t *testing.T) {
 func TestDeadRequests(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		w.kill(t, dead, "<script>lost</script>")
 		html := w.shows(t, "otto", "/cluster/dead")
 		require.Contains(t, html, "&lt;script&gt;lost")
@@ -225,7 +225,7 @@ func TestDeadRequests(t *testing.T) {
 
 func TestParkedRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	w.submit(t, waiting, "ann")
 	w.AddVMs(t, 1)
@@ -246,7 +246,7 @@ func TestParkedRequests(t *testing.T) {
 func TestTasksAndSchedules(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
 		w.does(t, "olga", "/cluster/schedules", form("name", "nightly", "cron", "0 3 * * *", "kind", "purge", "keep", "48h"), "/cluster/schedules")
 		all, err := w.store.ListSchedules(ctx)
@@ -293,11 +293,11 @@ func TestTasksAndSchedules(t *testing.T) {
 func TestRunningTaskIsSeen(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newWorld(t, b)
+		w := newFixture(t, b)
 		ctx := t.Context()
-		_, err := w.parts.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "nightly", Cron: "@daily", Kind: core.KindPurge})
+		_, err := w.deps.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "nightly", Cron: "@daily", Kind: core.KindPurge})
 		require.NoError(t, err)
-		task, err := w.parts.Registrar.RunSchedule(ctx, users["root"], "nightly")
+		task, err := w.deps.Registrar.RunSchedule(ctx, users["root"], "nightly")
 		require.NoError(t, err)
 		owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 		epoch := w.Register(t, owner).Epoch
@@ -322,7 +322,7 @@ func TestRunningTaskIsSeen(t *testing.T) {
 
 func TestImages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	require.Contains(t, w.shows(t, "otto", "/cluster/images"), "There are no images")
 	image := func(name string, n int) core.Image {
@@ -354,10 +354,10 @@ func TestImages(t *testing.T) {
 
 func TestTheAuditLogAndEvents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	require.Contains(t, w.shows(t, "otto", "/cluster/consistency"), "Every request and every VM is in exactly one place.")
-	other := newWorld(t, coretest.Mini(t))
+	other := newFixture(t, coretest.Mini(t))
 	require.NoError(t, other.b.Admin.HSet(ctx, other.Store.Namespace().Key("vms", "h1"), "vm-<b>x", "p1|1").Err())
 	html := other.shows(t, "otto", "/cluster/consistency")
 	require.Contains(t, html, "vm-&lt;b&gt;x")
@@ -374,7 +374,7 @@ func TestTheAuditLogAndEvents(t *testing.T) {
 // A large cluster makes no large page.
 func TestPagesOfALargeClusterAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
 	const hosts, pools = 200, 20
 	key := w.Store.Namespace().Key

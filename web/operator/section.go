@@ -6,17 +6,17 @@ import (
 
 	"drover/core"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 //go:embed templates/*.html
 var templates embed.FS
 
 // pages are made from the site's parts.
-type pages struct{ parts.Parts }
+type pages struct{ services.Deps }
 
 // Section returns the pages of the cluster.
-func Section(p parts.Parts) page.Section {
+func Section(p services.Deps) page.Section {
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		panic(err) // embedded: cannot be missing

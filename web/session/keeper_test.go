@@ -22,8 +22,8 @@ import (
 	"drover/web/session"
 )
 
-// world is a site of few pages, on a real store and a Redis, with the users ann and root.
-type world struct {
+// fixture is a site of few pages, on a real store and a Redis, with the users ann and root.
+type fixture struct {
 	*session.Keeper
 	t       *testing.T
 	store   *sqlite.Store
@@ -35,14 +35,14 @@ type world struct {
 
 var root = core.Actor{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}}
 
-func newWorld(t *testing.T, secure bool) *world {
+func newFixture(t *testing.T, secure bool) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	w := &world{t: t, store: store, redis: coretest.Mini(t), cookies: map[string]*http.Cookie{}}
+	w := &fixture{t: t, store: store, redis: coretest.Mini(t), cookies: map[string]*http.Cookie{}}
 	redis := w.redis.Open(t)
 	w.Keeper = &session.Keeper{
 		Sessions: session.New(redis, secure, log), Actors: &coursework.Registrar{Store: store}, Log: log,
@@ -59,14 +59,14 @@ func newWorld(t *testing.T, secure bool) *world {
 	return w
 }
 
-func (w *world) put(u core.User) {
+func (w *fixture) put(u core.User) {
 	w.t.Helper()
 	_, err := w.store.PutUser(w.t.Context(), u)
 	require.NoError(w.t, err)
 }
 
 // signIn signs ann in by the word of a provider.
-func (w *world) signIn(rw http.ResponseWriter, r *http.Request) {
+func (w *fixture) signIn(rw http.ResponseWriter, r *http.Request) {
 	in, err := w.Desk.SignInOIDC(r.Context(), account.Claim{Issuer: "https://id.example", Subject: "1", Email: "ann@school.example", Verified: true})
 	if err == nil {
 		err = w.Begin(r.Context(), in)
@@ -99,7 +99,7 @@ func whoami(w http.ResponseWriter, r *http.Request) {
 }
 
 // ask sends a request as one browser, which keeps its cookies.
-func (w *world) ask(method, path string) *http.Response {
+func (w *fixture) ask(method, path string) *http.Response {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), method, path, http.NoBody)
 	for _, c := range w.cookies {
@@ -117,7 +117,7 @@ func (w *world) ask(method, path string) *http.Response {
 	return a
 }
 
-func (w *world) who() string {
+func (w *fixture) who() string {
 	w.t.Helper()
 	return body(w.t, w.ask(http.MethodGet, "/x"))
 }
@@ -133,7 +133,7 @@ func body(t *testing.T, a *http.Response) string {
 func TestCookie(t *testing.T) {
 	t.Parallel()
 	for name, secure := range map[string]bool{"__Host-drover": true, "drover": false} {
-		w := newWorld(t, secure)
+		w := newFixture(t, secure)
 		require.Empty(t, w.ask(http.MethodGet, "/x").Cookies(), "who only looks has none")
 		all := w.ask(http.MethodPost, "/in").Cookies()
 		require.Len(t, all, 1)
@@ -157,7 +157,7 @@ func TestCookie(t *testing.T) {
 // A cache that many share may keep what is for everybody: so there is no cookie on it.
 func TestNoCookieOnWhatIsForEverybody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newFixture(t, true)
 	w.ask(http.MethodPost, "/in")
 	require.NotEmpty(t, w.ask(http.MethodGet, "/x").Header["Set-Cookie"], "it lasts longer with each use")
 	a := w.ask(http.MethodGet, "/static/drover.css")
@@ -170,7 +170,7 @@ func TestNoCookieOnWhatIsForEverybody(t *testing.T) {
 // Who gave a browser a session before it signed in does not have it afterwards.
 func TestFixation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newFixture(t, true)
 	w.cookies["__Host-drover"] = &http.Cookie{Name: "__Host-drover", Value: "made-up-by-somebody-else"}
 	w.ask(http.MethodPost, "/note")
 	planted := w.cookies["__Host-drover"]
@@ -189,7 +189,7 @@ func TestFixation(t *testing.T) {
 
 func TestSignOutEndsTheSession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newFixture(t, true)
 	w.ask(http.MethodPost, "/in")
 	stolen := w.cookies["__Host-drover"]
 	under := w.under(stolen.Value)
@@ -202,7 +202,7 @@ func TestSignOutEndsTheSession(t *testing.T) {
 }
 
 // under is the context of a request with a session.
-func (w *world) under(token string) context.Context {
+func (w *fixture) under(token string) context.Context {
 	w.t.Helper()
 	ctx, err := w.Sessions.Load(w.t.Context(), token)
 	require.NoError(w.t, err)
@@ -212,20 +212,20 @@ func (w *world) under(token string) context.Context {
 
 func TestSessionsThatAreOver(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world){
-		"signed out everywhere": func(w *world) { require.NoError(w.t, w.Desk.SignOut(w.t.Context(), root, "ann")) },
-		"a new password": func(w *world) {
+	for name, end := range map[string]func(w *fixture){
+		"signed out everywhere": func(w *fixture) { require.NoError(w.t, w.Desk.SignOut(w.t.Context(), root, "ann")) },
+		"a new password": func(w *fixture) {
 			require.NoError(w.t, w.Desk.GivePassword(w.t.Context(), root, "ann", "three blind mice"))
 		},
-		"unused": func(w *world) { w.redis.Mini.FastForward(12*time.Hour + time.Minute) },
-		"disabled": func(w *world) {
+		"unused": func(w *fixture) { w.redis.Mini.FastForward(12*time.Hour + time.Minute) },
+		"disabled": func(w *fixture) {
 			w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example", Disabled: true, Revision: 1})
 		},
-		"deleted": func(w *world) { require.NoError(w.t, w.store.DeleteUser(w.t.Context(), "ann")) },
+		"deleted": func(w *fixture) { require.NoError(w.t, w.store.DeleteUser(w.t.Context(), "ann")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, false)
+			w := newFixture(t, false)
 			w.ask(http.MethodPost, "/in")
 			w.redis.Mini.FastForward(11 * time.Hour)
 			require.Equal(t, "ann Ann Lee", w.who())
@@ -241,7 +241,7 @@ func TestSessionsThatAreOver(t *testing.T) {
 // Rights are of this moment.
 func TestRightsOfThisMoment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false)
+	w := newFixture(t, false)
 	secret, _, err := w.Desk.IssueToken(t.Context(), core.Actor{Handle: "ann"}, "laptop", []core.Scope{core.ScopeRead}, 0)
 	require.NoError(t, err)
 	w.ask(http.MethodPost, "/in")
@@ -253,7 +253,7 @@ func TestRightsOfThisMoment(t *testing.T) {
 
 func TestMustChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false)
+	w := newFixture(t, false)
 	require.NoError(t, w.Desk.GivePassword(t.Context(), root, "ann", "three blind mice"))
 	w.ask(http.MethodPost, "/in")
 	for _, path := range []string{"/x", "/", "/account", "/account/password/x", "/sign-outs", "/events/cluster"} {
@@ -270,7 +270,7 @@ func TestMustChange(t *testing.T) {
 }
 
 // program asks with a header, and with the cookies of the browser.
-func (w *world) program(authorization string) string {
+func (w *fixture) program(authorization string) string {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/api/v1/me", http.NoBody)
 	if authorization != "" {
@@ -287,7 +287,7 @@ func (w *world) program(authorization string) string {
 
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false)
+	w := newFixture(t, false)
 	ctx, ann := t.Context(), core.Actor{Handle: "ann"}
 	secret, made, err := w.Desk.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead, core.ScopeSubmit}, 0)
 	require.NoError(t, err)
@@ -309,7 +309,7 @@ func TestPrograms(t *testing.T) {
 // Where Redis is away nobody is taken for anybody else, and nobody's session is lost.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false)
+	w := newFixture(t, false)
 	w.ask(http.MethodPost, "/in")
 	w.redis.Mini.SetError("LOADING away")
 	a := w.ask(http.MethodGet, "/x")

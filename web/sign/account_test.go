@@ -15,7 +15,7 @@ func contains(a answer, text string) bool { return strings.Contains(a.Text, text
 
 func TestAccountPage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	b := w.browser()
 	b.in("ann", good)
@@ -31,7 +31,7 @@ func TestAccountPage(t *testing.T) {
 
 func TestChangePassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	here, there := w.browser(), w.browser()
 	here.in("ann", good)
@@ -49,7 +49,7 @@ func TestChangePassword(t *testing.T) {
 // A password that somebody else gave opens nothing but the page on which it is changed.
 func TestAGivenPasswordIsChangedFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	require.NoError(t, w.desk.GivePassword(t.Context(), root, "ann", good))
 	b := w.browser()
 	b.in("ann", good)
@@ -61,7 +61,7 @@ func TestAGivenPasswordIsChangedFirst(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	b := w.browser()
 	b.in("ann", good)
@@ -94,7 +94,7 @@ func TestTokens(t *testing.T) {
 
 func TestIdentitiesAreUntied(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	_, err := w.desk.SignInOIDC(t.Context(), account.Claim{Issuer: "https://id.example", Subject: "<i>7</i>", Email: "ann@school.example", Verified: true})
 	require.NoError(t, err)
 	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
@@ -114,7 +114,7 @@ func TestIdentitiesAreUntied(t *testing.T) {
 
 func TestSignOutEverywhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	here, there := w.browser(), w.browser()
 	here.in("ann", good)
@@ -127,7 +127,7 @@ func TestSignOutEverywhere(t *testing.T) {
 
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	b := w.browser()
 	b.shows(b.get("/sign-in"), `<html lang="en">`)

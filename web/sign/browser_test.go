@@ -12,14 +12,14 @@ import (
 	driven "drover/web/browsertest"
 )
 
-// served is the world's site where a real browser finds it.
-func served(t *testing.T) (*world, string) {
+// served is the fixture's site where a real browser finds it.
+func served(t *testing.T) (*fixture, string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
 	at := "http://" + s.Listener.Addr().String()
 	i := newIssuer(t)
 	i.Name = "School of Droving"
-	w := newWorld(t, at, i.Provider)
+	w := newFixture(t, at, i.Provider)
 	s.Config.Handler = w
 	s.Start()
 	t.Cleanup(s.Close)

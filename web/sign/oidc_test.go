@@ -15,7 +15,7 @@ const secure = "https://drover.example"
 func TestOpenIDConnect(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	b := w.browser()
 	b.shows(b.get("/sign-in?next=/secret"), "Sign in with School &lt;id&gt;", `href="/sign-in/oidc?next=%2fsecret"`)
 	b.goes(b.through(i), "/secret")
@@ -32,7 +32,7 @@ func TestOpenIDConnect(t *testing.T) {
 func refusedBy(t *testing.T, edit func(i *issuer), text string) {
 	t.Helper()
 	i := newIssuer(t)
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	edit(i)
 	b := w.browser()
 	a := b.through(i)
@@ -73,7 +73,7 @@ func TestLiesOfProviders(t *testing.T) {
 func TestAttemptsAreOneBrowsersAndOnce(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	refused := func(a answer) {
 		t.Helper()
 		require.Equal(t, http.StatusForbidden, a.Code, a.Text)
@@ -114,7 +114,7 @@ func TestAttemptsAreOneBrowsersAndOnce(t *testing.T) {
 func TestProviderSaysNo(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	b := w.browser()
 	back, err := url.Parse(i.visit(b.get("/sign-in/oidc")))
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	i.away = true
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	w.password("ann", good)
 	b := w.browser()
 	require.Equal(t, http.StatusServiceUnavailable, b.get("/sign-in/oidc").Code)
@@ -150,7 +150,7 @@ func TestProviderIsAway(t *testing.T) {
 func TestDisabledUsersOfAProvider(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	u, err := w.store.GetUser(t.Context(), "ann")
 	require.NoError(t, err)
 	u.Disabled = true
@@ -166,7 +166,7 @@ func TestDisabledUsersOfAProvider(t *testing.T) {
 func TestStrangersBeginFewSessions(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	w := newWorld(t, secure, i.Provider)
+	w := newFixture(t, secure, i.Provider)
 	var full int
 	for n := range 320 {
 		b := w.browser()
@@ -188,7 +188,7 @@ func TestStrangersBeginFewSessions(t *testing.T) {
 	require.Empty(t, b.cookies, "a page alone begins none")
 }
 
-func keysOf(w *world, part string) []string {
+func keysOf(w *fixture, part string) []string {
 	var found []string
 	for _, key := range w.redis.Mini.Keys() {
 		if strings.Contains(key, part) {

@@ -8,7 +8,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/session"
 )
 
@@ -17,7 +17,7 @@ var files embed.FS
 
 // pages answer from the parts of the site.
 type pages struct {
-	parts.Parts
+	services.Deps
 
 	keeper   *session.Keeper
 	provider *Provider // nil: users sign in by password alone
@@ -25,12 +25,12 @@ type pages struct {
 
 // Section returns the pages. site is the URL by which browsers reach them, without a path;
 // provider may be nil.
-func Section(p parts.Parts, k *session.Keeper, provider *Provider) page.Section {
+func Section(p services.Deps, k *session.Keeper, provider *Provider) page.Section {
 	own, err := fs.Sub(files, "pages")
 	if err != nil {
 		panic(err) // embedded: cannot be missing
 	}
-	s := &pages{Parts: p, keeper: k, provider: provider}
+	s := &pages{Deps: p, keeper: k, provider: provider}
 	all := page.Section{Name: "sign", Pages: own, Routes: []page.Route{
 		{Pattern: "GET /sign-in", Public: true, Serve: s.signIn},
 		{Pattern: "POST /sign-in", Public: true, Serve: s.enter},

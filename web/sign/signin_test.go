@@ -13,7 +13,7 @@ const plain = "http://localhost:8080"
 
 func TestSignInAndOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	b := w.browser()
 	require.Empty(t, b.signedIn())
@@ -36,7 +36,7 @@ func TestSignInAndOut(t *testing.T) {
 
 func TestDisabledUsersHearSo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	u, err := w.store.GetUser(t.Context(), "ann")
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestDisabledUsersHearSo(t *testing.T) {
 // Whoever had a browser's session before the sign-in has nothing of the one after it.
 func TestSessionFixation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "https://drover.example", nil)
+	w := newFixture(t, "https://drover.example", nil)
 	w.password("ann", good)
 	w.password("root", good)
 	thief := w.browser()
@@ -76,7 +76,7 @@ func TestSessionFixation(t *testing.T) {
 
 func TestNextLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	for _, next := range []string{
 		"https://evil.example", "//evil.example", `/\evil.example`, `\\evil.example`, "javascript:alert(1)", "evil.example", "/\t/evil.example", "http:evil.example", "",
@@ -91,7 +91,7 @@ func TestNextLeadsNowhereElse(t *testing.T) {
 
 func TestGuessing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	friend := w.browser()
 	friend.in("ann", good)
@@ -120,7 +120,7 @@ func TestGuessing(t *testing.T) {
 
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	w.password("ann", good)
 	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestSignInLink(t *testing.T) {
 // Of a new site the first one to use the link it prints is its admin.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain, nil)
+	w := newFixture(t, plain, nil)
 	handle, secret, err := w.desk.Bootstrap(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "root", handle)

@@ -18,7 +18,7 @@ import (
 )
 
 // admin is a browser in which root is signed in.
-func (w *world) admin() *browser {
+func (w *fixture) admin() *browser {
 	w.t.Helper()
 	w.password("root", good)
 	b := w.browser()
@@ -28,7 +28,7 @@ func (w *world) admin() *browser {
 
 func TestUsersAreMadeAndSet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, secure, nil)
+	w := newFixture(t, secure, nil)
 	b := w.admin()
 	b.shows(b.get("/users"), "ann@school.example", "Ruth Root")
 	again := b.post("/users", "handle", "Bob!", "name", "<b>Bob</b>", "email", "bob@school.example", "role", "observer")
@@ -58,7 +58,7 @@ func TestUsersAreMadeAndSet(t *testing.T) {
 
 func TestAdminsLetUsersInAndOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, secure, nil)
+	w := newFixture(t, secure, nil)
 	b := w.admin()
 	text := b.shows(b.post("/users/ann/link"), "https://drover.example/sign-in/link?token=drl_", "whoever opens it first is let in")
 	ann := w.browser()
@@ -100,7 +100,7 @@ func example(route page.Route, user string) (method, path string) {
 // same whether there is such a user or not.
 func TestRoutesByRole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, secure, nil)
+	w := newFixture(t, secure, nil)
 	asking := map[string]*browser{"nobody": w.browser()}
 	for i, role := range append([]core.UserRole{""}, clusterRoles()...) {
 		handle := fmt.Sprintf("user-%d", i)
@@ -143,7 +143,7 @@ func clusterRoles() []core.UserRole {
 // No form of another site does anything here.
 func TestFormsOfOtherSites(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, secure, nil)
+	w := newFixture(t, secure, nil)
 	b := w.admin()
 	posts := 0
 	for _, route := range w.site.Routes() {
@@ -196,10 +196,10 @@ func (c *crowd) ListUsers(_ context.Context, after string, limit int) ([]core.Us
 
 func TestUsersByPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, secure, nil)
+	w := newFixture(t, secure, nil)
 	b := w.admin()
 	c := &crowd{Store: w.store, of: 9_999}
-	w.parts.Registrar.Store = c
+	w.deps.Registrar.Store = c
 	next := func(text string) string {
 		_, after, found := strings.Cut(text, `rel="next" href="`)
 		if !found {

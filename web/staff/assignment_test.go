@@ -25,7 +25,7 @@ func typedAssignment(more ...string) []string {
 
 func TestAssignmentIsMadeWithAllThatIsTyped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	require.Contains(t, w.shows("tess", "/classes/cs101/assignments/new"), `<option selected>p1</option>`)
 	require.Equal(t, "/classes/cs101/assignments/hw9/harness", leads(t, w.post("tina", "/classes/cs101/assignments/new", typedAssignment()...)))
 	as, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "hw9")
@@ -46,7 +46,7 @@ func TestAssignmentIsMadeWithAllThatIsTyped(t *testing.T) {
 
 func TestAssignmentIsChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	as := w.assignment("hw1")
 	at, rev := "/classes/cs101/assignments/hw1/edit", strconv.FormatInt(as.Revision, 10)
 	require.Equal(t, at, leads(t, w.post("tess", at, "title", evil, "pool", pool, "weight", "normal", "revision", rev, "text", evil)))
@@ -62,7 +62,7 @@ func TestAssignmentIsChanged(t *testing.T) {
 
 func TestThePreviewChangesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	for _, at := range []string{"/classes/cs101/assignments/hw1/edit", "/classes/cs101/assignments/new"} {
 		rec := w.post("tess", at, "do", "preview", "handle", "hw7", "title", "Typed", "text", "**bold** <script>alert(1)</script>", "due", "soon")
@@ -82,7 +82,7 @@ func TestThePreviewChangesNothing(t *testing.T) {
 
 func TestAWrongAssignmentComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := "/classes/cs101/assignments/new"
 	for field, test := range map[string]struct{ typed, problem string }{
 		"due":       {"tomorrow", `Due: "tomorrow" is no date`},
@@ -113,7 +113,7 @@ func TestAWrongAssignmentComesBack(t *testing.T) {
 
 func TestAssignmentIsDeletedOnceItsNameIsTyped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	again(t, w.post("tess", "/classes/cs101/assignments/hw1/delete", "name", "hw"), "Type hw1")
 	require.Contains(t, leads(t, w.post("tess", "/classes/cs101/assignments/hw1/delete", "name", "hw1")), "/tasks/")
@@ -125,7 +125,7 @@ func TestAssignmentIsDeletedOnceItsNameIsTyped(t *testing.T) {
 // An assignment's form is of everybody's deadlines, also for who has its own.
 func TestTheFormHasNobodysOwnDeadlines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "tina", Cutoff: start + 9*day}))
 	text := w.shows("tina", "/classes/cs101/assignments/hw1/edit")

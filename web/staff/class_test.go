@@ -12,7 +12,7 @@ const evil = `"><script>alert(1)</script>`
 
 func TestClassIsMadeChangedAndDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	require.Contains(t, w.shows("root", "/classes/new"), `name="handle"`)
 	require.Equal(t, "/classes/cs303/roster", leads(t, w.post("root", "/classes", "handle", " cs303 ", "title", "Compilers", "term", "2026")))
 	c, err := w.reg.Store.GetClass(t.Context(), "cs303")
@@ -37,7 +37,7 @@ func TestClassIsMadeChangedAndDeleted(t *testing.T) {
 
 func TestAWrongClassComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	text := again(t, w.post("root", "/classes", "handle", "Not A Handle", "title", "My title "+evil, "term", "my term"), "class")
 	require.Contains(t, text, `value="Not A Handle"`)
 	require.Contains(t, text, `value="My title `)

@@ -14,7 +14,7 @@ type counting struct {
 }
 
 // count has the registrar's calls of the store counted from now on.
-func (w *world) count() *counting {
+func (w *fixture) count() *counting {
 	c := &counting{ResultStore: w.reg.Store.(core.ResultStore)}
 	w.reg.Store = c
 	return c

@@ -24,7 +24,7 @@ type unread struct{}
 func (unread) Read([]byte) (int, error) { panic("it is read") }
 
 // ready is an experiment whose task has done its work.
-func (w *world) ready(id string) core.Experiment {
+func (w *fixture) ready(id string) core.Experiment {
 	w.t.Helper()
 	e, err := w.reg.Store.GetExperiment(w.t.Context(), id)
 	require.NoError(w.t, err)
@@ -36,7 +36,7 @@ func (w *world) ready(id string) core.Experiment {
 
 func TestExperimentIsBegunAndAborted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	leads(t, w.send("tess", hw1+"/harness", newUpload().field(t, "use", "now").file(t, "archive", "h.zip", zipped(t, "main", program))))
 	w.submit("ann", "hw1")
@@ -68,7 +68,7 @@ func TestExperimentIsBegunAndAborted(t *testing.T) {
 // What an experiment says of real outcomes: the matrix, the differences, the flaky ones.
 func TestAnExperimentsOutcomes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	full, none := 10.0, 0.0
 	scored := func(score *float64) func(r *core.Result) { return func(r *core.Result) { r.Score = score } }

@@ -11,7 +11,7 @@ import (
 )
 
 // begun is the task that a form leads to.
-func (w *world) begun(at string) core.Task {
+func (w *fixture) begun(at string) core.Task {
 	w.t.Helper()
 	id, ok := strings.CutPrefix(at, "/tasks/")
 	require.True(w.t, ok, at)
@@ -22,7 +22,7 @@ func (w *world) begun(at string) core.Task {
 
 func TestExportsAreTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	of := hw1 + "/submissions"
 	for path, test := range map[string]struct {
@@ -56,7 +56,7 @@ func TestExportsAreTasks(t *testing.T) {
 
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	leads(t, w.post("tess", "/classes/cs101/edit", "title", "T "+evil, "revision", "1"))
 	leads(t, w.post("tina", hw1+"/deadlines", "user", "ann", "due", typedMoment(start+5*day), "reason", "ill"))

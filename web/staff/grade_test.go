@@ -12,7 +12,7 @@ import (
 
 func TestAGradeIsChangedAndTakenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(nil)
@@ -55,7 +55,7 @@ func TestAGradeIsChangedAndTakenBack(t *testing.T) {
 
 func TestDeadlinesAreGivenAndTakenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	at := hw1 + "/deadlines"
 	require.Contains(t, w.shows("tina", at), "Nobody has deadlines of their own")
@@ -85,7 +85,7 @@ func TestDeadlinesAreGivenAndTakenBack(t *testing.T) {
 
 func TestDeadlinesArePaged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	var list strings.Builder
 	list.WriteString("handle\n")

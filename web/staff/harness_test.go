@@ -58,7 +58,7 @@ func gzipped(t *testing.T, raw []byte) []byte {
 	return b.Bytes()
 }
 
-func (w *world) stored(handle string) core.Assignment {
+func (w *fixture) stored(handle string) core.Assignment {
 	w.t.Helper()
 	as, err := w.reg.Store.GetAssignment(w.t.Context(), "cs101", handle)
 	require.NoError(w.t, err)
@@ -70,7 +70,7 @@ const hw1 = "/classes/cs101/assignments/hw1"
 // However a harness is packed, it is the same.
 func TestHarnessIsTakenFromEveryArchive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	require.Contains(t, w.shows("tess", hw1+"/harness"), "It has no harness")
 	plain := tarred(t, "main", program, "harness.json", settings)
@@ -93,7 +93,7 @@ func TestHarnessIsTakenFromEveryArchive(t *testing.T) {
 // What cannot be used leaves everything as it was, and says why.
 func TestABadHarnessLeavesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	for name, test := range map[string]struct {
 		file    string
@@ -118,7 +118,7 @@ func TestABadHarnessLeavesNothing(t *testing.T) {
 
 func TestHarnessIsTriedFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	try := func(user string) *upload {
 		return newUpload().field(t, "use", "try").field(t, "user", user).file(t, "archive", "h.zip", zipped(t, "main", program))
@@ -139,7 +139,7 @@ func TestHarnessIsTriedFirst(t *testing.T) {
 
 func TestHarnessIsRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	leads(t, w.send("tess", hw1+"/harness", newUpload().field(t, "use", "now").file(t, "archive", "h.zip", zipped(t, "main", program))))
 	again(t, w.post("tess", hw1+"/harness/remove"), "Tick that you are sure")
@@ -151,7 +151,7 @@ func TestHarnessIsRemoved(t *testing.T) {
 // Who may not send a harness is told so before it is read.
 func TestHarnessOfAStrangerIsNotRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	for who, want := range map[string]int{"ann": http.StatusForbidden, "eve": http.StatusNotFound} {
 		r := httptestPost(hw1 + "/harness")

@@ -21,7 +21,7 @@ import (
 // and axe-core finds nothing serious. With LOOK=folder it leaves pictures there.
 func TestHowItLooks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := w.sample()
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: w.as("root"), Name: "Root"})))
@@ -47,7 +47,7 @@ func TestHowItLooks(t *testing.T) {
 }
 
 // sample fills a school, and returns where to look.
-func (w *world) sample() []string {
+func (w *fixture) sample() []string {
 	ctx := w.t.Context()
 	var list strings.Builder
 	list.WriteString("handle,name,email\n")
@@ -72,7 +72,7 @@ func (w *world) sample() []string {
 }
 
 // sampleOfOne are pages about one student, whose submission has results, and about the class.
-func (w *world) sampleOfOne() []string {
+func (w *fixture) sampleOfOne() []string {
 	ctx, tess := w.t.Context(), w.as("tess")
 	w.graded("hw2", func(as *core.Assignment) { as.Text, as.ShowOutput = "# Heap\n\nWrite a **heap**.", true })
 	tested := func(score float64) func(r *core.Result) {

@@ -10,7 +10,7 @@ import (
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	text := w.shows("tina", hw1+"/progress")
 	require.Contains(t, text, "0 of 2 students")

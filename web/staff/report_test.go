@@ -11,7 +11,7 @@ import (
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := hw1 + "/report"
 	require.Contains(t, w.shows("tina", at), "no results of tests yet")

@@ -11,14 +11,14 @@ import (
 	"drover/core"
 )
 
-func (w *world) role(class, user string) core.UserRole {
+func (w *fixture) role(class, user string) core.UserRole {
 	w.t.Helper()
 	return w.as(user).In[class]
 }
 
 func TestRoster(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	text := w.shows("tina", "/classes/cs101/roster")
 	for _, want := range []string{"tess", "TESS", "ann@example.org", "Teaching assistant", `href="/classes/cs101/students/ann"`} {
 		require.Contains(t, text, want)
@@ -38,7 +38,7 @@ func TestRoster(t *testing.T) {
 
 func TestRosterChangesThoseWhoAreTicked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	change := "/classes/cs101/roster/change"
 	leads(t, w.post("tess", change, "member", "ann", "member", "cleo", "do", "role", "role", "teaching_assistant"))
 	require.Equal(t, core.RoleAssistant, w.role("cs101", "ann"))
@@ -56,7 +56,7 @@ func zed(i int) string { return fmt.Sprintf("zed-%03d", i) }
 
 func TestRosterIsPaged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var lines strings.Builder
 	lines.WriteString("handle\n")
 	for i := range 150 {
@@ -77,7 +77,7 @@ const list = "handle,name,role\nnick,Nick,student\n\"<script>alert(1)</script>\"
 
 func TestImportShowsFirstWhatItWouldDo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := "/classes/cs101/roster/import"
 	require.Contains(t, w.shows("tess", at), `type="file"`)
 	rec := w.send("tess", at, newUpload().file(t, "file", "roster.csv", []byte(list)))
@@ -100,7 +100,7 @@ func TestImportShowsFirstWhatItWouldDo(t *testing.T) {
 
 func TestAWrongRosterComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := "/classes/cs101/roster/import"
 	again(t, w.send("tess", at, newUpload().field(t, "text", " ")), "Choose a file")
 	text := again(t, w.send("tess", at, newUpload().field(t, "text", "surname\n</textarea>"+evil)), "handle")

@@ -16,13 +16,13 @@ import (
 
 // school is a class with one of everything, of whose texts each is the given one.
 type school struct {
-	*world
+	*fixture
 	submission, experiment, webhook string // ids
 }
 
 func newSchool(t *testing.T, text string) *school {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	ann, err := w.reg.Store.GetUser(ctx, "ann")
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func newSchool(t *testing.T, text string) *school {
 }
 
 // experiment is one of an assignment of cs101 whose task has done its work.
-func (w *world) experiment(assignment string, repeat int) core.Experiment {
+func (w *fixture) experiment(assignment string, repeat int) core.Experiment {
 	w.t.Helper()
 	e, err := w.reg.StartExperiment(w.t.Context(), w.as("tess"), "cs101", assignment, coursework.Trial{Repeat: repeat})
 	require.NoError(w.t, err)
@@ -71,7 +71,7 @@ func (w *world) experiment(assignment string, repeat int) core.Experiment {
 }
 
 // ran records a run of an experiment.
-func (w *world) ran(e core.Experiment, s core.Submission, run int, change func(r *core.Result)) {
+func (w *fixture) ran(e core.Experiment, s core.Submission, run int, change func(r *core.Result)) {
 	w.t.Helper()
 	as := w.stored(e.Assignment)
 	spec, err := experiment.Request(e, as, s, run)

@@ -11,7 +11,7 @@ import (
 
 	"drover/core"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 //go:embed pages/*.html
@@ -19,17 +19,17 @@ var files embed.FS
 
 // staff are the pages with what they are made from.
 type staff struct {
-	parts.Parts
+	services.Deps
 	room chan struct{} // for harnesses on their way in
 }
 
 // Section returns the staff's pages.
-func Section(p parts.Parts) page.Section {
+func Section(p services.Deps) page.Section {
 	own, err := fs.Sub(files, "pages")
 	if err != nil {
 		panic(err) // the name is a constant
 	}
-	s := &staff{Parts: p, room: make(chan struct{}, uploads)}
+	s := &staff{Deps: p, room: make(chan struct{}, uploads)}
 	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(
 		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.auditRoutes(), s.webhookRoutes(),
 		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),

@@ -13,7 +13,7 @@ import (
 )
 
 // grade ends the tests of what waits, one after the other, as change says.
-func (w *world) grade(change func(r *core.Result)) {
+func (w *fixture) grade(change func(r *core.Result)) {
 	w.t.Helper()
 	w.cluster.AddVMs(w.t, 1)
 	w.seq++
@@ -34,7 +34,7 @@ func (w *world) grade(change func(r *core.Result)) {
 }
 
 // graded makes an assignment with a harness.
-func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
+func (w *fixture) graded(handle string, change ...func(as *core.Assignment)) {
 	w.t.Helper()
 	w.assignment(handle, change...)
 	leads(w.t, w.send("tess", "/classes/cs101/assignments/"+handle+"/harness",
@@ -43,7 +43,7 @@ func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
 
 func TestSubmissionsAreFiltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	ann := w.submit("ann", "hw1")
 	w.grade(nil)
@@ -68,7 +68,7 @@ func TestSubmissionsAreFiltered(t *testing.T) {
 }
 
 // fill puts submissions to an assignment of cs101 into the store, of the users in turn.
-func (w *world) fill(assignment string, n int, users ...string) {
+func (w *fixture) fill(assignment string, n int, users ...string) {
 	w.t.Helper()
 	var group errgroup.Group // together, so that the store waits for its disk once for many
 	group.SetLimit(256)
@@ -86,7 +86,7 @@ func (w *world) fill(assignment string, n int, users ...string) {
 
 func TestSubmissionsArePagedAndFewAreLookedThrough(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.fill("hw1", 1100, "ann")
 	c := w.count()
@@ -106,7 +106,7 @@ func TestSubmissionsArePagedAndFewAreLookedThrough(t *testing.T) {
 
 func TestAStudentsPage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1", func(as *core.Assignment) { as.Text = "**Sort** " + evil })
 	w.assignment("secret", func(as *core.Assignment) { as.HideUntil = start + day })
 	s := w.submit("ann", "hw1")

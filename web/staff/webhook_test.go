@@ -16,7 +16,7 @@ import (
 const hooks = "/classes/cs101/webhooks"
 
 // hook adds a webhook of cs101 and returns its page's path and its secret.
-func (w *world) hook() (at, secret string) {
+func (w *fixture) hook() (at, secret string) {
 	w.t.Helper()
 	rec := w.post("tess", hooks, "url", "https://chat.example.org/hook", "event", core.EventRequestEnded)
 	require.Equal(w.t, http.StatusOK, rec.Code, "%s", rec.Body)
@@ -29,7 +29,7 @@ func (w *world) hook() (at, secret string) {
 	return at, secret
 }
 
-func (w *world) storedHook(at string) core.Webhook {
+func (w *fixture) storedHook(at string) core.Webhook {
 	w.t.Helper()
 	hook, err := w.reg.Store.GetWebhook(w.t.Context(), strings.TrimPrefix(at, "/webhooks/"))
 	require.NoError(w.t, err)
@@ -38,7 +38,7 @@ func (w *world) storedHook(at string) core.Webhook {
 
 func TestAWebhooksSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	require.Contains(t, w.shows("tess", hooks), "There is none.")
 	at, secret := w.hook()
 	require.Equal(t, secret, w.storedHook(at).Secret)
@@ -58,7 +58,7 @@ func TestAWebhooksSecretIsShownOnce(t *testing.T) {
 
 func TestAWrongWebhookComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	text := again(t, w.post("tess", hooks, "url", "ftp://x/"+evil, "event", core.EventTaskEnded), "")
 	require.Contains(t, text, `value="ftp://x/&#34;&gt;`)
 	require.Contains(t, text, `value="task.ended" checked`)
@@ -70,7 +70,7 @@ func TestAWrongWebhookComesBack(t *testing.T) {
 
 func TestAWebhookIsChangedTestedAndRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at, secret := w.hook()
 	id := strings.TrimPrefix(at, "/webhooks/")
 	require.Equal(t, at, leads(t, w.post("tess", at+"/test")))

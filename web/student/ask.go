@@ -48,7 +48,7 @@ func (d *desk) ask(r *page.Request) error {
 }
 
 func (d *desk) readAsk(r *page.Request, typed map[string]string) (ask, error) {
-	pools, err := d.parts.Requests.Pools(r.Context(), r.Actor())
+	pools, err := d.deps.Requests.Pools(r.Context(), r.Actor())
 	return ask{Key: rand.Text(), Pools: pools, Typed: typed, Keep: typed[transfer.FieldArchives] == transfer.Keep, Limit: r.N(core.MaxFiles, "At most %d file.", "At most %d files.")}, err
 }
 
@@ -64,7 +64,7 @@ func (d *desk) askFor(r *page.Request) error {
 	}
 	var v requests.View
 	if err == nil {
-		v, _, err = d.parts.Requests.Submit(r.Context(), r.Actor(), draft)
+		v, _, err = d.deps.Requests.Submit(r.Context(), r.Actor(), draft)
 	}
 	if err == nil {
 		return r.Redirect(path("requests", v.ID), r.T("Requested."))

@@ -52,7 +52,7 @@ func (d *desk) assignment(r *page.Request) error {
 }
 
 func (d *desk) readAssignment(r *page.Request, typed form) (assignment, error) {
-	ctx, actor, reg := r.Context(), r.Actor(), d.parts.Registrar
+	ctx, actor, reg := r.Context(), r.Actor(), d.deps.Registrar
 	is, err := reg.ViewAssignment(ctx, actor, r.PathValue("class"), r.PathValue("assignment"))
 	if err != nil {
 		return assignment{}, err
@@ -91,7 +91,7 @@ func absolute(r *page.Request, ms int64) string {
 
 // attempts lists what the reader handed in, newest first.
 func (d *desk) attempts(r *page.Request, a *assignment) error {
-	all, err := d.parts.Registrar.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
+	all, err := d.deps.Registrar.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
 		Class: a.Is.Class, Assignment: a.Is.Handle, User: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: attemptsShown,
 	})
 	if err != nil {

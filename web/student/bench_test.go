@@ -8,7 +8,7 @@ import (
 // BenchmarkPages renders pages with 10,000 submissions in the store, each in turn with a
 // page that asks no store, and reports how many times as long they take.
 func BenchmarkPages(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	w.fill(10_000)

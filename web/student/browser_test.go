@@ -24,7 +24,7 @@ import (
 )
 
 // serve serves the pages to a user, as the whole site does.
-func (w *world) serve(who string) string {
+func (w *fixture) serve(who string) string {
 	w.t.Helper()
 	actor, err := w.reg.Actor(w.t.Context(), who)
 	require.NoError(w.t, err)
@@ -62,7 +62,7 @@ type keeper struct{ is *caller.Caller }
 func (k keeper) Again(*http.Request) (*caller.Caller, error) { return k.is, nil }
 
 // background runs a loop until the test ends.
-func (w *world) background(run func(ctx context.Context) error) {
+func (w *fixture) background(run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
@@ -73,7 +73,7 @@ func (w *world) background(run func(ctx context.Context) error) {
 }
 
 // sample fills a school as a term does, and returns the paths of what there is to see.
-func (w *world) sample() []string {
+func (w *fixture) sample() []string {
 	w.t.Helper()
 	w.pass(-5 * hour) // what is to come takes as long
 	text := "Write `sort.py`, which reads numbers and prints them **in order**.\n\n- one number in each line\n- at most 1000\n\n```\npython3 sort.py < numbers\n```\n"
@@ -118,7 +118,7 @@ func (w *world) sample() []string {
 
 // sampleRequests makes requests of rosa: one that has ended, one that runs and one that
 // waits, and returns the paths of what there is to see.
-func (w *world) sampleRequests() []string {
+func (w *fixture) sampleRequests() []string {
 	w.t.Helper()
 	ended := w.request("rosa", "python3 simulate.py --steps 1000 --seed 7 > out.txt", sent{"files", "simulate.py", "x"}, sent{"collect", "", "out.txt"})
 	digest, size, err := w.reg.Blobs.Put(w.t.Context(), strings.NewReader("found"), 100)
@@ -149,7 +149,7 @@ func (w *world) sampleRequests() []string {
 // ear. DROVER_LOOK names a folder for pictures of them.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	ann, rosa := w.serve("ann"), w.serve("rosa")
 	var pages []string
 	for _, path := range w.sample() {
@@ -180,7 +180,7 @@ func TestPagesInABrowser(t *testing.T) {
 // Files are listed before they are sent, and sent by the script; also without it.
 func TestHandingInByABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	site := w.serve("ann")
 	file := filepath.Join(t.TempDir(), "main.py")
@@ -212,7 +212,7 @@ func TestHandingInByABrowser(t *testing.T) {
 // A page that stays open shows by itself how the tests go on, what they print, and their result.
 func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = true })
 	at := w.handIn("ann", "hw1")
 	tab := browsertest.Start(t).Tab(t)
@@ -233,7 +233,7 @@ func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 // A request whose machine fails begins again, and so does what it prints.
 func TestARequestIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	at := w.request("rosa", "make")
 	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("rosa") + at)
@@ -254,7 +254,7 @@ func TestARequestIsFollowedInABrowser(t *testing.T) {
 // A task's page shows its progress as it goes on.
 func TestATaskIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.handIn("ann", "hw1")
 	k := w.tasker()
@@ -275,7 +275,7 @@ func TestATaskIsFollowedInABrowser(t *testing.T) {
 // again, and are sent with their paths.
 func TestDroppingFilesInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	dir := filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "deep"), 0o700))

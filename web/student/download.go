@@ -38,6 +38,6 @@ func (d *desk) sent(r *page.Request, err error) error {
 	if err == nil {
 		return nil
 	}
-	d.parts.Log.WithError(err).WithField("path", r.URL.EscapedPath()).Warn("a download was cut short")
+	d.deps.Log.WithError(err).WithField("path", r.URL.EscapedPath()).Warn("a download was cut short")
 	panic(http.ErrAbortHandler)
 }

@@ -19,7 +19,7 @@ func TestPagesAreGerman(t *testing.T) {
 	require.NoError(t, err)
 	var words map[string]string
 	require.NoError(t, json.Unmarshal(raw, &words))
-	w := newWorld(t)
+	w := newFixture(t)
 	pages := map[string]string{}
 	for _, path := range w.sample() {
 		pages[path] = "ann"

@@ -31,7 +31,7 @@ func (d *desk) handIn(r *page.Request) error {
 			Class: r.PathValue("class"), Assignment: r.PathValue("assignment"),
 			Kind: f.Fields[fieldKind], Files: f.Files(), Idempotency: f.Fields[fieldKey],
 		}
-		s, err = d.parts.Registrar.Submit(r.Context(), r.Actor(), h)
+		s, err = d.deps.Registrar.Submit(r.Context(), r.Actor(), h)
 		typed = form{Kind: h.Kind, Keep: f.Fields[transfer.FieldArchives] == transfer.Keep, Name: f.Fields[transfer.FieldName]}
 	}
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 // More time that somebody was given is shown with who gave it and why, to nobody else.
 func TestAPersonalExtensionIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1", func(as *core.Assignment) { as.Due, as.Cutoff = start-2*hour, start-hour })
 	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), core.Deadline{
 		Class: "cs101", Assignment: "hw1", User: "ann", Due: start + day, Cutoff: start + 2*day, By: "tess", Reason: "was ill", Since: start,
@@ -37,7 +37,7 @@ func TestAPersonalExtensionIsShown(t *testing.T) {
 // What is too much is said above the form, which keeps what was chosen, and nothing is kept of it.
 func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1", func(as *core.Assignment) { as.MaxFiles, as.MaxBytes = 2, 10 })
 	const page = "/classes/cs101/assignments/hw1"
 	assert.Contains(t, w.get("ann", page), "At most 2 files. At most 10B together.")
@@ -66,7 +66,7 @@ func TestWhatIsTooMuchIsSaid(t *testing.T) {
 // What is broken off on the way leaves nothing.
 func TestABrokenUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	ann, err := w.reg.Actor(t.Context(), "ann")
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ func dead(r *core.Result) { r.State, r.Blame = core.RequestDead, core.BlamePlatf
 // little as of what is not there.
 func TestEnrolmentIsChecked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	for _, who := range []string{"eve", "nick"} {
@@ -49,7 +49,7 @@ func text(page string) string {
 // Nothing is changed by following a link.
 func TestNothingChangesByGet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	w.grade(dead)
@@ -72,7 +72,7 @@ func TestNothingChangesByGet(t *testing.T) {
 // What is hidden is not there, whoever knows its address.
 func TestHiddenAssignmentsAreNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	as, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "hw1")
@@ -96,7 +96,7 @@ func TestHiddenAssignmentsAreNotThere(t *testing.T) {
 // Another's submission is as little there as one that nobody made, for every entry.
 func TestOthersSubmissionsAreNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	const none = "/submissions/01hzzzzzzzzzzzzzzzzzzzzzzz"
@@ -116,7 +116,7 @@ func TestOthersSubmissionsAreNotThere(t *testing.T) {
 // Names go back escaped, whatever is in them, and as downloads only.
 func TestNamesOfFilesAreEscaped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	name := `100%#a b&amp'<img src=x onerror=alert(1)>.html`
 	at := w.handIn("ann", "hw1", sent{"files", name, "<script>alert(1)</script>"})

@@ -32,7 +32,7 @@ type workRow struct {
 
 func (d *desk) home(r *page.Request) error {
 	after := r.URL.Query().Get("after")
-	classes, err := d.parts.Registrar.ListClasses(r.Context(), r.Actor(), after, classesShown)
+	classes, err := d.deps.Registrar.ListClasses(r.Context(), r.Actor(), after, classesShown)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (d *desk) home(r *page.Request) error {
 // work lists the assignments of a class, or those of all of the actor's with "".
 func (d *desk) work(r *page.Request, class string, titles map[string]string) (work, error) {
 	w := work{Of: class, All: r.URL.Query().Get("all") != ""}
-	all, left, err := d.parts.Registrar.ListAssignments(r.Context(), r.Actor(), coursework.AssignmentFilter{Class: class, All: w.All})
+	all, left, err := d.deps.Registrar.ListAssignments(r.Context(), r.Actor(), coursework.AssignmentFilter{Class: class, All: w.All})
 	if err != nil {
 		return w, err
 	}
@@ -78,7 +78,7 @@ type class struct {
 }
 
 func (d *desk) class(r *page.Request) error {
-	c, err := d.parts.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
+	c, err := d.deps.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
 	if err != nil {
 		return err
 	}

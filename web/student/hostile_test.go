@@ -16,7 +16,7 @@ const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>[x](javasc
 // What users and harnesses write reaches no page as more than text.
 func TestNothingOfOthersRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	c, err := w.reg.Store.GetClass(t.Context(), "cs101")
 	require.NoError(t, err)
 	c.Title, c.Term = evil, evil

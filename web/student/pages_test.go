@@ -12,7 +12,7 @@ import (
 // A student goes from the first page to a result.
 func TestTheWayFromHomeToAResult(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	home := w.get("ann", "/")
 	require.Contains(t, home, `href="/classes/cs101"`)
@@ -45,7 +45,7 @@ func TestTheWayFromHomeToAResult(t *testing.T) {
 // What ended long ago is shown on demand.
 func TestOldAssignmentsAreCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("hw1")
 	w.pass(30 * day)
 	require.NotContains(t, w.get("ann", "/"), "The hw1")
@@ -58,7 +58,7 @@ func TestOldAssignmentsAreCounted(t *testing.T) {
 // A test that was not run is no fault of its own, and is not opened.
 func TestSkippedTestsTellNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	w.grade(func(r *core.Result) {

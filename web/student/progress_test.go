@@ -16,7 +16,7 @@ import (
 // A submission's page tells how far its tests are, from the queue to their end.
 func TestASubmissionsProgress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.handIn("cleo", "hw1")
 	at := w.handIn("ann", "hw1")
@@ -49,7 +49,7 @@ func TestASubmissionsProgress(t *testing.T) {
 // Each reason to wait is said to the student, with what it means.
 func TestWhyASubmissionWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	for range 5 {
 		w.handIn("ann", "hw1")
@@ -70,7 +70,7 @@ func TestWhyASubmissionWaits(t *testing.T) {
 // What failed for the site's fault and was tried again is told, without names of machines.
 func TestTriesOfASubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	first := w.claim()
@@ -92,7 +92,7 @@ func TestTriesOfASubmission(t *testing.T) {
 func TestOutputIsShownByAssignment(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []bool{false, true} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = shown })
 		at := w.handIn("ann", "hw1")
 		c := w.claim()
@@ -118,7 +118,7 @@ func (away) Locate(context.Context, string) (core.Place, error) {
 // What was handed in is shown while Redis is away.
 func TestASubmissionIsShownWithoutRedis(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	w.desk.Queue = away{w.desk.Queue}

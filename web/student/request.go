@@ -60,7 +60,7 @@ func (d *desk) requests(r *page.Request) error {
 	if s := q.Get("state"); s != "" {
 		f.States = []core.RequestState{core.RequestState(s)}
 	}
-	some, err := d.parts.Requests.List(r.Context(), actor, f)
+	some, err := d.deps.Requests.List(r.Context(), actor, f)
 	if err != nil {
 		return err
 	}
@@ -99,11 +99,11 @@ func line(command []string) string {
 
 func (d *desk) request(r *page.Request) error {
 	id := r.PathValue("id")
-	v, err := d.parts.Requests.View(r.Context(), r.Actor(), id)
+	v, err := d.deps.Requests.View(r.Context(), r.Actor(), id)
 	if err != nil {
 		return err
 	}
-	all, err := d.parts.Requests.Attempts(r.Context(), r.Actor(), id)
+	all, err := d.deps.Requests.Attempts(r.Context(), r.Actor(), id)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (d *desk) request(r *page.Request) error {
 
 func (d *desk) cancelRequest(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.parts.Requests.Cancel(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Requests.Cancel(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("requests", id), r.T("It is stopped."))
@@ -136,14 +136,14 @@ func (d *desk) cancelRequest(r *page.Request) error {
 
 func (d *desk) rerunRequest(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.parts.Requests.Rerun(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Requests.Rerun(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("requests", id), r.T("It runs again."))
 }
 
 func (d *desk) requestFile(r *page.Request) error {
-	f, content, err := d.parts.Requests.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
+	f, content, err := d.deps.Requests.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
 	if err != nil {
 		return err
 	}

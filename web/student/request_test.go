@@ -14,7 +14,7 @@ import (
 )
 
 // request requests a run and returns its page.
-func (w *world) request(who, command string, all ...sent) string {
+func (w *fixture) request(who, command string, all ...sent) string {
 	w.t.Helper()
 	rec := w.upload(who, "/requests", append([]sent{{"pool", "", pool}, {"command", "", command}}, all...)...)
 	require.Equal(w.t, http.StatusSeeOther, rec.Code, "%s", text(rec.Body.String()))
@@ -24,7 +24,7 @@ func (w *world) request(who, command string, all ...sent) string {
 // A runner requests a run, watches it, has it stopped, runs it again and takes what it wrote.
 func TestTheWayOfARequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	require.Contains(t, w.get("rosa", "/requests"), `href="/requests/new"`)
 	require.Contains(t, w.get("rosa", "/requests/new"), "<option>"+pool+"</option>")
 	at := w.request("rosa", "sort < in.txt\r\ntrue", sent{"timeout", "", "7"}, sent{"collect", "", "out.txt more"}, sent{"stdin", "", "a\r\nb"}, sent{"files", "in.txt", "x"})
@@ -76,7 +76,7 @@ func TestTheWayOfARequest(t *testing.T) {
 // Requests are their submitter's; who may request none is told so before anything is read.
 func TestRequestsAreTheirSubmitters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.request("rosa", "true")
 	graded := strings.Replace(w.handIn("ann", "hw1"), "submissions", "requests", 1)
@@ -108,7 +108,7 @@ func TestRequestsAreTheirSubmitters(t *testing.T) {
 // What is wrong is said above the form, which keeps what was typed.
 func TestARefusedRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, fields := range map[string][]sent{
 		"there is no command":     {{"command", "", " "}},
 		"not a number of seconds": {{"command", "", "true"}, {"timeout", "", "soon"}},

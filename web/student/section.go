@@ -6,7 +6,7 @@ import (
 
 	"drover/core"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/transfer"
 )
 
@@ -15,11 +15,11 @@ var pages embed.FS
 
 // desk answers from the parts of the site.
 type desk struct {
-	parts parts.Parts
+	deps services.Deps
 }
 
 // Section returns the students' pages.
-func Section(p parts.Parts) page.Section {
+func Section(p services.Deps) page.Section {
 	d := &desk{p}
 	return page.Section{Name: "student", Pages: pages, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: d.home},

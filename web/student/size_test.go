@@ -13,7 +13,7 @@ import (
 )
 
 // fill puts submissions to hw1 into the store, of ann and cleo by turns.
-func (w *world) fill(n int) {
+func (w *fixture) fill(n int) {
 	w.t.Helper()
 	var g errgroup.Group
 	g.SetLimit(200) // writes at once share a transaction
@@ -33,7 +33,7 @@ func (w *world) fill(n int) {
 // than its part of them is.
 func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	store := &counted{Store: w.store}
 	w.reg.Store, w.desk.Store = store, store
@@ -69,7 +69,7 @@ func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
 }
 
 // weight is how many bytes a page has with all that it loads, nothing of it packed.
-func (w *world) weight(who, path string) int {
+func (w *fixture) weight(who, path string) int {
 	w.t.Helper()
 	body := w.get(who, path)
 	n := len(body)

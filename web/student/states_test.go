@@ -41,7 +41,7 @@ func TestEveryEnd(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.state, test.blame, test.limit), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.graded("hw1")
 			at := w.handIn("ann", "hw1")
 			w.grade(func(r *core.Result) {
@@ -73,7 +73,7 @@ func TestEveryEnd(t *testing.T) {
 // What is expected and what was printed is compared line by line.
 func TestDifferenceOfATest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
 	w.grade(func(r *core.Result) {
@@ -97,7 +97,7 @@ func TestDifferenceOfATest(t *testing.T) {
 // The plot and its words show the scores in order of time.
 func TestPlotOfScores(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	const page = "/classes/cs101/assignments/hw1"
 	for _, score := range []float64{0, 12, 5} {
@@ -118,7 +118,7 @@ func TestPlotOfScores(t *testing.T) {
 // Without a harness nothing is tested, and nothing waits.
 func TestWhatIsOnlyKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.assignment("essay")
 	body := w.get("ann", w.handIn("ann", "essay", sent{"kind", "", "final"}, sent{"files", "a.txt", "x"}))
 	require.Contains(t, body, ">submitted</span>")

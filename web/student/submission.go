@@ -25,12 +25,12 @@ type submission struct {
 }
 
 func (d *desk) submission(r *page.Request) error {
-	v, err := d.parts.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+	v, err := d.deps.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	sub := v.Submission
-	as, err := d.parts.Registrar.ViewAssignment(r.Context(), r.Actor(), sub.Class, sub.Assignment)
+	as, err := d.deps.Registrar.ViewAssignment(r.Context(), r.Actor(), sub.Class, sub.Assignment)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (d *desk) follow(r *page.Request, s *submission) error {
 	if sub.Request == "" || s.Is.State == "" {
 		return nil
 	}
-	all, err := d.parts.Requests.Attempts(r.Context(), r.Actor(), sub.Request)
+	all, err := d.deps.Requests.Attempts(r.Context(), r.Actor(), sub.Request)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *desk) follow(r *page.Request, s *submission) error {
 	if s.Open = s.Is.Status == coursework.StatusWaiting; !s.Open {
 		return nil
 	}
-	at, err := d.parts.Requests.Status(r.Context(), r.Actor(), sub.Request)
+	at, err := d.deps.Requests.Status(r.Context(), r.Actor(), sub.Request)
 	if err != nil && !core.Is(err, core.CodeUnavailable) { // what was handed in can be seen without Redis
 		return err
 	}
@@ -73,7 +73,7 @@ func (d *desk) follow(r *page.Request, s *submission) error {
 
 func (d *desk) resubmit(r *page.Request) error {
 	id := r.PathValue("id")
-	if err := d.parts.Registrar.Resubmit(r.Context(), r.Actor(), id); err != nil {
+	if err := d.deps.Registrar.Resubmit(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("submissions", id), r.T("It is tested again."))
@@ -81,14 +81,14 @@ func (d *desk) resubmit(r *page.Request) error {
 
 func (d *desk) cancel(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.parts.Registrar.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Registrar.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. What was handed in stays."))
 }
 
 func (d *desk) zip(r *page.Request) error {
-	z, err := d.parts.Registrar.OpenZip(r.Context(), r.Actor(), r.PathValue("id"))
+	z, err := d.deps.Registrar.OpenZip(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (d *desk) zip(r *page.Request) error {
 }
 
 func (d *desk) file(r *page.Request) error {
-	f, content, err := d.parts.Registrar.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
+	f, content, err := d.deps.Registrar.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ var taskStates = map[core.TaskState]badge{
 }
 
 func (d *desk) tasks(r *page.Request) error {
-	all, err := d.parts.Registrar.TrackTasks(r.Context(), r.Actor(), core.TaskFilter{
+	all, err := d.deps.Registrar.TrackTasks(r.Context(), r.Actor(), core.TaskFilter{
 		Requester: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: tasksShown,
 	})
 	if err != nil {
@@ -83,13 +83,13 @@ func readTask(r *page.Request, is coursework.TaskView) task {
 }
 
 func (d *desk) task(r *page.Request) error {
-	t, err := d.parts.Registrar.TrackTask(r.Context(), r.Actor(), r.PathValue("id"))
+	t, err := d.deps.Registrar.TrackTask(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	read := readTask(r, t)
 	if t.State == core.TaskQueued {
-		runs, err := d.parts.Requests.TasksRun(r.Context())
+		runs, err := d.deps.Requests.TasksRun(r.Context())
 		read.Stuck = err == nil && !runs // what Redis does not say, pages of the cluster do
 	}
 	return r.Render("student/task", read)
@@ -97,7 +97,7 @@ func (d *desk) task(r *page.Request) error {
 
 func (d *desk) cancelTask(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.parts.Registrar.CancelTask(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Registrar.CancelTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("tasks", id), r.T("It is stopped."))
@@ -105,14 +105,14 @@ func (d *desk) cancelTask(r *page.Request) error {
 
 func (d *desk) retryTask(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.parts.Registrar.RetryTask(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Registrar.RetryTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("tasks", id), r.T("It is tried once more."))
 }
 
 func (d *desk) download(r *page.Request) error {
-	f, content, err := d.parts.Registrar.OpenDownload(r.Context(), r.Actor(), r.PathValue("id"))
+	f, content, err := d.deps.Registrar.OpenDownload(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (d *desk) download(r *page.Request) error {
 
 // archive makes a zip of all that the reader handed in for an assignment.
 func (d *desk) archive(r *page.Request) error {
-	t, err := d.parts.Registrar.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
+	t, err := d.deps.Registrar.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
 		Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle,
 	})
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 
 // tasker takes tasks, as a taskrunner does.
 type tasker struct {
-	*world
+	*fixture
 	owner string
 	epoch int64
 	calls int64
 }
 
-func (w *world) tasker() *tasker {
+func (w *fixture) tasker() *tasker {
 	w.t.Helper()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
-	return &tasker{world: w, owner: owner, epoch: w.cluster.Register(w.t, owner).Epoch}
+	return &tasker{fixture: w, owner: owner, epoch: w.cluster.Register(w.t, owner).Epoch}
 }
 
 func (k *tasker) exchange(want int, finish ...core.TaskFinish) []core.TaskClaim {
@@ -48,7 +48,7 @@ func (k *tasker) end(c core.TaskClaim, e core.TaskEnd) {
 // A task's page shows how far it is while it runs, its file, and every end.
 func TestATaskInEachState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.graded("hw1")
 	w.handIn("ann", "hw1")
 	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")

@@ -18,7 +18,7 @@ import (
 // A receiver gets a form with the output, as it is polled, and its name.
 func TestCallback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	url, calls := doortest.Receiver(t, http.StatusOK)
 	w.Taskrunner(map[string]core.Callback{tango.Name: tango.Callback(w.Blobs)})
 	w.ready()
@@ -49,7 +49,7 @@ func TestCallback(t *testing.T) {
 // A name that no header can hold is refused before anything runs.
 func TestNamesOfOutputs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.ready()
 	for _, name := range []string{`a\nb`, `a\u0000`, `../a`, ``, `.`} {
 		w.says("POST", "/addJob/ann/lab/", strings.Replace(addJob, `"output_file": "o"`, `"output_file": "`+name+`"`, 1), "output_file must name")

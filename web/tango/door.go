@@ -15,7 +15,7 @@ import (
 	"drover/core/webhook"
 	"drover/web/caller"
 	"drover/web/door"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // Settings are what is the door's own.
@@ -47,7 +47,7 @@ const (
 )
 
 // New makes the door.
-func New(p parts.Parts, own Settings) *Door {
+func New(p services.Deps, own Settings) *Door {
 	own.Keep, own.MaxFile = cmp.Or(own.Keep, defaultKeep), cmp.Or(own.MaxFile, defaultFile)
 	d := &Door{own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), mux: http.NewServeMux(), now: p.Now, log: p.Log}
 	if d.now == nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/tango"
 )
 
 const addJob = `{"image": "autograding", "files": [{"localFile": "Makefile", "destFile": "Makefile"}], "jobName": "j", "output_file": "o", "timeout": 3}`
 
 // ready opens a courselab with a Makefile.
-func (w *world) ready() {
+func (w *fixture) ready() {
 	w.t.Helper()
 	w.says("GET", "/open/ann/lab/", "", "Created directory")
 	w.says("POST", "/upload/ann/lab/", "all:\n\t@echo made\n", "Uploaded file", "Makefile")
 }
 
-func (w *world) says(method, path, body, want string, filename ...string) {
+func (w *fixture) says(method, path, body, want string, filename ...string) {
 	w.t.Helper()
 	status, answer := w.ask(method, path, body, filename...)
 	require.Equal(w.t, http.StatusOK, status, answer)
@@ -43,7 +43,7 @@ func TestEndsOfDrover(t *testing.T) {
 	} {
 		t.Run(want[:9], func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.Change = change
 			w.ready()
 			w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
@@ -58,7 +58,7 @@ func TestEndsOfDrover(t *testing.T) {
 // A job that has not ended has no output, and is live.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.Held = true
 	w.ready()
 	w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
@@ -70,7 +70,7 @@ func TestWaits(t *testing.T) {
 // A file whose content may be gone is not there any more.
 func TestFilesAge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.ready()
 	w.now = w.now.Add(13 * time.Hour)
 	w.says("GET", "/open/ann/lab/", "", `"files":{}`)
@@ -79,7 +79,7 @@ func TestFilesAge(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(p *parts.Parts, own *tango.Settings) { p.Limits, own.MaxFile = nil, 100 })
+	w := newFixture(t, func(p *services.Deps, own *tango.Settings) { p.Limits, own.MaxFile = nil, 100 })
 	w.ready()
 	status, _ := w.ask("POST", "/upload/ann/lab/", strings.Repeat("x", 101), "large")
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
@@ -98,7 +98,7 @@ func TestBounds(t *testing.T) {
 // What a user brings is bounded, whatever it is called and wherever it is put.
 func TestBytesAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ *parts.Parts, own *tango.Settings) { own.Bytes = 1 << 20 })
+	w := newFixture(t, func(_ *services.Deps, own *tango.Settings) { own.Bytes = 1 << 20 })
 	w.ready()
 	refused := 0
 	for i := range 10 {
@@ -119,7 +119,7 @@ func TestBytesAreBounded(t *testing.T) {
 // Of many files those that were used last stay.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(p *parts.Parts, _ *tango.Settings) { p.Limits = nil })
+	w := newFixture(t, func(p *services.Deps, _ *tango.Settings) { p.Limits = nil })
 	w.ready()
 	for i := range 1100 {
 		w.says("POST", "/upload/ann/lab/", "x", "Uploaded", fmt.Sprint("f", i))

@@ -22,7 +22,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
 			t.Parallel()
 			require.Contains(t, core.Scopes(), r.Scope)
-			w := newWorld(t)
+			w := newFixture(t)
 			w.ready()
 			w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
 			body := "x"

@@ -35,7 +35,7 @@ func TestRecorded(t *testing.T) {
 			require.NoError(t, err)
 			var steps []step
 			require.NoError(t, json.Unmarshal(text, &steps))
-			w := newWorld(t)
+			w := newFixture(t)
 			for i, s := range steps {
 				names := []string{}
 				if s.Filename != "" {

@@ -31,7 +31,7 @@ const (
 
 // Callers are all kinds of callers of a route that is about something of ann's, with what
 // is to become of their calls by the route's action and scope.
-func (w *World) Callers(act core.Action, scope core.Scope) []Caller {
+func (w *Fixture) Callers(act core.Action, scope core.Scope) []Caller {
 	w.T.Helper()
 	others := slices.DeleteFunc(core.Scopes(), func(s core.Scope) bool { return s == scope })
 	w.User(core.User{Handle: "zoe", Roles: []core.UserRole{core.RoleRunner}, Disabled: true})
@@ -42,7 +42,7 @@ func (w *World) Callers(act core.Action, scope core.Scope) []Caller {
 	w.Token("without the right", "nora", scope)
 	w.Token("its own", "ann", scope)
 	revoked := w.Token("revoked", "ann", scope)
-	require.NoError(w.T, w.Parts.Accounts.Revoke(w.T.Context(), core.Actor{Handle: "ann"}, "ann", revoked.ID))
+	require.NoError(w.T, w.Deps.Accounts.Revoke(w.T.Context(), core.Actor{Handle: "ann"}, "ann", revoked.ID))
 	w.expired("expired", scope)
 	w.Tokens["made up"] = "dro_" + strings.Repeat("a", 49)
 	w.Tokens["cut off"] = w.Tokens["ann"][:len(w.Tokens["ann"])-1]
@@ -66,7 +66,7 @@ func (w *World) Callers(act core.Action, scope core.Scope) []Caller {
 }
 
 // expired makes a token of ann's whose time is over.
-func (w *World) expired(name string, scope core.Scope) {
+func (w *Fixture) expired(name string, scope core.Scope) {
 	w.T.Helper()
 	then := &account.Desk{Store: w.Store, Now: func() time.Time { return time.Now().Add(-2 * time.Hour) }}
 	secret, _, err := then.IssueToken(w.T.Context(), core.Actor{Handle: "ann"}, name, []core.Scope{scope}, time.Hour)

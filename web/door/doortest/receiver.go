@@ -53,14 +53,14 @@ func Here(t testing.TB) webhook.Addresses {
 }
 
 // Taskrunner tells receivers on this machine of ends, until it is stopped or the test ends.
-func (w *World) Taskrunner(callbacks map[string]core.Callback) (stop func()) {
+func (w *Fixture) Taskrunner(callbacks map[string]core.Callback) (stop func()) {
 	w.T.Helper()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 1)
 	run, err := taskrunner.New(taskrunner.Config{
 		Registration: core.Registration{Owner: owner, Host: "h1", Machine: "m-h1", Version: "1", Beat: time.Second}, Slots: 2,
 		Poll: 20 * time.Millisecond, Webhooks: Here(w.T),
-	}, taskrunner.Parts{
-		Owners: w.Cluster.Store, Tasks: w.Cluster.Store, Store: w.Store, Blobs: w.Blobs, Work: w.Intake, Intake: w.Intake, Log: w.Parts.Log, Callbacks: callbacks,
+	}, taskrunner.Deps{
+		Owners: w.Cluster.Store, Tasks: w.Cluster.Store, Store: w.Store, Blobs: w.Blobs, Work: w.Intake, Intake: w.Intake, Log: w.Deps.Log, Callbacks: callbacks,
 	})
 	require.NoError(w.T, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.T.Context()))

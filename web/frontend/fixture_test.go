@@ -34,7 +34,7 @@ import (
 	"drover/web/caller"
 	"drover/web/frontend"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/session"
 )
 
@@ -54,31 +54,31 @@ const (
 // start is when what there is was made, and before all that is made later.
 var start = time.Now().Add(-time.Minute).UnixMilli()
 
-// world is a whole site with the users of core/coursework/testdata/rights.txt, who are as
+// fixture is a whole site with the users of core/coursework/testdata/rights.txt, who are as
 // that says: in cs101 tess teaches, tina assists, ann and cleo learn; in cs202 theo
 // teaches and eve learns.
-type world struct {
-	t      *testing.T
-	cluster   *coretest.Cluster
-	in     *intake.Intake
-	store  *sqlite.Store
-	blobs  core.Blobs
-	parts  frontend.Parts
-	routes []page.Route
-	site   http.Handler
-	n      int // of names
+type fixture struct {
+	t       *testing.T
+	cluster *coretest.Cluster
+	in      *intake.Intake
+	store   *sqlite.Store
+	blobs   core.Blobs
+	deps    frontend.Deps
+	routes  []page.Route
+	site    http.Handler
+	n       int // of names
 
 	harness []byte // as the store has one
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, store: store, blobs: blobs, harness: harnessTar(t), cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
+	w := &fixture{t: t, store: store, blobs: blobs, harness: harnessTar(t), cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -88,8 +88,8 @@ func newWorld(t *testing.T) *world {
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
 	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
-	w.parts = frontend.Parts{
-		Parts: parts.Parts{
+	w.deps = frontend.Deps{
+		Deps: services.Deps{
 			Name: "Test school", Registrar: reg,
 			Requests: &requests.Desk{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
 			Operator: &operate.Operator{Registrar: reg, Cluster: redis, Store: store, Intake: w.in},
@@ -99,15 +99,15 @@ func newWorld(t *testing.T) *world {
 	}
 	u, err := url.Parse(at)
 	require.NoError(t, err)
-	for _, section := range frontend.Sections(w.parts.Parts, &session.Keeper{}, nil) {
+	for _, section := range frontend.Sections(w.deps.Deps, &session.Keeper{}, nil) {
 		w.routes = append(w.routes, section.Routes...)
 	}
-	w.site, err = frontend.New(frontend.Config{URL: u, Log: log, Judge0: frontend.Judge0{Pool: pool}}, w.parts)
+	w.site, err = frontend.New(frontend.Config{URL: u, Log: log, Judge0: frontend.Judge0{Pool: pool}}, w.deps)
 	require.NoError(t, err)
 	return w
 }
 
-func (w *world) people() {
+func (w *fixture) people() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	for handle, roles := range map[string][]core.UserRole{
@@ -130,27 +130,27 @@ func (w *world) people() {
 	}
 }
 
-func (w *world) user(handle string, roles ...core.UserRole) {
+func (w *fixture) user(handle string, roles ...core.UserRole) {
 	w.t.Helper()
 	_, err := w.store.PutUser(w.t.Context(), core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
 	require.NoError(w.t, err)
 }
 
 // next is a name that nothing has yet.
-func (w *world) next(kind string) string {
+func (w *fixture) next(kind string) string {
 	w.n++
 	return fmt.Sprintf("%s-%d", kind, w.n)
 }
 
-func (w *world) as(who string) core.Actor {
+func (w *fixture) as(who string) core.Actor {
 	w.t.Helper()
-	a, err := w.parts.Registrar.Actor(w.t.Context(), who)
+	a, err := w.deps.Registrar.Actor(w.t.Context(), who)
 	require.NoError(w.t, err)
 	return a
 }
 
 // assignment makes one of cs101.
-func (w *world) assignment(handle string) string {
+func (w *fixture) assignment(handle string) string {
 	w.t.Helper()
 	_, err := w.store.PutAssignment(w.t.Context(), core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool,
@@ -161,10 +161,10 @@ func (w *world) assignment(handle string) string {
 }
 
 // tested is an assignment that has a harness.
-func (w *world) tested() string {
+func (w *fixture) tested() string {
 	w.t.Helper()
 	handle := w.assignment(w.next("hw"))
-	_, err := w.parts.Registrar.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(w.harness))
+	_, err := w.deps.Registrar.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(w.harness))
 	require.NoError(w.t, err)
 	return handle
 }
@@ -181,9 +181,9 @@ func harnessTar(t *testing.T) []byte {
 }
 
 // submission is ann's for an assignment of hers alone.
-func (w *world) submission() core.Submission {
+func (w *fixture) submission() core.Submission {
 	w.t.Helper()
-	s, err := w.parts.Registrar.Submit(w.t.Context(), w.as("ann"), coursework.Handin{
+	s, err := w.deps.Registrar.Submit(w.t.Context(), w.as("ann"), coursework.Handin{
 		Class: "cs101", Assignment: w.tested(), Files: files("main.py", "print()"),
 	})
 	require.NoError(w.t, err)
@@ -197,7 +197,7 @@ func files(path, content string) iter.Seq2[coursework.Upload, error] {
 }
 
 // request is one of ann's that grades nothing.
-func (w *world) request() string {
+func (w *fixture) request() string {
 	w.t.Helper()
 	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
 	require.NoError(w.t, err)
@@ -205,7 +205,7 @@ func (w *world) request() string {
 }
 
 // ended is one of ann's requests that has ended.
-func (w *world) ended(state core.RequestState) string {
+func (w *fixture) ended(state core.RequestState) string {
 	w.t.Helper()
 	id := w.request()
 	_, err := w.store.Record(w.t.Context(), core.Result{
@@ -219,7 +219,7 @@ func (w *world) ended(state core.RequestState) string {
 }
 
 // task is one of ann's for her class.
-func (w *world) task(state core.TaskState) string {
+func (w *fixture) task(state core.TaskState) string {
 	w.t.Helper()
 	ctx := w.t.Context()
 	task := core.Task{
@@ -242,7 +242,7 @@ func (w *world) task(state core.TaskState) string {
 	return task.ID
 }
 
-func (w *world) experiment() string {
+func (w *fixture) experiment() string {
 	w.t.Helper()
 	e := core.Experiment{
 		ID: w.next("experiment"), Class: "cs101", Assignment: w.assignment(w.next("hw")), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
@@ -285,7 +285,7 @@ func (f form) body(t *testing.T, withFiles bool) (kind string, body io.Reader) {
 }
 
 // send asks the site as somebody who is signed in; "" is nobody.
-func (w *world) send(who string, r *http.Request) *httptest.ResponseRecorder {
+func (w *fixture) send(who string, r *http.Request) *httptest.ResponseRecorder {
 	w.t.Helper()
 	if who != "" {
 		r = r.WithContext(caller.With(context.WithoutCancel(w.t.Context()), &caller.Caller{Actor: w.as(who), Name: who}))

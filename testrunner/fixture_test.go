@@ -30,15 +30,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a host with a pool, a real desk on a miniredis, a real ledger that
+// fixture is a host with a pool, a real desk on a miniredis, a real ledger that
 // can be told to fail, and VMs that do what the test says.
-type world struct {
-	t      *testing.T
-	cluster   *coretest.Cluster
-	output *output
-	ledger *ledger
-	blobs  *blobs
-	spool  string
+type fixture struct {
+	t       *testing.T
+	cluster *coretest.Cluster
+	output  *output
+	ledger  *ledger
+	blobs   *blobs
+	spool   string
 
 	mu     sync.Mutex
 	script script
@@ -57,13 +57,13 @@ type script struct {
 	collect func(want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error)
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	redis := coretest.Mini(t).Open(t)
 	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return &world{
+	return &fixture{
 		t: t, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
 		ledger: &ledger{ResultStore: store, recorded: make(chan core.Result, 100)},
 		blobs:  &blobs{files: map[string][]byte{}}, spool: filepath.Join(t.TempDir(), "spool"),
@@ -71,14 +71,14 @@ func newWorld(t *testing.T) *world {
 }
 
 // submit makes a request durable and queues it, as intake does.
-func (w *world) submit(spec core.Spec) {
+func (w *fixture) submit(spec core.Spec) {
 	w.t.Helper()
 	_, _, err := w.ledger.Create(context.Background(), spec)
 	require.NoError(w.t, err)
 	w.cluster.Submit(w.t, spec)
 }
 
-func (w *world) config() testrunner.Config {
+func (w *fixture) config() testrunner.Config {
 	return testrunner.Config{
 		Registration: core.Registration{Owner: w.cluster.Runner, Host: w.cluster.Host, Machine: "m-h1", PID: 1, Version: "test", Beat: time.Minute},
 		Pools:        []string{w.cluster.Pool}, Slots: 2, RunDir: "/nowhere", SpoolDir: w.spool, HandOver: time.Millisecond, Poll: 20 * time.Millisecond,
@@ -101,19 +101,19 @@ func quiet() logrus.FieldLogger {
 	return log
 }
 
-func (w *world) start(change func(*testrunner.Config, *testrunner.Parts)) *running {
+func (w *fixture) start(change func(*testrunner.Config, *testrunner.Deps)) *running {
 	w.t.Helper()
 	log := logrus.New()
 	log.SetOutput(w.t.Output())
 	cfg, metrics := w.config(), prometheus.NewRegistry()
-	parts := testrunner.Parts{
+	deps := testrunner.Deps{
 		Owners: w.cluster.Store, Claims: w.cluster.Store, Pools: w.cluster.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
 		Dial: w.dial, Log: log, Collect: metrics,
 	}
 	if change != nil {
-		change(&cfg, &parts)
+		change(&cfg, &deps)
 	}
-	r, err := testrunner.New(cfg, parts)
+	r, err := testrunner.New(cfg, deps)
 	require.NoError(w.t, err)
 	ctx, kill := context.WithCancel(context.Background())
 	run := &running{Runner: r, t: w.t, metrics: metrics, kill: kill, ended: make(chan error, 1)}
@@ -136,7 +136,7 @@ func (r *running) stop() {
 }
 
 // result waits for the next recorded result and returns the request's row.
-func (w *world) result() core.Result {
+func (w *fixture) result() core.Result {
 	w.t.Helper()
 	select {
 	case r := <-w.ledger.recorded:
@@ -147,14 +147,14 @@ func (w *world) result() core.Result {
 	}
 }
 
-func (w *world) place(spec core.Spec) core.Place {
+func (w *fixture) place(spec core.Spec) core.Place {
 	w.t.Helper()
 	place, err := w.cluster.Store.Locate(context.Background(), spec.Key())
 	require.NoError(w.t, err)
 	return place
 }
 
-func (w *world) vmStates() map[core.VMState]int {
+func (w *fixture) vmStates() map[core.VMState]int {
 	w.t.Helper()
 	all, err := w.cluster.Store.ListVMs(context.Background(), w.cluster.Host)
 	require.NoError(w.t, err)
@@ -178,7 +178,7 @@ type vm struct {
 	did      []string // all but assignments
 }
 
-func (w *world) dial(dir string) (testrunner.VM, error) {
+func (w *fixture) dial(dir string) (testrunner.VM, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.script.dial != nil {

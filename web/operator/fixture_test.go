@@ -27,7 +27,7 @@ import (
 	"drover/web/caller"
 	"drover/web/operator"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 // Ids of requests and of a task.
@@ -44,26 +44,26 @@ var users = map[string]core.Actor{
 	"ann":  {Handle: "ann", In: map[string]core.UserRole{"cs101": core.RoleStudent}},
 }
 
-// world is a site of the cluster's pages on a cluster of one host and one pool.
-type world struct {
+// fixture is a site of the cluster's pages on a cluster of one host and one pool.
+type fixture struct {
 	*coretest.Cluster
 	b     *coretest.Backend
 	store *sqlite.Store
 	in    *intake.Intake
-	parts parts.Parts
+	deps  services.Deps
 	site  *page.Site
 	http.Handler
 	seq int64
 }
 
-func newWorld(t *testing.T, b *coretest.Backend) *world {
+func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{b: b, store: store}
+	w := &fixture{b: b, store: store}
 	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
@@ -71,32 +71,32 @@ func newWorld(t *testing.T, b *coretest.Backend) *world {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
-	w.parts = parts.Parts{Registrar: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
+	w.deps = services.Deps{Registrar: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
 	return w.anew(t)
 }
 
 // anew is the site as another process has it, which has read nothing yet.
-func (w *world) anew(t *testing.T) *world {
+func (w *fixture) anew(t *testing.T) *fixture {
 	t.Helper()
 	next := *w
-	next.parts.Operator = &operate.Operator{Registrar: w.parts.Registrar, Cluster: w.Store, Store: w.store, Intake: w.in}
+	next.deps.Operator = &operate.Operator{Registrar: w.deps.Registrar, Cluster: w.Store, Store: w.store, Intake: w.in}
 	sessions := scs.New()
 	var err error
-	next.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.parts.Log}, operator.Section(next.parts))
+	next.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.deps.Log}, operator.Section(next.deps))
 	require.NoError(t, err)
 	next.Handler = sessions.LoadAndSave(next.site)
 	return &next
 }
 
 // submit accepts a request.
-func (w *world) submit(t *testing.T, id, submitter string) {
+func (w *fixture) submit(t *testing.T, id, submitter string) {
 	t.Helper()
 	_, _, err := w.in.Submit(t.Context(), core.Spec{ID: id, Pool: "p1", Submitter: submitter, Command: []string{"true"}})
 	require.NoError(t, err)
 }
 
 // kill has a request die of faults of the platform.
-func (w *world) kill(t *testing.T, id, reason string) {
+func (w *fixture) kill(t *testing.T, id, reason string) {
 	t.Helper()
 	w.submit(t, id, "sam")
 	w.AddVMs(t, 1)
@@ -115,7 +115,7 @@ func (w *world) kill(t *testing.T, id, reason string) {
 }
 
 // ask makes a request as a user; a form makes it a POST.
-func (w *world) ask(t *testing.T, who, path string, form url.Values) *httptest.ResponseRecorder {
+func (w *fixture) ask(t *testing.T, who, path string, form url.Values) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if form != nil {
@@ -131,7 +131,7 @@ func (w *world) ask(t *testing.T, who, path string, form url.Values) *httptest.R
 }
 
 // shows gets a page and returns its HTML.
-func (w *world) shows(t *testing.T, who, path string) string {
+func (w *fixture) shows(t *testing.T, who, path string) string {
 	t.Helper()
 	got := w.ask(t, who, path, nil)
 	require.Equal(t, http.StatusOK, got.Code, got.Body.String())
@@ -139,7 +139,7 @@ func (w *world) shows(t *testing.T, who, path string) string {
 }
 
 // does posts a form that must end with a redirect to the path.
-func (w *world) does(t *testing.T, who, path string, form url.Values, to string) {
+func (w *fixture) does(t *testing.T, who, path string, form url.Values, to string) {
 	t.Helper()
 	got := w.ask(t, who, path, form)
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body.String())
@@ -155,7 +155,7 @@ func form(pairs ...string) url.Values {
 }
 
 // hostOf is the cluster's host as Redis has it now.
-func (w *world) hostOf(t *testing.T) core.HostInfo {
+func (w *fixture) hostOf(t *testing.T) core.HostInfo {
 	t.Helper()
 	hosts, err := w.Store.ListHosts(context.WithoutCancel(t.Context()))
 	require.NoError(t, err)

@@ -28,14 +28,14 @@ const (
 	start = int64(1_700_000_000_000)
 )
 
-// world is a Desk on a real store and a Redis, with a host that can run what waits.
-type world struct {
-	t    *testing.T
-	b    *coretest.Backend
+// fixture is a Desk on a real store and a Redis, with a host that can run what waits.
+type fixture struct {
+	t       *testing.T
+	b       *coretest.Backend
 	cluster *coretest.Cluster
-	in   *intake.Intake
-	desk *requests.Desk
-	seq  int64
+	in      *intake.Intake
+	desk    *requests.Desk
+	seq     int64
 
 	printed map[string]string // by token
 
@@ -43,16 +43,16 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T) *world { return worldOn(t, coretest.Mini(t)) }
+func newFixture(t *testing.T) *fixture { return fixtureOn(t, coretest.Mini(t)) }
 
-func worldOn(t *testing.T, b *coretest.Backend) *world {
+func fixtureOn(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, b: b, now: time.UnixMilli(start), printed: map[string]string{}}
+	w := &fixture{t: t, b: b, now: time.UnixMilli(start), printed: map[string]string{}}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs, Now: w.clock}
@@ -63,14 +63,14 @@ func worldOn(t *testing.T, b *coretest.Backend) *world {
 	return w
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Millisecond)
 	return w.now
 }
 
-func (w *world) pool(change func(*core.Pool)) {
+func (w *fixture) pool(change func(*core.Pool)) {
 	w.t.Helper()
 	p := core.DefaultPool(pool)
 	change(&p)
@@ -107,7 +107,7 @@ func as(handle string) core.Actor {
 
 // submissions are those of the requests that grade: each is its request's submitter's, and
 // shows what its harness prints in the assignment cs101/open.
-type submissions struct{ w *world }
+type submissions struct{ w *fixture }
 
 func (s submissions) WatchSubmission(ctx context.Context, a core.Actor, id string) (core.Submission, bool, error) {
 	row, err := s.w.in.Store.Get(ctx, id)
@@ -120,7 +120,7 @@ func (s submissions) WatchSubmission(ctx context.Context, a core.Actor, id strin
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
 // submit requests something, changed as one likes, without asking who may.
-func (w *world) submit(submitter string, change ...func(*core.Spec)) core.Spec {
+func (w *fixture) submit(submitter string, change ...func(*core.Spec)) core.Spec {
 	w.t.Helper()
 	s := core.Spec{ID: newID(), Pool: pool, Submitter: submitter, Command: []string{"true"}, Env: []string{"KEY=secret"}}
 	for _, c := range change {
@@ -137,7 +137,7 @@ func grading(assignment string) func(*core.Spec) {
 }
 
 // claim has the runner take what is next.
-func (w *world) claim() core.Claim {
+func (w *fixture) claim() core.Claim {
 	w.t.Helper()
 	w.cluster.AddVMs(w.t, 1)
 	w.seq++
@@ -147,7 +147,7 @@ func (w *world) claim() core.Claim {
 }
 
 // end records the end of a claim, changed as one likes.
-func (w *world) end(c core.Claim, change ...func(*core.Result)) {
+func (w *fixture) end(c core.Claim, change ...func(*core.Result)) {
 	w.t.Helper()
 	s := c.ReadSpec()
 	score, most := 7.0, 10.0

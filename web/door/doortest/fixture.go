@@ -27,17 +27,17 @@ import (
 	"drover/core/resultstore/sqlite"
 	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web/caller"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/session"
 )
 
-// World is what a door stands before.
-type World struct {
-	T     testing.TB
-	Parts parts.Parts
-	Cluster  *coretest.Cluster
-	Store *sqlite.Store
-	Blobs core.Blobs
+// Fixture is what a door stands before.
+type Fixture struct {
+	T       testing.TB
+	Deps   services.Deps
+	Cluster *coretest.Cluster
+	Store   *sqlite.Store
+	Blobs   core.Blobs
 
 	Intake *intake.Intake
 	Keeper *session.Keeper
@@ -49,11 +49,11 @@ type World struct {
 	seq int64
 }
 
-// New makes a world with one pool. Its users are ann, bob and, with no role, nora, and
+// New makes a fixture with one pool. Its users are ann, bob and, with no role, nora, and
 // olga, an operator. Each has a token for reading and submitting under its own name; ann
 // has one for reading alone too, "reader", one for submitting alone, "writer", and one for
 // neither, "teacher".
-func New(t testing.TB, p core.Pool) *World {
+func New(t testing.TB, p core.Pool) *Fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
@@ -62,17 +62,17 @@ func New(t testing.TB, p core.Pool) *World {
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	cluster := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", p.Name)
 	redis := cluster.Store
-	w := &World{T: t, Cluster: cluster, Store: store, Blobs: blobs, Tokens: map[string]string{}}
+	w := &Fixture{T: t, Cluster: cluster, Store: store, Blobs: blobs, Tokens: map[string]string{}}
 	w.Intake = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.Intake.SetPool(ctx, p))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w.Parts = parts.Parts{
+	w.Deps = services.Deps{
 		Registrar: &coursework.Registrar{Store: store, Intake: w.Intake, Blobs: blobs},
 		Requests:  &requests.Desk{Store: store, Intake: running{w.Intake, w}, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs},
 		Accounts:  &account.Desk{Store: store, Limits: redis}, Limits: redis, Log: log,
 	}
-	w.Keeper = &session.Keeper{Desk: w.Parts.Accounts, Actors: w.Parts.Registrar, Log: log}
+	w.Keeper = &session.Keeper{Desk: w.Deps.Accounts, Actors: w.Deps.Registrar, Log: log}
 	for _, u := range []core.User{
 		{Handle: "ann", Roles: []core.UserRole{core.RoleRunner}},
 		{Handle: "bob", Roles: []core.UserRole{core.RoleRunner}},
@@ -89,7 +89,7 @@ func New(t testing.TB, p core.Pool) *World {
 }
 
 // User makes a user, or changes the one that is there.
-func (w *World) User(u core.User) {
+func (w *Fixture) User(u core.User) {
 	w.T.Helper()
 	if had, err := w.Store.GetUser(w.T.Context(), u.Handle); err == nil {
 		u.Revision, u.Created = had.Revision, had.Created
@@ -101,16 +101,16 @@ func (w *World) User(u core.User) {
 }
 
 // Token makes a token of a user, and gives it a name for ByToken.
-func (w *World) Token(name, user string, scopes ...core.Scope) core.Token {
+func (w *Fixture) Token(name, user string, scopes ...core.Scope) core.Token {
 	w.T.Helper()
-	secret, t, err := w.Parts.Accounts.IssueToken(w.T.Context(), core.Actor{Handle: user}, name, scopes, 0)
+	secret, t, err := w.Deps.Accounts.IssueToken(w.T.Context(), core.Actor{Handle: user}, name, scopes, 0)
 	require.NoError(w.T, err)
 	w.Tokens[name] = secret
 	return t
 }
 
 // ByToken is the keeper's, and knows tokens by the names that tests use for them.
-func (w *World) ByToken(ctx context.Context, secret string) (*caller.Caller, error) {
+func (w *Fixture) ByToken(ctx context.Context, secret string) (*caller.Caller, error) {
 	if whole, ok := w.Tokens[secret]; ok {
 		secret = whole
 	}
@@ -120,7 +120,7 @@ func (w *World) ByToken(ctx context.Context, secret string) (*caller.Caller, err
 // running is an intake that runs what it takes.
 type running struct {
 	*intake.Intake
-	w *World
+	w *Fixture
 }
 
 // Submit is the intake's.
@@ -133,7 +133,7 @@ func (r running) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, er
 }
 
 // Run runs a request as a testrunner would, but in a folder of this machine.
-func (w *World) Run(spec core.Spec) {
+func (w *Fixture) Run(spec core.Spec) {
 	w.T.Helper()
 	w.Cluster.AddVMs(w.T, 1)
 	w.seq++
@@ -166,7 +166,7 @@ func (w *World) Run(spec core.Spec) {
 }
 
 // process runs the command and tells what became of it.
-func (w *World) process(spec core.Spec, dir string) core.Result {
+func (w *Fixture) process(spec core.Spec, dir string) core.Result {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), spec.Limits.Timeout)
 	defer cancel()
@@ -197,7 +197,7 @@ func (w *World) process(spec core.Spec, dir string) core.Result {
 }
 
 // Blob is what is stored under a digest.
-func (w *World) Blob(digest string) []byte {
+func (w *Fixture) Blob(digest string) []byte {
 	w.T.Helper()
 	in, err := w.Blobs.Open(w.T.Context(), digest)
 	require.NoError(w.T, err)

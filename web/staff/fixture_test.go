@@ -25,7 +25,7 @@ import (
 	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/staff"
 )
 
@@ -35,26 +35,26 @@ const (
 	day   = int64(24 * 3600_000)
 )
 
-// world is a site of staff pages over a real registrar.
-type world struct {
-	t    *testing.T
-	reg  *coursework.Registrar
-	in   *intake.Intake
+// fixture is a site of staff pages over a real registrar.
+type fixture struct {
+	t       *testing.T
+	reg     *coursework.Registrar
+	in      *intake.Intake
 	cluster *coretest.Cluster
-	site http.Handler
+	site    http.Handler
 
 	routes []page.Route
 	seq    int64 // of exchanges with the cluster
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
+	w := &fixture{t: t, cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
 	clock := func() time.Time { return time.UnixMilli(start) }
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	sessions := scs.New()
-	section := staff.Section(parts.Parts{Name: "Test school", Registrar: w.reg, Log: log, Now: clock})
+	section := staff.Section(services.Deps{Name: "Test school", Registrar: w.reg, Log: log, Now: clock})
 	w.routes = section.Routes
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock}, section)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 
 // people are one of each kind: tess teaches cs101 and tina assists there, ann and cleo are
 // its students, theo teaches cs202 and eve is a student there, nick is in none.
-func (w *world) people() {
+func (w *fixture) people() {
 	ctx, store := w.t.Context(), w.reg.Store
 	for handle, roles := range map[string][]core.UserRole{
 		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
@@ -97,7 +97,7 @@ func (w *world) people() {
 	}
 }
 
-func (w *world) as(handle string) core.Actor {
+func (w *fixture) as(handle string) core.Actor {
 	w.t.Helper()
 	a, err := w.reg.Actor(w.t.Context(), handle)
 	require.NoError(w.t, err)
@@ -105,7 +105,7 @@ func (w *world) as(handle string) core.Actor {
 }
 
 // assignment makes one of cs101, changed as one likes.
-func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
 	w.t.Helper()
 	as := core.Assignment{Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start}
 	for _, c := range change {
@@ -118,7 +118,7 @@ func (w *world) assignment(handle string, change ...func(as *core.Assignment)) c
 }
 
 // submit hands something in for an assignment of cs101.
-func (w *world) submit(user, assignment string) core.Submission {
+func (w *fixture) submit(user, assignment string) core.Submission {
 	w.t.Helper()
 	s, err := w.reg.Submit(w.t.Context(), w.as(user), coursework.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
 	require.NoError(w.t, err)
@@ -137,7 +137,7 @@ func files(pairs ...string) iter.Seq2[coursework.Upload, error] {
 }
 
 // ask sends a request as somebody.
-func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {
+func (w *fixture) ask(who string, r *http.Request) *httptest.ResponseRecorder {
 	w.t.Helper()
 	if who != "" {
 		a := w.as(who)
@@ -148,13 +148,13 @@ func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {
 	return rec
 }
 
-func (w *world) get(who, path string) *httptest.ResponseRecorder {
+func (w *fixture) get(who, path string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	return w.ask(who, httptest.NewRequest(http.MethodGet, path, nil))
 }
 
 // shows is get of a page that must be there; its text has no entities.
-func (w *world) shows(who, path string) string {
+func (w *fixture) shows(who, path string) string {
 	w.t.Helper()
 	rec := w.get(who, path)
 	require.Equal(w.t, http.StatusOK, rec.Code, "%s as %s: %s", path, who, rec.Body)
@@ -162,7 +162,7 @@ func (w *world) shows(who, path string) string {
 }
 
 // post sends a form: names and values in turn.
-func (w *world) post(who, path string, pairs ...string) *httptest.ResponseRecorder {
+func (w *fixture) post(who, path string, pairs ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	v := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -200,7 +200,7 @@ func (u *upload) file(t *testing.T, name, file string, content []byte) *upload {
 	return u
 }
 
-func (w *world) send(who, path string, u *upload) *httptest.ResponseRecorder {
+func (w *fixture) send(who, path string, u *upload) *httptest.ResponseRecorder {
 	w.t.Helper()
 	require.NoError(w.t, u.Close())
 	r := httptest.NewRequest(http.MethodPost, path, io.NopCloser(&u.body))

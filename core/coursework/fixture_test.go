@@ -29,16 +29,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a school: a Registrar on a real store and Redis, users of every role, the
+// fixture is a school: a Registrar on a real store and Redis, users of every role, the
 // classes cs101 and cs202, and assignments. In cs101 tess teaches, tina assists,
 // ann and cleo learn; in cs202 theo teaches and eve learns.
-type world struct {
-	t    *testing.T
-	log  *steps
+type fixture struct {
+	t       *testing.T
+	log     *steps
 	cluster *coretest.Cluster
-	in   *intake.Intake
-	reg  *coursework.Registrar
-	seq  int64
+	in      *intake.Intake
+	reg     *coursework.Registrar
+	seq     int64
 
 	mu  sync.Mutex
 	now time.Time
@@ -53,14 +53,14 @@ const (
 	theEnd = start + 2*day
 )
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, now: time.UnixMilli(start)}
+	w := &fixture{t: t, now: time.UnixMilli(start)}
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.log = &steps{}
@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 
 // people fills the roster, at once what does not need what was before: the store
 // waits for its disk once for all of it.
-func (w *world) people() {
+func (w *fixture) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
 	var there errgroup.Group
@@ -105,21 +105,21 @@ func (w *world) people() {
 	w.log.clear()
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Millisecond)
 	return w.now
 }
 
-func (w *world) pass(ms int64) {
+func (w *fixture) pass(ms int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Duration(ms) * time.Millisecond)
 }
 
 // as returns a user as one who acts.
-func (w *world) as(handle string) core.Actor {
+func (w *fixture) as(handle string) core.Actor {
 	w.t.Helper()
 	a, err := w.reg.Actor(w.t.Context(), handle)
 	require.NoError(w.t, err)
@@ -127,7 +127,7 @@ func (w *world) as(handle string) core.Actor {
 }
 
 // assignment makes one of cs101, changed as one likes.
-func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
 	w.t.Helper()
 	as := core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
@@ -146,7 +146,7 @@ func (w *world) assignment(handle string, change ...func(as *core.Assignment)) c
 func concealed(as *core.Assignment) { as.HideUntil = start + day }
 
 // graded makes an assignment with a harness.
-func (w *world) graded(handle string) core.Assignment {
+func (w *fixture) graded(handle string) core.Assignment {
 	w.t.Helper()
 	w.assignment(handle)
 	as, err := w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(harnessTar(w.t)))
@@ -192,7 +192,7 @@ func handin(assignment string) coursework.Handin {
 }
 
 // submit hands something in for an assignment of cs101.
-func (w *world) submit(user, assignment string) core.Submission {
+func (w *fixture) submit(user, assignment string) core.Submission {
 	w.t.Helper()
 	s, err := w.reg.Submit(w.t.Context(), w.as(user), handin(assignment))
 	require.NoError(w.t, err)
@@ -201,7 +201,7 @@ func (w *world) submit(user, assignment string) core.Submission {
 }
 
 // grade ends what waits, as a testrunner does.
-func (w *world) grade(change func(r *core.Result)) {
+func (w *fixture) grade(change func(r *core.Result)) {
 	w.t.Helper()
 	w.cluster.AddVMs(w.t, 1)
 	w.seq++
@@ -222,7 +222,7 @@ func (w *world) grade(change func(r *core.Result)) {
 }
 
 // task puts a task of ann's about cs101/hw1 into the store, changed as one likes.
-func (w *world) task(change ...func(t *core.Task)) core.Task {
+func (w *fixture) task(change ...func(t *core.Task)) core.Task {
 	w.t.Helper()
 	t := core.Task{
 		ID: newID(), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
@@ -238,7 +238,7 @@ func (w *world) task(change ...func(t *core.Task)) core.Task {
 }
 
 // endTask records a task's end, with a file if it is done.
-func (w *world) endTask(id string, state core.TaskState) {
+func (w *fixture) endTask(id string, state core.TaskState) {
 	w.t.Helper()
 	end := core.TaskEnd{ID: id, Generation: 1, State: state}
 	if state == core.TaskDone {
@@ -252,7 +252,7 @@ func (w *world) endTask(id string, state core.TaskState) {
 }
 
 // entries are the audit log's sentences, oldest first, each with who did it.
-func (w *world) entries() []string {
+func (w *fixture) entries() []string {
 	w.t.Helper()
 	all, err := w.reg.Store.ListAuditEntries(w.t.Context(), core.AuditFilter{Limit: 1000})
 	require.NoError(w.t, err)

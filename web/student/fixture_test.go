@@ -30,7 +30,7 @@ import (
 	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/student"
 )
 
@@ -40,15 +40,15 @@ const (
 	day  = 24 * hour
 )
 
-// start is when a world's clock begins: now, as browsers have it too.
+// start is when a fixture's clock begins: now, as browsers have it too.
 var start = time.Now().UnixMilli()
 
-// world is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
+// fixture is a school on a real store with its pages: in cs101 tess teaches, ann and cleo
 // learn; in cs202 eve does; nick is in no class.
-type world struct {
+type fixture struct {
 	t       testing.TB
 	backend *coretest.Backend
-	cluster    *coretest.Cluster
+	cluster *coretest.Cluster
 	in      *intake.Intake
 	reg     *coursework.Registrar
 	desk    *requests.Desk
@@ -62,14 +62,14 @@ type world struct {
 	language string
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, store: store, now: time.UnixMilli(start)}
+	w := &fixture{t: t, store: store, now: time.UnixMilli(start)}
 	w.backend = coretest.Mini(t)
 	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the cluster is alive
 	w.cluster = coretest.NewCluster(t, w.backend.Open(t), "h1", pool)
@@ -84,13 +84,13 @@ func newWorld(t testing.TB) *world {
 	w.log.SetOutput(t.Output())
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock},
-		student.Section(parts.Parts{Registrar: w.reg, Requests: w.desk, Log: w.log, Now: w.clock}))
+		student.Section(services.Deps{Registrar: w.reg, Requests: w.desk, Log: w.log, Now: w.clock}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w
 }
 
-func (w *world) people() {
+func (w *fixture) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
 	for handle, roles := range map[string][]core.UserRole{"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "rosa": {core.RoleRunner}, "remo": {core.RoleRunner}, "tess": nil, "ann": nil, "cleo": nil, "eve": nil, "nick": nil} {
@@ -111,21 +111,21 @@ func (w *world) people() {
 	}
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Millisecond)
 	return w.now
 }
 
-func (w *world) pass(ms int64) {
+func (w *fixture) pass(ms int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Duration(ms) * time.Millisecond)
 }
 
 // assignment makes one of cs101, due in a day and cut off in two, changed as one likes.
-func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
 	w.t.Helper()
 	as := core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Text: "Write a **sort**.", Due: start + day, Cutoff: start + 2*day,
@@ -141,7 +141,7 @@ func (w *world) assignment(handle string, change ...func(as *core.Assignment)) c
 }
 
 // graded makes an assignment with a harness.
-func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
+func (w *fixture) graded(handle string, change ...func(as *core.Assignment)) {
 	w.t.Helper()
 	w.assignment(handle, change...)
 	dir := w.t.TempDir()
@@ -155,7 +155,7 @@ func (w *world) graded(handle string, change ...func(as *core.Assignment)) {
 }
 
 // claims takes all that waits, as a testrunner does.
-func (w *world) claims() iter.Seq[core.Claim] {
+func (w *fixture) claims() iter.Seq[core.Claim] {
 	return func(yield func(core.Claim) bool) {
 		for {
 			w.cluster.AddVMs(w.t, 1)
@@ -169,7 +169,7 @@ func (w *world) claims() iter.Seq[core.Claim] {
 }
 
 // claim takes what waits next.
-func (w *world) claim() core.Claim {
+func (w *fixture) claim() core.Claim {
 	w.t.Helper()
 	for c := range w.claims() {
 		return c
@@ -179,7 +179,7 @@ func (w *world) claim() core.Claim {
 }
 
 // run has the command of a claim run and print.
-func (w *world) run(c core.Claim, prints ...string) {
+func (w *fixture) run(c core.Claim, prints ...string) {
 	w.t.Helper()
 	require.NoError(w.t, w.cluster.Store.Progress(w.t.Context(), w.cluster.Runner, w.cluster.Epoch, c.Key, c.Token, "running", 0))
 	at := int64(0)
@@ -191,7 +191,7 @@ func (w *world) run(c core.Claim, prints ...string) {
 }
 
 // end records the end of a claim, changed as one likes.
-func (w *world) end(c core.Claim, change func(r *core.Result)) {
+func (w *fixture) end(c core.Claim, change func(r *core.Result)) {
 	w.t.Helper()
 	score, most := 7.0, 10.0
 	spec := c.ReadSpec()
@@ -208,17 +208,17 @@ func (w *world) end(c core.Claim, change func(r *core.Result)) {
 }
 
 // finish gives a claim back.
-func (w *world) finish(c core.Claim, outcome core.Outcome) {
+func (w *fixture) finish(c core.Claim, outcome core.Outcome) {
 	w.t.Helper()
 	w.seq++
 	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: outcome})
 }
 
 // grade ends what waits next, changed as one likes.
-func (w *world) grade(change func(r *core.Result)) { w.end(w.claim(), change) }
+func (w *fixture) grade(change func(r *core.Result)) { w.end(w.claim(), change) }
 
 // ask asks for something as a user.
-func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {
+func (w *fixture) ask(who string, r *http.Request) *httptest.ResponseRecorder {
 	w.t.Helper()
 	a, err := w.reg.Actor(w.t.Context(), who)
 	require.NoError(w.t, err)
@@ -229,7 +229,7 @@ func (w *world) ask(who string, r *http.Request) *httptest.ResponseRecorder {
 }
 
 // get returns a page that is there.
-func (w *world) get(who, path string) string {
+func (w *fixture) get(who, path string) string {
 	w.t.Helper()
 	rec := w.ask(who, httptest.NewRequest(http.MethodGet, path, nil))
 	require.Equal(w.t, http.StatusOK, rec.Code, "%s: %s", path, rec.Body)
@@ -237,13 +237,13 @@ func (w *world) get(who, path string) string {
 }
 
 // status asks for a page and says what the answer is.
-func (w *world) status(who, method, path string) int {
+func (w *fixture) status(who, method, path string) int {
 	w.t.Helper()
 	return w.ask(who, httptest.NewRequest(method, path, nil)).Code
 }
 
 // post sends a form without files.
-func (w *world) post(who, path string, values url.Values) *httptest.ResponseRecorder {
+func (w *fixture) post(who, path string, values url.Values) *httptest.ResponseRecorder {
 	w.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(values.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -254,7 +254,7 @@ func (w *world) post(who, path string, values url.Values) *httptest.ResponseReco
 type sent struct{ field, file, content string }
 
 // upload sends a form with files.
-func (w *world) upload(who, path string, all ...sent) *httptest.ResponseRecorder {
+func (w *fixture) upload(who, path string, all ...sent) *httptest.ResponseRecorder {
 	w.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -275,7 +275,7 @@ func (w *world) upload(who, path string, all ...sent) *httptest.ResponseRecorder
 }
 
 // handIn hands something in for an assignment of cs101 and returns the submission's page.
-func (w *world) handIn(who, assignment string, all ...sent) string {
+func (w *fixture) handIn(who, assignment string, all ...sent) string {
 	w.t.Helper()
 	if len(all) == 0 {
 		all = []sent{{"files", "main.py", "print()"}}

@@ -10,7 +10,7 @@ import (
 
 	"drover/core"
 	"drover/web/door/doortest"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/tango"
 )
 
@@ -18,19 +18,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const pool = "autograding"
 
-// world is a door in the world of doors.
-type world struct {
-	*doortest.World
+// fixture is a door in the fixture of doors.
+type fixture struct {
+	*doortest.Fixture
 
 	t    *testing.T
 	door *tango.Door
 	now  time.Time
 }
 
-func newWorld(t *testing.T, change ...func(*parts.Parts, *tango.Settings)) *world {
+func newFixture(t *testing.T, change ...func(*services.Deps, *tango.Settings)) *fixture {
 	t.Helper()
-	w := &world{World: doortest.New(t, core.DefaultPool(pool)), t: t, now: time.Now()}
-	p := w.Parts
+	w := &fixture{Fixture: doortest.New(t, core.DefaultPool(pool)), t: t, now: time.Now()}
+	p := w.Deps
 	p.Now = func() time.Time { return w.now }
 	own := tango.Settings{
 		Keys: w, Cache: w.Cluster.Store, Images: map[string]string{"autograding_image": pool}, Callbacks: doortest.Here(t), Version: "test",
@@ -43,7 +43,7 @@ func newWorld(t *testing.T, change ...func(*parts.Parts, *tango.Settings)) *worl
 }
 
 // ask makes one call; a method, a path and, after the body, the name of a file to upload.
-func (w *world) ask(method, path, body string, filename ...string) (status int, answer string) {
+func (w *fixture) ask(method, path, body string, filename ...string) (status int, answer string) {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), method, path, strings.NewReader(body))
 	for _, name := range filename {

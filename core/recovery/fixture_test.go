@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const by = time.Millisecond
 
-// world is a host whose testrunner has requests in hand, each of another kind.
-type world struct {
+// fixture is a host whose testrunner has requests in hand, each of another kind.
+type fixture struct {
 	t       *testing.T
 	b       *coretest.Backend
 	store   *sqlite.Store
@@ -32,22 +32,22 @@ type world struct {
 	rows    []string
 }
 
-func newWorld(t *testing.T, b *coretest.Backend) *world {
+func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	return &world{
+	return &fixture{
 		t: t, b: b, store: store, cluster: coretest.NewCluster(t, b.Open(t), "h1", "p1"), slots: map[string]core.Claim{},
 	}
 }
 
-func (w *world) exchange(want int, finish ...core.Finish) core.Exchanged {
+func (w *fixture) exchange(want int, finish ...core.Finish) core.Exchanged {
 	w.t.Helper()
 	w.seq++
 	return w.cluster.Exchange(w.t, w.seq, want, finish...)
 }
 
 // hold submits a request and claims it; attempts says how many faults it had before.
-func (w *world) hold(id string, attempts int) core.Claim {
+func (w *fixture) hold(id string, attempts int) core.Claim {
 	w.t.Helper()
 	s := coretest.Spec(id, "p1", "ann")
 	_, _, err := w.store.Create(w.t.Context(), s)
@@ -68,7 +68,7 @@ func (w *world) hold(id string, attempts int) core.Claim {
 	}
 }
 
-func (w *world) record(c core.Claim, state core.RequestState) {
+func (w *fixture) record(c core.Claim, state core.RequestState) {
 	w.t.Helper()
 	_, err := w.store.Record(w.t.Context(), core.Result{
 		ID: c.ReadSpec().ID, Generation: 1, State: state, Token: c.Token, VM: c.VM,
@@ -77,7 +77,7 @@ func (w *world) record(c core.Claim, state core.RequestState) {
 }
 
 // fill holds one request of each kind.
-func (w *world) fill() {
+func (w *fixture) fill() {
 	w.t.Helper()
 	w.hold("fresh", 0)
 	w.hold("tried", 1)
@@ -96,12 +96,12 @@ func (w *world) fill() {
 }
 
 // late makes an owner's heartbeat very late.
-func (w *world) late(owner string) {
+func (w *fixture) late(owner string) {
 	w.t.Helper()
 	require.NoError(w.t, w.b.Admin.Do(w.t.Context(), "ZADD", w.b.Namespace+":owners", "XX", 1, owner).Err())
 }
 
-func (w *world) owners() []string {
+func (w *fixture) owners() []string {
 	w.t.Helper()
 	infos, err := w.cluster.Store.ListOwners(w.t.Context())
 	require.NoError(w.t, err)
@@ -112,14 +112,14 @@ func (w *world) owners() []string {
 	return names
 }
 
-func (w *world) place(id string) core.RequestState {
+func (w *fixture) place(id string) core.RequestState {
 	w.t.Helper()
 	p, err := w.cluster.Store.Locate(w.t.Context(), core.Key(id, 1))
 	require.NoError(w.t, err)
 	return p.State
 }
 
-func (w *world) state(id string) core.RequestState {
+func (w *fixture) state(id string) core.RequestState {
 	w.t.Helper()
 	row, err := w.store.Get(w.t.Context(), id)
 	require.NoError(w.t, err)
@@ -127,7 +127,7 @@ func (w *world) state(id string) core.RequestState {
 }
 
 // requireSettled checks what fill left, after the runner was reaped or restarted.
-func (w *world) requireSettled() {
+func (w *fixture) requireSettled() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	held, err := w.cluster.Store.Held(ctx, w.cluster.Runner, 0)
@@ -205,6 +205,6 @@ func (o mortalOwners) Forget(ctx context.Context, owner string, epoch int64) err
 	return o.m.Step("forget "+owner, func() error { return o.Owners.Forget(ctx, owner, epoch) })
 }
 
-func (w *world) reap() (recovery.Report, error) {
+func (w *fixture) reap() (recovery.Report, error) {
 	return recovery.Reap(w.t.Context(), w.cluster.Store, w.store, by, recovery.Options{})
 }

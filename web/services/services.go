@@ -1,6 +1,6 @@
-// Package parts names what the API and the pages are made from, so that both have the
+// Package services names what the API and the pages are made from, so that both have the
 // same: whoever is asked through either answers alike.
-package parts
+package services
 
 import (
 	"net/url"
@@ -16,8 +16,8 @@ import (
 	"drover/web/live"
 )
 
-// Parts are what answers. All of them check the caller's rights themselves.
-type Parts struct {
+// Deps are what answers. All of them check the caller's rights themselves.
+type Deps struct {
 	Name      string   // of the site
 	URL       *url.URL // by which browsers reach the site, without a path
 	Registrar *coursework.Registrar

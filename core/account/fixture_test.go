@@ -25,8 +25,8 @@ const (
 	away  = "198.51.100.9"
 )
 
-// world is a Desk on a real store and a Redis, with ann, and root who is an admin.
-type world struct {
+// fixture is a Desk on a real store and a Redis, with ann, and root who is an admin.
+type fixture struct {
 	*account.Desk
 	t     *testing.T
 	store *sqlite.Store
@@ -36,10 +36,10 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	w := &world{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	w := &fixture{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	w.redis.Mini.SetTime(w.now)
 	w.Desk = &account.Desk{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}
 	w.user(core.User{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}})
@@ -54,13 +54,13 @@ func hasher(t *testing.T, cost account.Cost) *account.Hasher {
 	return h
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) after(d time.Duration) {
+func (w *fixture) after(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
@@ -68,7 +68,7 @@ func (w *world) after(d time.Duration) {
 	w.redis.Mini.FastForward(d)
 }
 
-func (w *world) user(u core.User) core.User {
+func (w *fixture) user(u core.User) core.User {
 	w.t.Helper()
 	if u.Revision == 0 {
 		u.Created = w.clock().UnixMilli()
@@ -79,7 +79,7 @@ func (w *world) user(u core.User) core.User {
 	return u
 }
 
-func (w *world) disable(handle string) {
+func (w *fixture) disable(handle string) {
 	w.t.Helper()
 	u, err := w.store.GetUser(w.t.Context(), handle)
 	require.NoError(w.t, err)
@@ -94,21 +94,21 @@ var (
 )
 
 // password sets a user's first password.
-func (w *world) password(handle, password string) account.SignedIn {
+func (w *fixture) password(handle, password string) account.SignedIn {
 	w.t.Helper()
 	in, err := w.ChangePassword(w.t.Context(), core.Actor{Handle: handle}, "", password, home)
 	require.NoError(w.t, err)
 	return in
 }
 
-func (w *world) signIn(name, password, address string) core.Code {
+func (w *fixture) signIn(name, password, address string) core.Code {
 	w.t.Helper()
 	_, err := w.SignIn(w.t.Context(), name, password, address)
 	return core.CodeOf(err)
 }
 
 // present says whether a session is still good.
-func (w *world) present(in account.SignedIn) bool {
+func (w *fixture) present(in account.SignedIn) bool {
 	w.t.Helper()
 	_, err := w.Present(w.t.Context(), in.User.Handle, in.Since)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *world) present(in account.SignedIn) bool {
 }
 
 // entries are what the audit log says of a user, oldest first.
-func (w *world) entries(subject string) []string {
+func (w *fixture) entries(subject string) []string {
 	w.t.Helper()
 	all, err := w.store.ListAuditEntries(w.t.Context(), core.AuditFilter{Subject: subject})
 	require.NoError(w.t, err)
@@ -130,7 +130,7 @@ func (w *world) entries(subject string) []string {
 }
 
 // requireNowhere requires that no audit log, account or token has a secret in it.
-func (w *world) requireNowhere(secrets ...string) {
+func (w *fixture) requireNowhere(secrets ...string) {
 	w.t.Helper()
 	for _, user := range []string{"ann", "root"} {
 		for _, secret := range secrets {

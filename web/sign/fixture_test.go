@@ -22,7 +22,7 @@ import (
 	"drover/core/resultstore/sqlite/sqlitetest"
 	"drover/web"
 	"drover/web/page"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/session"
 	"drover/web/sign"
 )
@@ -35,38 +35,38 @@ const (
 
 var root = core.Actor{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}}
 
-// world is a whole site of these pages, as browsers have it, with ann, and root who is an admin.
-type world struct {
+// fixture is a whole site of these pages, as browsers have it, with ann, and root who is an admin.
+type fixture struct {
 	t     *testing.T
 	store *sqlite.Store
 	redis *coretest.Backend
-	parts parts.Parts
+	deps  services.Deps
 	desk  *account.Desk
 	url   *url.URL
 	site  *page.Site
 	http.Handler
 }
 
-// newWorld makes a site at a URL.
-func newWorld(t *testing.T, at string, provider *sign.Provider) *world {
+// newFixture makes a site at a URL.
+func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	w := &world{t: t, store: store, redis: coretest.Mini(t)}
+	w := &fixture{t: t, store: store, redis: coretest.Mini(t)}
 	w.url, err = url.Parse(at)
 	require.NoError(t, err)
 	redis := w.redis.Open(t)
 	w.desk = &account.Desk{Store: store, Limits: redis, Hasher: hasher}
-	w.parts = parts.Parts{URL: w.url, Registrar: &coursework.Registrar{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
-	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Desk: w.desk, Actors: w.parts.Registrar, Log: log}
+	w.deps = services.Deps{URL: w.url, Registrar: &coursework.Registrar{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
+	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Desk: w.desk, Actors: w.deps.Registrar, Log: log}
 	where := page.Section{Pages: fstest.MapFS{}, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: func(r *page.Request) error { return r.Redirect("/account", "") }},
 		{Pattern: "GET /secret", Serve: func(r *page.Request) error { _, err := io.WriteString(r.W, "for "+r.Caller.Name); return err }},
 	}}
-	w.site, err = page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(w.parts, keeper, provider), where)
+	w.site, err = page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(w.deps, keeper, provider), where)
 	require.NoError(t, err)
 	none := http.NotFoundHandler()
 	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(w.site)})
@@ -76,14 +76,14 @@ func newWorld(t *testing.T, at string, provider *sign.Provider) *world {
 	return w
 }
 
-func (w *world) put(u core.User) {
+func (w *fixture) put(u core.User) {
 	w.t.Helper()
 	_, err := w.store.PutUser(w.t.Context(), u)
 	require.NoError(w.t, err)
 }
 
 // password sets a user's first password.
-func (w *world) password(user, password string) {
+func (w *fixture) password(user, password string) {
 	w.t.Helper()
 	_, err := w.desk.ChangePassword(w.t.Context(), core.Actor{Handle: user}, "", password, home)
 	require.NoError(w.t, err)
@@ -91,14 +91,14 @@ func (w *world) password(user, password string) {
 
 // browser is somebody's, with cookies and an address of its own.
 type browser struct {
-	*world
+	*fixture
 	cookies map[string]*http.Cookie
 	address string
 	header  map[string]string
 }
 
-func (w *world) browser() *browser {
-	return &browser{world: w, cookies: map[string]*http.Cookie{}, address: home, header: map[string]string{"Sec-Fetch-Site": "same-origin"}}
+func (w *fixture) browser() *browser {
+	return &browser{fixture: w, cookies: map[string]*http.Cookie{}, address: home, header: map[string]string{"Sec-Fetch-Site": "same-origin"}}
 }
 
 // answer is what came back.

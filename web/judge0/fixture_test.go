@@ -16,15 +16,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const pool = "judge0"
 
-// world is a door in the world of doors.
-type world struct {
-	*doortest.World
+// fixture is a door in the fixture of doors.
+type fixture struct {
+	*doortest.Fixture
 
 	t    *testing.T
 	door *judge0.Door
 }
 
-func newWorld(t *testing.T, change ...func(*judge0.Settings, *core.Pool)) *world {
+func newFixture(t *testing.T, change ...func(*judge0.Settings, *core.Pool)) *fixture {
 	t.Helper()
 	p := core.DefaultPool(pool)
 	p.Limits.Timeout, p.Limits.Memory, p.Limits.Pids = time.Minute, 1<<30, 200
@@ -32,16 +32,16 @@ func newWorld(t *testing.T, change ...func(*judge0.Settings, *core.Pool)) *world
 	for _, c := range change {
 		c(&own, &p)
 	}
-	w := &world{World: doortest.New(t, p), t: t}
+	w := &fixture{Fixture: doortest.New(t, p), t: t}
 	w.open(own)
 	return w
 }
 
 // open makes the door.
-func (w *world) open(own judge0.Settings) {
+func (w *fixture) open(own judge0.Settings) {
 	w.t.Helper()
 	own.Keys = w
 	var err error
-	w.door, err = judge0.New(w.Parts, own)
+	w.door, err = judge0.New(w.Deps, own)
 	require.NoError(w.t, err)
 }

@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a store and a Redis, an intake on them, and a runner that takes what is queued.
-type world struct {
-	t     *testing.T
-	store *sqlite.Store
-	cluster  *coretest.Cluster
-	in    *intake.Intake
-	seq   int64
-	wiped func() // empties Redis
+// fixture is a store and a Redis, an intake on them, and a runner that takes what is queued.
+type fixture struct {
+	t       *testing.T
+	store   *sqlite.Store
+	cluster *coretest.Cluster
+	in      *intake.Intake
+	seq     int64
+	wiped   func() // empties Redis
 
 	mu  sync.Mutex
 	now time.Time
@@ -36,28 +36,28 @@ type world struct {
 
 const pool = "p1"
 
-func newWorld(t *testing.T, b *coretest.Backend) *world {
+func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	w := &world{t: t, store: store, now: time.UnixMilli(1_700_000_000_000)}
+	w := &fixture{t: t, store: store, now: time.UnixMilli(1_700_000_000_000)}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	w.in = w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool(pool)))
 	return w
 }
 
-func (w *world) intake(store core.ResultStore, queue core.Queue, pools core.Pools, tasks core.Tasks) *intake.Intake {
+func (w *fixture) intake(store core.ResultStore, queue core.Queue, pools core.Pools, tasks core.Tasks) *intake.Intake {
 	return &intake.Intake{Store: store, Queue: queue, Pools: pools, Tasks: tasks, Now: w.clock}
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Millisecond)
 	return w.now
 }
 
-func (w *world) pass(d time.Duration) {
+func (w *fixture) pass(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
@@ -70,7 +70,7 @@ func spec() core.Spec {
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
-func (w *world) submit(s core.Spec) core.Row {
+func (w *fixture) submit(s core.Spec) core.Row {
 	w.t.Helper()
 	row, created, err := w.in.Submit(w.t.Context(), s)
 	require.NoError(w.t, err)
@@ -78,14 +78,14 @@ func (w *world) submit(s core.Spec) core.Row {
 	return row
 }
 
-func (w *world) place(key string) core.RequestState {
+func (w *fixture) place(key string) core.RequestState {
 	w.t.Helper()
 	p, err := w.cluster.Store.Locate(w.t.Context(), key)
 	require.NoError(w.t, err)
 	return p.State
 }
 
-func (w *world) row(id string) core.Row {
+func (w *fixture) row(id string) core.Row {
 	w.t.Helper()
 	row, err := w.store.Get(w.t.Context(), id)
 	require.NoError(w.t, err)
@@ -93,7 +93,7 @@ func (w *world) row(id string) core.Row {
 }
 
 // claim takes what waits, up to n.
-func (w *world) claim(n int) []core.Claim {
+func (w *fixture) claim(n int) []core.Claim {
 	w.t.Helper()
 	w.cluster.AddVMs(w.t, n)
 	w.seq++
@@ -101,7 +101,7 @@ func (w *world) claim(n int) []core.Claim {
 }
 
 // run records and finishes claims as a testrunner does.
-func (w *world) run(claims []core.Claim) {
+func (w *fixture) run(claims []core.Claim) {
 	w.t.Helper()
 	for _, c := range claims {
 		r := core.Result{ID: c.ReadSpec().ID, Generation: c.ReadSpec().Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM}
@@ -117,7 +117,7 @@ func (w *world) run(claims []core.Claim) {
 }
 
 // wipe makes Redis lose everything. Its host comes back by itself.
-func (w *world) wipe() {
+func (w *fixture) wipe() {
 	w.t.Helper()
 	w.wiped()
 	w.cluster = coretest.NewCluster(w.t, w.cluster.Store, "h1", pool)
@@ -125,7 +125,7 @@ func (w *world) wipe() {
 }
 
 // heal does what the overseer and the runners do all the time, until nothing is left to do.
-func (w *world) heal() {
+func (w *fixture) heal() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	_, err := w.in.RestorePools(ctx)
@@ -144,7 +144,7 @@ func (w *world) heal() {
 }
 
 // requireWhole checks that every request has ended, once, and that Redis has nothing left.
-func (w *world) requireWhole() {
+func (w *fixture) requireWhole() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	rows, err := w.store.List(ctx, core.Filter{Limit: 1000})
@@ -251,10 +251,10 @@ func (t mortalTasks) WithdrawTask(ctx context.Context, key string) (was bool, er
 }
 
 // dies runs do in processes that die after one step, two steps, … until one
-// lives through it, and after each death lets check look. Each begins in a new world.
-func dies(t *testing.T, prepare func(w *world), do func(w *world, in *intake.Intake) error, check func(w *world, steps []string)) {
+// lives through it, and after each death lets check look. Each begins in a new fixture.
+func dies(t *testing.T, prepare func(w *fixture), do func(w *fixture, in *intake.Intake) error, check func(w *fixture, steps []string)) {
 	for n := 0; ; n++ {
-		w := newWorld(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Mini(t))
 		prepare(w)
 		m := &coretest.Mortal{Steps: n}
 		in := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, mortalPools{w.cluster.Store, m}, mortalTasks{w.cluster.Store, m})

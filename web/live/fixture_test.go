@@ -30,7 +30,7 @@ import (
 	"drover/web/api"
 	"drover/web/client"
 	"drover/web/live"
-	"drover/web/parts"
+	"drover/web/services"
 	"drover/web/session"
 )
 
@@ -40,12 +40,12 @@ func TestMain(m *testing.M) {
 
 const pool = "p1"
 
-// world is a site with a cluster of one host, whose runner a test plays. In cs101 tess
+// fixture is a site with a cluster of one host, whose runner a test plays. In cs101 tess
 // teaches, ann and cleo learn; olga is an operator and rosa may run things.
-type world struct {
+type fixture struct {
 	t       *testing.T
 	b       *coretest.Backend
-	cluster    *coretest.Cluster
+	cluster *coretest.Cluster
 	store   *sqlite.Store
 	in      *intake.Intake
 	reg     *coursework.Registrar
@@ -61,7 +61,7 @@ type world struct {
 	people map[string]*http.Client // signed in
 }
 
-func newWorld(t *testing.T, b *coretest.Backend, change ...func(s *live.Streams)) *world {
+func newFixture(t *testing.T, b *coretest.Backend, change ...func(s *live.Streams)) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
@@ -73,7 +73,7 @@ func newWorld(t *testing.T, b *coretest.Backend, change ...func(s *live.Streams)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 
-	w := &world{t: t, b: b, store: store, printed: map[string]string{}, people: map[string]*http.Client{}}
+	w := &fixture{t: t, b: b, store: store, printed: map[string]string{}, people: map[string]*http.Client{}}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
@@ -91,12 +91,12 @@ func newWorld(t *testing.T, b *coretest.Backend, change ...func(s *live.Streams)
 		c(w.streams)
 	}
 	w.enrol()
-	w.site(log, keeper, parts.Parts{Registrar: w.reg, Accounts: w.account, Requests: desk, Live: w.streams, Log: log})
+	w.site(log, keeper, services.Deps{Registrar: w.reg, Accounts: w.account, Requests: desk, Live: w.streams, Log: log})
 	return w
 }
 
 // background runs a loop until the test ends, or stop is called.
-func (w *world) background(run func(ctx context.Context) error) (stop func()) {
+func (w *fixture) background(run func(ctx context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
@@ -108,7 +108,7 @@ func (w *world) background(run func(ctx context.Context) error) (stop func()) {
 	return stop
 }
 
-func (w *world) enrol() {
+func (w *fixture) enrol() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: "cs101", Title: "Class"})
@@ -123,7 +123,7 @@ func (w *world) enrol() {
 }
 
 // site serves API and events, and lets users in by their name alone.
-func (w *world) site(log logrus.FieldLogger, keeper *session.Keeper, p parts.Parts) {
+func (w *fixture) site(log logrus.FieldLogger, keeper *session.Keeper, p services.Deps) {
 	w.t.Helper()
 	s, err := web.Listen("127.0.0.1:0", nil)
 	require.NoError(w.t, err)
@@ -151,7 +151,7 @@ func (w *world) site(log logrus.FieldLogger, keeper *session.Keeper, p parts.Par
 }
 
 // as returns a user's browser.
-func (w *world) as(user string) *http.Client {
+func (w *fixture) as(user string) *http.Client {
 	w.t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +168,7 @@ func (w *world) as(user string) *http.Client {
 	return c
 }
 
-func (w *world) post(c *http.Client, path string) {
+func (w *fixture) post(c *http.Client, path string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+path, http.NoBody)
 	require.NoError(w.t, err)
@@ -179,7 +179,7 @@ func (w *world) post(c *http.Client, path string) {
 }
 
 // client returns a program of a user's.
-func (w *world) client(user string) *client.Client {
+func (w *fixture) client(user string) *client.Client {
 	w.t.Helper()
 	secret, _, err := w.account.IssueToken(w.t.Context(), core.Actor{Handle: user}, "laptop", []core.Scope{core.ScopeRead}, 0)
 	require.NoError(w.t, err)
@@ -198,7 +198,7 @@ type stream struct {
 }
 
 // open opens a stream after the event with the id last.
-func (w *world) open(user, path, last string) *stream {
+func (w *fixture) open(user, path, last string) *stream {
 	w.t.Helper()
 	a := w.ask(user, path, last)
 	require.Equal(w.t, http.StatusOK, a.StatusCode, "%s %s", user, path)
@@ -206,7 +206,7 @@ func (w *world) open(user, path, last string) *stream {
 	return &stream{t: w.t, answer: a, lines: bufio.NewReader(a.Body)}
 }
 
-func (w *world) ask(user, path, last string) *http.Response {
+func (w *fixture) ask(user, path, last string) *http.Response {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.url+path, http.NoBody)
 	require.NoError(w.t, err)
@@ -221,7 +221,7 @@ func (w *world) ask(user, path, last string) *http.Response {
 }
 
 // status is how a stream is refused.
-func (w *world) status(user, path, last string) int {
+func (w *fixture) status(user, path, last string) int {
 	w.t.Helper()
 	a := w.ask(user, path, last)
 	require.NoError(w.t, a.Body.Close())
@@ -269,7 +269,7 @@ func (s *stream) until(want string) (all []string) {
 func (s *stream) close() { require.NoError(s.t, s.answer.Body.Close()) }
 
 // submit requests something, changed as one likes, without asking who may.
-func (w *world) submit(submitter string, change ...func(*core.Spec)) core.Spec {
+func (w *fixture) submit(submitter string, change ...func(*core.Spec)) core.Spec {
 	w.t.Helper()
 	s := core.Spec{ID: newID(), Pool: pool, Submitter: submitter, Command: []string{"true"}}
 	for _, c := range change {
@@ -283,7 +283,7 @@ func (w *world) submit(submitter string, change ...func(*core.Spec)) core.Spec {
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
 // claim has the runner take what is next.
-func (w *world) claim() core.Claim {
+func (w *fixture) claim() core.Claim {
 	w.t.Helper()
 	w.cluster.AddVMs(w.t, 1)
 	w.seq++
@@ -292,7 +292,7 @@ func (w *world) claim() core.Claim {
 	return got[0]
 }
 
-func (w *world) print(c core.Claim, words ...string) {
+func (w *fixture) print(c core.Claim, words ...string) {
 	w.t.Helper()
 	for _, word := range words {
 		chunk := core.OutputChunk{Stream: "stdout", Offset: int64(len(w.printed[c.Token])), Data: []byte(word)}
@@ -302,7 +302,7 @@ func (w *world) print(c core.Claim, words ...string) {
 }
 
 // end records the end of a claim.
-func (w *world) end(c core.Claim) {
+func (w *fixture) end(c core.Claim) {
 	w.t.Helper()
 	s := c.ReadSpec()
 	require.NoError(w.t, w.cluster.Store.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: "end", Offset: int64(len(w.printed[c.Token]))}}))
@@ -317,7 +317,7 @@ func (w *world) end(c core.Claim) {
 
 // graded makes a submission of ann's, to an assignment that shows students what the harness
 // prints, or not.
-func (w *world) graded(show bool) core.Submission {
+func (w *fixture) graded(show bool) core.Submission {
 	w.t.Helper()
 	ctx, handle := w.t.Context(), fmt.Sprintf("hw-%t", show)
 	_, err := w.store.PutAssignment(ctx, core.Assignment{

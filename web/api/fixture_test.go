@@ -30,7 +30,7 @@ import (
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/live"
-	"drover/web/parts"
+	"drover/web/services"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,15 +44,15 @@ const (
 	theEnd = start + 2*day
 )
 
-// world is a school behind the API: a Registrar on a real store and Redis, and the users
+// fixture is a school behind the API: a Registrar on a real store and Redis, and the users
 // of core/coursework/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
 // cleo learn; in cs202 theo teaches and eve learns.
-type world struct {
-	t    testing.TB
+type fixture struct {
+	t       testing.TB
 	cluster *coretest.Cluster
-	in   *intake.Intake
-	reg  *coursework.Registrar
-	api  http.Handler
+	in      *intake.Intake
+	reg     *coursework.Registrar
+	api     http.Handler
 
 	accounts *account.Desk
 
@@ -60,14 +60,14 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
+func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{t: t, now: time.UnixMilli(start)}
+	w := &fixture{t: t, now: time.UnixMilli(start)}
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
@@ -81,7 +81,7 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
-	p := parts.Parts{
+	p := services.Deps{
 		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
 		Live:     &live.Streams{Requests: desk, Registrar: w.reg},
 		Operator: &operate.Operator{Registrar: w.reg, Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
@@ -93,7 +93,7 @@ func newWorld(t testing.TB, change ...func(p *parts.Parts)) *world {
 	return w
 }
 
-func (w *world) people() {
+func (w *fixture) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
 	for handle, roles := range map[string][]core.UserRole{
@@ -119,7 +119,7 @@ func (w *world) people() {
 	}
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(time.Millisecond)
@@ -127,7 +127,7 @@ func (w *world) clock() time.Time {
 }
 
 // as returns a user as one who calls; "left" is ann once she is in the class no more.
-func (w *world) as(who string) *caller.Caller {
+func (w *fixture) as(who string) *caller.Caller {
 	w.t.Helper()
 	if who == "left" {
 		return &caller.Caller{Actor: core.Actor{Handle: "ann"}}
@@ -138,7 +138,7 @@ func (w *world) as(who string) *caller.Caller {
 }
 
 // assignment makes one of cs101, changed as one likes.
-func (w *world) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
 	w.t.Helper()
 	as := core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
@@ -188,7 +188,7 @@ func (a answer) problem(status int, code core.Code) api.Problem {
 }
 
 // send calls the API as somebody; nil is nobody.
-func (w *world) send(c *caller.Caller, r *http.Request) answer {
+func (w *fixture) send(c *caller.Caller, r *http.Request) answer {
 	w.t.Helper()
 	if c != nil {
 		r = r.WithContext(caller.With(r.Context(), c))
@@ -199,7 +199,7 @@ func (w *world) send(c *caller.Caller, r *http.Request) answer {
 }
 
 // call calls the API with a body of JSON; nil is none.
-func (w *world) call(who, method, path string, body any, headers ...string) answer {
+func (w *fixture) call(who, method, path string, body any, headers ...string) answer {
 	w.t.Helper()
 	var from io.Reader = http.NoBody
 	if body != nil {
@@ -231,7 +231,7 @@ func form(pairs ...string) (kind string, body *bytes.Buffer) {
 }
 
 // upload hands files in.
-func (w *world) upload(who, path string, pairs ...string) answer {
+func (w *fixture) upload(who, path string, pairs ...string) answer {
 	w.t.Helper()
 	kind, body := form(pairs...)
 	r := httptest.NewRequest(http.MethodPost, api.Prefix+path, body)

@@ -37,8 +37,8 @@ const (
 	r9 = "01kb5zzzzzzzzzzzzzzzzzzzr9"
 )
 
-// world is a cluster of one host with one pool, and an Operator of it whose clock stands.
-type world struct {
+// fixture is a cluster of one host with one pool, and an Operator of it whose clock stands.
+type fixture struct {
 	*coretest.Cluster
 	op    *operate.Operator
 	store *sqlite.Store
@@ -49,38 +49,38 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T, b *coretest.Backend) *world {
+func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
 	blobs, err := blobstore.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &world{store: store, now: time.Now()}
+	w := &fixture{store: store, now: time.Now()}
 	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
 	w.op = &operate.Operator{
 		Registrar: &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs},
-		Cluster:      w.Store, Store: store, Intake: w.in, Now: w.clock,
+		Cluster:   w.Store, Store: store, Intake: w.in, Now: w.clock,
 	}
 	return w
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) pass(d time.Duration) {
+func (w *fixture) pass(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
 // submit accepts a request of a submitter.
-func (w *world) submit(t *testing.T, id, submitter string) core.Spec {
+func (w *fixture) submit(t *testing.T, id, submitter string) core.Spec {
 	t.Helper()
 	row, _, err := w.in.Submit(t.Context(), core.Spec{ID: id, Pool: "p1", Submitter: submitter, Command: []string{"true"}})
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func (w *world) submit(t *testing.T, id, submitter string) core.Spec {
 }
 
 // claim takes the next request.
-func (w *world) claim(t *testing.T) core.Claim {
+func (w *fixture) claim(t *testing.T) core.Claim {
 	t.Helper()
 	w.AddVMs(t, 1)
 	w.seq++
@@ -98,7 +98,7 @@ func (w *world) claim(t *testing.T) core.Claim {
 }
 
 // end records a claim's result and ends it.
-func (w *world) end(t *testing.T, c core.Claim, state core.RequestState, outcome core.Outcome) {
+func (w *fixture) end(t *testing.T, c core.Claim, state core.RequestState, outcome core.Outcome) {
 	t.Helper()
 	spec := c.ReadSpec()
 	_, err := w.store.Record(t.Context(), core.Result{
@@ -111,7 +111,7 @@ func (w *world) end(t *testing.T, c core.Claim, state core.RequestState, outcome
 }
 
 // entries lists the sentences of the audit log, newest first.
-func (w *world) entries(t *testing.T) []string {
+func (w *fixture) entries(t *testing.T) []string {
 	t.Helper()
 	all, err := w.store.ListAuditEntries(t.Context(), core.AuditFilter{})
 	require.NoError(t, err)
