@@ -100,7 +100,7 @@ func SweepScratch(prefix string, end func(dir string) error) {
 const halfMade = time.Hour
 
 // removeAbandoned removes a folder if its lock is free. One without a lock was left
-// between two steps; it may also be gone by now, so nothing may be made in it.
+// between two steps, or is gone by now, because somebody else removed it.
 func removeAbandoned(dir string, end func(dir string) error) {
 	lock, err := takeStanding(dir, scratchLock)
 	switch {
@@ -108,6 +108,9 @@ func removeAbandoned(dir string, end func(dir string) error) {
 		defer lock.Release()
 	case !core.Is(err, core.CodeNotFound):
 		return // its process lives, or somebody else is removing it
+	}
+	if _, err := os.Lstat(dir); err != nil {
+		return
 	}
 	if end == nil || end(dir) == nil {
 		_ = os.RemoveAll(dir)

@@ -131,6 +131,14 @@ func TestSweepScratchEndsWhatLivesThere(t *testing.T) {
 	require.DirExists(t, living)
 }
 
+// A folder that another process removed since the sweep saw it has nothing in it to end.
+func TestSweepScratchPassesOverWhatIsGone(t *testing.T) {
+	service.RemoveAbandoned(filepath.Join(t.TempDir(), "gone"), func(dir string) error {
+		t.Errorf("%s is not there", dir)
+		return nil
+	})
+}
+
 func TestScratchSaysWhereItCannotBeMade(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
 	_, err := service.NewScratch(scratchPrefix)

@@ -1,0 +1,4 @@
+package service
+
+// RemoveAbandoned is one step of SweepScratch.
+var RemoveAbandoned = removeAbandoned
