@@ -25,9 +25,9 @@ type Assignment struct {
 
 	Harness    *Harness `json:"harness,omitempty"` // nil: what is handed in is kept and not graded
 	AllowFinal bool     `json:"allow_final,omitempty"`
-	Pool       string   `json:"pool"`   // that its submissions are graded in
-	Weight     Class    `json:"weight"` // of their requests
-	Limits     Limits   `json:"limits"` // of their requests
+	Pool       string   `json:"pool"`     // that its submissions are graded in
+	Priority   Priority `json:"priority"` // of their requests
+	Limits     Limits   `json:"limits"`   // of their requests
 
 	ShowOutput bool `json:"show_output,omitempty"` // students see what the harness prints, while it runs and afterwards
 

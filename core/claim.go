@@ -84,7 +84,7 @@ type Claims interface {
 type Place struct {
 	State    RequestState `json:"state"` // "" if Redis does not have it
 	Pool     string       `json:"pool,omitempty"`
-	Class    Class        `json:"class,omitempty"`
+	Priority Priority     `json:"priority,omitempty"`
 	Owner    string       `json:"owner,omitempty"`
 	VM       string       `json:"vm,omitempty"`
 	Token    string       `json:"token,omitempty"`
@@ -98,10 +98,10 @@ type Place struct {
 // Preceding says what goes before a request that waits in its submitter's queue, as things
 // stand: whoever comes later with fewer waiting can still go first.
 type Preceding struct {
-	Turns   int           // of its pool and class, by turns
-	AtLeast bool          // or more: there are too many submitters to look at all
-	Waiting map[Class]int // of its pool, wherever they wait, it and those before it included
-	Parked  int           // of its pool; they go before the queues
+	Turns   int              // of its pool and class, by turns
+	AtLeast bool             // or more: there are too many submitters to look at all
+	Waiting map[Priority]int // of its pool, wherever they wait, it and those before it included
+	Parked  int              // of its pool; they go before the queues
 }
 
 // CancelScope limits what a cancel may touch.
@@ -157,10 +157,10 @@ type Queue interface {
 
 // QueueInfo counts one pool's waiting work.
 type QueueInfo struct {
-	Pool       string `json:"pool"`
-	Class      Class  `json:"class"`
-	Waiting    int    `json:"waiting"`
-	Submitters int    `json:"submitters"`
+	Pool       string   `json:"pool"`
+	Priority   Priority `json:"priority"`
+	Waiting    int      `json:"waiting"`
+	Submitters int      `json:"submitters"`
 }
 
 // Turn is a submitter's in one queue.

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Class is a request's weight class. Classes share a pool by weight, so that
+// Priority is when a request's turn comes. Priorities share a pool by weight, so that
 // low is slow but never starves.
-type Class string
+type Priority string
 
-// The classes, from the heaviest to the lightest.
+// The priorities, from the highest to the lowest.
 const (
-	ClassHigh   Class = "high"
-	ClassNormal Class = "normal"
-	ClassLow    Class = "low"
+	PriorityHigh   Priority = "high"
+	PriorityNormal Priority = "normal"
+	PriorityLow    Priority = "low"
 )
 
-// Classes lists the classes from the heaviest to the lightest.
-func Classes() []Class { return []Class{ClassHigh, ClassNormal, ClassLow} }
+// Priorities lists the priorities from the highest to the lowest.
+func Priorities() []Priority { return []Priority{PriorityHigh, PriorityNormal, PriorityLow} }
 
-// Valid reports whether c is one of Classes.
-func (c Class) Valid() bool { return c == ClassHigh || c == ClassNormal || c == ClassLow }
+// Valid reports whether c is one of Priorities.
+func (c Priority) Valid() bool { return c == PriorityHigh || c == PriorityNormal || c == PriorityLow }
 
 // Bounds on what a request may bring. They keep a spec small enough for Redis.
 const (
@@ -87,7 +87,7 @@ type Spec struct {
 	ID          string          `json:"id"`
 	Generation  int             `json:"gen"`
 	Pool        string          `json:"pool"`
-	Class       Class           `json:"class"`
+	Priority    Priority        `json:"priority"`
 	Submitter   string          `json:"submitter"`
 	Command     []string        `json:"command,omitempty"`
 	Env         []string        `json:"env,omitempty"`        // NAME=value, added to the VM's own

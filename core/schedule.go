@@ -11,7 +11,7 @@ type Schedule struct {
 	Cron      string          `json:"cron"` // five fields, or @daily and the like; UTC unless it begins with CRON_TZ=
 	Kind      string          `json:"kind"`
 	Args      json.RawMessage `json:"args,omitempty"`
-	Class     Class           `json:"class"`
+	Priority  Priority        `json:"priority"`
 	Requester string          `json:"requester,omitempty"`
 	About     string          `json:"about,omitempty"`
 	Paused    bool            `json:"paused,omitempty"`

@@ -109,7 +109,7 @@ type Task struct {
 	Kind       string          `json:"kind"`
 	Args       json.RawMessage `json:"args,omitempty"`
 	Unique     string          `json:"unique,omitempty"`    // at most one unfinished task has this key
-	Class      Class           `json:"class"`               // weight; "" is normal
+	Priority   Priority        `json:"priority"`            // "" is normal
 	Lane       string          `json:"lane,omitempty"`      // lanes of a kind take turns; "" is the requester's
 	Requester  string          `json:"requester,omitempty"` // handle; "" is drover itself
 	About      string          `json:"about,omitempty"`     // the class, or class/assignment, whose staff may see it
@@ -248,12 +248,12 @@ type TaskRate struct {
 
 // TaskQueueInfo counts waiting tasks of a kind and class.
 type TaskQueueInfo struct {
-	Kind    string   `json:"kind"`
-	Class   Class    `json:"class"`
-	Waiting int      `json:"waiting"`
-	Lanes   int      `json:"lanes"`
-	Rate    TaskRate `json:"rate"`
-	Next    int64    `json:"next_ms,omitempty"` // when the rate lets the next one begin; 0 is now
+	Kind     string   `json:"kind"`
+	Priority Priority `json:"priority"`
+	Waiting  int      `json:"waiting"`
+	Lanes    int      `json:"lanes"`
+	Rate     TaskRate `json:"rate"`
+	Next     int64    `json:"next_ms,omitempty"` // when the rate lets the next one begin; 0 is now
 }
 
 // Tasks is the queue of tasks.

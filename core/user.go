@@ -13,8 +13,8 @@ type User struct {
 	Revision int64      `json:"revision"` // grows with every change; 0 is a user that is not stored yet
 }
 
-// SchoolClass is a class that is taught. (Class alone is a request's weight.)
-type SchoolClass struct {
+// Class is a class that is taught.
+type Class struct {
 	Handle   string `json:"handle"` // its name for ever, such as cs101-2026
 	Title    string `json:"title"`
 	Term     string `json:"term,omitempty"`
@@ -48,9 +48,9 @@ type Roster interface {
 	// identities. Returns CONFLICT while it is enrolled or has submissions.
 	DeleteUser(ctx context.Context, handle string) error
 
-	PutClass(ctx context.Context, c SchoolClass) (revision int64, err error)
-	GetClass(ctx context.Context, handle string) (SchoolClass, error)
-	ListClasses(ctx context.Context, after string, limit int) ([]SchoolClass, error)
+	PutClass(ctx context.Context, c Class) (revision int64, err error)
+	GetClass(ctx context.Context, handle string) (Class, error)
+	ListClasses(ctx context.Context, after string, limit int) ([]Class, error)
 	// DeleteClass removes a class with its enrolments and webhooks. Returns CONFLICT
 	// while it has assignments.
 	DeleteClass(ctx context.Context, handle string) error

@@ -26,9 +26,9 @@ func TestEvacuationByPriorityAndRoom(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		s := newScene(t, b)
 		s.host("h1", time.Minute)
-		low := s.submitAs("again", 1, func(s *core.Spec) { s.Class = core.ClassLow })[0]
+		low := s.submitAs("again", 1, func(s *core.Spec) { s.Priority = core.PriorityLow })[0]
 		old, young := s.submit("again", 1)[0], s.submit("again", 1)[0]
-		high := s.submitAs("again", 1, func(s *core.Spec) { s.Class = core.ClassHigh })[0]
+		high := s.submitAs("again", 1, func(s *core.Spec) { s.Priority = core.PriorityHigh })[0]
 		s.claim("h1", "again", 4, time.Minute)
 		s.hostWith("h2", time.Minute, 2)
 		s.hostWith("h3", time.Minute, 1)

@@ -10,15 +10,15 @@ import (
 
 // Planned is where a request would go if its host were emptied now.
 type Planned struct {
-	Request string     `json:"request"` // its key
-	Pool    string     `json:"pool"`
-	Class   core.Class `json:"class"`
-	CPU     int64      `json:"cpu_milli"` // what its VM needs: thousandths of a processor, 0 if the pool does not say
-	Memory  int64      `json:"memory_bytes"`
-	Disk    int64      `json:"disk_bytes"`
-	From    string     `json:"from"`  // the owner that has it in hand
-	To      string     `json:"to"`    // "" if nothing fits
-	Stays   bool       `json:"stays"` // its policy is to fail rather than run twice: it finishes where it is
+	Request  string        `json:"request"` // its key
+	Pool     string        `json:"pool"`
+	Priority core.Priority `json:"priority"`
+	CPU      int64         `json:"cpu_milli"` // what its VM needs: thousandths of a processor, 0 if the pool does not say
+	Memory   int64         `json:"memory_bytes"`
+	Disk     int64         `json:"disk_bytes"`
+	From     string        `json:"from"`  // the owner that has it in hand
+	To       string        `json:"to"`    // "" if nothing fits
+	Stays    bool          `json:"stays"` // its policy is to fail rather than run twice: it finishes where it is
 }
 
 // Preview says where what a host has in hand would go, the most important first;
@@ -52,7 +52,7 @@ func (o *Overseer) Preview(ctx context.Context, host string) ([]Planned, error) 
 
 func (l leaver) planned() Planned {
 	return Planned{
-		Request: l.need.Key, Pool: l.need.Pool, Class: l.need.Class,
+		Request: l.need.Key, Pool: l.need.Pool, Priority: l.need.Priority,
 		CPU: l.need.CPU, Memory: l.need.Memory, Disk: l.need.Disk, From: l.owner,
 	}
 }

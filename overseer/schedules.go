@@ -69,7 +69,7 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Ti
 		return all, nil
 	}
 	_, err = o.deps.Store.PutSchedule(ctx, core.Schedule{
-		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Class: core.ClassLow, Since: now.UnixMilli(),
+		Name: core.KindPurge, Cron: purgeCron, Kind: core.KindPurge, Priority: core.PriorityLow, Since: now.UnixMilli(),
 	})
 	if err != nil && !core.Is(err, core.CodeConflict) { // another overseer made it
 		return nil, err
@@ -130,7 +130,7 @@ func (o *Overseer) scheduled(s core.Schedule, moment time.Time) (core.Task, erro
 		return core.Task{}, core.Wrap(err, core.CodeInternal, s.Name, "no id can be made for %s", moment)
 	}
 	return core.Task{
-		ID: strings.ToLower(id.String()), Kind: s.Kind, Args: args, Class: s.Class, Requester: s.Requester, About: s.About,
+		ID: strings.ToLower(id.String()), Kind: s.Kind, Args: args, Priority: s.Priority, Requester: s.Requester, About: s.About,
 		Unique: "schedule:" + s.Name,
 	}, nil
 }

@@ -81,7 +81,7 @@ func (c *calendar) overseer(store core.ResultStore) *overseer.Overseer {
 
 func (c *calendar) put(s core.Schedule) {
 	c.t.Helper()
-	s.Class, s.Since = core.ClassNormal, c.clock.at.UnixMilli()
+	s.Priority, s.Since = core.PriorityNormal, c.clock.at.UnixMilli()
 	_, err := c.store.PutSchedule(c.t.Context(), s)
 	require.NoError(c.t, err)
 }
@@ -143,7 +143,7 @@ func TestSchedulesMakeTasks(t *testing.T) {
 	all, err := c.store.ListTasks(ctx, core.TaskFilter{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"keep_ns":2592000000000000}`, string(all[0].Args))
-	require.Equal(t, core.ClassLow, all[0].Class)
+	require.Equal(t, core.PriorityLow, all[0].Priority)
 	require.JSONEq(t, `{"class":"a"}`, string(all[1].Args))
 	require.Equal(t, "ann", all[1].Requester)
 	require.Equal(t, "a", all[1].About)

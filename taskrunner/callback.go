@@ -86,6 +86,6 @@ func callbackTask(n core.Notice, e news) (core.Task, error) {
 		return core.Task{}, err
 	}
 	return core.Task{
-		ID: webhook.DeliveryID(e.at, n.Event, n.Key, ""), Kind: core.KindCallback, Args: args, Class: core.ClassNormal, Lane: e.maker,
+		ID: webhook.DeliveryID(e.at, n.Event, n.Key, ""), Kind: core.KindCallback, Args: args, Priority: core.PriorityNormal, Lane: e.maker,
 	}, nil
 }

@@ -187,13 +187,13 @@ func TestDeleteClass(t *testing.T) {
 		class, handle, _ := strings.Cut(name, "/")
 		s.busy(class, handle, "ann", 2)
 		for i, about := range []string{class, name} {
-			x := core.Schedule{Name: fmt.Sprint(class, "-", handle, "-", i), Cron: "@daily", Kind: core.KindGradebook, Class: core.ClassNormal, About: about}
+			x := core.Schedule{Name: fmt.Sprint(class, "-", handle, "-", i), Cron: "@daily", Kind: core.KindGradebook, Priority: core.PriorityNormal, About: about}
 			_, err := s.store.PutSchedule(s.ctx, x)
 			require.NoError(t, err)
 		}
 	}
 	for name, about := range map[string]string{"purge": "", "alike": "cs2/hw1"} {
-		_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: name, Cron: "@daily", Kind: core.KindPurge, Class: core.ClassNormal, About: about})
+		_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: name, Cron: "@daily", Kind: core.KindPurge, Priority: core.PriorityNormal, About: about})
 		require.NoError(t, err)
 	}
 	other := s.about("ma", "")
@@ -342,7 +342,7 @@ func TestADeletionThatIsCutShortGoesOn(t *testing.T) {
 			s.busy("cs", "hw1", "ann", 2)
 			s.busy("cs", "hw2", "bob", 1)
 			s.busy("ma", "hw1", "ann", 1)
-			_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "grades", Cron: "@daily", Kind: core.KindGradebook, Class: core.ClassNormal, About: "cs"})
+			_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "grades", Cron: "@daily", Kind: core.KindGradebook, Priority: core.PriorityNormal, About: "cs"})
 			require.NoError(t, err)
 			s.task("t2", core.KindArchive, "cs/hw1")
 			other := s.about("ma", "")

@@ -151,7 +151,7 @@ func (x *Experiments) fanOut(ctx context.Context, job *Job, e core.Experiment) (
 func newPart(whole *core.Task, id, submission string, run int) (core.Task, error) {
 	args, err := json.Marshal(core.RerunArgs{Experiment: id, Submission: submission, Run: run})
 	return core.Task{
-		ID: experiment.PartID(id, submission, run), Kind: core.KindRerun, Args: args, Class: core.ClassLow,
+		ID: experiment.PartID(id, submission, run), Kind: core.KindRerun, Args: args, Priority: core.PriorityLow,
 		Lane: id, Requester: whole.Requester, About: whole.About, Parent: whole.ID,
 	}, err
 }

@@ -30,7 +30,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		require.Len(t, made, 12)
 		for _, row := range made {
 			s := row.Spec
-			require.Equal(t, core.ClassLow, s.Class)
+			require.Equal(t, core.PriorityLow, s.Priority)
 			require.Equal(t, "experiment-cs", s.Submitter)
 			require.Equal(t, e.Harness.File, *s.Harness)
 			require.False(t, s.Supersede)

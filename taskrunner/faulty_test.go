@@ -34,8 +34,8 @@ func (f *faulty) only(do func() error) error {
 	return err
 }
 
-func (f *faulty) GetClass(ctx context.Context, class string) (core.SchoolClass, error) {
-	return call(f, func() (core.SchoolClass, error) { return f.ResultStore.GetClass(ctx, class) })
+func (f *faulty) GetClass(ctx context.Context, class string) (core.Class, error) {
+	return call(f, func() (core.Class, error) { return f.ResultStore.GetClass(ctx, class) })
 }
 
 func (f *faulty) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {

@@ -193,6 +193,6 @@ func delivery(n core.Notice, e news, w *core.Webhook) (core.Task, error) {
 	}
 	return core.Task{
 		ID: webhook.DeliveryID(e.at, n.Event, n.Key, w.ID), Kind: core.KindWebhook, Args: args,
-		Class: core.ClassNormal, Lane: w.ID, About: w.Class,
+		Priority: core.PriorityNormal, Lane: w.ID, About: w.Class,
 	}, nil
 }

@@ -347,7 +347,7 @@ func TestPurgeOnRealStores(t *testing.T) {
 	}
 	finished, shared, waiting, stray := put("finished"), put("shared"), put("waiting"), put("stray")
 	for id, digests := range map[string][]string{"r1": {finished, shared}, "r2": {shared, waiting}} {
-		spec := core.Spec{ID: id, Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: "alice", Command: []string{"true"}}
+		spec := core.Spec{ID: id, Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: "alice", Command: []string{"true"}}
 		for i, d := range digests {
 			spec.Files = append(spec.Files, core.File{Path: fmt.Sprint("f", i), Digest: d, Size: 6})
 		}
@@ -400,7 +400,7 @@ func TestPurgeOfOutputsOnRealStores(t *testing.T) {
 	output, _, err := blobs.Put(ctx, strings.NewReader("output"), 100)
 	require.NoError(t, err)
 	_, _, err = store.Create(ctx, core.Spec{
-		ID: "r1", Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: "alice", Command: []string{"true"},
+		ID: "r1", Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: "alice", Command: []string{"true"},
 		Files: []core.File{{Path: "in", Digest: input, Size: 5}},
 	})
 	require.NoError(t, err)

@@ -67,10 +67,10 @@ func (s *school) user(handle, email, class string, role core.UserRole) {
 
 func (s *school) class(handle string, assignments ...string) {
 	s.t.Helper()
-	_, err := s.store.PutClass(s.ctx, core.SchoolClass{Handle: handle, Title: "Class " + handle})
+	_, err := s.store.PutClass(s.ctx, core.Class{Handle: handle, Title: "Class " + handle})
 	require.NoError(s.t, err)
 	for _, a := range assignments {
-		_, err := s.store.PutAssignment(s.ctx, core.Assignment{Class: handle, Handle: a, Title: a, Pool: "default", Weight: core.ClassNormal})
+		_, err := s.store.PutAssignment(s.ctx, core.Assignment{Class: handle, Handle: a, Title: a, Pool: "default", Priority: core.PriorityNormal})
 		require.NoError(s.t, err)
 	}
 }

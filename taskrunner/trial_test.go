@@ -26,7 +26,7 @@ import (
 type trial struct {
 	*redisRig
 	cluster *coretest.Cluster
-	reg     *coursework.Registrar
+	reg     *coursework.Service
 	tess    core.Actor
 	work    taskrunner.Requests // what the kinds see
 	past    core.ResultStore
@@ -43,12 +43,12 @@ func newTrial(t *testing.T, b *coretest.Backend, students int) *trial {
 	r := newRedisRig(t, b)
 	r.in.Blobs = r.blobs
 	x := &trial{redisRig: r, cluster: coretest.NewCluster(t, r.redis, "h1", "default"), tess: core.Actor{Handle: "tess", Roles: []core.UserRole{core.RoleAdmin}}}
-	x.reg = &coursework.Registrar{Store: r.store, Intake: r.in, Blobs: r.blobs}
+	x.reg = &coursework.Service{Store: r.store, Intake: r.in, Blobs: r.blobs}
 	x.work, x.past, x.submitter, x.now = r.in, r.store, r.in, time.Now
 	pool := core.DefaultPool("default")
 	pool.Max = 1000
 	require.NoError(t, r.in.SetPool(ctx, pool))
-	_, err := x.reg.CreateClass(ctx, x.tess, core.SchoolClass{Handle: "cs", Title: "CS"})
+	_, err := x.reg.CreateClass(ctx, x.tess, core.Class{Handle: "cs", Title: "CS"})
 	require.NoError(t, err)
 	for i := range students {
 		_, err := x.reg.CreateUser(ctx, x.tess, core.User{Handle: student(i)})

@@ -22,7 +22,7 @@ import (
 // job is one claim on its way from the VM to a result.
 type job struct {
 	r       *Runner
-	desk    *claims.Desk
+	worker  *claims.Worker
 	w       *claims.Work
 	ctx     context.Context // ends when the work must stop
 	log     logrus.FieldLogger
@@ -49,7 +49,7 @@ type job struct {
 func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
 	r := s.r
 	j := &job{
-		r: r, desk: s.desk, w: w, ctx: ctx, arrived: r.deps.Clock.Now(), staged: map[string]bool{},
+		r: r, worker: s.worker, w: w, ctx: ctx, arrived: r.deps.Clock.Now(), staged: map[string]bool{},
 		phase: core.RequestClaimed,
 		log:   r.log.WithFields(logrus.Fields{"request": w.Key, "vm": w.VM, "token": w.Token}),
 		pool:  r.pools.get(ctx, w.Spec.Pool), live: startLive(r.deps.Output, r.deps.Clock, w.Key, w.Token),

@@ -49,7 +49,7 @@ func newMetrics(r *Runner) *metrics {
 				return float64(files)
 			}),
 			gauge("heartbeat_age_seconds", "Since the last heartbeat; -1 while not registered.", func() float64 {
-				last := r.Desk().LastBeat
+				last := r.Worker().LastBeat
 				if last.IsZero() {
 					return -1
 				}

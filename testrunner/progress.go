@@ -23,7 +23,7 @@ func (j *job) progress(ctx context.Context, phase core.RequestState, within time
 	ctx, cancel := context.WithTimeout(ctx, progressTimeout)
 	defer cancel()
 	j.phase, j.until = phase, j.r.deps.Clock.Now().Add(within)
-	err := j.desk.Progress(ctx, j.w, string(phase), within)
+	err := j.worker.Progress(ctx, j.w, string(phase), within)
 	if core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale) {
 		return err
 	}

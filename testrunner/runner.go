@@ -27,8 +27,8 @@ type Runner struct {
 	draining chan struct{} // closed by Drain
 
 	mu     sync.Mutex
-	desk   *claims.Desk // of the present epoch; nil between epochs
-	served []string     // pools to take work from
+	worker *claims.Worker // of the present epoch; nil between epochs
+	served []string       // pools to take work from
 }
 
 // New checks the config and makes a runner. Returns INVALID for a config that
@@ -73,8 +73,8 @@ func (r *Runner) Drain() {
 	r.drain.Do(func() { close(r.draining) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.desk != nil {
-		r.desk.Drain()
+	if r.worker != nil {
+		r.worker.Drain()
 	}
 }
 
@@ -104,17 +104,17 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // epoch is one registration, from the desk's opening to its close.
 func (r *Runner) epoch(ctx context.Context) error {
-	desk, left, err := r.open(ctx)
+	worker, left, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
-	r.setDesk(desk)
+	r.setDesk(worker)
 	defer r.setDesk(nil)
-	err = r.settle(ctx, desk, left)
+	err = r.settle(ctx, worker, left)
 	if err == nil {
-		err = newSession(ctx, r, desk).work()
+		err = newSession(ctx, r, worker).work()
 	}
-	r.close(ctx, desk)
+	r.close(ctx, worker)
 	return err
 }
 
@@ -123,21 +123,21 @@ const deregisterTimeout = 2 * time.Second
 
 // close closes the desk. What is still in hand is given back: only a result that
 // could not be delivered is, and that is in the spool.
-func (r *Runner) close(ctx context.Context, desk *claims.Desk) {
+func (r *Runner) close(ctx context.Context, worker *claims.Worker) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), deregisterTimeout)
 		defer cancel()
 	}
-	if err := desk.Close(ctx); err != nil {
+	if err := worker.Close(ctx); err != nil {
 		r.log.WithError(err).Warn("the desk was closed over something")
 	}
 }
 
-func (r *Runner) setDesk(d *claims.Desk) {
+func (r *Runner) setDesk(d *claims.Worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.desk = d
+	r.worker = d
 	if d != nil {
 		_ = d.Serve(r.served) // they were good when it was opened
 	}
@@ -149,10 +149,10 @@ func (r *Runner) Serve(pools []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.served = pools
-	if r.desk == nil {
+	if r.worker == nil {
 		return nil
 	}
-	return r.desk.Serve(pools)
+	return r.worker.Serve(pools)
 }
 
 func (r *Runner) serving() []string {
@@ -161,19 +161,19 @@ func (r *Runner) serving() []string {
 	return r.served
 }
 
-// Desk counts what is in hand and when life was last proved; zero between epochs.
-func (r *Runner) Desk() claims.Stats {
+// Worker counts what is in hand and when life was last proved; zero between epochs.
+func (r *Runner) Worker() claims.Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.desk == nil {
+	if r.worker == nil {
 		return claims.Stats{}
 	}
-	return r.desk.Stats()
+	return r.worker.Stats()
 }
 
 // open registers and opens the desk; while Redis cannot be reached it keeps
 // trying. Returns CANCELLED if the runner was told to stop first.
-func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
+func (r *Runner) open(ctx context.Context) (*claims.Worker, []core.Held, error) {
 	pause := newPause()
 	for {
 		select {
@@ -181,14 +181,14 @@ func (r *Runner) open(ctx context.Context) (*claims.Desk, []core.Held, error) {
 			return nil, nil, r.told()
 		default:
 		}
-		desk, left, err := claims.Open(ctx, r.deps.Owners, r.deps.Claims, claims.Config{
+		worker, left, err := claims.Open(ctx, r.deps.Owners, r.deps.Claims, claims.Config{
 			Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 			Notice: r.notice,
 		})
 		switch core.CodeOf(err) {
 		case "":
-			r.log.WithFields(logrus.Fields{"epoch": desk.Epoch(), "left": len(left)}).Info("registered")
-			return desk, left, nil
+			r.log.WithFields(logrus.Fields{"epoch": worker.Epoch(), "left": len(left)}).Info("registered")
+			return worker, left, nil
 		case core.CodeUnavailable, core.CodeInternal, core.CodeFull:
 		default:
 			return nil, nil, err
@@ -214,13 +214,13 @@ func (r *Runner) notice(text string, err error) {
 // settle delivers results that a predecessor spooled, and then settles what it
 // held: in this order, because the store decides what becomes of a slot. It
 // keeps trying until both are done or the epoch is over.
-func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held) error {
+func (r *Runner) settle(ctx context.Context, worker *claims.Worker, left []core.Held) error {
 	pause := newPause()
 	for {
 		err := r.deliver(ctx)
 		if err == nil {
 			var report recovery.Report
-			report, err = recovery.Settle(ctx, r.deps.Owners, r.deps.Store, desk.Owner(), desk.Epoch(), left,
+			report, err = recovery.Settle(ctx, r.deps.Owners, r.deps.Store, worker.Owner(), worker.Epoch(), left,
 				recovery.Options{MaxAttempts: r.cfg.MaxAttempts, MaxDeaths: r.cfg.MaxDeaths, Now: r.deps.Clock.Now})
 			if report.Moved > 0 {
 				r.log.WithField("report", report).Info("settled what the predecessor left")
@@ -232,7 +232,7 @@ func (r *Runner) settle(ctx context.Context, desk *claims.Desk, left []core.Held
 		if ctx.Err() == nil {
 			r.log.WithError(err).Warn("cannot settle what the predecessor left; trying again")
 		}
-		if err := r.pause(ctx, desk.Lost(), pause.NextBackOff()); err != nil {
+		if err := r.pause(ctx, worker.Lost(), pause.NextBackOff()); err != nil {
 			return err
 		}
 	}

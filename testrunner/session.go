@@ -15,8 +15,8 @@ import (
 
 // session is the slots of one epoch at work.
 type session struct {
-	r    *Runner
-	desk *claims.Desk
+	r      *Runner
+	worker *claims.Worker
 
 	told context.Context    // the runner's: its end asks for a stop
 	ctx  context.Context    // ends, by halt, when what runs must be killed and given back
@@ -25,8 +25,8 @@ type session struct {
 	drop context.CancelFunc
 }
 
-func newSession(ctx context.Context, r *Runner, desk *claims.Desk) *session {
-	s := &session{r: r, desk: desk, told: ctx}
+func newSession(ctx context.Context, r *Runner, worker *claims.Worker) *session {
+	s := &session{r: r, worker: worker, told: ctx}
 	s.ctx, s.halt = context.WithCancel(context.WithoutCancel(ctx))
 	s.keep, s.drop = context.WithCancel(context.WithoutCancel(ctx))
 	return s
@@ -64,12 +64,12 @@ func (s *session) watch(over <-chan struct{}) {
 		select {
 		case <-over:
 			return
-		case <-s.desk.Lost():
+		case <-s.worker.Lost():
 			return
 		case <-handOver:
 			return
 		case <-told:
-			s.desk.Drain()
+			s.worker.Drain()
 			s.halt()
 			handOver, told = s.r.deps.Clock.After(s.r.cfg.HandOver), nil
 		}
@@ -78,14 +78,14 @@ func (s *session) watch(over <-chan struct{}) {
 
 // slot runs one claim after the other.
 func (s *session) slot() error {
-	w, err := s.desk.Next(s.ctx)
+	w, err := s.worker.Next(s.ctx)
 	for err == nil {
 		s.r.metrics.claims.Inc()
 		outcome, over := s.serve(w)
 		if over {
-			w, _, err = s.desk.FinishNext(s.ctx, w, outcome)
+			w, _, err = s.worker.FinishNext(s.ctx, w, outcome)
 		} else {
-			w, err = s.desk.Next(s.ctx)
+			w, err = s.worker.Next(s.ctx)
 		}
 	}
 	return err

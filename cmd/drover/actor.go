@@ -13,7 +13,7 @@ import (
 // session is a command of a user: the registrar, which checks every right, and who acts.
 type session struct {
 	*cluster
-	reg   *coursework.Registrar
+	reg   *coursework.Service
 	actor core.Actor
 	notes io.Writer // what is said beside the answer
 }

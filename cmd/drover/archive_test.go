@@ -23,9 +23,9 @@ import (
 func (h *testCluster) classOf(submissions, size int) {
 	h.t.Helper()
 	ctx, store := context.Background(), h.cluster.store
-	_, err := store.PutClass(ctx, core.SchoolClass{Handle: "cs", Title: "Computer Science"})
+	_, err := store.PutClass(ctx, core.Class{Handle: "cs", Title: "Computer Science"})
 	require.NoError(h.t, err)
-	_, err = store.PutAssignment(ctx, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default", Weight: core.ClassNormal})
+	_, err = store.PutAssignment(ctx, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default", Priority: core.PriorityNormal})
 	require.NoError(h.t, err)
 	content := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(content) // always nil

@@ -16,29 +16,29 @@ func assignmentCommand() *cli.Command {
 		Name: "assignment", Usage: "look at assignments and what was handed in, and set them", OnUsageError: usageError,
 		Description: "An assignment is named CLASS/ASSIGNMENT, each by any part of its handle or title, as long as that is one only; mine/ASSIGNMENT looks in your own classes.",
 		Subcommands: []*cli.Command{
-			deskCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
+			backendCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
 				&cli.BoolFlag{Name: "all", Usage: "also those that ended more than a week ago", DisableDefaultText: true}, zoneFlag(),
 			}, listAssignments),
-			deskCommand("show", "show an assignment, its dates and those of single users", "CLASS/ASSIGNMENT", "drover assignment show cs101/hw1", []cli.Flag{zoneFlag()}, showAssignment),
-			deskCommand("add", "make an assignment; the handle is its name for ever in its class", "CLASS/HANDLE",
+			backendCommand("show", "show an assignment, its dates and those of single users", "CLASS/ASSIGNMENT", "drover assignment show cs101/hw1", []cli.Flag{zoneFlag()}, showAssignment),
+			backendCommand("add", "make an assignment; the handle is its name for ever in its class", "CLASS/HANDLE",
 				`drover assignment add --title "First steps" --due "2026-12-01 23:59" --cutoff "2026-12-03 23:59" --harness harness/hw1 cs101/hw1`, assignmentFlags(), addAssignment),
-			deskCommand("set", "change those settings of an assignment that are named", "CLASS/ASSIGNMENT", "drover assignment set --due +7d cs101/hw1", assignmentFlags(), setAssignment),
-			deskCommand("remove", "delete an assignment with all that was handed in", "CLASS/HANDLE", "drover assignment remove cs101/hw1", waitFlags(), removeAssignment),
-			deskCommand("harness", "set the program that grades what is handed in from now on, and say what its check found", "CLASS/ASSIGNMENT [DIR]",
+			backendCommand("set", "change those settings of an assignment that are named", "CLASS/ASSIGNMENT", "drover assignment set --due +7d cs101/hw1", assignmentFlags(), setAssignment),
+			backendCommand("remove", "delete an assignment with all that was handed in", "CLASS/HANDLE", "drover assignment remove cs101/hw1", waitFlags(), removeAssignment),
+			backendCommand("harness", "set the program that grades what is handed in from now on, and say what its check found", "CLASS/ASSIGNMENT [DIR]",
 				"drover assignment harness cs101/hw1 harness/hw1", []cli.Flag{
 					&cli.BoolFlag{Name: "none", Usage: "take it away: what is handed in is kept and not graded", DisableDefaultText: true},
 				}, setHarness),
-			deskCommand("deadline", "give a user other dates, or list those that users have", "CLASS/ASSIGNMENT",
+			backendCommand("deadline", "give a user other dates, or list those that users have", "CLASS/ASSIGNMENT",
 				`drover assignment deadline --user ann --due +3d --reason "was ill" cs101/hw1`, deadlineFlags(), assignmentDeadline),
-			deskCommand("progress", "say how many have handed in, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
-			deskCommand("submissions", "list what was handed in, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
+			backendCommand("progress", "say how many have handed in, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
+			backendCommand("submissions", "list what was handed in, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
 				slices.Concat([]cli.Flag{user, zoneFlag()}, pageFlags("before", "submission `ID`")), listAssignmentSubmissions),
-			deskCommand("grade", "give a submission another score than its tests did", "CLASS/ASSIGNMENT USER [SCORE]",
+			backendCommand("grade", "give a submission another score than its tests did", "CLASS/ASSIGNMENT USER [SCORE]",
 				`drover assignment grade --reason "tested by hand" cs101/hw1 ann 9.5`, gradeFlags(), changeGrade),
-			deskCommand("archive", "write a zip of what was handed in", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
+			backendCommand("archive", "write a zip of what was handed in", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
 				user, &cli.BoolFlag{Name: "latest", Usage: "only the newest of each user", DisableDefaultText: true},
 			}, fetchFlags(), waitFlags()), exportArchive),
-			deskCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{
+			backendCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{
 				&cli.BoolFlag{Name: "no-header", Usage: "without the line of column names", DisableDefaultText: true},
 			}, fetchFlags(), waitFlags()), exportScores),
 			rerunCommand(),
@@ -47,7 +47,7 @@ func assignmentCommand() *cli.Command {
 }
 
 // assignment is the one that an argument names.
-func assignmentArg(c *cli.Context, d desk) (core.Assignment, error) {
+func assignmentArg(c *cli.Context, d backend) (core.Assignment, error) {
 	query, err := oneArg(c, "assignment, as CLASS/ASSIGNMENT")
 	if err != nil {
 		return core.Assignment{}, err
@@ -55,7 +55,7 @@ func assignmentArg(c *cli.Context, d desk) (core.Assignment, error) {
 	return d.FindAssignment(c.Context, query)
 }
 
-func listAssignments(c *cli.Context, d desk) error {
+func listAssignments(c *cli.Context, d backend) error {
 	if c.NArg() > 1 {
 		return core.Errorf(core.CodeInvalid, "", "%s takes at most one class: see its --help", c.Command.HelpName)
 	}
@@ -80,7 +80,7 @@ func listAssignments(c *cli.Context, d desk) error {
 
 // assignments lists those of the class that an argument names, or of all that the actor is
 // in; the operator, who is in none, sees those of every class.
-func assignmentsOf(c *cli.Context, d desk) (all []coursework.AssignmentEntry, left int, err error) {
+func assignmentsOf(c *cli.Context, d backend) (all []coursework.AssignmentEntry, left int, err error) {
 	f := coursework.AssignmentFilter{All: c.Bool("all")}
 	if c.NArg() == 1 {
 		class, err := classArg(c, d)
@@ -102,7 +102,7 @@ func assignmentsOf(c *cli.Context, d desk) (all []coursework.AssignmentEntry, le
 }
 
 // classes are the handles of those that the actor is in; of all for one who is in none.
-func ownClasses(c *cli.Context, d desk) ([]string, error) {
+func ownClasses(c *cli.Context, d backend) ([]string, error) {
 	var own, all []string
 	for after := ""; ; {
 		some, err := d.ListClasses(c.Context, after, mostRows)

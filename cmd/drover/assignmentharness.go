@@ -12,7 +12,7 @@ import (
 	"drover/core/harness"
 )
 
-func setHarness(c *cli.Context, d desk) error {
+func setHarness(c *cli.Context, d backend) error {
 	if c.Bool("none") {
 		as, err := assignmentArg(c, d)
 		if err != nil {
@@ -40,7 +40,7 @@ func setHarness(c *cli.Context, d desk) error {
 
 // withHarness gives an assignment its harness, if there is one, and says what was done
 // and what the harness's author may have overlooked.
-func withHarness(c *cli.Context, d desk, as core.Assignment, pack *harness.Package, done string) error {
+func withHarness(c *cli.Context, d backend, as core.Assignment, pack *harness.Package, done string) error {
 	var found checked
 	if pack != nil {
 		var err error

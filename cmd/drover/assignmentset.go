@@ -25,7 +25,7 @@ func assignmentFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "final", Usage: "let submissions be final (--final=false for no)"},
 		&cli.BoolFlag{Name: "show-output", Usage: "let students see what the harness prints (--show-output=false for no)"},
 		&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL`", DefaultText: defaultPool},
-		&cli.StringFlag{Name: "weight", Usage: "of the requests: `WEIGHT` high, normal or low", DefaultText: string(core.ClassNormal)},
+		&cli.StringFlag{Name: "priority", Usage: "of the requests: `PRIORITY` high, normal or low", DefaultText: string(core.PriorityNormal)},
 		&cli.IntFlag{Name: "max-files", Usage: "most files of a submission; 0 is 1000"},
 		&cli.StringFlag{Name: "max-bytes", Usage: "most bytes of a submission, such as `10MiB`; 0 is what the pool's disk holds"},
 		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder, or the tar or zip of one, `DIR`"},
@@ -44,8 +44,8 @@ func applyAssignmentFlags(c *cli.Context, as *core.Assignment) error {
 			return err
 		}
 	}
-	if c.IsSet("weight") {
-		as.Weight = core.Class(c.String("weight"))
+	if c.IsSet("priority") {
+		as.Priority = core.Priority(c.String("priority"))
 	}
 	if c.IsSet("final") {
 		as.AllowFinal = c.Bool("final")
@@ -84,7 +84,7 @@ func packFlag(c *cli.Context) (*harness.Package, error) {
 	return &pack, err
 }
 
-func addAssignment(c *cli.Context, d desk) error {
+func addAssignment(c *cli.Context, d backend) error {
 	name, err := oneArg(c, "new assignment, as CLASS/HANDLE")
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func addAssignment(c *cli.Context, d desk) error {
 	return withHarness(c, d, as, pack, "is made")
 }
 
-func setAssignment(c *cli.Context, d desk) error {
+func setAssignment(c *cli.Context, d backend) error {
 	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func setAssignment(c *cli.Context, d desk) error {
 	return withHarness(c, d, as, pack, "is set")
 }
 
-func removeAssignment(c *cli.Context, d desk) error {
+func removeAssignment(c *cli.Context, d backend) error {
 	name, err := oneArg(c, "assignment's whole name, as CLASS/HANDLE")
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ func sayLeftOut(c *cli.Context, left int) {
 	fmt.Fprintf(c.App.ErrWriter, "drover: %d that ended more than a week ago are left out: --all lists them too\n", left)
 }
 
-func showAssignment(c *cli.Context, d desk) error {
+func showAssignment(c *cli.Context, d backend) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func assignmentRows(e coursework.AssignmentEntry, staff bool, at *time.Location)
 			add("hidden until", showMoment(e.HideUntil, at))
 		}
 		add("pool", e.Pool)
-		add("weight", e.Weight)
+		add("priority", e.Priority)
 		add("timeout", e.Limits.Timeout)
 		add("memory", size(e.Limits.Memory))
 		add("disk", size(e.Limits.Disk))

@@ -89,18 +89,18 @@ func (b queueBench) run(ctx context.Context) (r queueReport, err error) {
 		died, worse := beside.leave()
 		r.FalseDeaths, err = died, errors.Join(err, worse)
 	}()
-	desk, _, err := claims.Open(ctx, s, s, claims.Config{
+	backend, _, err := claims.Open(ctx, s, s, claims.Config{
 		Registration: core.Registration{Owner: core.OwnerName(core.RoleTestrunner, benchHost, 0), Host: benchHost, Machine: benchHost, Beat: time.Second},
 		Pools:        []string{benchPool}, Slots: b.Slots,
 	})
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, desk.Close(ctx)) }()
-	if err := b.drain(ctx, s, desk, &r); err != nil {
+	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
+	if err := b.drain(ctx, s, backend, &r); err != nil {
 		return r, err
 	}
-	return r, b.idle(ctx, s, desk, &r)
+	return r, b.idle(ctx, s, backend, &r)
 }
 
 // prepare makes the pool and all clean VMs.
@@ -136,7 +136,7 @@ func (b queueBench) prepare(ctx context.Context, s *redisstore.Store, vms int) e
 
 func (b queueBench) spec(i int) core.Spec {
 	return core.Spec{
-		ID: fmt.Sprintf("r%d", i), Generation: 1, Pool: benchPool, Class: core.ClassNormal,
+		ID: fmt.Sprintf("r%d", i), Generation: 1, Pool: benchPool, Priority: core.PriorityNormal,
 		Submitter: "s" + strconv.Itoa(i%b.Submitters), Command: []string{"true"}, Submitted: 1,
 	}
 }
@@ -163,7 +163,7 @@ func (b queueBench) submit(ctx context.Context, s *redisstore.Store) error {
 }
 
 // drain lets all slots claim and finish until every request is done.
-func (b queueBench) drain(ctx context.Context, s *redisstore.Store, desk *claims.Desk, r *queueReport) error {
+func (b queueBench) drain(ctx context.Context, s *redisstore.Store, backend *claims.Worker, r *queueReport) error {
 	start, err := readMeter(ctx, s)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (b queueBench) drain(ctx context.Context, s *redisstore.Store, desk *claims
 	var g errgroup.Group
 	for range b.Slots {
 		g.Go(func() error {
-			w, err := desk.Next(ctx)
+			w, err := backend.Next(ctx)
 			for err == nil {
 				began := time.Now()
 				mu.Lock()
@@ -183,11 +183,11 @@ func (b queueBench) drain(ctx context.Context, s *redisstore.Store, desk *claims
 				last := left == 0
 				mu.Unlock()
 				if last {
-					_, err = desk.Finish(ctx, w, core.OutcomeDone)
+					_, err = backend.Finish(ctx, w, core.OutcomeDone)
 					enough()
 					break
 				}
-				w, _, err = desk.FinishNext(ctx, w, core.OutcomeDone)
+				w, _, err = backend.FinishNext(ctx, w, core.OutcomeDone)
 				if err == nil {
 					mu.Lock()
 					rides = append(rides, time.Since(began).Microseconds())
@@ -216,7 +216,7 @@ func (b queueBench) drain(ctx context.Context, s *redisstore.Store, desk *claims
 }
 
 // idle submits single requests to slots that wait.
-func (b queueBench) idle(ctx context.Context, s *redisstore.Store, desk *claims.Desk, r *queueReport) error {
+func (b queueBench) idle(ctx context.Context, s *redisstore.Store, backend *claims.Worker, r *queueReport) error {
 	if b.IdleSamples == 0 {
 		return nil
 	}
@@ -227,12 +227,12 @@ func (b queueBench) idle(ctx context.Context, s *redisstore.Store, desk *claims.
 	for range b.Slots {
 		g.Go(func() error {
 			for {
-				w, err := desk.Next(ctx)
+				w, err := backend.Next(ctx)
 				if err != nil {
 					return nil //nolint:nilerr // the end of the measurement
 				}
 				claimed <- w
-				if _, err := desk.Finish(context.WithoutCancel(ctx), w, core.OutcomeDone); err != nil {
+				if _, err := backend.Finish(context.WithoutCancel(ctx), w, core.OutcomeDone); err != nil {
 					return err
 				}
 			}
@@ -240,7 +240,7 @@ func (b queueBench) idle(ctx context.Context, s *redisstore.Store, desk *claims.
 	}
 	waits := make([]int64, 0, b.IdleSamples)
 	for i := range b.IdleSamples {
-		for desk.Stats().Idle < b.Slots-1 {
+		for backend.Stats().Idle < b.Slots-1 {
 			if err := clock.Sleep(ctx, clock.Real{}, time.Millisecond); err != nil {
 				return err
 			}

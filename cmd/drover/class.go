@@ -22,29 +22,29 @@ func classCommand() *cli.Command {
 		Name: "class", Usage: "look at classes and who is in them, and set them", OnUsageError: usageError,
 		Description: "A CLASS is named by any part of its handle or title, as long as that is one class only; mine is the one that you are in.",
 		Subcommands: []*cli.Command{
-			deskCommand("list", "list classes, by handle", "", "drover class list", pageFlags("after", "class `HANDLE`"), listClasses),
-			deskCommand("show", "show a class", "CLASS", "drover class show cs101", nil, showClass),
+			backendCommand("list", "list classes, by handle", "", "drover class list", pageFlags("after", "class `HANDLE`"), listClasses),
+			backendCommand("show", "show a class", "CLASS", "drover class show cs101", nil, showClass),
 			userCommand("add", "make a class; the handle is its name for ever", "HANDLE", `drover class add --title "Programming I" cs101`, own, addClass),
 			userCommand("set", "change title and term", "CLASS", `drover class set --term "2026 autumn" cs101`, own, setClass),
 			userCommand("remove", "delete a class with all that hangs on it: assignments, submissions, grades", "HANDLE", "drover class remove cs101", waitFlags(), removeClass),
-			deskCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
-			deskCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
-			deskCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
-			deskCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
+			backendCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
+			backendCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
+			backendCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
+			backendCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
 		},
 	}
 }
 
 // class is the one that an argument names.
-func classArg(c *cli.Context, d desk) (core.SchoolClass, error) {
+func classArg(c *cli.Context, d backend) (core.Class, error) {
 	query, err := oneArg(c, "class")
 	if err != nil {
-		return core.SchoolClass{}, err
+		return core.Class{}, err
 	}
 	return d.FindClass(c.Context, query)
 }
 
-func listClasses(c *cli.Context, d desk) error {
+func listClasses(c *cli.Context, d backend) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func deletingWord(deleting bool) string {
 	return ""
 }
 
-func showClass(c *cli.Context, d desk) error {
+func showClass(c *cli.Context, d backend) error {
 	found, err := classArg(c, d)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func addClass(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	one, err := s.reg.CreateClass(c.Context, s.actor, core.SchoolClass{Handle: handle, Title: cmp.Or(c.String("title"), handle), Term: c.String("term")})
+	one, err := s.reg.CreateClass(c.Context, s.actor, core.Class{Handle: handle, Title: cmp.Or(c.String("title"), handle), Term: c.String("term")})
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func removeClass(c *cli.Context, s *session) error {
 	return deletion(c, s, t, "class "+handle)
 }
 
-func listMembers(c *cli.Context, d desk) error {
+func listMembers(c *cli.Context, d backend) error {
 	limit, err := limitFlag(c)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func listMembers(c *cli.Context, d desk) error {
 }
 
 // classAndUsers are the arguments of who changes a roster.
-func classAndUsers(c *cli.Context, d desk) (class string, users []string, err error) {
+func classAndUsers(c *cli.Context, d backend) (class string, users []string, err error) {
 	if c.NArg() < 2 {
 		return "", nil, core.Errorf(core.CodeInvalid, "", "which users? %s CLASS USER...", c.Command.HelpName)
 	}
@@ -167,7 +167,7 @@ func classAndUsers(c *cli.Context, d desk) (class string, users []string, err er
 	return found.Handle, c.Args().Tail(), err
 }
 
-func enrol(c *cli.Context, d desk) error {
+func enrol(c *cli.Context, d backend) error {
 	class, users, err := classAndUsers(c, d)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func enrol(c *cli.Context, d desk) error {
 	return say(c, map[string]any{"class": class, "users": users, "role": role}, "%s: %s of class %s", strings.Join(users, ", "), role, class)
 }
 
-func drop(c *cli.Context, d desk) error {
+func drop(c *cli.Context, d backend) error {
 	class, users, err := classAndUsers(c, d)
 	if err != nil {
 		return err

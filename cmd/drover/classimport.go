@@ -11,7 +11,7 @@ import (
 	"drover/core/coursework"
 )
 
-func importRoster(c *cli.Context, d desk) error {
+func importRoster(c *cli.Context, d backend) error {
 	args, err := exactArgs(c, "the class", "a CSV file, or - for the standard input")
 	if err != nil {
 		return err

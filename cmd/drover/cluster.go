@@ -115,15 +115,15 @@ func (h *cluster) firstFolder(ctx context.Context) error {
 }
 
 // registrar makes the way by which users do things.
-func (h *cluster) registrar() *coursework.Registrar {
-	return &coursework.Registrar{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: coursework.Quota{
+func (h *cluster) registrar() *coursework.Service {
+	return &coursework.Service{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: coursework.Quota{
 		Limits: h.redis, Rate: h.cfg.Submits(), Bytes: int64(h.cfg.SubmitBytes),
 	}}
 }
 
 // desk makes the way by which users do things with requests.
-func (h *cluster) desk() *requests.Desk {
-	return &requests.Desk{
+func (h *cluster) desk() *requests.Service {
+	return &requests.Service{
 		Store: h.store, Intake: h.intake, Queue: h.redis, Cluster: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
 		Watch: &h.watch,
 	}
@@ -144,8 +144,8 @@ func (h *cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 }
 
 // operate makes the way by which operators look after the cluster.
-func (h *cluster) operate() *operate.Operator {
-	return &operate.Operator{Registrar: h.registrar(), Cluster: h.redis, Store: h.store, Intake: h.intake}
+func (h *cluster) operate() *operate.Service {
+	return &operate.Service{Classes: h.registrar(), Cluster: h.redis, Store: h.store, Intake: h.intake}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

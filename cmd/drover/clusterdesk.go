@@ -8,7 +8,7 @@ import (
 	"drover/core/coursework"
 )
 
-var _ desk = (*session)(nil)
+var _ backend = (*session)(nil)
 
 // At names the cluster by its Redis.
 func (s *session) At() string { return "the cluster at " + s.cfg.Redis.String() }
@@ -16,7 +16,7 @@ func (s *session) At() string { return "the cluster at " + s.cfg.Redis.String() 
 // Who is who acts.
 func (s *session) Who(context.Context) (core.Actor, error) { return s.actor, nil }
 
-func (s *session) FindClass(ctx context.Context, query string) (core.SchoolClass, error) {
+func (s *session) FindClass(ctx context.Context, query string) (core.Class, error) {
 	return s.reg.FindClass(ctx, s.actor, query)
 }
 

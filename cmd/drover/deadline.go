@@ -19,7 +19,7 @@ func deadlineFlags() []cli.Flag {
 	}
 }
 
-func assignmentDeadline(c *cli.Context, d desk) error {
+func assignmentDeadline(c *cli.Context, d backend) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func assignmentDeadline(c *cli.Context, d desk) error {
 }
 
 // newDeadline is what a user has, with those dates changed that flags name.
-func newDeadline(c *cli.Context, d desk, as core.Assignment, own core.Deadline) (core.Deadline, error) {
+func newDeadline(c *cli.Context, d backend, as core.Assignment, own core.Deadline) (core.Deadline, error) {
 	had, err := d.Deadlines(c.Context, as.Class, as.Handle, own.User)
 	if err != nil {
 		return own, err
@@ -71,7 +71,7 @@ func newDeadline(c *cli.Context, d desk, as core.Assignment, own core.Deadline) 
 	return own, nil
 }
 
-func listDeadlines(c *cli.Context, d desk, as core.Assignment, at *time.Location) error {
+func listDeadlines(c *cli.Context, d backend, as core.Assignment, at *time.Location) error {
 	all, err := d.Deadlines(c.Context, as.Class, as.Handle, c.String("user"))
 	if err != nil {
 		return err

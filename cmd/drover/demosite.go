@@ -44,7 +44,7 @@ var demoPeople = []struct {
 // demoSchool fills a cluster with a class, its assignments, and what was handed in.
 type demoSchool struct {
 	h   *cluster
-	reg *coursework.Registrar
+	reg *coursework.Service
 	now time.Time
 }
 
@@ -77,7 +77,7 @@ func (s *demoSchool) fill(ctx context.Context, all []*assignment) error {
 
 func (s *demoSchool) people(ctx context.Context) error {
 	by := operator()
-	if _, err := s.reg.CreateClass(ctx, by, core.SchoolClass{Handle: demoClass, Title: "Programming I", Term: "2026 autumn"}); err != nil {
+	if _, err := s.reg.CreateClass(ctx, by, core.Class{Handle: demoClass, Title: "Programming I", Term: "2026 autumn"}); err != nil {
 		return err
 	}
 	for _, p := range demoPeople {

@@ -15,15 +15,15 @@ import (
 	"drover/core/requests"
 )
 
-// desk is whom a user's command asks: the cluster itself, or a site that speaks for it.
+// backend is whom a user's command asks: the cluster itself, or a site that speaks for it.
 // Either answers with the same things and refuses with the same errors.
-type desk interface {
+type backend interface {
 	// At names the cluster or site.
 	At() string
 	// Who is the user that it takes the command from.
 	Who(ctx context.Context) (core.Actor, error)
 
-	FindClass(ctx context.Context, query string) (core.SchoolClass, error)
+	FindClass(ctx context.Context, query string) (core.Class, error)
 	ListClasses(ctx context.Context, after string, limit int) ([]coursework.ClassEntry, error)
 	ViewClass(ctx context.Context, handle string) (coursework.ClassEntry, error)
 	Roster(ctx context.Context, class, after string, limit int) ([]coursework.Member, error)
@@ -91,10 +91,10 @@ type desk interface {
 	WhyTaskWaits(ctx context.Context) string
 }
 
-// deskCommand describes a subcommand that a user gives to a cluster or to a site, with an example of it.
-func deskCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d desk) error) *cli.Command {
+// backendCommand describes a subcommand that a user gives to a cluster or to a site, with an example of it.
+func backendCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d backend) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: args, Description: "Example: " + example, OnUsageError: usageError,
-		Flags: withSettings(slices.Concat(own, []cli.Flag{asFlag(), jsonFlag()}), "client"), Action: deskAction(action),
+		Flags: withSettings(slices.Concat(own, []cli.Flag{asFlag(), jsonFlag()}), "client"), Action: backendAction(action),
 	}
 }

@@ -22,7 +22,7 @@ func fetchFlags() []cli.Flag {
 	}
 }
 
-func fetchTask(c *cli.Context, d desk) error {
+func fetchTask(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ type fetched struct {
 }
 
 // fetchDownload writes the file that a task made where --to says.
-func fetchDownload(c *cli.Context, d desk, id string) error {
+func fetchDownload(c *cli.Context, d backend, id string) error {
 	made, content, err := d.OpenDownload(c.Context, id)
 	if err != nil {
 		return err

@@ -24,9 +24,9 @@ import (
 )
 
 // maybeEmbedded runs an action on the cluster or site that the settings name, or on a cluster of its own.
-func maybeEmbedded(c *cli.Context, action func(*cli.Context, desk) error) error {
+func maybeEmbedded(c *cli.Context, action func(*cli.Context, backend) error) error {
 	if !c.Bool("embedded") {
-		return deskAction(action)(c)
+		return backendAction(action)(c)
 	}
 	if c.IsSet("server") || c.String("as") != "" {
 		return core.Errorf(core.CodeInvalid, "", "--embedded makes a cluster for this command alone, where nobody is known: leave --server and --as away")
@@ -97,7 +97,7 @@ func inEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action fun
 
 // embeddedCluster is a whole cluster in this process.
 type embeddedCluster struct {
-	cluster     *cluster
+	cluster  *cluster
 	metrics  *prometheus.Registry
 	redis    *embeddedRedis // nil: a real server is used
 	roles    []role

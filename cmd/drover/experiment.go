@@ -20,7 +20,7 @@ import (
 
 // rerunCommand is that of an assignment which starts an experiment.
 func rerunCommand() *cli.Command {
-	return deskCommand("rerun", "grade everybody's newest submission anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
+	return backendCommand("rerun", "grade everybody's newest submission anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
 		"drover assignment rerun --harness harness/hw1-fixed --repeat 3 --wait cs101/hw1", []cli.Flag{
 			&cli.StringFlag{Name: "harness", Usage: "try the harness in the folder, or the tar or zip of one, `DIR`; applied, it becomes the assignment's"},
 			&cli.StringSliceFlag{Name: "user", Usage: "only what is of the user `HANDLE`; repeatable"},
@@ -33,19 +33,19 @@ func experimentCommand() *cli.Command {
 	return &cli.Command{
 		Name: "experiment", Usage: "look at reruns of assignments, and decide what becomes of them", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			deskCommand("list", "list the experiments of an assignment, newest first", "CLASS/ASSIGNMENT", "drover experiment list cs101/hw1", []cli.Flag{
+			backendCommand("list", "list the experiments of an assignment, newest first", "CLASS/ASSIGNMENT", "drover experiment list cs101/hw1", []cli.Flag{
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 100},
 			}, listExperiments),
-			deskCommand("show", "show new verdicts against old ones, and the submissions that differ or are flaky", "ID", "drover experiment show 01jd…", slices.Concat([]cli.Flag{
+			backendCommand("show", "show new verdicts against old ones, and the submissions that differ or are flaky", "ID", "drover experiment show 01jd…", slices.Concat([]cli.Flag{
 				&cli.BoolFlag{Name: "all", Usage: "also submissions whose verdict and score stay", DisableDefaultText: true},
 			}, pageFlags("after", "submission `ID`")), showExperiment),
-			deskCommand("apply", "make the results count, and the harness that was tried the assignment's", "ID", "drover experiment apply 01jd…", nil, applyExperiment),
-			deskCommand("abort", "stop it and forget its results; what waits is withdrawn at once", "ID", "drover experiment abort 01jd…", nil, abortExperiment),
+			backendCommand("apply", "make the results count, and the harness that was tried the assignment's", "ID", "drover experiment apply 01jd…", nil, applyExperiment),
+			backendCommand("abort", "stop it and forget its results; what waits is withdrawn at once", "ID", "drover experiment abort 01jd…", nil, abortExperiment),
 		},
 	}
 }
 
-func rerunAssignment(c *cli.Context, d desk) error {
+func rerunAssignment(c *cli.Context, d backend) error {
 	as, err := assignmentArg(c, d)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ const experimentMost = 2 * time.Second
 
 // followExperiment tells how far an experiment is until its task has ended. Between its
 // looks that task is in nobody's hand, so its own progress cannot be seen.
-func followExperiment(c *cli.Context, d desk, id string) error {
+func followExperiment(c *cli.Context, d backend, id string) error {
 	tell := &teller{w: c.App.ErrWriter, terminal: onTerminal(c.App.ErrWriter)}
 	defer tell.done()
 	for pause := followFirst; ; pause = min(2*pause, experimentMost) {
@@ -103,7 +103,7 @@ func followExperiment(c *cli.Context, d desk, id string) error {
 	}
 }
 
-func listExperiments(c *cli.Context, d desk) error {
+func listExperiments(c *cli.Context, d backend) error {
 	limit, err := limitFlag(c)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func triedWord(e *core.Experiment) string {
 	return "another"
 }
 
-func showExperiment(c *cli.Context, d desk) error {
+func showExperiment(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "experiment's id")
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func showExperiment(c *cli.Context, d desk) error {
 	return printExperiment(c, d, id, coursework.OutcomePage{Differing: !c.Bool("all"), After: c.String("after"), Limit: limit})
 }
 
-func printExperiment(c *cli.Context, d desk, id string, p coursework.OutcomePage) error {
+func printExperiment(c *cli.Context, d backend, id string, p coursework.OutcomePage) error {
 	v, err := d.ViewExperiment(c.Context, id, p)
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func runWord(r *experiment.Run) string {
 	return string(r.Verdict) + " " + points(r.Score)
 }
 
-func applyExperiment(c *cli.Context, d desk) error {
+func applyExperiment(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "experiment's id")
 	if err != nil {
 		return err
@@ -269,7 +269,7 @@ func applyExperiment(c *cli.Context, d desk) error {
 	return printTable(c.App.Writer, "", table.Row{"user", "submission", "why"}, rows)
 }
 
-func abortExperiment(c *cli.Context, d desk) error {
+func abortExperiment(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "experiment's id")
 	if err != nil {
 		return err

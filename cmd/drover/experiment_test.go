@@ -51,7 +51,7 @@ func (h *testCluster) handIn(user, answer string) core.Submission {
 func (h *testCluster) homework(dir string, students ...string) {
 	h.t.Helper()
 	ctx, reg, op := context.Background(), h.cluster.registrar(), operator()
-	_, err := reg.CreateClass(ctx, op, core.SchoolClass{Handle: "cs", Title: "CS"})
+	_, err := reg.CreateClass(ctx, op, core.Class{Handle: "cs", Title: "CS"})
 	require.NoError(h.t, err)
 	_, err = reg.CreateAssignment(ctx, op, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default"})
 	require.NoError(h.t, err)

@@ -12,7 +12,7 @@ func gradesCommand() *cli.Command {
 	return &cli.Command{
 		Name: "grades", Usage: "take the grades of a class elsewhere", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			deskCommand("export", "write the gradebook of a class as CSV: a line a student, a column an assignment", "CLASS",
+			backendCommand("export", "write the gradebook of a class as CSV: a line a student, a column an assignment", "CLASS",
 				"drover grades export --to cs101.csv --fill 0 cs101", slices.Concat([]cli.Flag{
 					&cli.StringFlag{Name: "fill", Usage: "what stands where there is no score: `TEXT` such as 0"},
 				}, fetchFlags(), waitFlags()), exportGrades),
@@ -20,7 +20,7 @@ func gradesCommand() *cli.Command {
 	}
 }
 
-func exportGrades(c *cli.Context, d desk) error {
+func exportGrades(c *cli.Context, d backend) error {
 	if err := freeTarget(c); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func exportGrades(c *cli.Context, d desk) error {
 	return exported(c, d, t, err)
 }
 
-func exportArchive(c *cli.Context, d desk) error {
+func exportArchive(c *cli.Context, d backend) error {
 	if err := freeTarget(c); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func exportArchive(c *cli.Context, d desk) error {
 	return exported(c, d, t, err)
 }
 
-func exportScores(c *cli.Context, d desk) error {
+func exportScores(c *cli.Context, d backend) error {
 	if err := freeTarget(c); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func exportScores(c *cli.Context, d desk) error {
 }
 
 // export waits for a task and fetches the file that it made.
-func exported(c *cli.Context, d desk, t core.Task, err error) error {
+func exported(c *cli.Context, d backend, t core.Task, err error) error {
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ const followWonder = 3 * time.Second
 
 // follower prints a request's live output and knows when it has ended.
 type follower struct {
-	desk     desk
+	desk     backend
 	id       string                          // of the request
 	cancel   func(ctx context.Context) error // stops it
 	embedded bool                            // a signal ends the cluster, and the request with it
@@ -34,7 +34,7 @@ type follower struct {
 }
 
 // newFollower makes one that prints nothing of the request's output.
-func newFollower(d desk, id string) *follower {
+func newFollower(d backend, id string) *follower {
 	return &follower{
 		desk: d, id: id, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder,
 		cancel: func(ctx context.Context) error { _, err := d.CancelRequest(ctx, id); return err },

@@ -19,7 +19,7 @@ func gradeFlags() []cli.Flag {
 	}
 }
 
-func changeGrade(c *cli.Context, d desk) error {
+func changeGrade(c *cli.Context, d backend) error {
 	change := coursework.GradeChange{Submission: c.String("submission"), Reason: c.String("reason")}
 	what := []string{"the assignment", "the user", "the score"}
 	if c.Bool("none") {

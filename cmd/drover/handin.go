@@ -16,7 +16,7 @@ const submitUsage = "drover submit [flags] --harness DIR --submission PATH..., o
 
 // gradingFlags are those of a submission that is graded without an assignment.
 var gradingFlags = []string{
-	"harness", "submission", "assignment", "supersede", "embedded", "pool", "class", "submitter", "timeout", "on-host-loss", "notify", "memory",
+	"harness", "submission", "assignment", "supersede", "embedded", "pool", "priority", "submitter", "timeout", "on-host-loss", "notify", "memory",
 }
 
 // checkHandin refuses flags that an assignment's own settings take the place of.
@@ -33,7 +33,7 @@ func checkHandin(c *cli.Context) error {
 }
 
 // handIn hands in files for an assignment and waits for the report.
-func handIn(c *cli.Context, d desk) error {
+func handIn(c *cli.Context, d backend) error {
 	files := uploads(c.Args().Slice())
 	if err := checkUploads(files); err != nil {
 		return err
@@ -55,7 +55,7 @@ func handIn(c *cli.Context, d desk) error {
 }
 
 // awaitReport follows a submission's request, if it has one and somebody waits, and prints the report.
-func awaitReport(c *cli.Context, d desk, sub core.Submission) error {
+func awaitReport(c *cli.Context, d backend, sub core.Submission) error {
 	if c.Bool("no-wait") {
 		return say(c, sub, "%s", sub.ID)
 	}

@@ -87,10 +87,10 @@ func previewDrain(c *cli.Context, h *cluster, host string) error {
 	}
 	rows := make([]table.Row, len(plan))
 	for i, p := range plan {
-		rows[i] = table.Row{p.Request, p.Pool, p.Class, needs(p), p.From, "→ " + destination(p)}
+		rows[i] = table.Row{p.Request, p.Pool, p.Priority, needs(p), p.From, "→ " + destination(p)}
 	}
 	return printTable(c.App.Writer, fmt.Sprintf("host %s has nothing in hand", host),
-		table.Row{"request", "pool", "class", "needs", "from", "to"}, rows)
+		table.Row{"request", "pool", "priority", "needs", "from", "to"}, rows)
 }
 
 // needs says what a planned request's VM takes of a host.

@@ -229,7 +229,7 @@ type identity struct {
 	Classes map[string]core.UserRole `json:"classes"`
 }
 
-func whoami(c *cli.Context, d desk) error {
+func whoami(c *cli.Context, d backend) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}

@@ -23,15 +23,15 @@ var version = "dev"
 
 // Exit codes of drover itself. A run's command has its own.
 const (
-	exitFault    = 1   // something failed
-	exitUsage    = 2   // wrong flags, arguments or settings
-	exitNotFound = 3   // no such request, pool or host
-	exitRefused  = 4   // the state or a limit does not allow it; later it may
-	exitNoCluster   = 5   // Redis or the store cannot be reached
-	exitTimeout  = 124 // a run's time limit, as timeout(1) says it
-	exitPlatform = 125 // a run that drover itself could not bring to an end
-	exitStopped  = 130 // cancelled, as a shell says it of Ctrl-C
-	exitSignal   = 128 // plus the number of the signal that ended a run
+	exitFault     = 1   // something failed
+	exitUsage     = 2   // wrong flags, arguments or settings
+	exitNotFound  = 3   // no such request, pool or host
+	exitRefused   = 4   // the state or a limit does not allow it; later it may
+	exitNoCluster = 5   // Redis or the store cannot be reached
+	exitTimeout   = 124 // a run's time limit, as timeout(1) says it
+	exitPlatform  = 125 // a run that drover itself could not bring to an end
+	exitStopped   = 130 // cancelled, as a shell says it of Ctrl-C
+	exitSignal    = 128 // plus the number of the signal that ended a run
 )
 
 // gcPercent lets the heap, which is small, grow further between collections: a busy
@@ -122,7 +122,7 @@ func commands() []*cli.Command {
 		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
 		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
 		taskCommand(), scheduleCommand(), auditCommand(),
-		loginCommand(), logoutCommand(), deskCommand("whoami", "say who you are to the cluster or the site that commands ask", "", "drover whoami", nil, whoami),
+		loginCommand(), logoutCommand(), backendCommand("whoami", "say who you are to the cluster or the site that commands ask", "", "drover whoami", nil, whoami),
 		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
 		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(), webCommand(),
 		benchCommand(), drillCommand(),

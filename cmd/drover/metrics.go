@@ -31,7 +31,7 @@ type clusterMetrics struct {
 }
 
 var (
-	waitingDesc = prometheus.NewDesc("drover_cluster_waiting_requests", "Requests that wait.", []string{"pool", "class"}, nil)
+	waitingDesc = prometheus.NewDesc("drover_cluster_waiting_requests", "Requests that wait.", []string{"pool", "priority"}, nil)
 	beatDesc    = prometheus.NewDesc("drover_cluster_heartbeat_late_seconds", "How late an owner's heartbeat is; 0 or less is in time.", []string{"owner"}, nil)
 	missingDesc = prometheus.NewDesc("drover_cluster_missing", "1 for a role that nobody in the cluster does now.", []string{"role"}, nil)
 	unseenDesc  = prometheus.NewDesc("drover_overseer_missing", "1 while no overseer is at work in the cluster; one from cron counts for five minutes.", nil, nil)
@@ -59,7 +59,7 @@ func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	for _, q := range m.queues {
-		gauge(waitingDesc, float64(q.Waiting), q.Pool, string(q.Class))
+		gauge(waitingDesc, float64(q.Waiting), q.Pool, string(q.Priority))
 	}
 	for _, o := range m.owners {
 		if o.Deadline > 0 {

@@ -16,7 +16,7 @@ type asked struct{ waiting, owners int }
 
 func (a *asked) Waiting(context.Context) ([]core.QueueInfo, error) {
 	a.waiting++
-	return []core.QueueInfo{{Pool: "p1", Class: core.ClassHigh, Waiting: a.waiting}}, nil
+	return []core.QueueInfo{{Pool: "p1", Priority: core.PriorityHigh, Waiting: a.waiting}}, nil
 }
 
 func (a *asked) ListOwners(context.Context) ([]core.OwnerInfo, error) {

@@ -174,15 +174,15 @@ func listPools(c *cli.Context, h *cluster) error {
 	}
 	type poolView struct {
 		core.Pool
-		Waiting map[core.Class]int `json:"waiting"`
-		VMs     map[string]int     `json:"vms"`
+		Waiting map[core.Priority]int `json:"waiting"`
+		VMs     map[string]int        `json:"vms"`
 	}
 	views := make([]poolView, len(pools))
 	for i, p := range pools {
-		views[i] = poolView{Pool: p, Waiting: map[core.Class]int{}, VMs: map[string]int{}}
+		views[i] = poolView{Pool: p, Waiting: map[core.Priority]int{}, VMs: map[string]int{}}
 		for _, q := range waiting {
 			if q.Pool == p.Name {
-				views[i].Waiting[q.Class] = q.Waiting
+				views[i].Waiting[q.Priority] = q.Waiting
 			}
 		}
 		for _, vm := range vms {
@@ -198,7 +198,7 @@ func listPools(c *cli.Context, h *cluster) error {
 	for i, v := range views {
 		rows[i] = table.Row{
 			v.Name, v.Provider, fmt.Sprintf("%d of at most %d", v.Warm, v.Max), pausedWord(v.Paused),
-			v.Waiting[core.ClassHigh], v.Waiting[core.ClassNormal], v.Waiting[core.ClassLow], counts(v.VMs),
+			v.Waiting[core.PriorityHigh], v.Waiting[core.PriorityNormal], v.Waiting[core.PriorityLow], counts(v.VMs),
 		}
 	}
 	return printTable(c.App.Writer, "no pools: make one with drover pool set NAME",

@@ -9,7 +9,7 @@ import (
 	"drover/core/coursework"
 )
 
-func assignmentProgress(c *cli.Context, from desk) error {
+func assignmentProgress(c *cli.Context, from backend) error {
 	as, err := assignmentArg(c, from)
 	if err != nil {
 		return err

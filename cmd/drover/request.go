@@ -23,7 +23,7 @@ func requestCommand() *cli.Command {
 	return &cli.Command{
 		Name: "request", Usage: "look at, cancel and rerun requests", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			deskCommand("list", "list requests, newest first", "", "drover request list --state running", []cli.Flag{
+			backendCommand("list", "list requests, newest first", "", "drover request list --state running", []cli.Flag{
 				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, parked, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
 				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
 				&cli.StringFlag{Name: "pool", Usage: "only those of pool `P`"},
@@ -31,21 +31,21 @@ func requestCommand() *cli.Command {
 				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with request `ID`"},
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
 			}, listRequests),
-			deskCommand("show", "show one request, where it is and what became of it", "ID", "drover request show 01j8x3k4", nil, showRequest),
-			deskCommand("output", "print a request's standard output, its standard error to standard error", "ID", "drover request output --follow 01j8x3k4", []cli.Flag{
+			backendCommand("show", "show one request, where it is and what became of it", "ID", "drover request show 01j8x3k4", nil, showRequest),
+			backendCommand("output", "print a request's standard output, its standard error to standard error", "ID", "drover request output --follow 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends", DisableDefaultText: true},
 				rawFlag(),
 			}, requestOutput),
-			deskCommand("files", "list the files that were collected of a request, or fetch them", "ID", "drover request files --to out 01j8x3k4", []cli.Flag{
+			backendCommand("files", "list the files that were collected of a request, or fetch them", "ID", "drover request files --to out 01j8x3k4", []cli.Flag{
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
 			}, requestFiles),
-			deskCommand("cancel", "stop a request wherever it is", "ID", "drover request cancel 01j8x3k4", nil, cancelRequest),
-			deskCommand("rerun", "run an ended request again", "ID", "drover request rerun 01j8x3k4", nil, rerunRequest),
+			backendCommand("cancel", "stop a request wherever it is", "ID", "drover request cancel 01j8x3k4", nil, cancelRequest),
+			backendCommand("rerun", "run an ended request again", "ID", "drover request rerun 01j8x3k4", nil, rerunRequest),
 		},
 	}
 }
 
-func listRequests(c *cli.Context, d desk) error {
+func listRequests(c *cli.Context, d backend) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func firstLine(s string) string {
 	return text.Snip(line, 80, "…")
 }
 
-func showRequest(c *cli.Context, d desk) error {
+func showRequest(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func showRequest(c *cli.Context, d desk) error {
 }
 
 func printView(w io.Writer, v requests.View, history []core.Attempt) error {
-	rows := []table.Row{{"request", v.ID}, {"state", v.State}, {"submitter", v.Submitter}, {"pool", v.Pool}, {"class", v.Class}}
+	rows := []table.Row{{"request", v.ID}, {"state", v.State}, {"submitter", v.Submitter}, {"pool", v.Pool}, {"priority", v.Priority}}
 	add := func(name, value string) {
 		if value != "" && value != "-" {
 			rows = append(rows, table.Row{name, value})
@@ -166,7 +166,7 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	return printTable(w, "", table.Row{"generation", "attempt", "state", "host", "recorded", ""}, tries)
 }
 
-func cancelRequest(c *cli.Context, d desk) error {
+func cancelRequest(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func cancelRequest(c *cli.Context, d desk) error {
 	return say(c, map[string]any{"id": id, "state": state}, "request %s is %s", id, state)
 }
 
-func rerunRequest(c *cli.Context, d desk) error {
+func rerunRequest(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func rerunRequest(c *cli.Context, d desk) error {
 	return say(c, map[string]any{"id": id, "generation": v.Generation, "state": v.State}, "request %s runs again as generation %d", id, v.Generation)
 }
 
-func requestOutput(c *cli.Context, d desk) error {
+func requestOutput(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "request id")
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"drover/core/requests"
 )
 
-func requestFiles(c *cli.Context, d desk) error {
+func requestFiles(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "request")
 	if err != nil {
 		return err

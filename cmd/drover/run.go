@@ -40,7 +40,7 @@ func runCommand() *cli.Command {
 func requestFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: defaultPool},
-		&cli.StringFlag{Name: "class", Usage: "its weight: `CLASS` high, normal or low", Value: string(core.ClassNormal)},
+		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal or low", Value: string(core.PriorityNormal)},
 		&cli.StringFlag{Name: "submitter", Usage: "on behalf of `NAME`; turns are fair between submitters", DefaultText: "who you are"},
 		&cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` again gets the first request"},
 		&cli.DurationFlag{Name: "timeout", Usage: "most wall `TIME`, such as 2s or 1m30s", DefaultText: "the pool's"},
@@ -57,7 +57,7 @@ func embeddedFlag() cli.Flag {
 // requestDraft starts a draft from the flags of requestFlags.
 func requestDraft(c *cli.Context) (requests.Draft, error) {
 	draft := requests.Draft{
-		Pool: c.String("pool"), Class: core.Class(c.String("class")), Idempotency: c.String("key"),
+		Pool: c.String("pool"), Priority: core.Priority(c.String("priority")), Idempotency: c.String("key"),
 		Submitter: c.String("submitter"), OnHostLoss: c.String("on-host-loss"), Notify: c.StringSlice("notify"),
 	}
 	if c.IsSet("timeout") {
@@ -86,7 +86,7 @@ func submitterName() string {
 	return cmp.Or(string(name[:min(len(name), core.MaxNameLen)]), "somebody")
 }
 
-func runOn(c *cli.Context, d desk) error {
+func runOn(c *cli.Context, d backend) error {
 	draft, err := requestDraft(c)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func runOn(c *cli.Context, d desk) error {
 }
 
 // ended returns a request that has its result.
-func ended(ctx context.Context, d desk, id string) (requests.View, error) {
+func ended(ctx context.Context, d backend, id string) (requests.View, error) {
 	v, err := d.ViewRequest(ctx, id)
 	if err == nil && !v.State.Terminal() {
 		err = core.Errorf(core.CodeConflict, id, "request %s runs again: drover request show %s", id, id)

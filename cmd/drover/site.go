@@ -21,7 +21,7 @@ import (
 // site is a desk that asks a site's API.
 type site struct{ *remote.Client }
 
-var _ desk = site{}
+var _ backend = site{}
 
 // At names the site.
 func (s site) At() string { return s.Server }
@@ -46,8 +46,8 @@ func openSite(c *cli.Context, cfg *config.Config, l login) (site, error) {
 	return site{cl}, err
 }
 
-// deskAction makes the action of a command that a user gives to a cluster or to a site.
-func deskAction(action func(c *cli.Context, d desk) error) cli.ActionFunc {
+// backendAction makes the action of a command that a user gives to a cluster or to a site.
+func backendAction(action func(c *cli.Context, d backend) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		cfg, err := load(c)
 		if err != nil {

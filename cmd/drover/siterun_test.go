@@ -28,7 +28,7 @@ func runsOnASite(h *testCluster, s *testSite) {
 		{"run", "--file", "site_test.go", "--stdin", "login_test.go", "--env", "WORD=bird", "--", "sh", "-c", "echo $WORD; cat site_test.go - | wc -c"},
 		{"run", "--", "sh", "-c", `printf 'caf\\303\\251 \\377\\000.'`},
 		{"run", "--pool", "nowhere", "--", "true"},
-		{"run", "--class", "high", "--", "true"},
+		{"run", "--priority", "high", "--", "true"},
 		{"run", "--submitter", "bob", "--", "true"},
 		{"run", "--memory", "100GiB", "--", "true"},
 		{"run", "--file", "/no/such/file", "--", "true"},

@@ -20,31 +20,31 @@ func submissionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "submission", Usage: "look at what was handed in", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			deskCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
+			backendCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
 				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, zoneFlag()}, pageFlags("before", "submission `ID`")), listSubmissions),
-			deskCommand("missing", "list the students who have handed in nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
+			backendCommand("missing", "list the students who have handed in nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
 				slices.Concat([]cli.Flag{zoneFlag()}, pageFlags("after", "user `HANDLE`")), listMissing),
-			deskCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{zoneFlag()}, showSubmission),
-			deskCommand("files", "list its files, or write them to a folder or a zip", "ID", "drover submission files --to hw1-ann 01j8x3k4", []cli.Flag{
+			backendCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{zoneFlag()}, showSubmission),
+			backendCommand("files", "list its files, or write them to a folder or a zip", "ID", "drover submission files --to hw1-ann 01j8x3k4", []cli.Flag{
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
 				&cli.StringFlag{Name: "zip", Usage: "write them as the new zip file `PATH`"},
 			}, submissionFiles),
-			deskCommand("resubmit", "have it tested once more, as it is", "ID", "drover submission resubmit 01j8x3k4", []cli.Flag{
+			backendCommand("resubmit", "have it tested once more, as it is", "ID", "drover submission resubmit 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "no-wait", Usage: "do not wait for the report", DisableDefaultText: true},
 			}, resubmit),
-			deskCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
+			backendCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
 		},
 	}
 }
 
-func listAssignmentSubmissions(c *cli.Context, d desk) error {
+func listAssignmentSubmissions(c *cli.Context, d backend) error {
 	if _, err := oneArg(c, "assignment, as CLASS/ASSIGNMENT"); err != nil {
 		return err
 	}
 	return listSubmissions(c, d)
 }
 
-func listSubmissions(c *cli.Context, d desk) error {
+func listSubmissions(c *cli.Context, d backend) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func listSubmissions(c *cli.Context, d desk) error {
 	}.print(c, all)
 }
 
-func listMissing(c *cli.Context, d desk) error {
+func listMissing(c *cli.Context, d backend) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func listMissing(c *cli.Context, d desk) error {
 }
 
 // submissionFilters says where to look: in what an argument names, or in every class of the actor's.
-func submissionFilters(c *cli.Context, d desk) ([]core.SubmissionFilter, error) {
+func submissionFilters(c *cli.Context, d backend) ([]core.SubmissionFilter, error) {
 	if c.NArg() > 1 {
 		return nil, core.Errorf(core.CodeInvalid, "", "%s takes at most one class or assignment: see its --help", c.Command.HelpName)
 	}
@@ -143,7 +143,7 @@ func particulars(sub core.Submission) string {
 	return strings.Join(words, ", ")
 }
 
-func showSubmission(c *cli.Context, d desk) error {
+func showSubmission(c *cli.Context, d backend) error {
 	at, err := zone(c)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func showSubmission(c *cli.Context, d desk) error {
 	return printReport(c.App.Writer, v.Result)
 }
 
-func submissionArg(c *cli.Context, d desk) (coursework.SubmissionView, error) {
+func submissionArg(c *cli.Context, d backend) (coursework.SubmissionView, error) {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
 		return coursework.SubmissionView{}, err
@@ -193,7 +193,7 @@ func submissionArg(c *cli.Context, d desk) (coursework.SubmissionView, error) {
 	return d.ViewSubmission(c.Context, id)
 }
 
-func submissionFiles(c *cli.Context, d desk) error {
+func submissionFiles(c *cli.Context, d backend) error {
 	v, err := submissionArg(c, d)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func submissionFiles(c *cli.Context, d desk) error {
 }
 
 // writeZip writes a submission as a new zip file, whole or not at all.
-func writeZip(c *cli.Context, d desk, id, to string) (err error) {
+func writeZip(c *cli.Context, d backend, id, to string) (err error) {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return core.Errorf(core.CodeConflict, to, "%s is there already: name another file", to)
@@ -238,7 +238,7 @@ func writeZip(c *cli.Context, d desk, id, to string) (err error) {
 	return err
 }
 
-func resubmit(c *cli.Context, d desk) error {
+func resubmit(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func resubmit(c *cli.Context, d desk) error {
 	return awaitReport(c, d, v.Submission)
 }
 
-func cancelSubmission(c *cli.Context, d desk) error {
+func cancelSubmission(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
 		return err

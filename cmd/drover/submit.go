@@ -33,7 +33,7 @@ func submitCommand() *cli.Command {
 				if err := checkHandin(c); err != nil {
 					return err
 				}
-				return deskAction(handIn)(c)
+				return backendAction(handIn)(c)
 			}
 			if err := noArgs(c); err != nil {
 				return err
@@ -49,7 +49,7 @@ func submitCommand() *cli.Command {
 	}
 }
 
-func submitOn(c *cli.Context, d desk) error {
+func submitOn(c *cli.Context, d backend) error {
 	draft, err := requestDraft(c)
 	if err != nil {
 		return err

@@ -17,19 +17,19 @@ func taskCommand() *cli.Command {
 	return &cli.Command{
 		Name: "task", Usage: "look at background work: archives, gradebooks, deletions, deliveries", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
-			deskCommand("list", "list tasks, newest first", "", "drover task list --state running --kind archive", slices.Concat([]cli.Flag{
+			backendCommand("list", "list tasks, newest first", "", "drover task list --state running --kind archive", slices.Concat([]cli.Flag{
 				&cli.StringSliceFlag{Name: "state", Usage: "only tasks in `STATE` (queued, delayed, running, cancelling, done, dead, cancelled); repeatable"},
 				&cli.StringFlag{Name: "kind", Usage: "only those of `KIND`, such as archive"},
 				&cli.StringFlag{Name: "requester", Usage: "only those that the user `HANDLE` asked for"},
 				&cli.StringFlag{Name: "class", Usage: "only those about the class `HANDLE`"},
 				&cli.StringFlag{Name: "part-of", Usage: "only the parts of the task `ID`"},
 			}, pageFlags("before", "task `ID`")), listTasks),
-			deskCommand("show", "show one task, how far it is and what became of it", "ID", "drover task show --follow 01j8x3k4", []cli.Flag{
+			backendCommand("show", "show one task, how far it is and what became of it", "ID", "drover task show --follow 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print how far it is until it ends; exits with 0 if it was done", DisableDefaultText: true},
 			}, showTask),
-			deskCommand("cancel", "stop a task, and all its parts, wherever they are", "ID", "drover task cancel 01j8x3k4", nil, cancelTask),
-			deskCommand("retry", "start a dead or cancelled task once more", "ID", "drover task retry 01j8x3k4", nil, retryTask),
-			deskCommand("fetch", "write the file that a task made for you", "ID", "drover task fetch --to hw1.zip 01j8x3k4", fetchFlags(), fetchTask),
+			backendCommand("cancel", "stop a task, and all its parts, wherever they are", "ID", "drover task cancel 01j8x3k4", nil, cancelTask),
+			backendCommand("retry", "start a dead or cancelled task once more", "ID", "drover task retry 01j8x3k4", nil, retryTask),
+			backendCommand("fetch", "write the file that a task made for you", "ID", "drover task fetch --to hw1.zip 01j8x3k4", fetchFlags(), fetchTask),
 			userCommand("queues", "show what waits of each kind, at which rate it may begin, and when the next may", "", "drover task queues", nil, listTaskQueues),
 		},
 	}
@@ -52,7 +52,7 @@ func taskStatesFlag(c *cli.Context) ([]core.TaskState, error) {
 	return states, nil
 }
 
-func listTasks(c *cli.Context, d desk) error {
+func listTasks(c *cli.Context, d backend) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func progressWord(p *core.TaskProgress) string {
 	return fmt.Sprint(p.Done)
 }
 
-func showTask(c *cli.Context, d desk) error {
+func showTask(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func printTask(c *cli.Context, t *coursework.TaskView) error {
 	return printTable(c.App.Writer, "", table.Row{"", ""}, rows)
 }
 
-func cancelTask(c *cli.Context, d desk) error {
+func cancelTask(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func cancelTask(c *cli.Context, d desk) error {
 	return say(c, map[string]any{"id": id, "state": state}, "task %s is %s", id, state)
 }
 
-func retryTask(c *cli.Context, d desk) error {
+func retryTask(c *cli.Context, d backend) error {
 	id, err := oneArg(c, "task id")
 	if err != nil {
 		return err

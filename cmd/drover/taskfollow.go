@@ -56,7 +56,7 @@ func (t *teller) done() {
 }
 
 // followTask tells how far a task is until it has ended, and returns it then.
-func followTask(c *cli.Context, d desk, id string) (coursework.TaskView, error) {
+func followTask(c *cli.Context, d backend, id string) (coursework.TaskView, error) {
 	tell := &teller{w: c.App.ErrWriter, terminal: onTerminal(c.App.ErrWriter)}
 	defer tell.done()
 	wonder, began := followWonder, time.Now()
@@ -94,7 +94,7 @@ func endOfTask(t *core.Task) error {
 }
 
 // started prints a task's id, or waits for its end with --no-wait away. It returns false where nobody waits.
-func started(c *cli.Context, d desk, t core.Task) (core.Task, bool, error) {
+func started(c *cli.Context, d backend, t core.Task) (core.Task, bool, error) {
 	if c.Bool("no-wait") {
 		return t, false, say(c, t, "%s", t.ID)
 	}
@@ -106,7 +106,7 @@ func started(c *cli.Context, d desk, t core.Task) (core.Task, bool, error) {
 }
 
 // deletion waits for what the deletion of something started.
-func deletion(c *cli.Context, d desk, t core.Task, what string) error {
+func deletion(c *cli.Context, d backend, t core.Task, what string) error {
 	t, ended, err := started(c, d, t)
 	if err != nil || !ended {
 		return err

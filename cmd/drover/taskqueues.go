@@ -30,9 +30,9 @@ func listTaskQueues(c *cli.Context, s *session) error {
 	slices.SortStableFunc(queues, func(a, b core.TaskQueueInfo) int { return cmp.Compare(a.Kind, b.Kind) })
 	rows := make([]table.Row, len(queues))
 	for i, q := range queues {
-		rows[i] = table.Row{q.Kind, q.Class, q.Waiting, q.Lanes, rateWord(q.Rate), nextWord(q.Next)}
+		rows[i] = table.Row{q.Kind, q.Priority, q.Waiting, q.Lanes, rateWord(q.Rate), nextWord(q.Next)}
 	}
-	return printTable(c.App.Writer, "no task waits", table.Row{"kind", "class", "waiting", "lanes", "rate", "next"}, rows)
+	return printTable(c.App.Writer, "no task waits", table.Row{"kind", "priority", "waiting", "lanes", "rate", "next"}, rows)
 }
 
 // rateWord is how often tasks of a kind may begin.

@@ -97,7 +97,7 @@ func refusals(h *testCluster) {
 		{exitUsage, "from now", "assignment set --due +7y cs101/ledger"},
 		{exitUsage, "--time-zone", "assignment set --due +7d --time-zone Mars/Here cs101/ledger"},
 		{exitUsage, "cutoff", "assignment set --cutoff +1h --due +2h cs101/ledger"},
-		{exitUsage, "weight", "assignment set --weight heavy cs101/ledger"},
+		{exitUsage, "priority", "assignment set --priority heavy cs101/ledger"},
 		{exitNotFound, "no pool", "assignment set --pool nowhere cs101/ledger"},
 		{exitUsage, "not a size", "assignment set --max-bytes much cs101/ledger"},
 		{exitUsage, "write CLASS/HANDLE", "assignment add hw1"},

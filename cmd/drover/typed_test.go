@@ -83,7 +83,7 @@ var excused = map[string]string{
 	`api.md: curl -H "$auth" -H "Idempotency-Key: hw1-try-3" \`:                              otherMachine,
 	`api.md: curl -H "$auth" -H "Idempotency-Key: night-17" \`:                               otherMachine,
 	`api.md: curl -N -H "$auth" $DROVER/requests/01m80t1yac7gk57wg5h2qzbvpk/events`:          otherMachine,
-	`api.md: curl -H "$auth" $DROVER/cluster`:                                                   otherMachine,
+	`api.md: curl -H "$auth" $DROVER/cluster`:                                                otherMachine,
 	`api.md: curl -i -H "$auth" $DROVER/classes/cs101/assignments/hw1`:                       otherMachine,
 	"containers.md: apt-get install lxc lxc-dev pkg-config gcc make mmdebstrap":              needsLXC,
 	"containers.md: sysctl kernel.yama.ptrace_scope=1":                                       "changes settings of the machine",

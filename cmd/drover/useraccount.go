@@ -22,9 +22,9 @@ func accountCommands() []*cli.Command {
 }
 
 // accounts makes the way by which users sign in.
-func (h *cluster) accounts() (*account.Desk, error) {
+func (h *cluster) accounts() (*account.Service, error) {
 	hasher, err := account.NewHasher(account.DefaultCost)
-	return &account.Desk{Store: h.store, Limits: h.redis, Hasher: hasher}, err
+	return &account.Service{Store: h.store, Limits: h.redis, Hasher: hasher}, err
 }
 
 func givePassword(c *cli.Context, s *session) error {
@@ -36,7 +36,7 @@ func givePassword(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	desk, err := s.accounts()
+	backend, err := s.accounts()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func givePassword(c *cli.Context, s *session) error {
 			return core.Errorf(core.CodeInvalid, "", "the two passwords differ: type the same one twice")
 		}
 	}
-	if err := desk.GivePassword(c.Context, s.actor, u.Handle, password); err != nil {
+	if err := backend.GivePassword(c.Context, s.actor, u.Handle, password); err != nil {
 		return err
 	}
 	return say(c, map[string]string{"user": u.Handle}, "user %s has that password, and changes it at the next sign-in", u.Handle)
@@ -64,17 +64,17 @@ func userTokens(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	desk, err := s.accounts()
+	backend, err := s.accounts()
 	if err != nil {
 		return err
 	}
 	if id := c.String("revoke"); id != "" {
-		if err := desk.Revoke(c.Context, s.actor, handle, id); err != nil {
+		if err := backend.Revoke(c.Context, s.actor, handle, id); err != nil {
 			return err
 		}
 		return say(c, map[string]string{"user": handle, "id": id}, "token %s is good for nothing any more", id)
 	}
-	sheet, err := desk.View(c.Context, s.actor, handle)
+	sheet, err := backend.View(c.Context, s.actor, handle)
 	if err != nil {
 		return err
 	}

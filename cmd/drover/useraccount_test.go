@@ -45,7 +45,7 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 		_, err := h.cluster.registrar().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
 		require.NoError(t, err)
 	}
-	desk, err := h.cluster.accounts()
+	backend, err := h.cluster.accounts()
 	require.NoError(t, err)
 
 	const password = "three blind mice"
@@ -56,18 +56,18 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 	out := done(password+"\r\n", "user", "password", "--stdin", "ann@example.org")
 	require.Contains(t, out, "user ann has that password")
 	require.NotContains(t, out, password)
-	in, err := desk.SignIn(ctx, "ann", password, "192.0.2.1")
+	in, err := backend.SignIn(ctx, "ann", password, "192.0.2.1")
 	require.NoError(t, err)
 	require.True(t, in.Account.MustChange)
 
 	link := strings.TrimSpace(done("", "user", "link", "ann"))
 	require.Regexp(t, `^http://127\.0\.0\.1:8080/sign-in/link\?token=drl_[0-9A-Za-z]{49}$`, link)
-	require.NoError(t, desk.LookAtLink(ctx, strings.SplitAfter(link, "token=")[1]))
+	require.NoError(t, backend.LookAtLink(ctx, strings.SplitAfter(link, "token=")[1]))
 	refused(exitRefused, "may not", "", "user", "link", "--as", "bob", "ann")
 
 	require.Contains(t, done("", "user", "tokens", "bob"), "no tokens")
 	require.Equal(t, "[]\n", done("", "user", "tokens", "--json", "bob"))
-	secret, token, err := desk.IssueToken(ctx, core.Actor{Handle: "bob"}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	secret, token, err := backend.IssueToken(ctx, core.Actor{Handle: "bob"}, "laptop", []core.Scope{core.ScopeRead}, 0)
 	require.NoError(t, err)
 	for _, as := range [][]string{nil, {"--as", "bob"}} {
 		out = done("", append([]string{"user", "tokens", "bob"}, as...)...)
@@ -78,7 +78,7 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 	refused(exitRefused, "may not", "", "user", "tokens", "--as", "ann", "--revoke", token.ID, "bob")
 	refused(exitNotFound, "no token", "", "user", "tokens", "--revoke", "none", "bob")
 	done("", "user", "tokens", "--revoke", token.ID, "bob")
-	_, _, err = desk.ByToken(ctx, secret)
+	_, _, err = backend.ByToken(ctx, secret)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
 }
 

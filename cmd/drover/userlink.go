@@ -14,7 +14,7 @@ import (
 )
 
 func linkCommand() *cli.Command {
-	return deskCommand("link", "make a link that lets a user in once, to set a new password, or one for each member of a class, as CSV", "[USER]",
+	return backendCommand("link", "make a link that lets a user in once, to set a new password, or one for each member of a class, as CSV", "[USER]",
 		"drover user link --class cs101 --role student --days 14 > links.csv", []cli.Flag{
 			&cli.StringFlag{Name: "class", Usage: "for everybody in `CLASS`: a line each with name, e-mail address, handle, link and when it expires"},
 			&cli.StringFlag{Name: "role", Usage: "only for those who are `ROLE` there: student, teaching_assistant or teacher"},
@@ -22,7 +22,7 @@ func linkCommand() *cli.Command {
 		}, makeLink)
 }
 
-func makeLink(c *cli.Context, d desk) error {
+func makeLink(c *cli.Context, d backend) error {
 	life := time.Duration(c.Int("days")) * 24 * time.Hour
 	if c.IsSet("days") && (life <= 0 || life > account.MaxLinkLife) {
 		return core.Errorf(core.CodeInvalid, "", "--days %d is too few or too many: use 1 to %d", c.Int("days"), int(account.MaxLinkLife.Hours())/24)
@@ -45,7 +45,7 @@ func makeLink(c *cli.Context, d desk) error {
 }
 
 // makeLinks writes the links of a class as they are made: none is lost to an error that comes later.
-func makeLinks(c *cli.Context, d desk, life time.Duration) error {
+func makeLinks(c *cli.Context, d backend, life time.Duration) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}

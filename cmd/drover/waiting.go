@@ -38,7 +38,7 @@ func mayWait(w *requests.Waiting) string {
 }
 
 // whyWaits says why a request is not being run yet, and what to do about it.
-func whyWaits(ctx context.Context, d desk, id string) string {
+func whyWaits(ctx context.Context, d backend, id string) string {
 	w, err := d.WhyRequestWaits(ctx, id)
 	if err != nil {
 		return "still waiting, and it cannot be said why: " + err.Error()

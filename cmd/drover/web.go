@@ -60,7 +60,7 @@ type website struct {
 	server   *web.Server
 	handler  http.Handler
 	url      *url.URL // by which browsers reach it
-	accounts *account.Desk
+	accounts *account.Service
 	watch    *requests.Watch
 	address  service.Service // tells the cluster url
 }
@@ -157,14 +157,14 @@ func (f *website) open(h *cluster, log logrus.FieldLogger) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	desk := h.desk()
-	desk.Watch, desk.Keep = f.watch, poolNews
+	backend := h.desk()
+	backend.Watch, backend.Keep = f.watch, poolNews
 	return frontend.New(frontend.Config{
 		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Provider: provider, Version: version, Log: log,
 		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.webhooks,
 	}, frontend.Deps{
 		Deps: services.Deps{
-			Name: h.cfg.SiteName, Registrar: h.registrar(), Requests: desk, Operator: h.operate(), Accounts: f.accounts, Limits: h.redis, Beat: h.cfg.Beat, Log: log,
+			Name: h.cfg.SiteName, Classes: h.registrar(), Requests: backend, Cluster: h.operate(), Accounts: f.accounts, Limits: h.redis, Beat: h.cfg.Beat, Log: log,
 		},
 		Redis: h.redis, Checks: h.checks(),
 	})

@@ -180,7 +180,7 @@ func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
 	end := func(hook string, n int) {
 		for range n {
 			spec := core.Spec{
-				ID: resultstoretest.NewID(), Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: "ann", Command: []string{"true"},
+				ID: resultstoretest.NewID(), Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: "ann", Command: []string{"true"},
 				Submitted: time.Now().UnixMilli(), Notify: []string{hook},
 			}
 			_, _, err := h.cluster.store.Create(ctx, spec)

@@ -13,7 +13,7 @@ const firstAdmin = "admin"
 // is no admin at all, and a sign-in link for the first one. It returns "" for both where an
 // admin has a password or an identity. Several processes may do it at once: they agree on
 // the user, and each has a link of its own. Returns CONFLICT if a user called admin is none.
-func (d *Desk) Bootstrap(ctx context.Context) (handle, secret string, err error) {
+func (d *Service) Bootstrap(ctx context.Context) (handle, secret string, err error) {
 	first, able, err := d.admins(ctx)
 	if err != nil || able {
 		return "", "", err
@@ -29,7 +29,7 @@ func (d *Desk) Bootstrap(ctx context.Context) (handle, secret string, err error)
 }
 
 // admins returns the first admin there is, and whether any can sign in.
-func (d *Desk) admins(ctx context.Context) (first string, able bool, err error) {
+func (d *Service) admins(ctx context.Context) (first string, able bool, err error) {
 	const page = 500
 	for after := ""; ; {
 		users, err := d.Store.ListUsers(ctx, after, page)
@@ -55,7 +55,7 @@ func (d *Desk) admins(ctx context.Context) (first string, able bool, err error) 
 }
 
 // able reports whether a user can sign in by itself.
-func (d *Desk) able(ctx context.Context, handle string) (bool, error) {
+func (d *Service) able(ctx context.Context, handle string) (bool, error) {
 	a, err := d.Store.GetAccount(ctx, handle)
 	if err != nil || a.Password != "" {
 		return err == nil, err
@@ -65,7 +65,7 @@ func (d *Desk) able(ctx context.Context, handle string) (bool, error) {
 }
 
 // makeAdmin makes the first admin, unless another process just did.
-func (d *Desk) makeAdmin(ctx context.Context) error {
+func (d *Service) makeAdmin(ctx context.Context) error {
 	u := core.User{Handle: firstAdmin, Name: "Administrator", Roles: []core.UserRole{core.RoleAdmin}, Created: d.now().UnixMilli()}
 	err := d.change(ctx, core.System(), firstAdmin, "creates user admin with the role admin, for there is none", func() error {
 		_, err := d.Store.PutUser(ctx, u)

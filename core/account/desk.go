@@ -11,9 +11,9 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Desk signs users in and keeps what they sign in with. The fields are set once; all
+// Service signs users in and keeps what they sign in with. The fields are set once; all
 // methods are safe for concurrent use, by several processes as well.
-type Desk struct {
+type Service struct {
 	Store  Store
 	Limits core.Limiter
 	Hasher *Hasher
@@ -29,7 +29,7 @@ type Store interface {
 	PutUser(ctx context.Context, u core.User) (revision int64, err error)
 	GetUser(ctx context.Context, handle string) (core.User, error)
 	ListUsers(ctx context.Context, after string, limit int) ([]core.User, error)
-	GetClass(ctx context.Context, handle string) (core.SchoolClass, error)
+	GetClass(ctx context.Context, handle string) (core.Class, error)
 	Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error)
 }
 
@@ -40,14 +40,14 @@ type SignedIn struct {
 	Since   int64 // when its session begins, ms since 1970: for Present
 }
 
-func (d *Desk) now() time.Time {
+func (d *Service) now() time.Time {
 	if d.Now != nil {
 		return d.Now()
 	}
 	return time.Now()
 }
 
-func (d *Desk) newID() string {
+func (d *Service) newID() string {
 	if d.NewID != nil {
 		return d.NewID()
 	}
@@ -55,13 +55,13 @@ func (d *Desk) newID() string {
 }
 
 // change does what a sentence says to a user's account, once that is in the audit log.
-func (d *Desk) change(ctx context.Context, a core.Actor, user, text string, do func() error) error {
+func (d *Service) change(ctx context.Context, a core.Actor, user, text string, do func() error) error {
 	entry := core.AuditEntry{Action: core.ActAccount, Subject: user, Text: text}
 	return auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}.Do(ctx, a, entry, do)
 }
 
 // put changes an account as edit says, again if somebody else changed it in that very moment.
-func (d *Desk) put(ctx context.Context, user string, edit func(a *core.Account) error) (core.Account, error) {
+func (d *Service) put(ctx context.Context, user string, edit func(a *core.Account) error) (core.Account, error) {
 	const tries = 5
 	for n := 1; ; n++ {
 		a, err := d.Store.GetAccount(ctx, user)
@@ -82,18 +82,18 @@ func (d *Desk) put(ctx context.Context, user string, edit func(a *core.Account) 
 func own(user string) core.Actor { return core.Actor{Handle: user} }
 
 // welcome makes a user that proved who it is one that is signed in.
-func (d *Desk) welcome(u core.User, a core.Account) SignedIn {
+func (d *Service) welcome(u core.User, a core.Account) SignedIn {
 	return SignedIn{User: u, Account: a, Since: d.next(a)}
 }
 
 // next is now, ms since 1970, and later than all that ended sessions before: those that
 // begin are not ended by that, and those that are there are ended by what comes next.
-func (d *Desk) next(a core.Account) int64 {
+func (d *Service) next(a core.Account) int64 {
 	return max(d.now().UnixMilli(), a.SignedOut+1, a.ChangedAt+1)
 }
 
 // enabled returns a user that may sign in. Returns NOTFOUND, and FORBIDDEN for one who is disabled.
-func (d *Desk) enabled(ctx context.Context, handle string) (core.User, error) {
+func (d *Service) enabled(ctx context.Context, handle string) (core.User, error) {
 	u, err := d.Store.GetUser(ctx, handle)
 	if err == nil && u.Disabled {
 		err = disabled(u.Handle)
@@ -108,7 +108,7 @@ func disabled(handle string) error {
 // Present returns the user of a session that began at a time, ms since 1970, with its
 // account of this moment. Returns FORBIDDEN if the session is over: the user is
 // disabled or gone, has signed out everywhere, or has changed its password since.
-func (d *Desk) Present(ctx context.Context, handle string, since int64) (SignedIn, error) {
+func (d *Service) Present(ctx context.Context, handle string, since int64) (SignedIn, error) {
 	u, err := d.enabled(ctx, handle)
 	if core.Is(err, core.CodeNotFound) {
 		err = over()
@@ -134,7 +134,7 @@ func over() error {
 
 // SignOut ends all sessions of a user and makes its sign-in links void: one's own, or
 // anybody's for admins. API tokens stay. Returns FORBIDDEN, NOTFOUND.
-func (d *Desk) SignOut(ctx context.Context, a core.Actor, handle string) error {
+func (d *Service) SignOut(ctx context.Context, a core.Actor, handle string) error {
 	u, err := d.whose(ctx, a, handle)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (d *Desk) SignOut(ctx context.Context, a core.Actor, handle string) error {
 }
 
 // SetLanguage sets in what language the actor reads pages; "" is the browser's. Returns INVALID.
-func (d *Desk) SetLanguage(ctx context.Context, a core.Actor, language string) error {
+func (d *Service) SetLanguage(ctx context.Context, a core.Actor, language string) error {
 	return d.change(ctx, a, a.Handle, "reads pages in "+strings.TrimSpace("language "+language), func() error {
 		_, err := d.put(ctx, a.Handle, func(a *core.Account) error { a.Language = language; return nil })
 		return err
@@ -158,7 +158,7 @@ func (d *Desk) SetLanguage(ctx context.Context, a core.Actor, language string) e
 
 // View returns a user's account, tokens and identities: one's own, or anybody's for
 // admins. Returns FORBIDDEN, NOTFOUND.
-func (d *Desk) View(ctx context.Context, a core.Actor, handle string) (Sheet, error) {
+func (d *Service) View(ctx context.Context, a core.Actor, handle string) (Sheet, error) {
 	u, err := d.whose(ctx, a, handle)
 	if err != nil {
 		return Sheet{}, err
@@ -185,7 +185,7 @@ type Sheet struct {
 
 // whose returns a user whose account the actor may look at. Returns FORBIDDEN,
 // whether there is such a user or not; NOTFOUND.
-func (d *Desk) whose(ctx context.Context, a core.Actor, handle string) (core.User, error) {
+func (d *Service) whose(ctx context.Context, a core.Actor, handle string) (core.User, error) {
 	u, err := d.Store.GetUser(ctx, handle)
 	owner := handle
 	if err == nil {

@@ -305,7 +305,7 @@ func TestLinksOfAClass(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	w.user(core.User{Handle: "bob"})
-	_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: "cs101", Title: "Programming I"})
+	_, err := w.store.PutClass(ctx, core.Class{Handle: "cs101", Title: "Programming I"})
 	require.NoError(t, err)
 	for user, role := range map[string]core.UserRole{"ann": core.RoleStudent, "bob": core.RoleStudent, "root": core.RoleTeacher} {
 		require.NoError(t, w.store.Enrol(ctx, core.Enrolment{Class: "cs101", User: user, Role: role}))

@@ -27,7 +27,7 @@ const (
 
 // fixture is a Desk on a real store and a Redis, with ann, and root who is an admin.
 type fixture struct {
-	*account.Desk
+	*account.Service
 	t     *testing.T
 	store *sqlite.Store
 	redis *coretest.Backend
@@ -41,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	store := sqlitetest.Open(t)
 	w := &fixture{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	w.redis.Mini.SetTime(w.now)
-	w.Desk = &account.Desk{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}
+	w.Service = &account.Service{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}
 	w.user(core.User{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}})
 	w.user(core.User{Handle: "ann", Name: "Ann Margret Lee", Email: "ann@school.example"})
 	return w

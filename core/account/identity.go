@@ -20,7 +20,7 @@ type Claim struct {
 // SignInOIDC signs in whom a provider vouches for: the user that the identity is tied to,
 // or else, once and for all, the one with the same verified e-mail address. Nobody is
 // made. Returns FORBIDDEN for somebody unknown here and for a disabled user, INVALID.
-func (d *Desk) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
+func (d *Service) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
 	if err := bounds.IdentityKey(c.Issuer, c.Subject); err != nil {
 		return SignedIn{}, err
 	}
@@ -41,7 +41,7 @@ func (d *Desk) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
 }
 
 // tie ties an identity to the user that has its address.
-func (d *Desk) tie(ctx context.Context, c Claim) (handle string, err error) {
+func (d *Service) tie(ctx context.Context, c Claim) (handle string, err error) {
 	if !c.Verified || c.Email == "" {
 		return "", core.Errorf(core.CodeForbidden, "", "the provider did not say that you have a verified e-mail address: verify it there, then sign in again")
 	}
@@ -79,7 +79,7 @@ func lower(address string) string {
 
 // Untie takes an identity off a user: one's own, or anybody's for admins. Returns
 // FORBIDDEN, NOTFOUND, and CONFLICT if one's own user could not sign in any more.
-func (d *Desk) Untie(ctx context.Context, a core.Actor, handle, issuer, subject string) error {
+func (d *Service) Untie(ctx context.Context, a core.Actor, handle, issuer, subject string) error {
 	u, err := d.whose(ctx, a, handle)
 	if err != nil {
 		return err

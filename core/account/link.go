@@ -39,7 +39,7 @@ func (l Link) At(site *url.URL) Link {
 // MakeLink makes a link by which a user can sign in once, within life (0: LinkLife), and then
 // sets a new password: for admins. Returns FORBIDDEN, NOTFOUND, LIMIT, INVALID for a life
 // longer than MaxLinkLife, and CONFLICT for a user who is disabled.
-func (d *Desk) MakeLink(ctx context.Context, a core.Actor, handle string, life time.Duration) (Link, error) {
+func (d *Service) MakeLink(ctx context.Context, a core.Actor, handle string, life time.Duration) (Link, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return Link{}, err
 	}
@@ -78,7 +78,7 @@ type ClassLinks struct {
 // MakeLinks makes a link for each member of a class, but for those who are disabled, and
 // returns the handle that the next page begins after; "" for none. Returns as MakeLink does;
 // links that were made before an error are as good as others.
-func (d *Desk) MakeLinks(ctx context.Context, a core.Actor, of ClassLinks) (all []Link, next string, err error) {
+func (d *Service) MakeLinks(ctx context.Context, a core.Actor, of ClassLinks) (all []Link, next string, err error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return nil, "", err
 	}
@@ -114,12 +114,12 @@ func (d *Desk) MakeLinks(ctx context.Context, a core.Actor, of ClassLinks) (all 
 
 // LookAtLink returns nil if a link can be used. Looking does not use it up: programs
 // that scan mail fetch links. Returns ErrLink.
-func (d *Desk) LookAtLink(ctx context.Context, secret string) error {
+func (d *Service) LookAtLink(ctx context.Context, secret string) error {
 	_, err := d.link(ctx, secret)
 	return err
 }
 
-func (d *Desk) link(ctx context.Context, secret string) (core.Token, error) {
+func (d *Service) link(ctx context.Context, secret string) (core.Token, error) {
 	if !wellFormed(linkMark, secret) {
 		return core.Token{}, ErrLink
 	}
@@ -141,7 +141,7 @@ func void(link core.Token, a core.Account) bool { return link.Created <= max(a.S
 
 // RedeemLink signs in whom a link was made for, and uses it up. The password that the user
 // had, if any, is taken away, and its sessions end. Returns FORBIDDEN.
-func (d *Desk) RedeemLink(ctx context.Context, secret string) (SignedIn, error) {
+func (d *Service) RedeemLink(ctx context.Context, secret string) (SignedIn, error) {
 	t, err := d.link(ctx, secret)
 	if err != nil {
 		return SignedIn{}, err

@@ -28,7 +28,7 @@ var ErrWrong = core.Errorf(core.CodeForbidden, "", "there is no such user, or th
 // address. Returns ErrWrong for an unknown user and a wrong password alike, FORBIDDEN for a
 // disabled user only with the right one; FULL if too much was tried, with how
 // long to wait.
-func (d *Desk) SignIn(ctx context.Context, name, password, address string) (SignedIn, error) {
+func (d *Service) SignIn(ctx context.Context, name, password, address string) (SignedIn, error) {
 	name = strings.TrimSpace(name)
 	u, err := d.Store.GetUser(ctx, name)
 	stranger := core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit)
@@ -69,7 +69,7 @@ func (d *Desk) SignIn(ctx context.Context, name, password, address string) (Sign
 }
 
 // mayTry returns FULL if too much was tried lately.
-func (d *Desk) mayTry(ctx context.Context, name, place string) error {
+func (d *Service) mayTry(ctx context.Context, name, place string) error {
 	at, err := d.Limits.Take(ctx, "sign-in-address:"+place, perAddress, 1)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (d *Desk) mayTry(ctx context.Context, name, place string) error {
 
 // MayBegin returns FULL if too many sessions in which nobody has signed in yet were begun
 // from an IP address lately: each takes memory of Redis.
-func (d *Desk) MayBegin(ctx context.Context, address string) error {
+func (d *Service) MayBegin(ctx context.Context, address string) error {
 	a, err := d.Limits.Take(ctx, "sign-in-stranger:"+network(address), perAddress, 1)
 	if err == nil && !a.Allowed {
 		err = tooMany(a)
@@ -127,7 +127,7 @@ func network(address string) string {
 }
 
 // rehash stores a password by today's cost. What fails is done at the next sign-in.
-func (d *Desk) rehash(ctx context.Context, a core.Account, password string) {
+func (d *Service) rehash(ctx context.Context, a core.Account, password string) {
 	phc, err := d.Hasher.Hash(ctx, password)
 	if err == nil {
 		a.Password = phc
@@ -138,7 +138,7 @@ func (d *Desk) rehash(ctx context.Context, a core.Account, password string) {
 // ChangePassword sets the actor's own password, and ends its sessions. was is the present
 // one; who has none, having come by a link or a provider, leaves it empty. Returns INVALID
 // for a password that is no good, FORBIDDEN for a wrong present one, FULL.
-func (d *Desk) ChangePassword(ctx context.Context, actor core.Actor, was, password, address string) (SignedIn, error) {
+func (d *Service) ChangePassword(ctx context.Context, actor core.Actor, was, password, address string) (SignedIn, error) {
 	u, err := d.enabled(ctx, actor.Handle)
 	if err != nil {
 		return SignedIn{}, err
@@ -174,7 +174,7 @@ func (d *Desk) ChangePassword(ctx context.Context, actor core.Actor, was, passwo
 }
 
 // prove returns FORBIDDEN if a password is not the account's.
-func (d *Desk) prove(ctx context.Context, a core.Account, password, address string) error {
+func (d *Service) prove(ctx context.Context, a core.Account, password, address string) error {
 	if err := d.mayTry(ctx, a.User, network(address)); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (d *Desk) prove(ctx context.Context, a core.Account, password, address stri
 	return err
 }
 
-func (d *Desk) newHash(ctx context.Context, u core.User, password string) (string, error) {
+func (d *Service) newHash(ctx context.Context, u core.User, password string) (string, error) {
 	if err := CheckPassword(u, password); err != nil {
 		return "", err
 	}
@@ -201,7 +201,7 @@ func (d *Desk) newHash(ctx context.Context, u core.User, password string) (strin
 
 // GivePassword sets a user's password for it, which it must change when it signs in
 // next, and ends its sessions: for admins. Returns FORBIDDEN, NOTFOUND, INVALID, FULL.
-func (d *Desk) GivePassword(ctx context.Context, actor core.Actor, handle, password string) error {
+func (d *Service) GivePassword(ctx context.Context, actor core.Actor, handle, password string) error {
 	if err := core.Allow(actor, core.ActUserManage, core.Object{}); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const DefaultTokenLife = 90 * 24 * time.Hour
 
 // IssueToken makes a token for a program of the actor, good for the scopes and as long
 // as life (0 is DefaultTokenLife). The secret is shown this once. Returns INVALID, LIMIT.
-func (d *Desk) IssueToken(ctx context.Context, a core.Actor, name string, scopes []core.Scope, life time.Duration) (secret string, t core.Token, err error) {
+func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, scopes []core.Scope, life time.Duration) (secret string, t core.Token, err error) {
 	if life == 0 {
 		life = DefaultTokenLife
 	}
@@ -34,7 +34,7 @@ func (d *Desk) IssueToken(ctx context.Context, a core.Actor, name string, scopes
 
 // ByToken finds whose a token is, and notes that it was used. Returns FORBIDDEN, in the
 // same words, for one that is not good or not good any more.
-func (d *Desk) ByToken(ctx context.Context, secret string) (core.Token, SignedIn, error) {
+func (d *Service) ByToken(ctx context.Context, secret string) (core.Token, SignedIn, error) {
 	refused := core.Errorf(core.CodeForbidden, "", "the token is not valid: it has expired, was revoked, or is not whole")
 	if !wellFormed(tokenMark, secret) {
 		return core.Token{}, SignedIn{}, refused
@@ -67,7 +67,7 @@ func (d *Desk) ByToken(ctx context.Context, secret string) (core.Token, SignedIn
 }
 
 // Revoke ends a token: one's own, or anybody's for admins. Returns FORBIDDEN, NOTFOUND.
-func (d *Desk) Revoke(ctx context.Context, a core.Actor, handle, id string) error {
+func (d *Service) Revoke(ctx context.Context, a core.Actor, handle, id string) error {
 	u, err := d.whose(ctx, a, handle)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ const (
 
 // listen is the one goroutine of the desk that waits for the host's bell, while
 // workers wait for work and the last answer had none.
-func (d *Desk) listen() {
+func (d *Worker) listen() {
 	pause := newPause()
 	vain, claimed := 0, int64(0)
 	for {
@@ -60,12 +60,12 @@ func (d *Desk) listen() {
 // starving says if somebody waits for whom there is a slot, and only the bell
 // can help. It is an answer that makes it true, and deliver signals look then: one
 // more waiter finds the listener there already. The lock is held.
-func (d *Desk) starving() bool { return d.starved && !d.rung && d.want(0) > 0 }
+func (d *Worker) starving() bool { return d.starved && !d.rung && d.want(0) > 0 }
 
 // hearNotices waits for notices to the owner while it has work in hand, so that a
 // cancelled command stops at once and not with the next beat. It leaves the
 // host's bell to those who want work.
-func (d *Desk) hearNotices() {
+func (d *Worker) hearNotices() {
 	pause := newPause()
 	for {
 		select {
@@ -94,7 +94,7 @@ func (d *Desk) hearNotices() {
 }
 
 // ring makes a lane ask again.
-func (d *Desk) ring() {
+func (d *Worker) ring() {
 	d.mu.Lock()
 	d.rung = true
 	d.mu.Unlock()
@@ -104,7 +104,7 @@ func (d *Desk) ring() {
 // consistency releases slots that Redis has under this epoch and the desk does not
 // know: Redis lost the finish that it had answered (a failover, an older copy restored).
 // And it stops work whose slot was taken back: somebody took it for hung, or moved it.
-func (d *Desk) consistency() {
+func (d *Worker) consistency() {
 	for {
 		select {
 		case <-d.ctx.Done():
@@ -125,7 +125,7 @@ func (d *Desk) consistency() {
 	}
 }
 
-func (d *Desk) releaseStrange(held []core.Held) {
+func (d *Worker) releaseStrange(held []core.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, h := range held {
@@ -142,7 +142,7 @@ func (d *Desk) releaseStrange(held []core.Held) {
 }
 
 // inHand is the work in hand whose finish was not handed in.
-func (d *Desk) inHand() []*Work {
+func (d *Worker) inHand() []*Work {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var works []*Work
@@ -155,7 +155,7 @@ func (d *Desk) inHand() []*Work {
 }
 
 // dropTaken drops work that has no slot under its token any more.
-func (d *Desk) dropTaken(works []*Work, held []core.Held) {
+func (d *Worker) dropTaken(works []*Work, held []core.Held) {
 	tokens := make(map[string]string, len(held))
 	for _, h := range held {
 		tokens[h.Key] = h.Token
@@ -174,7 +174,7 @@ func (d *Desk) dropTaken(works []*Work, held []core.Held) {
 
 // taken ends work whose slot is another's by now. Its finish would move nothing. The
 // lock is held.
-func (d *Desk) taken(w *Work) {
+func (d *Worker) taken(w *Work) {
 	d.used--
 	d.stats.Taken++
 	w.cancel(core.Errorf(core.CodeStale, w.Key, "the slot of %s under %s was taken back: it runs again elsewhere", w.Key, w.Token))
@@ -184,7 +184,7 @@ func (d *Desk) taken(w *Work) {
 // known says if a slot is ours to leave alone: in hand, in a call in flight, or
 // of another epoch. A slot whose finish was answered since Redis told of it looks strange
 // too; releasing it names a token that Redis no longer has and moves nothing. The lock is held.
-func (d *Desk) known(h core.Held) bool {
+func (d *Worker) known(h core.Held) bool {
 	if w := d.hand[h.Key]; w != nil {
 		return true // a newer claim of the key beats that this one is over
 	}

@@ -12,7 +12,7 @@ const closeGrace = 2 * time.Second
 
 // Drain takes no new work from now on: waiting and later calls of Next return
 // ErrDrained, claims on their way are released. Work in hand goes on.
-func (d *Desk) Drain() {
+func (d *Worker) Drain() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.drained = true
@@ -20,14 +20,14 @@ func (d *Desk) Drain() {
 }
 
 // sendAway ends all waiting. The lock is held.
-func (d *Desk) sendAway() {
+func (d *Worker) sendAway() {
 	for d.waiters.len() > 0 {
 		close(d.waiters.pop().got)
 	}
 }
 
 // end makes the desk over: nothing goes to Redis any more, nobody waits any more.
-func (d *Desk) end(why error) {
+func (d *Worker) end(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over != nil {
@@ -54,7 +54,7 @@ func (d *Desk) end(why error) {
 }
 
 // drop ends a piece of work with the desk. The lock is held.
-func (d *Desk) drop(w *Work) {
+func (d *Worker) drop(w *Work) {
 	if w != nil {
 		w.cancel(d.over)
 		w.settle(false, d.over)
@@ -66,7 +66,7 @@ func (d *Desk) drop(w *Work) {
 // and released, with a short grace for Redis to answer. Returns UNAVAILABLE if
 // slots may be left; the next start or the overseer settles those. Closing a
 // lost desk just stops it. Closing twice waits and returns the same.
-func (d *Desk) Close(ctx context.Context) error {
+func (d *Worker) Close(ctx context.Context) error {
 	d.mu.Lock()
 	first := !d.closing
 	d.closing = true
@@ -79,7 +79,7 @@ func (d *Desk) Close(ctx context.Context) error {
 	return d.closeErr
 }
 
-func (d *Desk) close(ctx context.Context) error {
+func (d *Worker) close(ctx context.Context) error {
 	d.Drain()
 	late := ctx
 	if !d.settled(ctx) {
@@ -102,7 +102,7 @@ func (d *Desk) close(ctx context.Context) error {
 
 // settled waits until nothing is in hand or on its way, or the desk is over. It
 // returns false if ctx ended first.
-func (d *Desk) settled(ctx context.Context) bool {
+func (d *Worker) settled(ctx context.Context) bool {
 	d.mu.Lock()
 	quiet := make(chan struct{})
 	d.quiet = quiet
@@ -117,7 +117,7 @@ func (d *Desk) settled(ctx context.Context) bool {
 }
 
 // settleDown tells Close once nothing is in hand or on its way. The lock is held.
-func (d *Desk) settleDown() {
+func (d *Worker) settleDown() {
 	if d.quiet != nil && (d.over != nil || d.open() == 0) {
 		close(d.quiet)
 		d.quiet = nil
@@ -125,10 +125,10 @@ func (d *Desk) settleDown() {
 }
 
 // open counts the slots that Redis may still have for us. The lock is held.
-func (d *Desk) open() int { return d.used + d.ending }
+func (d *Worker) open() int { return d.used + d.ending }
 
 // left is open, or 0 if the desk is over and nothing of it is ours any more.
-func (d *Desk) left() int {
+func (d *Worker) left() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over != nil {
@@ -138,7 +138,7 @@ func (d *Desk) left() int {
 }
 
 // releaseAll cancels and releases what is in hand.
-func (d *Desk) releaseAll() {
+func (d *Worker) releaseAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.hand {

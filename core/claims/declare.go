@@ -26,7 +26,7 @@ func (s declaration) limit() time.Duration {
 // is not is taken away as hung. If Redis does not answer, it is told once it does:
 // until then the limits of the phase before count. Returns STALE if Redis does not have
 // the slot under this token any more, FENCED once this epoch is over.
-func (d *Desk) Progress(ctx context.Context, w *Work, phase string, limit time.Duration) error {
+func (d *Worker) Progress(ctx context.Context, w *Work, phase string, limit time.Duration) error {
 	said := declaration{phase: phase}
 	if limit > 0 {
 		said.until = time.Now().Add(limit)
@@ -49,7 +49,7 @@ func heard(err error) bool {
 	return err == nil || core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale)
 }
 
-func (d *Desk) declare(ctx context.Context, w *Work, said declaration) error {
+func (d *Worker) declare(ctx context.Context, w *Work, said declaration) error {
 	err := d.claims.Progress(ctx, d.Owner(), d.Epoch(), w.Key, w.Token, said.phase, said.limit())
 	d.presence.Fenced(err)
 	if core.Is(err, core.CodeStale) {
@@ -59,7 +59,7 @@ func (d *Desk) declare(ctx context.Context, w *Work, said declaration) error {
 }
 
 // redeclare tells Redis, whenever it answers again, what it did not hear.
-func (d *Desk) redeclare() {
+func (d *Worker) redeclare() {
 	for {
 		select {
 		case <-d.ctx.Done():
@@ -80,7 +80,7 @@ func (d *Desk) redeclare() {
 }
 
 // takeUnheard empties the list, of which what has ended meanwhile needs no word.
-func (d *Desk) takeUnheard() map[*Work]declaration {
+func (d *Worker) takeUnheard() map[*Work]declaration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	taken := make(map[*Work]declaration, len(d.unheard))

@@ -54,9 +54,9 @@ var (
 	errClosed  = core.Errorf(core.CodeUnavailable, "", "the desk was closed over the work; it runs again elsewhere")
 )
 
-// Desk is where the workers of one owner take and end work. All methods are safe
+// Worker is where the workers of one owner take and end work. All methods are safe
 // for concurrent use.
-type Desk struct {
+type Worker struct {
 	cfg      Config
 	owners   core.Owners
 	claims   core.Claims
@@ -105,12 +105,12 @@ type waiter struct{ got chan *Work }
 // recovery.Settle before the first Next, again and again until it works, because
 // nobody else will while this owner lives.
 // Returns INVALID for a configuration that cannot be, else as core.Owners.Register.
-func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Config) (*Desk, []core.Held, error) {
+func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Config) (*Worker, []core.Held, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &Desk{
+	d := &Worker{
 		cfg: cfg, rotated: rotations(cfg.Pools), owners: owners, claims: claims, trouble: newTrouble(cfg.Notice),
 		wake: make(chan struct{}, cfg.Lanes), look: make(chan struct{}, 1), busy: make(chan struct{}, 1),
 		suspect: make(chan struct{}, 1), closed: make(chan struct{}), hand: make(map[string]*Work, cfg.Slots),
@@ -141,19 +141,19 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 }
 
 // Owner is the owner's name.
-func (d *Desk) Owner() string { return d.presence.Owner() }
+func (d *Worker) Owner() string { return d.presence.Owner() }
 
 // Epoch is the owner's generation, for recovery.Settle.
-func (d *Desk) Epoch() int64 { return d.presence.Epoch() }
+func (d *Worker) Epoch() int64 { return d.presence.Epoch() }
 
 // Lost is closed once this epoch is over: all work was cancelled; stop it, Close,
 // and Open anew.
-func (d *Desk) Lost() <-chan struct{} { return d.presence.Lost() }
+func (d *Worker) Lost() <-chan struct{} { return d.presence.Lost() }
 
 // Next waits for a piece of work. Returns FENCED once this epoch is over,
 // ErrDrained after Drain or Close, and ctx's error when ctx ends first; a claim
 // that arrives for it afterwards goes to another waiter or is released.
-func (d *Desk) Next(ctx context.Context) (*Work, error) {
+func (d *Worker) Next(ctx context.Context) (*Work, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (d *Desk) Next(ctx context.Context) (*Work, error) {
 // not have the slot under this token any more: then nothing moved, and nothing is
 // wrong, because the store has the result. Returns INVALID for an outcome that is
 // none, FENCED once this epoch is over, ctx's error when ctx ends first.
-func (d *Desk) Finish(ctx context.Context, w *Work, outcome core.Outcome) (moved bool, err error) {
+func (d *Worker) Finish(ctx context.Context, w *Work, outcome core.Outcome) (moved bool, err error) {
 	if err := checkOutcome(w, outcome); err != nil {
 		return false, err
 	}
@@ -187,7 +187,7 @@ func (d *Desk) Finish(ctx context.Context, w *Work, outcome core.Outcome) (moved
 // FinishNext is Finish and Next in one ride: a busy worker costs one place in
 // one call. With an error, next is nil and moved still says what became of w;
 // a finish that was handed in goes through whatever the error.
-func (d *Desk) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (next *Work, moved bool, err error) {
+func (d *Worker) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (next *Work, moved bool, err error) {
 	if err := checkOutcome(w, outcome); err != nil {
 		return nil, false, err
 	}
@@ -221,7 +221,7 @@ func checkOutcome(w *Work, outcome core.Outcome) error {
 }
 
 // handIn queues a finish, unless one was handed in before. The lock is held.
-func (d *Desk) handIn(w *Work, outcome core.Outcome) {
+func (d *Worker) handIn(w *Work, outcome core.Outcome) {
 	if w.outcome != "" || w.over {
 		return
 	}
@@ -230,7 +230,7 @@ func (d *Desk) handIn(w *Work, outcome core.Outcome) {
 }
 
 // giveBack releases work that nobody took.
-func (d *Desk) giveBack(w *Work) {
+func (d *Worker) giveBack(w *Work) {
 	d.mu.Lock()
 	d.handIn(w, core.OutcomeRelease)
 	d.stats.Released++
@@ -239,7 +239,7 @@ func (d *Desk) giveBack(w *Work) {
 }
 
 // answer waits for the answer to a finish.
-func (d *Desk) answer(ctx context.Context, w *Work) (bool, error) {
+func (d *Worker) answer(ctx context.Context, w *Work) (bool, error) {
 	select {
 	case <-w.ended:
 		return w.moved, w.err
@@ -254,7 +254,7 @@ func (d *Desk) answer(ctx context.Context, w *Work) (bool, error) {
 }
 
 // ask queues a waiter. The lock is held.
-func (d *Desk) ask() (*waiter, error) {
+func (d *Worker) ask() (*waiter, error) {
 	if err := d.refusal(); err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (d *Desk) ask() (*waiter, error) {
 }
 
 // refusal says why nobody gets work any more. The lock is held.
-func (d *Desk) refusal() error {
+func (d *Worker) refusal() error {
 	if core.Is(d.over, core.CodeFenced) {
 		return d.over
 	}
@@ -278,7 +278,7 @@ func (d *Desk) refusal() error {
 }
 
 // await waits for a waiter's work.
-func (d *Desk) await(ctx context.Context, me *waiter) (*Work, error) {
+func (d *Worker) await(ctx context.Context, me *waiter) (*Work, error) {
 	select {
 	case w, ok := <-me.got:
 		if ok {
@@ -300,14 +300,14 @@ func (d *Desk) await(ctx context.Context, me *waiter) (*Work, error) {
 
 // leave takes a waiter out of the queue. It returns false if it was served or
 // sent away already.
-func (d *Desk) leave(me *waiter) bool {
+func (d *Worker) leave(me *waiter) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.waiters.remove(me)
 }
 
 // kick makes a lane look for something to do.
-func (d *Desk) kick() {
+func (d *Worker) kick() {
 	select {
 	case d.wake <- struct{}{}:
 	default: // as many looks as there are lanes are due already

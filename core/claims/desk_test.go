@@ -15,7 +15,7 @@ import (
 )
 
 // work runs workers that take, hold and finish until the desk is drained.
-func work(t *testing.T, d *claims.Desk, workers int, hold func(*claims.Work)) *sync.WaitGroup {
+func work(t *testing.T, d *claims.Worker, workers int, hold func(*claims.Work)) *sync.WaitGroup {
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {

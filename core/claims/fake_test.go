@@ -428,7 +428,7 @@ func config(slots int) claims.Config {
 	}
 }
 
-func open(t *testing.T, f *fakeRedis, cfg claims.Config) *claims.Desk {
+func open(t *testing.T, f *fakeRedis, cfg claims.Config) *claims.Worker {
 	t.Helper()
 	d, left, err := claims.Open(t.Context(), f, f, cfg)
 	require.NoError(t, err)
@@ -441,21 +441,21 @@ func open(t *testing.T, f *fakeRedis, cfg claims.Config) *claims.Desk {
 	return d
 }
 
-func next(t *testing.T, d *claims.Desk) *claims.Work {
+func next(t *testing.T, d *claims.Worker) *claims.Work {
 	t.Helper()
 	w, err := d.Next(t.Context())
 	require.NoError(t, err)
 	return w
 }
 
-func finish(t *testing.T, d *claims.Desk, w *claims.Work) {
+func finish(t *testing.T, d *claims.Worker, w *claims.Work) {
 	t.Helper()
 	moved, err := d.Finish(t.Context(), w, core.OutcomeDone)
 	require.NoError(t, err)
 	require.True(t, moved)
 }
 
-func closeDesk(t *testing.T, d *claims.Desk) {
+func closeDesk(t *testing.T, d *claims.Worker) {
 	t.Helper()
 	require.NoError(t, d.Close(t.Context()))
 }

@@ -16,7 +16,7 @@ type lane struct {
 }
 
 // drive is a lane's goroutine: it takes along whatever waits, whenever anything does.
-func (d *Desk) drive(l *lane) {
+func (d *Worker) drive(l *lane) {
 	for {
 		select {
 		case <-d.ctx.Done():
@@ -34,7 +34,7 @@ func (d *Desk) drive(l *lane) {
 }
 
 // load fills the lane's next call. It returns false if there is nothing to say.
-func (d *Desk) load(l *lane) bool {
+func (d *Worker) load(l *lane) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := min(d.due(), d.cfg.Batch)
@@ -80,7 +80,7 @@ func (d *Desk) load(l *lane) bool {
 // not be, because another lately was: each costs Redis as much as half a claim. What
 // the listener took may have been the notice of a cancel, and only a heartbeat's answer
 // tells of those. The lock is held.
-func (d *Desk) heartbeat() time.Duration {
+func (d *Worker) heartbeat() time.Duration {
 	beat := d.cfg.Registration.Beat
 	if !d.rung && time.Since(d.presence.LastBeat()) < beat/heartbeatsPerBeat {
 		return 0
@@ -91,7 +91,7 @@ func (d *Desk) heartbeat() time.Duration {
 // due is how many finishes, from the oldest on, may go now. A drained desk gives nothing
 // back while a call on its way could take it again; that call's lane looks here again. The
 // lock is held.
-func (d *Desk) due() int {
+func (d *Worker) due() int {
 	n := d.finishes.len()
 	if !d.drained || d.asked == 0 {
 		return n
@@ -105,7 +105,7 @@ func (d *Desk) due() int {
 }
 
 // want is how many claims a call that ends n others may ask for. The lock is held.
-func (d *Desk) want(n int) int {
+func (d *Worker) want(n int) int {
 	if d.drained {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (d *Desk) want(n int) int {
 
 // send repeats the lane's call until its answer is known. It returns false if
 // the desk is over.
-func (d *Desk) send(l *lane) (core.Exchanged, bool) {
+func (d *Worker) send(l *lane) (core.Exchanged, bool) {
 	pause := newPause()
 	for {
 		at := time.Now()
@@ -148,14 +148,14 @@ func (d *Desk) send(l *lane) (core.Exchanged, bool) {
 	}
 }
 
-func (d *Desk) exchange(l *lane) (core.Exchanged, error) {
+func (d *Worker) exchange(l *lane) (core.Exchanged, error) {
 	ctx, cancel := context.WithTimeout(d.ctx, callTimeout)
 	defer cancel()
 	return d.claims.Exchange(ctx, l.x)
 }
 
 // deliver hands an answer to those who wait for it.
-func (d *Desk) deliver(l *lane, answer core.Exchanged) {
+func (d *Worker) deliver(l *lane, answer core.Exchanged) {
 	works := make([]*Work, len(answer.Claims))
 	for i, c := range answer.Claims {
 		works[i] = newWork(c)
@@ -195,7 +195,7 @@ func (d *Desk) deliver(l *lane, answer core.Exchanged) {
 
 // give hands work to the oldest waiter, or releases it if nobody waits any more.
 // The lock is held.
-func (d *Desk) give(w *Work) {
+func (d *Worker) give(w *Work) {
 	if old := d.hand[w.Key]; old != nil && old.outcome == "" {
 		d.taken(old)
 	}
@@ -210,14 +210,14 @@ func (d *Desk) give(w *Work) {
 }
 
 // hear takes in the answer of a beat.
-func (d *Desk) hear(b core.Beat) {
+func (d *Worker) hear(b core.Beat) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.note(b)
 }
 
 // note takes in what every answer says of the owner. The lock is held.
-func (d *Desk) note(b core.Beat) {
+func (d *Worker) note(b core.Beat) {
 	d.stats.Draining, d.stats.Ready = b.Draining, b.Ready
 	if len(d.unheard) > 0 {
 		signal(d.answering)

@@ -18,7 +18,7 @@ import (
 // never is a poll that no test lives to see: only bells bring work.
 const never = time.Hour
 
-func openOn(t *testing.T, h *coretest.Cluster, c core.Claims, n, slots int, poll time.Duration) *claims.Desk {
+func openOn(t *testing.T, h *coretest.Cluster, c core.Claims, n, slots int, poll time.Duration) *claims.Worker {
 	t.Helper()
 	d, left, err := claims.Open(t.Context(), h.Store, c, claims.Config{
 		Registration: core.Registration{
@@ -67,7 +67,7 @@ func TestDesksShareACluster(t *testing.T) {
 		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		book := &ledger{jobs: map[string]int{}, vms: map[string]int{}}
 		all := make(chan struct{})
-		var desks []*claims.Desk
+		var desks []*claims.Worker
 		var workers sync.WaitGroup
 		for n := range 3 {
 			d := openOn(t, h, shaky{h.Store}, n+1, slots, time.Second)
@@ -120,7 +120,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 		h.AddVMs(t, 10)
 		got := make(chan string)
 		var workers sync.WaitGroup
-		var desks []*claims.Desk
+		var desks []*claims.Worker
 		for n := range 3 {
 			d := openOn(t, h, h.Store, n+1, 2, never)
 			desks = append(desks, d)

@@ -4,7 +4,7 @@ import "drover/core"
 
 // Serve changes which pools the desk takes work from, beginning with its next
 // call. Returns INVALID for no pool or a name that cannot be.
-func (d *Desk) Serve(pools []string) error {
+func (d *Worker) Serve(pools []string) error {
 	if err := checkPools(d.Owner(), pools); err != nil {
 		return err
 	}

@@ -18,29 +18,29 @@ func TestServeTakesWorkFromNewPools(t *testing.T) {
 		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		h.AddVMs(t, 1)
 		h.Submit(t, coretest.Spec("r1", "p1", "ann"))
-		desk, _, err := claims.Open(context.Background(), h.Store, h.Store, claims.Config{
+		worker, _, err := claims.Open(context.Background(), h.Store, h.Store, claims.Config{
 			Registration: core.Registration{Owner: "testrunner@h1#1", Host: "h1", Machine: "m-h1", Beat: time.Minute},
 			Pools:        []string{"p2"}, Poll: time.Minute,
 		})
 		require.NoError(t, err)
-		require.Equal(t, core.CodeInvalid, core.CodeOf(desk.Serve(nil)))
-		require.Equal(t, core.CodeInvalid, core.CodeOf(desk.Serve([]string{"No Name"})))
+		require.Equal(t, core.CodeInvalid, core.CodeOf(worker.Serve(nil)))
+		require.Equal(t, core.CodeInvalid, core.CodeOf(worker.Serve([]string{"No Name"})))
 		got := make(chan *claims.Work)
 		go func() {
-			w, err := desk.Next(context.Background())
+			w, err := worker.Next(context.Background())
 			if err == nil {
 				got <- w
 			}
 			close(got)
 		}()
-		require.Eventually(t, func() bool { return desk.Stats().Calls > 0 }, 5*time.Minute, time.Millisecond, "it asked for work of p2")
-		require.NoError(t, desk.Serve([]string{"p2", "p1"}))
+		require.Eventually(t, func() bool { return worker.Stats().Calls > 0 }, 5*time.Minute, time.Millisecond, "it asked for work of p2")
+		require.NoError(t, worker.Serve([]string{"p2", "p1"}))
 		w := <-got
 		require.NotNil(t, w)
 		require.Equal(t, "r1-1", w.Key)
-		moved, err := desk.Finish(context.Background(), w, core.OutcomeDone)
+		moved, err := worker.Finish(context.Background(), w, core.OutcomeDone)
 		require.NoError(t, err)
 		require.True(t, moved)
-		require.NoError(t, desk.Close(context.Background()))
+		require.NoError(t, worker.Close(context.Background()))
 	})
 }

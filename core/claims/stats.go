@@ -18,7 +18,7 @@ type Stats struct {
 }
 
 // Stats returns the present counts.
-func (d *Desk) Stats() Stats {
+func (d *Worker) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.stats

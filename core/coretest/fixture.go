@@ -17,7 +17,7 @@ import (
 // Spec makes a checked request of a pool and submitter.
 func Spec(id, pool, submitter string) core.Spec {
 	return core.Spec{
-		ID: id, Generation: 1, Pool: pool, Class: core.ClassNormal, Submitter: submitter,
+		ID: id, Generation: 1, Pool: pool, Priority: core.PriorityNormal, Submitter: submitter,
 		Command: []string{"true"}, Limits: core.DefaultPool(pool).Limits, Submitted: 1,
 	}
 }

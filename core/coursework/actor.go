@@ -8,7 +8,7 @@ import (
 
 // Actor returns a user as one who acts, with the roles of this moment. Returns
 // NOTFOUND, and FORBIDDEN for a user who is disabled.
-func (r *Registrar) Actor(ctx context.Context, handle string) (core.Actor, error) {
+func (r *Service) Actor(ctx context.Context, handle string) (core.Actor, error) {
 	u, err := r.Store.GetUser(ctx, handle)
 	if err != nil {
 		return core.Actor{}, err

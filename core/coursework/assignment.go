@@ -11,12 +11,12 @@ import (
 
 // CreateAssignment makes an assignment without a harness. Returns NOTFOUND for the
 // class or pool, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) CreateAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
+func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
 	if _, err := r.openClass(ctx, a, as.Class, core.ActAssignmentEdit); err != nil {
 		return core.Assignment{}, err
 	}
 	as.Harness, as.Created, as.Deleting, as.Revision = nil, r.now().UnixMilli(), false, 0
-	as.Weight = cmp.Or(as.Weight, core.ClassNormal)
+	as.Priority = cmp.Or(as.Priority, core.PriorityNormal)
 	if err := unreserved(as.Handle); err != nil {
 		return core.Assignment{}, err
 	}
@@ -28,13 +28,13 @@ func (r *Registrar) CreateAssignment(ctx context.Context, a core.Actor, as core.
 
 // EditAssignment changes all but the harness, if the assignment has the given
 // revision still. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) EditAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
+func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
 	old, err := r.openAssignment(ctx, a, as.Class, as.Handle, core.ActAssignmentEdit, "")
 	if err != nil {
 		return core.Assignment{}, err
 	}
 	as.Harness, as.Created, as.Deleting = old.Harness, old.Created, false
-	as.Weight = cmp.Or(as.Weight, core.ClassNormal)
+	as.Priority = cmp.Or(as.Priority, core.PriorityNormal)
 	if err := r.checkAssignment(ctx, as); err != nil {
 		return core.Assignment{}, err
 	}
@@ -47,7 +47,7 @@ func (r *Registrar) EditAssignment(ctx context.Context, a core.Actor, as core.As
 	d.note("final submissions", old.AllowFinal, as.AllowFinal)
 	d.note("output shown", old.ShowOutput, as.ShowOutput)
 	d.note("pool", old.Pool, as.Pool)
-	d.note("weight", old.Weight, as.Weight)
+	d.note("priority", old.Priority, as.Priority)
 	d.note("limits", old.Limits, as.Limits)
 	d.note("most files", old.MaxFiles, as.MaxFiles)
 	d.note("most bytes", old.MaxBytes, as.MaxBytes)
@@ -61,7 +61,7 @@ func (r *Registrar) EditAssignment(ctx context.Context, a core.Actor, as core.As
 }
 
 // checkAssignment checks what is to be stored, and that its pool can run it.
-func (r *Registrar) checkAssignment(ctx context.Context, as core.Assignment) error {
+func (r *Service) checkAssignment(ctx context.Context, as core.Assignment) error {
 	if err := bounds.Assignment(as); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (r *Registrar) checkAssignment(ctx context.Context, as core.Assignment) err
 	return err
 }
 
-func (r *Registrar) pool(ctx context.Context, name string) (core.Pool, error) {
+func (r *Service) pool(ctx context.Context, name string) (core.Pool, error) {
 	pools, err := r.Store.Pools(ctx)
 	if err != nil {
 		return core.Pool{}, err
@@ -88,7 +88,7 @@ func (r *Registrar) pool(ctx context.Context, name string) (core.Pool, error) {
 	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %.80q: an operator makes it with drover pool set", name)
 }
 
-func (r *Registrar) putAssignment(ctx context.Context, a core.Actor, as core.Assignment, text string) (core.Assignment, error) {
+func (r *Service) putAssignment(ctx context.Context, a core.Actor, as core.Assignment, text string) (core.Assignment, error) {
 	err := r.change(ctx, a, aboutAssignment(core.ActAssignmentEdit, as, text), func() (err error) {
 		as.Revision, err = r.Store.PutAssignment(ctx, as)
 		return err
@@ -103,7 +103,7 @@ func aboutAssignment(act core.Action, as core.Assignment, text string) core.Audi
 // DeleteAssignment closes an assignment and starts the task that deletes it with all
 // that hangs on it. Once more starts the task anew, if it has ended. Returns NOTFOUND,
 // FORBIDDEN, CONFLICT.
-func (r *Registrar) DeleteAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Task, error) {
+func (r *Service) DeleteAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Task, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
 		return core.Task{}, err

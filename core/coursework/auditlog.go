@@ -8,7 +8,7 @@ import (
 
 // AuditEntries lists entries of the audit log, newest first: of one class for its
 // teachers, all for admins. Returns NOTFOUND, FORBIDDEN, INVALID.
-func (r *Registrar) AuditEntries(ctx context.Context, a core.Actor, f core.AuditFilter) ([]core.AuditEntry, error) {
+func (r *Service) AuditEntries(ctx context.Context, a core.Actor, f core.AuditFilter) ([]core.AuditEntry, error) {
 	if err := r.mayReadAuditLog(ctx, a, f.Class); err != nil {
 		return nil, err
 	}
@@ -16,7 +16,7 @@ func (r *Registrar) AuditEntries(ctx context.Context, a core.Actor, f core.Audit
 }
 
 // mayReadAuditLog: that of a class outlives the class, but then only for admins.
-func (r *Registrar) mayReadAuditLog(ctx context.Context, a core.Actor, class string) error {
+func (r *Service) mayReadAuditLog(ctx context.Context, a core.Actor, class string) error {
 	if class == "" || core.Allow(a, core.ActAuditView, core.Object{}) == nil {
 		return core.Allow(a, core.ActAuditView, core.Object{})
 	}

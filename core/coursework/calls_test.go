@@ -82,7 +82,7 @@ func endedTask(state core.TaskState) func(w *fixture, n int) string {
 
 func scheduled(w *fixture, n int) string {
 	name := fmt.Sprintf("s%d", n)
-	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
+	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Priority: core.PriorityLow})
 	require.NoError(w.t, err)
 	return name
 }
@@ -151,7 +151,7 @@ func classCalls() []call {
 		{
 			action: core.ActClassManage, method: "CreateClass", made: true, prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) },
 			do: func(w *fixture, a core.Actor, id string) error {
-				return done(w.reg.CreateClass(w.t.Context(), a, core.SchoolClass{Handle: id, Title: "New"}))
+				return done(w.reg.CreateClass(w.t.Context(), a, core.Class{Handle: id, Title: "New"}))
 			},
 		},
 		{action: core.ActClassManage, method: "DeleteClass", prepare: reopened, do: func(w *fixture, a core.Actor, _ string) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // change does what an entry says, once that is in the audit log.
-func (r *Registrar) change(ctx context.Context, a core.Actor, d core.AuditEntry, do func() error) error {
+func (r *Service) change(ctx context.Context, a core.Actor, d core.AuditEntry, do func() error) error {
 	return auditlog.Log{Store: r.Store, Now: r.now, NewID: r.newID}.Do(ctx, a, d, do)
 }
 

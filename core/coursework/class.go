@@ -21,12 +21,12 @@ func unreserved(handle string) error {
 
 // ClassEntry is a class as an actor sees it.
 type ClassEntry struct {
-	core.SchoolClass
+	core.Class
 	Role core.UserRole `json:"role,omitempty"` // the actor's there; "" if it has none
 }
 
 // ViewClass returns a class. Returns NOTFOUND.
-func (r *Registrar) ViewClass(ctx context.Context, a core.Actor, handle string) (ClassEntry, error) {
+func (r *Service) ViewClass(ctx context.Context, a core.Actor, handle string) (ClassEntry, error) {
 	c, err := r.class(ctx, a, handle, core.ActClassView)
 	if err != nil {
 		return ClassEntry{}, err
@@ -36,7 +36,7 @@ func (r *Registrar) ViewClass(ctx context.Context, a core.Actor, handle string) 
 
 // ListClasses lists the classes that the actor may view, after the given one, in
 // order of handle. Returns INVALID.
-func (r *Registrar) ListClasses(ctx context.Context, a core.Actor, after string, limit int) ([]ClassEntry, error) {
+func (r *Service) ListClasses(ctx context.Context, a core.Actor, after string, limit int) ([]ClassEntry, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err
 	}
@@ -66,33 +66,33 @@ func (r *Registrar) ListClasses(ctx context.Context, a core.Actor, after string,
 }
 
 // CreateClass makes a class. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the handle is taken.
-func (r *Registrar) CreateClass(ctx context.Context, a core.Actor, c core.SchoolClass) (core.SchoolClass, error) {
+func (r *Service) CreateClass(ctx context.Context, a core.Actor, c core.Class) (core.Class, error) {
 	if err := core.Allow(a, core.ActClassManage, core.Object{}); err != nil {
-		return core.SchoolClass{}, err
+		return core.Class{}, err
 	}
 	c.Created, c.Deleting, c.Revision = r.now().UnixMilli(), false, 0
 	if c.Handle == Mine {
-		return core.SchoolClass{}, core.Errorf(core.CodeInvalid, c.Handle, "%s stands for one's own classes: use another handle", Mine)
+		return core.Class{}, core.Errorf(core.CodeInvalid, c.Handle, "%s stands for one's own classes: use another handle", Mine)
 	}
 	if err := unreserved(c.Handle); err != nil {
-		return core.SchoolClass{}, err
+		return core.Class{}, err
 	}
-	if err := bounds.SchoolClass(c); err != nil {
-		return core.SchoolClass{}, err
+	if err := bounds.Class(c); err != nil {
+		return core.Class{}, err
 	}
 	return r.putClass(ctx, a, c, core.ActClassManage, "creates class "+c.Handle)
 }
 
 // EditClass changes title and term, if the class has the given revision still.
 // Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) EditClass(ctx context.Context, a core.Actor, c core.SchoolClass) (core.SchoolClass, error) {
+func (r *Service) EditClass(ctx context.Context, a core.Actor, c core.Class) (core.Class, error) {
 	old, err := r.openClass(ctx, a, c.Handle, core.ActClassEdit)
 	if err != nil {
-		return core.SchoolClass{}, err
+		return core.Class{}, err
 	}
 	c.Created, c.Deleting = old.Created, false
-	if err := bounds.SchoolClass(c); err != nil {
-		return core.SchoolClass{}, err
+	if err := bounds.Class(c); err != nil {
+		return core.Class{}, err
 	}
 	var d diff
 	d.note("title", old.Title, c.Title)
@@ -101,7 +101,7 @@ func (r *Registrar) EditClass(ctx context.Context, a core.Actor, c core.SchoolCl
 		return old, nil
 	}
 	if c.Revision == 0 {
-		return core.SchoolClass{}, unrevised("class", c.Handle)
+		return core.Class{}, unrevised("class", c.Handle)
 	}
 	return r.putClass(ctx, a, c, core.ActClassEdit, d.sentence("class "+c.Handle))
 }
@@ -109,7 +109,7 @@ func (r *Registrar) EditClass(ctx context.Context, a core.Actor, c core.SchoolCl
 // DeleteClass closes a class and starts the task that deletes it with all that hangs
 // on it. Once more starts the task anew, if it has ended. Returns NOTFOUND,
 // FORBIDDEN, CONFLICT.
-func (r *Registrar) DeleteClass(ctx context.Context, a core.Actor, handle string) (core.Task, error) {
+func (r *Service) DeleteClass(ctx context.Context, a core.Actor, handle string) (core.Task, error) {
 	c, err := r.class(ctx, a, handle, core.ActClassManage)
 	if err != nil {
 		return core.Task{}, err
@@ -129,7 +129,7 @@ func (r *Registrar) DeleteClass(ctx context.Context, a core.Actor, handle string
 	return task, err
 }
 
-func (r *Registrar) putClass(ctx context.Context, a core.Actor, c core.SchoolClass, act core.Action, text string) (core.SchoolClass, error) {
+func (r *Service) putClass(ctx context.Context, a core.Actor, c core.Class, act core.Action, text string) (core.Class, error) {
 	entry := core.AuditEntry{Action: act, Class: c.Handle, Subject: c.Handle, Text: text}
 	err := r.change(ctx, a, entry, func() (err error) {
 		c.Revision, err = r.Store.PutClass(ctx, c)

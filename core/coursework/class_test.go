@@ -54,7 +54,7 @@ func TestDeleteClass(t *testing.T) {
 	requireCode(t, core.CodeNotFound, done(w.reg.ViewClass(ctx, w.as("ann"), "cs101")))
 	score := 1.0
 	for _, change := range []func() error{
-		func() error { return done(w.reg.EditClass(ctx, tess, c.SchoolClass)) },
+		func() error { return done(w.reg.EditClass(ctx, tess, c.Class)) },
 		func() error { return w.reg.Enrol(ctx, tess, "cs101", "nick", core.RoleStudent) },
 		func() error { return w.reg.Drop(ctx, tess, "cs101", "ann") },
 		func() error {
@@ -102,10 +102,10 @@ func TestClasses(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	root := w.as("root")
-	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.SchoolClass{Handle: "mine", Title: "Mine"})))
-	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.SchoolClass{Handle: "cs303"})))
-	requireCode(t, core.CodeConflict, done(w.reg.CreateClass(ctx, root, core.SchoolClass{Handle: "cs101", Title: "Again"})))
-	c, err := w.reg.CreateClass(ctx, root, core.SchoolClass{Handle: "cs303", Title: "New", Term: "2026", Deleting: true})
+	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.Class{Handle: "mine", Title: "Mine"})))
+	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.Class{Handle: "cs303"})))
+	requireCode(t, core.CodeConflict, done(w.reg.CreateClass(ctx, root, core.Class{Handle: "cs101", Title: "Again"})))
+	c, err := w.reg.CreateClass(ctx, root, core.Class{Handle: "cs303", Title: "New", Term: "2026", Deleting: true})
 	require.NoError(t, err)
 	assert.False(t, c.Deleting)
 	all, err := w.reg.ListClasses(ctx, root, "cs101", 1)
@@ -133,7 +133,7 @@ func TestAssignments(t *testing.T) {
 		"an unknown pool":   {func(as *core.Assignment) { as.Pool = "p9" }, core.CodeNotFound},
 		"more than a pool":  {func(as *core.Assignment) { as.Limits.Memory = 1 << 40 }, core.CodeInvalid},
 		"an unknown class":  {func(as *core.Assignment) { as.Class = "cs999" }, core.CodeNotFound},
-		"a bad weight":      {func(as *core.Assignment) { as.Weight = "urgent" }, core.CodeInvalid},
+		"a bad priority":    {func(as *core.Assignment) { as.Priority = "urgent" }, core.CodeInvalid},
 	} {
 		as := base
 		c.change(&as)

@@ -11,7 +11,7 @@ import (
 
 // SetDeadline gives a user deadlines of its own; without Due and Cutoff it takes them
 // back. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) SetDeadline(ctx context.Context, a core.Actor, d core.Deadline) error {
+func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d core.Deadline) error {
 	as, err := r.openAssignment(ctx, a, d.Class, d.Assignment, core.ActDeadlineEdit, "")
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (r *Registrar) SetDeadline(ctx context.Context, a core.Actor, d core.Deadli
 
 // Deadlines lists users' own deadlines in a class; assignment and user select unless
 // "". Who teaches there sees all, others their own. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) Deadlines(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.Deadline, error) {
+func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.Deadline, error) {
 	if _, err := r.class(ctx, a, class, core.ActClassView); err != nil {
 		return nil, err
 	}

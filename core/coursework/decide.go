@@ -38,7 +38,7 @@ const boundAtOnce = 16
 // left as it is and listed; grades that a person gave stay. What a crash cut short is
 // done to the end by applying once more. Returns NOTFOUND, CONFLICT while it runs or if
 // it is aborted or applied.
-func (r *Registrar) ApplyExperiment(ctx context.Context, a core.Actor, id string) (Applied, error) {
+func (r *Service) ApplyExperiment(ctx context.Context, a core.Actor, id string) (Applied, error) {
 	e, as, err := r.experiment(ctx, a, id)
 	if err != nil {
 		return Applied{}, err
@@ -89,7 +89,7 @@ func notReady(e *core.Experiment) error {
 }
 
 // decide moves an experiment, unless somebody else just did.
-func (r *Registrar) decide(ctx context.Context, a core.Actor, e *core.Experiment, to core.ExperimentState) error {
+func (r *Service) decide(ctx context.Context, a core.Actor, e *core.Experiment, to core.ExperimentState) error {
 	moved := *e
 	moved.State, moved.DecidedBy, moved.Decided = to, a.Handle, r.now().UnixMilli()
 	revision, err := r.Store.PutExperiment(ctx, moved)
@@ -103,7 +103,7 @@ func (r *Registrar) decide(ctx context.Context, a core.Actor, e *core.Experiment
 
 // adopt makes the harness that was tried the assignment's: first, so that what is
 // handed in from now on is graded by it.
-func (r *Registrar) adopt(ctx context.Context, e core.Experiment) error {
+func (r *Service) adopt(ctx context.Context, e core.Experiment) error {
 	if e.Harness == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (r *Registrar) adopt(ctx context.Context, e core.Experiment) error {
 }
 
 // applied says that all is done. Somebody else who applied it at the same time may have.
-func (r *Registrar) applied(ctx context.Context, e core.Experiment) (core.Experiment, error) {
+func (r *Service) applied(ctx context.Context, e core.Experiment) (core.Experiment, error) {
 	e.State = core.ExperimentApplied
 	revision, err := r.Store.PutExperiment(ctx, e)
 	if core.Is(err, core.CodeConflict) {
@@ -130,7 +130,7 @@ func (r *Registrar) applied(ctx context.Context, e core.Experiment) (core.Experi
 }
 
 // bindAll makes the new results count.
-func (r *Registrar) bindAll(ctx context.Context, as core.Assignment, e core.Experiment) (Applied, error) {
+func (r *Service) bindAll(ctx context.Context, as core.Assignment, e core.Experiment) (Applied, error) {
 	all, err := experiment.Outcomes(ctx, r.Store, e)
 	if err != nil {
 		return Applied{}, err
@@ -160,7 +160,7 @@ func (r *Registrar) bindAll(ctx context.Context, as core.Assignment, e core.Expe
 }
 
 // bind makes the new result of a submission count, or says why it leaves it.
-func (r *Registrar) bind(ctx context.Context, as core.Assignment, o *experiment.Outcome) (user, why string, err error) {
+func (r *Service) bind(ctx context.Context, as core.Assignment, o *experiment.Outcome) (user, why string, err error) {
 	s, err := r.Store.GetSubmission(ctx, o.Submission)
 	if core.Is(err, core.CodeNotFound) {
 		return "", "it was deleted", nil
@@ -193,7 +193,7 @@ func (r *Registrar) bind(ctx context.Context, as core.Assignment, o *experiment.
 // cancelled, nothing of it counts. When it returns without an error nothing of it waits;
 // once more goes on with what is left. Returns NOTFOUND, CONFLICT once it was applied,
 // UNAVAILABLE if something of it does not stop.
-func (r *Registrar) AbortExperiment(ctx context.Context, a core.Actor, id string) (core.Experiment, error) {
+func (r *Service) AbortExperiment(ctx context.Context, a core.Actor, id string) (core.Experiment, error) {
 	e, as, err := r.experiment(ctx, a, id)
 	if err != nil {
 		return core.Experiment{}, err
@@ -214,7 +214,7 @@ func (r *Registrar) AbortExperiment(ctx context.Context, a core.Actor, id string
 const abortTries = 5
 
 // abort says that an experiment is aborted, also where its task or somebody else moved it just now.
-func (r *Registrar) abort(ctx context.Context, a core.Actor, e *core.Experiment) error {
+func (r *Service) abort(ctx context.Context, a core.Actor, e *core.Experiment) error {
 	for try := 1; e.State != core.ExperimentAborted; try++ {
 		err := r.decide(ctx, a, e, core.ExperimentAborted)
 		if err == nil || !core.Is(err, core.CodeConflict) || try == abortTries {

@@ -29,7 +29,7 @@ const decidedAtOnce = 50
 // with results that count for nothing until they are applied. Returns NOTFOUND,
 // FORBIDDEN, INVALID, LIMIT, and CONFLICT with the name of the assignment's other
 // experiment, if that is neither applied nor aborted.
-func (r *Registrar) StartExperiment(ctx context.Context, a core.Actor, class, handle string, t Trial) (core.Experiment, error) {
+func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, handle string, t Trial) (core.Experiment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActExperiment, "")
 	if err != nil {
 		return core.Experiment{}, err
@@ -73,7 +73,7 @@ func trying(t Trial) string {
 	return what + ", on " + whose
 }
 
-func (r *Registrar) checkTrial(ctx context.Context, as core.Assignment, t Trial) error {
+func (r *Service) checkTrial(ctx context.Context, as core.Assignment, t Trial) error {
 	switch {
 	case t.Repeat < 1 || t.Repeat > experiment.MaxRepeat:
 		return core.Errorf(core.CodeInvalid, as.Name(), "each submission can be rerun 1 to %d times, not %d", experiment.MaxRepeat, t.Repeat)
@@ -96,7 +96,7 @@ func (r *Registrar) checkTrial(ctx context.Context, as core.Assignment, t Trial)
 
 // begin makes the task, of which an assignment has one at a time, and then the
 // experiment. One that was ready before the task was there is seen afterwards.
-func (r *Registrar) begin(ctx context.Context, a core.Actor, as core.Assignment, e core.Experiment) (int64, error) {
+func (r *Service) begin(ctx context.Context, a core.Actor, as core.Assignment, e core.Experiment) (int64, error) {
 	args, err := json.Marshal(core.ExperimentArgs{Experiment: e.ID})
 	if err != nil {
 		return 0, core.Wrap(err, core.CodeInternal, e.ID, "the arguments of experiment %s cannot be written", e.ID)
@@ -107,7 +107,7 @@ func (r *Registrar) begin(ctx context.Context, a core.Actor, as core.Assignment,
 	}
 	_, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: e.ID, Kind: core.KindExperiment, Args: args, Unique: core.KindExperiment + ":" + as.Name(),
-		Class: core.ClassNormal, Requester: a.Handle, About: as.Name(), Notify: notify,
+		Priority: core.PriorityNormal, Requester: a.Handle, About: as.Name(), Notify: notify,
 	})
 	if err != nil {
 		return 0, err
@@ -128,7 +128,7 @@ func (r *Registrar) begin(ctx context.Context, a core.Actor, as core.Assignment,
 }
 
 // undecided returns CONFLICT if an assignment has an experiment that is neither applied nor aborted.
-func (r *Registrar) undecided(ctx context.Context, as core.Assignment) error {
+func (r *Service) undecided(ctx context.Context, as core.Assignment) error {
 	all, err := r.Store.ListExperiments(ctx, as.Class, as.Handle, decidedAtOnce)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func noExperiment(id string) error {
 }
 
 // experiment returns an experiment and its assignment, for who may make such.
-func (r *Registrar) experiment(ctx context.Context, a core.Actor, id string) (core.Experiment, core.Assignment, error) {
+func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (core.Experiment, core.Assignment, error) {
 	if !core.ValidName(id) {
 		return core.Experiment{}, core.Assignment{}, noExperiment(id)
 	}
@@ -169,7 +169,7 @@ func (r *Registrar) experiment(ctx context.Context, a core.Actor, id string) (co
 }
 
 // Experiments lists those of an assignment, newest first. Returns NOTFOUND, FORBIDDEN, INVALID.
-func (r *Registrar) Experiments(ctx context.Context, a core.Actor, class, handle string, limit int) ([]core.Experiment, error) {
+func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle string, limit int) ([]core.Experiment, error) {
 	if _, err := r.assignment(ctx, a, class, handle, core.ActExperiment, ""); err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (r *Registrar) Experiments(ctx context.Context, a core.Actor, class, handle
 
 // ExperimentProgress returns an experiment with how many of its requests have ended,
 // of how many. It is made to be asked again and again. Returns NOTFOUND.
-func (r *Registrar) ExperimentProgress(ctx context.Context, a core.Actor, id string) (core.Experiment, core.TaskProgress, error) {
+func (r *Service) ExperimentProgress(ctx context.Context, a core.Actor, id string) (core.Experiment, core.TaskProgress, error) {
 	e, _, err := r.experiment(ctx, a, id)
 	if err != nil || e.State != core.ExperimentRunning {
 		return e, core.TaskProgress{Done: int64(e.Requests), Total: int64(e.Requests)}, err
@@ -203,7 +203,7 @@ type ExperimentView struct {
 
 // ViewExperiment returns an experiment with its verdicts against the old ones, of all
 // in sum and of a page of submissions one by one. Returns NOTFOUND, INVALID.
-func (r *Registrar) ViewExperiment(ctx context.Context, a core.Actor, id string, p OutcomePage) (ExperimentView, error) {
+func (r *Service) ViewExperiment(ctx context.Context, a core.Actor, id string, p OutcomePage) (ExperimentView, error) {
 	e, _, err := r.experiment(ctx, a, id)
 	if err != nil {
 		return ExperimentView{}, err
@@ -233,7 +233,7 @@ func (r *Registrar) ViewExperiment(ctx context.Context, a core.Actor, id string,
 }
 
 // handedInBy is whose a submission is; "" if it is gone.
-func (r *Registrar) handedInBy(ctx context.Context, id string) (string, error) {
+func (r *Service) handedInBy(ctx context.Context, id string) (string, error) {
 	s, err := r.Store.GetSubmission(ctx, id)
 	if core.Is(err, core.CodeNotFound) {
 		return "", nil

@@ -11,7 +11,7 @@ import (
 
 // StartArchive starts the task that makes a zip of submissions: for who teaches there of
 // anybody's, for others of their own. Returns NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Registrar) StartArchive(ctx context.Context, a core.Actor, args core.ArchiveArgs) (core.Task, error) {
+func (r *Service) StartArchive(ctx context.Context, a core.Actor, args core.ArchiveArgs) (core.Task, error) {
 	act, owner := archiving(a, args)
 	as, err := r.openAssignment(ctx, a, args.Class, args.Assignment, act, owner)
 	if err != nil {
@@ -37,7 +37,7 @@ func archiving(a core.Actor, args core.ArchiveArgs) (act core.Action, owner stri
 
 // StartAssignmentCSV starts the task that writes an assignment's scores. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Registrar) StartAssignmentCSV(ctx context.Context, a core.Actor, args core.AssignmentCSVArgs) (core.Task, error) {
+func (r *Service) StartAssignmentCSV(ctx context.Context, a core.Actor, args core.AssignmentCSVArgs) (core.Task, error) {
 	as, err := r.openAssignment(ctx, a, args.Class, args.Assignment, core.ActExport, "")
 	if err != nil {
 		return core.Task{}, err
@@ -50,7 +50,7 @@ const maxFill = 40
 
 // StartGradebook starts the task that writes a class's scores. Returns NOTFOUND,
 // FORBIDDEN, INVALID, CONFLICT.
-func (r *Registrar) StartGradebook(ctx context.Context, a core.Actor, args core.GradebookArgs) (core.Task, error) {
+func (r *Service) StartGradebook(ctx context.Context, a core.Actor, args core.GradebookArgs) (core.Task, error) {
 	if _, err := r.openClass(ctx, a, args.Class, core.ActExport); err != nil {
 		return core.Task{}, err
 	}
@@ -68,7 +68,7 @@ func checkFill(args core.GradebookArgs) error {
 }
 
 // export starts the task that makes a file for the actor.
-func (r *Registrar) export(ctx context.Context, a core.Actor, kind, about, class, what string, args any) (core.Task, error) {
+func (r *Service) export(ctx context.Context, a core.Actor, kind, about, class, what string, args any) (core.Task, error) {
 	var task core.Task
 	entry := core.AuditEntry{Action: core.ActExport, Class: class, Subject: about, Text: fmt.Sprintf("asks for %s", what)}
 	err := r.change(ctx, a, entry, func() (err error) {

@@ -18,10 +18,10 @@ const maxCandidates = 20
 // is the query, or else contains it, whatever the case of letters. Mine is the
 // one class that the actor is in. Returns NOTFOUND, and INVALID with the candidates
 // where there are several.
-func (r *Registrar) FindClass(ctx context.Context, a core.Actor, query string) (core.SchoolClass, error) {
+func (r *Service) FindClass(ctx context.Context, a core.Actor, query string) (core.Class, error) {
 	found, err := r.matchClasses(ctx, a, query)
 	if err != nil {
-		return core.SchoolClass{}, err
+		return core.Class{}, err
 	}
 	if len(found) == 1 {
 		return found[0], nil
@@ -30,13 +30,13 @@ func (r *Registrar) FindClass(ctx context.Context, a core.Actor, query string) (
 	for i, c := range found {
 		names[i] = c.Handle
 	}
-	return core.SchoolClass{}, notOne("class", query, names)
+	return core.Class{}, notOne("class", query, names)
 }
 
 // FindAssignment returns the one assignment that the actor may view and that the query,
 // of the form class/assignment, names as FindClass says. Returns NOTFOUND, and
 // INVALID with the candidates where there are several. The harness is told to staff only.
-func (r *Registrar) FindAssignment(ctx context.Context, a core.Actor, query string) (core.Assignment, error) {
+func (r *Service) FindAssignment(ctx context.Context, a core.Actor, query string) (core.Assignment, error) {
 	class, part, ok := strings.Cut(query, "/")
 	if !ok {
 		return core.Assignment{}, core.Errorf(core.CodeInvalid, query, "%.80q names no assignment: write class/assignment, or %s/assignment for one of your own classes", query, Mine)
@@ -64,9 +64,9 @@ func (r *Registrar) FindAssignment(ctx context.Context, a core.Actor, query stri
 	return core.Assignment{}, notOne("assignment", query, names)
 }
 
-func (r *Registrar) matchClasses(ctx context.Context, a core.Actor, query string) ([]core.SchoolClass, error) {
-	var all []core.SchoolClass
-	err := r.eachClass(ctx, a, func(c core.SchoolClass) {
+func (r *Service) matchClasses(ctx context.Context, a core.Actor, query string) ([]core.Class, error) {
+	var all []core.Class
+	err := r.eachClass(ctx, a, func(c core.Class) {
 		if query != Mine || a.In[c.Handle] != "" {
 			all = append(all, c)
 		}
@@ -74,18 +74,18 @@ func (r *Registrar) matchClasses(ctx context.Context, a core.Actor, query string
 	if query == Mine {
 		return all, err
 	}
-	return matching(all, query, func(c core.SchoolClass) (string, string) { return c.Handle, c.Title }), err
+	return matching(all, query, func(c core.Class) (string, string) { return c.Handle, c.Title }), err
 }
 
 // eachClass calls fn with every class that the actor may view, in order of handle.
-func (r *Registrar) eachClass(ctx context.Context, a core.Actor, fn func(core.SchoolClass)) error {
+func (r *Service) eachClass(ctx context.Context, a core.Actor, fn func(core.Class)) error {
 	for after := ""; ; {
 		some, err := r.ListClasses(ctx, a, after, page)
 		if err != nil {
 			return err
 		}
 		for _, c := range some {
-			fn(c.SchoolClass)
+			fn(c.Class)
 			after = c.Handle
 		}
 		if len(some) < page {
@@ -95,7 +95,7 @@ func (r *Registrar) eachClass(ctx context.Context, a core.Actor, fn func(core.Sc
 }
 
 // visible lists the assignments of a class that the actor may view, in order of handle.
-func (r *Registrar) visible(ctx context.Context, a core.Actor, class string) ([]core.Assignment, error) {
+func (r *Service) visible(ctx context.Context, a core.Actor, class string) ([]core.Assignment, error) {
 	var all []core.Assignment
 	for after := ""; ; {
 		some, err := r.Store.ListAssignments(ctx, class, after, page)

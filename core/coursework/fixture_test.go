@@ -37,7 +37,7 @@ type fixture struct {
 	log     *steps
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	reg     *coursework.Registrar
+	reg     *coursework.Service
 	seq     int64
 
 	mu  sync.Mutex
@@ -64,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.log = &steps{}
-	w.reg = &coursework.Registrar{Store: watched{store, w.log}, Intake: desk{w.in, w.log}, Blobs: blobs, Now: w.clock}
+	w.reg = &coursework.Service{Store: watched{store, w.log}, Intake: desk{w.in, w.log}, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	return w
@@ -86,7 +86,7 @@ func (w *fixture) people() {
 	}
 	for _, class := range []string{"cs101", "cs202"} {
 		there.Go(func() error {
-			return done(store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start}))
+			return done(store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start}))
 		})
 	}
 	require.NoError(w.t, there.Wait())
@@ -131,7 +131,7 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 	w.t.Helper()
 	as := core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
-		AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start,
+		AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start,
 	}
 	for _, c := range change {
 		c(&as)
@@ -226,7 +226,7 @@ func (w *fixture) task(change ...func(t *core.Task)) core.Task {
 	w.t.Helper()
 	t := core.Task{
 		ID: newID(), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
-		Class: core.ClassNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
+		Priority: core.PriorityNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
 	}
 	for _, c := range change {
 		c(&t)

@@ -23,7 +23,7 @@ type GradeChange struct {
 
 // ChangeGrade gives a submission a person's grade, which goes before its result's.
 // Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) (core.Standing, error) {
+func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) (core.Standing, error) {
 	as, err := r.openAssignment(ctx, a, c.Class, c.Assignment, core.ActGradeChange, "")
 	if err != nil {
 		return core.Standing{}, err
@@ -54,7 +54,7 @@ func (r *Registrar) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange
 }
 
 // graded returns the submission whose grade is meant.
-func (r *Registrar) graded(ctx context.Context, as core.Assignment, c GradeChange) (core.Standing, error) {
+func (r *Service) graded(ctx context.Context, as core.Assignment, c GradeChange) (core.Standing, error) {
 	if c.Submission == "" {
 		newest, err := r.newest(ctx, as, c.User)
 		if err == nil && newest == nil {
@@ -81,7 +81,7 @@ const changesShown = 200
 
 // GradeHistory lists what people have made of a user's grades for an assignment, newest
 // first, of the newest entries of the audit log about the two. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.AuditEntry, error) {
+func (r *Service) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.AuditEntry, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {
 		return nil, err

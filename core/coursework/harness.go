@@ -13,7 +13,7 @@ import (
 // SetHarness gives an assignment the harness whose folder is in an archive, as harness.Read
 // takes it. What was handed in before keeps the one that it was graded by. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT, INVALID, LIMIT.
-func (r *Registrar) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (core.Assignment, error) {
+func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (core.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
 		return core.Assignment{}, err
@@ -46,7 +46,7 @@ func unpack(as core.Assignment, tar io.Reader) (harness.Package, error) {
 }
 
 // keepHarness stores the files of a harness.
-func (r *Registrar) keepHarness(ctx context.Context, as core.Assignment, p harness.Package) (*core.Harness, error) {
+func (r *Service) keepHarness(ctx context.Context, as core.Assignment, p harness.Package) (*core.Harness, error) {
 	digest, size, err := r.Blobs.Put(ctx, bytes.NewReader(p.Tar), harness.MaxPackBytes)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
@@ -57,7 +57,7 @@ func (r *Registrar) keepHarness(ctx context.Context, as core.Assignment, p harne
 
 // RemoveHarness lets an assignment be handed in without being graded. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Registrar) RemoveHarness(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
+func (r *Service) RemoveHarness(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil || as.Harness == nil {
 		return as, err

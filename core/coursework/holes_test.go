@@ -161,7 +161,7 @@ func TestStaffOfAnotherClass(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
-	as := core.Assignment{Class: "cs202", Handle: "hw1", Title: "Theirs", Weight: core.ClassNormal, Created: start}
+	as := core.Assignment{Class: "cs202", Handle: "hw1", Title: "Theirs", Priority: core.PriorityNormal, Created: start}
 	require.NoError(t, done(w.reg.Store.PutAssignment(t.Context(), as)))
 	score := 1.0
 	theo := w.as("theo")

@@ -42,7 +42,7 @@ type Trouble struct {
 
 // importing is one import under way.
 type importing struct {
-	r     *Registrar
+	r     *Service
 	a     core.Actor
 	class string
 	names map[string]int // of a column → its place
@@ -66,7 +66,7 @@ const (
 //
 // Returns NOTFOUND, FORBIDDEN, CONFLICT; INVALID and LIMIT where the file as a whole is
 // wrong; and, with what was done so far, UNAVAILABLE.
-func (r *Registrar) ImportRoster(ctx context.Context, a core.Actor, class string, file io.Reader, dry bool) (Imported, error) {
+func (r *Service) ImportRoster(ctx context.Context, a core.Actor, class string, file io.Reader, dry bool) (Imported, error) {
 	if _, err := r.openClass(ctx, a, class, core.ActEnrolStudent); err != nil {
 		return Imported{}, err
 	}

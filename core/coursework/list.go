@@ -41,7 +41,7 @@ type AssignmentFilter struct {
 
 // ListAssignments lists the assignments that the actor may view, those that end last
 // first, and says how many it left out because they ended too long ago. Returns NOTFOUND.
-func (r *Registrar) ListAssignments(ctx context.Context, a core.Actor, f AssignmentFilter) (all []AssignmentEntry, left int, err error) {
+func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f AssignmentFilter) (all []AssignmentEntry, left int, err error) {
 	classes := slices.Sorted(maps.Keys(a.In))
 	if f.Class != "" {
 		classes = []string{f.Class}
@@ -77,7 +77,7 @@ func (r *Registrar) ListAssignments(ctx context.Context, a core.Actor, f Assignm
 func end(as core.Assignment) int64 { return cmp.Or(as.Cutoff, as.Due, math.MaxInt64) }
 
 // ViewAssignment returns an assignment. Returns NOTFOUND, in the same words for one that is hidden.
-func (r *Registrar) ViewAssignment(ctx context.Context, a core.Actor, class, handle string) (AssignmentEntry, error) {
+func (r *Service) ViewAssignment(ctx context.Context, a core.Actor, class, handle string) (AssignmentEntry, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentView, "")
 	if err != nil {
 		return AssignmentEntry{}, err
@@ -91,7 +91,7 @@ func (r *Registrar) ViewAssignment(ctx context.Context, a core.Actor, class, han
 
 // EditableAssignment returns an assignment as it was set, with nobody's own deadlines:
 // what EditAssignment takes. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) EditableAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
+func (r *Service) EditableAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
 		return core.Assignment{}, err
@@ -99,7 +99,7 @@ func (r *Registrar) EditableAssignment(ctx context.Context, a core.Actor, class,
 	return as, nil
 }
 
-func (r *Registrar) entries(ctx context.Context, a core.Actor, class string) ([]AssignmentEntry, error) {
+func (r *Service) entries(ctx context.Context, a core.Actor, class string) ([]AssignmentEntry, error) {
 	visible, err := r.visible(ctx, a, class)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (r *Registrar) entries(ctx context.Context, a core.Actor, class string) ([]
 }
 
 // deadline returns a user's own deadline; nil for none.
-func (r *Registrar) deadline(ctx context.Context, as core.Assignment, user string) (*core.Deadline, error) {
+func (r *Service) deadline(ctx context.Context, as core.Assignment, user string) (*core.Deadline, error) {
 	own, err := r.Store.Deadlines(ctx, as.Class, as.Handle, user)
 	if err != nil || len(own) == 0 {
 		return nil, err
@@ -133,7 +133,7 @@ func (r *Registrar) deadline(ctx context.Context, as core.Assignment, user strin
 	return &own[0], nil
 }
 
-func (r *Registrar) entry(ctx context.Context, a core.Actor, as core.Assignment, d *core.Deadline) (AssignmentEntry, error) {
+func (r *Service) entry(ctx context.Context, a core.Actor, as core.Assignment, d *core.Deadline) (AssignmentEntry, error) {
 	newest, err := r.newest(ctx, as, a.Handle)
 	if err != nil {
 		return AssignmentEntry{}, err
@@ -162,7 +162,7 @@ func withoutSecrets(a core.Actor, as core.Assignment) core.Assignment {
 }
 
 // newest returns a user's newest submission; nil for none.
-func (r *Registrar) newest(ctx context.Context, as core.Assignment, user string) (*core.Standing, error) {
+func (r *Service) newest(ctx context.Context, as core.Assignment, user string) (*core.Standing, error) {
 	all, err := r.Store.ListSubmissions(ctx, core.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: user, Limit: 1})
 	if err != nil || len(all) == 0 {
 		return nil, err

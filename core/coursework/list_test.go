@@ -18,7 +18,7 @@ func school(w *fixture) (assignments [][2]string, submissions, tasks []string) {
 	ctx, store := w.t.Context(), w.reg.Store
 	require.NoError(w.t, store.Enrol(ctx, core.Enrolment{Class: "cs202", User: "ann", Role: core.RoleStudent, Since: start}))
 	require.NoError(w.t, store.Enrol(ctx, core.Enrolment{Class: "cs202", User: "tina", Role: core.RoleStudent, Since: start}))
-	closed := core.SchoolClass{Handle: "cs303", Title: "Closed", Created: start}
+	closed := core.Class{Handle: "cs303", Title: "Closed", Created: start}
 	require.NoError(w.t, done(store.PutClass(ctx, closed)))
 	for _, e := range []core.Enrolment{{User: "ann", Role: core.RoleStudent}, {User: "theo", Role: core.RoleTeacher}} {
 		e.Class, e.Since = "cs303", start

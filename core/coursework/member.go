@@ -15,7 +15,7 @@ type MemberView struct {
 
 // ViewMember returns a user of a class with the assignments as that one sees them.
 // Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) ViewMember(ctx context.Context, a core.Actor, class, user string) (MemberView, error) {
+func (r *Service) ViewMember(ctx context.Context, a core.Actor, class, user string) (MemberView, error) {
 	if _, err := r.class(ctx, a, class, core.ActRosterView); err != nil {
 		return MemberView{}, err
 	}
@@ -35,7 +35,7 @@ func (r *Registrar) ViewMember(ctx context.Context, a core.Actor, class, user st
 
 // PreviewSubmission returns a submission as its owner sees it. Returns NOTFOUND, also
 // where the owner does not see it.
-func (r *Registrar) PreviewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
+func (r *Service) PreviewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
 	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
 		return SubmissionView{}, err
@@ -53,7 +53,7 @@ func sight(e core.Enrolment) core.Actor {
 }
 
 // enrolled returns a user's place in a class. Returns NOTFOUND.
-func (r *Registrar) enrolled(ctx context.Context, class, user string) (core.Enrolment, error) {
+func (r *Service) enrolled(ctx context.Context, class, user string) (core.Enrolment, error) {
 	if !core.ValidName(user) {
 		return core.Enrolment{}, noMember(class, user)
 	}

@@ -82,7 +82,7 @@ func TestGradeHistory(t *testing.T) {
 func TestNothingIsCalledNew(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	_, err := w.reg.CreateClass(t.Context(), w.as("root"), core.SchoolClass{Handle: "new", Title: "New"})
+	_, err := w.reg.CreateClass(t.Context(), w.as("root"), core.Class{Handle: "new", Title: "New"})
 	requireCode(t, core.CodeInvalid, err)
 	_, err = w.reg.CreateAssignment(t.Context(), w.as("tess"), core.Assignment{Class: "cs101", Handle: "new", Pool: pool})
 	requireCode(t, core.CodeInvalid, err)

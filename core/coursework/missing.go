@@ -15,7 +15,7 @@ type Absence struct {
 
 // Missing lists the students of a class who have handed in nothing for an assignment, users
 // after the given one, in order of user; limit is 1 to 1000. Returns NOTFOUND, FORBIDDEN, INVALID.
-func (r *Registrar) Missing(ctx context.Context, a core.Actor, class, assignment, after string, limit int) ([]Absence, error) {
+func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, after string, limit int) ([]Absence, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (r *Registrar) Missing(ctx context.Context, a core.Actor, class, assignment
 }
 
 // present says which users from behind one to another have handed something in.
-func (r *Registrar) present(ctx context.Context, as core.Assignment, after, last string) (map[string]bool, error) {
+func (r *Service) present(ctx context.Context, as core.Assignment, after, last string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after < last {
 		some, err := r.Store.Standings(ctx, as.Class, as.Handle, after, page)

@@ -14,7 +14,7 @@ type PoolChoice struct {
 
 // PoolChoices lists the pools that the assignments of a class can be graded in, in order
 // of name. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) PoolChoices(ctx context.Context, a core.Actor, class string) ([]PoolChoice, error) {
+func (r *Service) PoolChoices(ctx context.Context, a core.Actor, class string) ([]PoolChoice, error) {
 	if _, err := r.class(ctx, a, class, core.ActAssignmentEdit); err != nil {
 		return nil, err
 	}

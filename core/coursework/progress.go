@@ -33,7 +33,7 @@ type Distribution struct {
 }
 
 // Progress counts what was handed in for an assignment. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) Progress(ctx context.Context, a core.Actor, class, assignment string) (Progress, error) {
+func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment string) (Progress, error) {
 	if _, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, ""); err != nil {
 		return Progress{}, err
 	}
@@ -61,7 +61,7 @@ func (r *Registrar) Progress(ctx context.Context, a core.Actor, class, assignmen
 }
 
 // students says who is a student of a class.
-func (r *Registrar) students(ctx context.Context, class string) (map[string]bool, error) {
+func (r *Service) students(ctx context.Context, class string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after := ""; ; {
 		some, err := r.Store.Members(ctx, class, after, page)

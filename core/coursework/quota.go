@@ -23,12 +23,12 @@ const (
 
 // submits counts a submission of the actor's own. Who teaches in the class is not bounded.
 // Returns FULL.
-func (r *Registrar) submits(ctx context.Context, a core.Actor, class string) error {
+func (r *Service) submits(ctx context.Context, a core.Actor, class string) error {
 	return r.spend(ctx, a, class, "submit", r.Quota.Rate, 1, "you have handed in much in a short time: try again in %s")
 }
 
 // keeps counts the bytes of a submission of the actor's own. Returns FULL.
-func (r *Registrar) keeps(ctx context.Context, a core.Actor, class string, files []core.File) error {
+func (r *Service) keeps(ctx context.Context, a core.Actor, class string, files []core.File) error {
 	if r.Quota.Bytes <= 0 {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (r *Registrar) keeps(ctx context.Context, a core.Actor, class string, files
 
 // spend takes n of what a rate allows. Where Redis is away nobody counts: what is handed
 // in is kept all the same.
-func (r *Registrar) spend(ctx context.Context, a core.Actor, class, what string, rate core.Rate, n int, refusal string) error {
+func (r *Service) spend(ctx context.Context, a core.Actor, class, what string, rate core.Rate, n int, refusal string) error {
 	if r.Quota.Limits == nil || rate == (core.Rate{}) || core.Allow(a, core.ActSubmitFor, core.Object{Class: class}) == nil {
 		return nil
 	}

@@ -30,28 +30,28 @@ func being(what, name string) error {
 }
 
 // class returns a class in which the actor may do the action.
-func (r *Registrar) class(ctx context.Context, a core.Actor, handle string, act core.Action) (core.SchoolClass, error) {
+func (r *Service) class(ctx context.Context, a core.Actor, handle string, act core.Action) (core.Class, error) {
 	o := core.Object{Class: handle}
 	if !core.ValidName(handle) || core.Allow(a, core.ActClassView, o) != nil {
-		return core.SchoolClass{}, noClass(handle)
+		return core.Class{}, noClass(handle)
 	}
 	c, err := r.Store.GetClass(ctx, handle)
 	switch {
 	case core.Is(err, core.CodeNotFound), err == nil && !seesClass(a, c):
-		return core.SchoolClass{}, noClass(handle)
+		return core.Class{}, noClass(handle)
 	case err != nil:
-		return core.SchoolClass{}, err
+		return core.Class{}, err
 	}
 	return c, core.Allow(a, act, o)
 }
 
 // seesClass reports whether one who may view the class may do so at this stage of its life.
-func seesClass(a core.Actor, c core.SchoolClass) bool {
+func seesClass(a core.Actor, c core.Class) bool {
 	return !c.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: c.Handle}) == nil
 }
 
 // openClass is class for what changes something in it.
-func (r *Registrar) openClass(ctx context.Context, a core.Actor, handle string, act core.Action) (core.SchoolClass, error) {
+func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, act core.Action) (core.Class, error) {
 	c, err := r.class(ctx, a, handle, act)
 	if err == nil && c.Deleting {
 		err = being("class", handle)
@@ -61,7 +61,7 @@ func (r *Registrar) openClass(ctx context.Context, a core.Actor, handle string, 
 
 // assignment returns an assignment, with nobody's own deadlines, of which the actor
 // may do the action with what the owner has there.
-func (r *Registrar) assignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
+func (r *Service) assignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
 	_, err := r.class(ctx, a, class, core.ActAssignmentView)
 	if core.Is(err, core.CodeNotFound) || err == nil && !core.ValidName(handle) {
 		return core.Assignment{}, noAssignment(class, handle)
@@ -80,14 +80,14 @@ func (r *Registrar) assignment(ctx context.Context, a core.Actor, class, handle 
 }
 
 // seesAssignment reports whether one who may view the class's assignments may view this one.
-func (r *Registrar) seesAssignment(a core.Actor, as core.Assignment) bool {
+func (r *Service) seesAssignment(a core.Actor, as core.Assignment) bool {
 	return !r.hidden(as) && !as.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) == nil
 }
 
-func (r *Registrar) hidden(as core.Assignment) bool { return as.HideUntil > r.now().UnixMilli() }
+func (r *Service) hidden(as core.Assignment) bool { return as.HideUntil > r.now().UnixMilli() }
 
 // openAssignment is assignment for what changes something in it.
-func (r *Registrar) openAssignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
+func (r *Service) openAssignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
 	as, err := r.assignment(ctx, a, class, handle, act, owner)
 	if err != nil {
 		return core.Assignment{}, err
@@ -100,7 +100,7 @@ func (r *Registrar) openAssignment(ctx context.Context, a core.Actor, class, han
 }
 
 // submission returns a submission and its assignment, if the actor may do the action with it.
-func (r *Registrar) submission(ctx context.Context, a core.Actor, id string, act core.Action) (core.Submission, core.Assignment, error) {
+func (r *Service) submission(ctx context.Context, a core.Actor, id string, act core.Action) (core.Submission, core.Assignment, error) {
 	if !core.ValidName(id) {
 		return core.Submission{}, core.Assignment{}, noSubmission(id)
 	}

@@ -17,9 +17,9 @@ import (
 
 //go:generate go test -run ^TestCoursesDocIsCurrent$ . -update
 
-// Registrar does what users ask for, if they may. The fields are set once; all
+// Service does what users ask for, if they may. The fields are set once; all
 // methods are safe for concurrent use, by several processes as well.
-type Registrar struct {
+type Service struct {
 	Store    Store
 	Intake   Intake
 	Blobs    core.Blobs
@@ -60,14 +60,14 @@ type Intake interface {
 // page is how much is read at a time of a list that is needed whole.
 const page = 500
 
-func (r *Registrar) now() time.Time {
+func (r *Service) now() time.Time {
 	if r.Now != nil {
 		return r.Now()
 	}
 	return time.Now()
 }
 
-func (r *Registrar) newID() string {
+func (r *Service) newID() string {
 	if r.NewID != nil {
 		return r.NewID()
 	}
@@ -76,7 +76,7 @@ func (r *Registrar) newID() string {
 
 // start submits a task for the actor. One that has not ended and does the same is
 // returned instead: of a file the actor's own, of a deletion anybody's.
-func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
+func (r *Service) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
@@ -92,7 +92,7 @@ func (r *Registrar) start(ctx context.Context, a core.Actor, kind, about string,
 	sum := sha256.Sum256([]byte(about + "\n" + whose + "\n" + string(raw)))
 	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
 		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
-		Class: core.ClassNormal, Requester: a.Handle, About: about, Notify: notify,
+		Priority: core.PriorityNormal, Requester: a.Handle, About: about, Notify: notify,
 	})
 	if err != nil || created {
 		return t, err

@@ -63,7 +63,7 @@ func TestReportHoldsHarnessesApart(t *testing.T) {
 	e := w.experiment("hw1", core.ExperimentReady)
 	run := func(digest string, shaky float64) {
 		spec := core.Spec{
-			ID: newID(), Generation: 1, Pool: pool, Class: core.ClassLow, Submitter: "tess", Submission: s.ID,
+			ID: newID(), Generation: 1, Pool: pool, Priority: core.PriorityLow, Submitter: "tess", Submission: s.ID,
 			Assignment: core.ExperimentAssignment(e.ID), Harness: &core.File{Path: "harness.tar", Digest: digest, Size: 1}, Submitted: start,
 		}
 		_, _, err := w.in.Store.Create(t.Context(), spec)

@@ -16,7 +16,7 @@ type Member struct {
 
 // Roster lists who is in a class, users after the given one, in order of user.
 // Returns NOTFOUND, FORBIDDEN, INVALID.
-func (r *Registrar) Roster(ctx context.Context, a core.Actor, class, after string, limit int) ([]Member, error) {
+func (r *Service) Roster(ctx context.Context, a core.Actor, class, after string, limit int) ([]Member, error) {
 	if _, err := r.class(ctx, a, class, core.ActRosterView); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (r *Registrar) Roster(ctx context.Context, a core.Actor, class, after strin
 // Enrol puts a user into a class, or changes the role there. The actor needs the right
 // for the new role, and for the one that the user has. Returns NOTFOUND, FORBIDDEN,
 // INVALID, CONFLICT.
-func (r *Registrar) Enrol(ctx context.Context, a core.Actor, class, user string, role core.UserRole) error {
+func (r *Service) Enrol(ctx context.Context, a core.Actor, class, user string, role core.UserRole) error {
 	if _, err := r.openClass(ctx, a, class, core.ActClassView); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *Registrar) Enrol(ctx context.Context, a core.Actor, class, user string,
 
 // enrolment checks an enrolment that is to be made, and returns the role that the
 // user has in the class; "" for none.
-func (r *Registrar) enrolment(ctx context.Context, a core.Actor, class, user string, role core.UserRole) (core.Enrolment, core.UserRole, error) {
+func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user string, role core.UserRole) (core.Enrolment, core.UserRole, error) {
 	e := core.Enrolment{Class: class, User: user, Role: role, Since: r.now().UnixMilli()}
 	if err := bounds.Enrolment(e); err != nil {
 		return e, "", err
@@ -69,7 +69,7 @@ func (r *Registrar) enrolment(ctx context.Context, a core.Actor, class, user str
 	return e, old, core.Allow(a, enrolling(old), core.Object{Class: class})
 }
 
-func (r *Registrar) enrol(ctx context.Context, a core.Actor, e core.Enrolment, old core.UserRole) error {
+func (r *Service) enrol(ctx context.Context, a core.Actor, e core.Enrolment, old core.UserRole) error {
 	text := "enrols " + e.User + " as " + string(e.Role)
 	if old != "" {
 		text += ", who was " + string(old)
@@ -79,7 +79,7 @@ func (r *Registrar) enrol(ctx context.Context, a core.Actor, e core.Enrolment, o
 }
 
 // Drop takes a user out of a class; submissions stay. Returns NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Registrar) Drop(ctx context.Context, a core.Actor, class, user string) error {
+func (r *Service) Drop(ctx context.Context, a core.Actor, class, user string) error {
 	if _, err := r.openClass(ctx, a, class, core.ActRosterView); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func enrolling(role core.UserRole) core.Action {
 }
 
 // roleIn returns a user's role in a class; "" for none.
-func (r *Registrar) roleIn(ctx context.Context, class, user string) (core.UserRole, error) {
+func (r *Service) roleIn(ctx context.Context, class, user string) (core.UserRole, error) {
 	e, err := r.enrolled(ctx, class, user)
 	if core.Is(err, core.CodeNotFound) {
 		err = nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Schedules lists all schedules, in order of name. Returns FORBIDDEN.
-func (r *Registrar) Schedules(ctx context.Context, a core.Actor) ([]core.Schedule, error) {
+func (r *Service) Schedules(ctx context.Context, a core.Actor) ([]core.Schedule, error) {
 	if err := core.Allow(a, core.ActSchedule, core.Object{}); err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (r *Registrar) Schedules(ctx context.Context, a core.Actor) ([]core.Schedul
 // SetSchedule makes a schedule, or changes the one with its name. What it makes for
 // somebody is the actor's, who needs the right to it, now and when it is fetched. Returns
 // FORBIDDEN, NOTFOUND, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) SetSchedule(ctx context.Context, a core.Actor, s core.Schedule) (core.Schedule, error) {
+func (r *Service) SetSchedule(ctx context.Context, a core.Actor, s core.Schedule) (core.Schedule, error) {
 	old, err := r.schedule(ctx, a, s.Name)
 	if err != nil && !core.Is(err, core.CodeNotFound) {
 		return core.Schedule{}, err
@@ -31,7 +31,7 @@ func (r *Registrar) SetSchedule(ctx context.Context, a core.Actor, s core.Schedu
 	if err := r.checkScheduled(ctx, a, &s); err != nil {
 		return core.Schedule{}, err
 	}
-	s.Class, s.Requester = cmp.Or(s.Class, core.ClassLow), ""
+	s.Priority, s.Requester = cmp.Or(s.Priority, core.PriorityLow), ""
 	if s.About != "" {
 		s.Requester = a.Handle
 	}
@@ -67,7 +67,7 @@ func scheduleSentence(old, s core.Schedule) (text string, changed bool) {
 	d.note("kind", old.Kind, s.Kind)
 	d.note("about", old.About, s.About)
 	d.note("arguments", string(old.Args), string(s.Args))
-	d.note("weight", old.Class, s.Class)
+	d.note("priority", old.Priority, s.Priority)
 	d.note("requester", old.Requester, s.Requester)
 	d.note("paused", old.Paused, s.Paused)
 	return d.sentence("schedule " + s.Name), len(d) > 0
@@ -81,7 +81,7 @@ func concerning(about string) string {
 }
 
 // checkScheduled checks the task of a schedule as if it were asked for now, and fills what it is about.
-func (r *Registrar) checkScheduled(ctx context.Context, a core.Actor, s *core.Schedule) error {
+func (r *Service) checkScheduled(ctx context.Context, a core.Actor, s *core.Schedule) error {
 	read := func(into any) error {
 		d := json.NewDecoder(bytes.NewReader(s.Args))
 		d.DisallowUnknownFields()
@@ -128,13 +128,13 @@ func (r *Registrar) checkScheduled(ctx context.Context, a core.Actor, s *core.Sc
 		s.Kind, core.KindPurge, core.KindArchive, core.KindAssignmentCSV, core.KindGradebook)
 }
 
-func (r *Registrar) mayExport(ctx context.Context, a core.Actor, class, assignment string) error {
+func (r *Service) mayExport(ctx context.Context, a core.Actor, class, assignment string) error {
 	_, err := r.openAssignment(ctx, a, class, assignment, core.ActExport, "")
 	return err
 }
 
 // RemoveSchedule removes a schedule; what it made stays. Returns FORBIDDEN, NOTFOUND.
-func (r *Registrar) RemoveSchedule(ctx context.Context, a core.Actor, name string) error {
+func (r *Service) RemoveSchedule(ctx context.Context, a core.Actor, name string) error {
 	s, err := r.schedule(ctx, a, name)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (r *Registrar) RemoveSchedule(ctx context.Context, a core.Actor, name strin
 
 // RunSchedule makes a schedule's task now, out of turn, unless its last one has not
 // ended. Returns FORBIDDEN, NOTFOUND, CONFLICT.
-func (r *Registrar) RunSchedule(ctx context.Context, a core.Actor, name string) (core.Task, error) {
+func (r *Service) RunSchedule(ctx context.Context, a core.Actor, name string) (core.Task, error) {
 	s, err := r.schedule(ctx, a, name)
 	if err != nil {
 		return core.Task{}, err
@@ -154,7 +154,7 @@ func (r *Registrar) RunSchedule(ctx context.Context, a core.Actor, name string) 
 	entry := core.AuditEntry{Action: core.ActSchedule, Class: of(s.About), Subject: name, Text: "runs schedule " + name + " now"}
 	err = r.change(ctx, a, entry, func() error {
 		t, created, err := r.Intake.SubmitTask(ctx, core.Task{
-			ID: r.newID(), Kind: s.Kind, Args: s.Args, Class: s.Class, Requester: s.Requester, About: s.About, Unique: "schedule:" + name,
+			ID: r.newID(), Kind: s.Kind, Args: s.Args, Priority: s.Priority, Requester: s.Requester, About: s.About, Unique: "schedule:" + name,
 		})
 		if err == nil && !created {
 			return core.Errorf(core.CodeConflict, name, "the last task of schedule %s has not ended yet", name)
@@ -166,7 +166,7 @@ func (r *Registrar) RunSchedule(ctx context.Context, a core.Actor, name string) 
 }
 
 // schedule returns one by its name.
-func (r *Registrar) schedule(ctx context.Context, a core.Actor, name string) (core.Schedule, error) {
+func (r *Service) schedule(ctx context.Context, a core.Actor, name string) (core.Schedule, error) {
 	all, err := r.Schedules(ctx, a)
 	if err != nil {
 		return core.Schedule{}, err

@@ -10,10 +10,10 @@ import (
 
 // steps are the changes that a call makes, in their order. It can make one of them fail.
 type steps struct {
-	mu    sync.Mutex
-	names []string
+	mu      sync.Mutex
+	names   []string
 	entries []core.AuditEntry
-	fail  bool // every change but of the audit log
+	fail    bool // every change but of the audit log
 }
 
 var errBroken = core.Errorf(core.CodeUnavailable, "", "the store is away")
@@ -61,7 +61,7 @@ func (s watched) DeleteUser(ctx context.Context, handle string) error {
 	return s.ResultStore.DeleteUser(ctx, handle)
 }
 
-func (s watched) PutClass(ctx context.Context, c core.SchoolClass) (int64, error) {
+func (s watched) PutClass(ctx context.Context, c core.Class) (int64, error) {
 	if err := s.step("put class"); err != nil {
 		return 0, err
 	}

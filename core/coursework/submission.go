@@ -32,7 +32,7 @@ type SubmissionView struct {
 
 // ViewSubmission returns a submission with its result: to its owner, while the
 // assignment is shown, and to who teaches there. Returns NOTFOUND.
-func (r *Registrar) ViewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
+func (r *Service) ViewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
 		return SubmissionView{}, err
@@ -66,7 +66,7 @@ func forStudents(r core.Result, output bool) *core.Result {
 
 // WatchSubmission returns a submission whose tests the actor may watch while they run,
 // and whether what the harness prints is for the actor too. Returns NOTFOUND.
-func (r *Registrar) WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error) {
+func (r *Service) WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
 		return core.Submission{}, false, err
@@ -75,7 +75,7 @@ func (r *Registrar) WatchSubmission(ctx context.Context, a core.Actor, id string
 }
 
 // standing returns what became of a submission, and its result if it has one.
-func (r *Registrar) standing(ctx context.Context, s core.Submission) (core.Standing, *core.Result, error) {
+func (r *Service) standing(ctx context.Context, s core.Submission) (core.Standing, *core.Result, error) {
 	st := core.Standing{Submission: s}
 	var result *core.Result
 	if s.Request != "" {
@@ -102,7 +102,7 @@ func (r *Registrar) standing(ctx context.Context, s core.Submission) (core.Stand
 // ListSubmissions lists submissions of a class, newest first: all of them for who
 // teaches there, else the actor's own to assignments that are shown. Returns
 // NOTFOUND, FORBIDDEN for another's, INVALID.
-func (r *Registrar) ListSubmissions(ctx context.Context, a core.Actor, f core.SubmissionFilter) ([]SubmissionEntry, error) {
+func (r *Service) ListSubmissions(ctx context.Context, a core.Actor, f core.SubmissionFilter) ([]SubmissionEntry, error) {
 	if f.Assignment != "" {
 		if _, err := r.assignment(ctx, a, f.Class, f.Assignment, core.ActAssignmentView, ""); err != nil {
 			return nil, err
@@ -146,7 +146,7 @@ func (r *Registrar) ListSubmissions(ctx context.Context, a core.Actor, f core.Su
 // Resubmit has a submission tested again, as it is: by its owner until the cutoff
 // and if it was not tested to the end, by who teaches there at any time. Returns
 // NOTFOUND, FORBIDDEN, ENDED, LIMIT, and CONFLICT while it waits or runs.
-func (r *Registrar) Resubmit(ctx context.Context, a core.Actor, id string) error {
+func (r *Service) Resubmit(ctx context.Context, a core.Actor, id string) error {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionRerun)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (r *Registrar) Resubmit(ctx context.Context, a core.Actor, id string) error
 }
 
 // mayResubmit says why a submission cannot be tested again now; nil if it can.
-func (r *Registrar) mayResubmit(ctx context.Context, a core.Actor, as core.Assignment, s core.Standing) error {
+func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as core.Assignment, s core.Standing) error {
 	id := s.Submission.ID
 	if err := core.Allow(a, core.ActSubmissionRerun, core.Object{Class: as.Class, Owner: s.Submission.User}); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (r *Registrar) mayResubmit(ctx context.Context, a core.Actor, as core.Assig
 }
 
 // OpenFile opens one file of a submission. Returns NOTFOUND.
-func (r *Registrar) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
+func (r *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
 	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
 		return core.File{}, nil, err
@@ -220,7 +220,7 @@ type Zip struct {
 }
 
 // OpenZip returns a submission as a zip. Returns NOTFOUND.
-func (r *Registrar) OpenZip(ctx context.Context, a core.Actor, id string) (*Zip, error) {
+func (r *Service) OpenZip(ctx context.Context, a core.Actor, id string) (*Zip, error) {
 	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type Upload struct {
 // Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor teaches there), CONFLICT while it is deleted,
 // INVALID, LIMIT, FULL where too much work is waiting, or a student hands in too much, CONFLICT where the idempotency key
 // was used for something else.
-func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Submission, error) {
+func (r *Service) Submit(ctx context.Context, a core.Actor, h Handin) (core.Submission, error) {
 	h.User, h.Kind = cmp.Or(h.User, a.Handle), cmp.Or(h.Kind, harness.TestPublic)
 	as, err := r.handinFor(ctx, a, h)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Registrar) Submit(ctx context.Context, a core.Actor, h Handin) (core.Su
 }
 
 // handinFor returns the assignment if the actor may hand in for it at all.
-func (r *Registrar) handinFor(ctx context.Context, a core.Actor, h Handin) (core.Assignment, error) {
+func (r *Service) handinFor(ctx context.Context, a core.Actor, h Handin) (core.Assignment, error) {
 	act := core.ActSubmit
 	if h.User != a.Handle {
 		act = core.ActSubmitFor
@@ -97,7 +97,7 @@ func (r *Registrar) handinFor(ctx context.Context, a core.Actor, h Handin) (core
 
 // handedIn returns what was handed in under the same idempotency key before, if it was: a
 // repeat is not refused for what has changed since, such as the time, nor are its files read.
-func (r *Registrar) handedIn(ctx context.Context, as core.Assignment, h Handin) (core.Submission, error) {
+func (r *Service) handedIn(ctx context.Context, as core.Assignment, h Handin) (core.Submission, error) {
 	if h.Idempotency == "" || len(h.Idempotency) > maxIdempotency {
 		return core.Submission{}, nil
 	}
@@ -120,7 +120,7 @@ func usedFor(was *core.Submission, class, assignment string) error {
 
 // handinTo returns the assignment with the user's own deadlines, if it takes now what is
 // handed in. It looks at nothing that takes long.
-func (r *Registrar) handinTo(ctx context.Context, a core.Actor, as core.Assignment, h Handin) (core.Assignment, error) {
+func (r *Service) handinTo(ctx context.Context, a core.Actor, as core.Assignment, h Handin) (core.Assignment, error) {
 	if _, err := r.Store.GetUser(ctx, h.User); err != nil {
 		return core.Assignment{}, err
 	}
@@ -144,7 +144,7 @@ func (r *Registrar) handinTo(ctx context.Context, a core.Actor, as core.Assignme
 const maxIdempotency = 100
 
 // inTime returns ENDED if the actor may hand nothing in any more.
-func (r *Registrar) inTime(a core.Actor, as core.Assignment) error {
+func (r *Service) inTime(a core.Actor, as core.Assignment) error {
 	if as.Cutoff == 0 || r.now().UnixMilli() <= as.Cutoff {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (r *Registrar) inTime(a core.Actor, as core.Assignment) error {
 }
 
 // take stores the files as they come.
-func (r *Registrar) take(ctx context.Context, as core.Assignment, uploads iter.Seq2[Upload, error]) ([]core.File, error) {
+func (r *Service) take(ctx context.Context, as core.Assignment, uploads iter.Seq2[Upload, error]) ([]core.File, error) {
 	room, err := r.room(ctx, as)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func codeOr(err error, otherwise core.Code) core.Code {
 const maxUngraded = 256 << 20
 
 // room is how many bytes a submission may have.
-func (r *Registrar) room(ctx context.Context, as core.Assignment) (int64, error) {
+func (r *Service) room(ctx context.Context, as core.Assignment) (int64, error) {
 	most := int64(maxUngraded)
 	if as.Pool != "" {
 		p, err := r.pool(ctx, as.Pool)
@@ -215,7 +215,7 @@ func (r *Registrar) room(ctx context.Context, as core.Assignment) (int64, error)
 }
 
 // handIn requests the grading of a submission and stores it.
-func (r *Registrar) handIn(ctx context.Context, as core.Assignment, s core.Submission) (core.Submission, error) {
+func (r *Service) handIn(ctx context.Context, as core.Assignment, s core.Submission) (core.Submission, error) {
 	if as.Harness == nil {
 		s.Late = late(as, s.At)
 		return r.store(ctx, s)
@@ -242,7 +242,7 @@ func (r *Registrar) handIn(ctx context.Context, as core.Assignment, s core.Submi
 func late(as core.Assignment, at int64) bool { return as.Due != 0 && at > as.Due }
 
 // grading is the request that grades a submission.
-func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Submission) (core.Spec, error) {
+func (r *Service) grading(ctx context.Context, as core.Assignment, s core.Submission) (core.Spec, error) {
 	if _, err := bounds.Submission(s); err != nil {
 		return core.Spec{}, err
 	}
@@ -261,7 +261,7 @@ func (r *Registrar) grading(ctx context.Context, as core.Assignment, s core.Subm
 
 // goOn stores the submission of a request that an earlier call with the same
 // idempotency key made, and may have died before it had stored it.
-func (r *Registrar) goOn(ctx context.Context, as core.Assignment, s core.Submission, row core.Row) (core.Submission, error) {
+func (r *Service) goOn(ctx context.Context, as core.Assignment, s core.Submission, row core.Row) (core.Submission, error) {
 	if row.Spec.Submission != row.Spec.ID || row.Spec.Assignment != as.Name() {
 		return core.Submission{}, core.Errorf(core.CodeConflict, s.Idempotency, "the idempotency key %q was used for something else: use another one", s.Idempotency)
 	}
@@ -283,7 +283,7 @@ func (r *Registrar) goOn(ctx context.Context, as core.Assignment, s core.Submiss
 }
 
 // store makes a submission durable, or returns the one that was there.
-func (r *Registrar) store(ctx context.Context, s core.Submission) (core.Submission, error) {
+func (r *Service) store(ctx context.Context, s core.Submission) (core.Submission, error) {
 	stored, created, err := r.Store.CreateSubmission(ctx, s)
 	if err == nil && !created {
 		err = usedFor(&stored, s.Class, s.Assignment)
@@ -292,7 +292,7 @@ func (r *Registrar) store(ctx context.Context, s core.Submission) (core.Submissi
 }
 
 // withdraw cancels the request of a submission that could not be stored, unless it was after all.
-func (r *Registrar) withdraw(ctx context.Context, id string) {
+func (r *Service) withdraw(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := r.Store.GetSubmission(ctx, id); core.Is(err, core.CodeNotFound) {
 		// The caller is told that it failed. A request that lives on is nobody's, and

@@ -277,7 +277,7 @@ func TestSubmitThatDied(t *testing.T) {
 		h := handin("hw1")
 		h.Idempotency = "k1"
 		p := mortal{w.reg.Store, w.reg.Intake, &coretest.Mortal{Steps: n}}
-		_, err := (&coursework.Registrar{Store: p, Intake: p, Blobs: w.reg.Blobs, Now: w.clock}).Submit(t.Context(), ann, h)
+		_, err := (&coursework.Service{Store: p, Intake: p, Blobs: w.reg.Blobs, Now: w.clock}).Submit(t.Context(), ann, h)
 		s, again := w.reg.Submit(t.Context(), ann, h)
 		require.NoError(t, again, "after %v", p.m.Names)
 		rows, listed := w.in.Store.List(t.Context(), core.Filter{})

@@ -23,7 +23,7 @@ func of(about string) string {
 func objectOf(t *core.Task) core.Object { return core.Object{Class: classOf(t), Owner: t.Requester} }
 
 // task returns a task with which the actor may do the action.
-func (r *Registrar) task(ctx context.Context, a core.Actor, id string, act core.Action) (core.Task, error) {
+func (r *Service) task(ctx context.Context, a core.Actor, id string, act core.Action) (core.Task, error) {
 	if !core.ValidName(id) {
 		return core.Task{}, noTask(id)
 	}
@@ -70,12 +70,12 @@ func stillMay(a core.Actor, t *core.Task) error {
 
 // ViewTask returns a task: to its requester, to who teaches what it is about, to who
 // looks after the cluster. Returns NOTFOUND.
-func (r *Registrar) ViewTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
+func (r *Service) ViewTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	return r.task(ctx, a, id, core.ActTaskView)
 }
 
 // ListTasks lists the tasks that the actor may view, newest first. Returns INVALID.
-func (r *Registrar) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilter) ([]core.Task, error) {
+func (r *Service) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilter) ([]core.Task, error) {
 	if core.Allow(a, core.ActTaskView, core.Object{Class: f.Class}) != nil {
 		f.Requester = cmp.Or(f.Requester, a.Handle)
 	}
@@ -104,7 +104,7 @@ func (r *Registrar) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilt
 
 // CancelTask stops a task wherever it is and returns its state: cancelled if it
 // waited, cancelling if it runs and will be stopped. Returns NOTFOUND, FORBIDDEN, ENDED.
-func (r *Registrar) CancelTask(ctx context.Context, a core.Actor, id string) (core.TaskState, error) {
+func (r *Service) CancelTask(ctx context.Context, a core.Actor, id string) (core.TaskState, error) {
 	t, err := r.task(ctx, a, id, core.ActTaskControl)
 	if err != nil {
 		return "", err
@@ -119,7 +119,7 @@ func (r *Registrar) CancelTask(ctx context.Context, a core.Actor, id string) (co
 
 // RetryTask starts a dead or cancelled task once more. Returns NOTFOUND, FORBIDDEN,
 // CONFLICT, LIMIT.
-func (r *Registrar) RetryTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
+func (r *Service) RetryTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	t, err := r.task(ctx, a, id, core.ActTaskControl)
 	if err != nil {
 		return core.Task{}, err
@@ -147,7 +147,7 @@ func aboutTask(t *core.Task, verb string) core.AuditEntry {
 // OpenDownload opens the file that a task made, for its requester only, and only
 // while that still has the right to what is in it. Returns NOTFOUND, FORBIDDEN,
 // CONFLICT if the task has not made it yet, ENDED once it has expired.
-func (r *Registrar) OpenDownload(ctx context.Context, a core.Actor, id string) (core.Download, io.ReadCloser, error) {
+func (r *Service) OpenDownload(ctx context.Context, a core.Actor, id string) (core.Download, io.ReadCloser, error) {
 	t, err := r.task(ctx, a, id, core.ActTaskDownload)
 	if err == nil {
 		err = stillMay(a, &t)

@@ -17,7 +17,7 @@ type TaskView struct {
 }
 
 // TrackTask is ViewTask with the task's state and progress as Redis has them.
-func (r *Registrar) TrackTask(ctx context.Context, a core.Actor, id string) (TaskView, error) {
+func (r *Service) TrackTask(ctx context.Context, a core.Actor, id string) (TaskView, error) {
 	t, err := r.ViewTask(ctx, a, id)
 	if err != nil {
 		return TaskView{}, err
@@ -31,7 +31,7 @@ func (r *Registrar) TrackTask(ctx context.Context, a core.Actor, id string) (Tas
 
 // TrackTasks is ListTasks with places, of tasks in one of f.States, or in any if it names
 // none; there the states that only Redis tells apart may be named too. Returns INVALID.
-func (r *Registrar) TrackTasks(ctx context.Context, a core.Actor, f core.TaskFilter) ([]TaskView, error) {
+func (r *Service) TrackTasks(ctx context.Context, a core.Actor, f core.TaskFilter) ([]TaskView, error) {
 	f.Limit = cmp.Or(f.Limit, bounds.DefaultRows)
 	asked, most := f.States, f.Limit
 	f.States = stored(asked)
@@ -72,7 +72,7 @@ func stored(states []core.TaskState) []core.TaskState {
 }
 
 // located says where tasks are.
-func (r *Registrar) located(ctx context.Context, tasks []core.Task) ([]TaskView, error) {
+func (r *Service) located(ctx context.Context, tasks []core.Task) ([]TaskView, error) {
 	views := make([]TaskView, len(tasks))
 	var keys []string
 	var open []int

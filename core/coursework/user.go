@@ -16,7 +16,7 @@ type Profile struct {
 
 // ViewUser returns a user by handle or e-mail address: for oneself and for admins.
 // Returns FORBIDDEN, whether there is such a user or not; NOTFOUND.
-func (r *Registrar) ViewUser(ctx context.Context, a core.Actor, handle string) (Profile, error) {
+func (r *Service) ViewUser(ctx context.Context, a core.Actor, handle string) (Profile, error) {
 	owner := handle
 	u, err := r.Store.GetUser(ctx, handle)
 	if err == nil {
@@ -33,7 +33,7 @@ func (r *Registrar) ViewUser(ctx context.Context, a core.Actor, handle string) (
 }
 
 // ListUsers lists users with handles after the given one. Returns FORBIDDEN, INVALID.
-func (r *Registrar) ListUsers(ctx context.Context, a core.Actor, after string, limit int) ([]core.User, error) {
+func (r *Service) ListUsers(ctx context.Context, a core.Actor, after string, limit int) ([]core.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (r *Registrar) ListUsers(ctx context.Context, a core.Actor, after string, l
 
 // CreateUser makes a user. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the
 // handle or the e-mail address is taken.
-func (r *Registrar) CreateUser(ctx context.Context, a core.Actor, u core.User) (core.User, error) {
+func (r *Service) CreateUser(ctx context.Context, a core.Actor, u core.User) (core.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return core.User{}, err
 	}
@@ -54,7 +54,7 @@ func (r *Registrar) CreateUser(ctx context.Context, a core.Actor, u core.User) (
 }
 
 // newUser completes and checks a user that is to be created.
-func (r *Registrar) newUser(u core.User) (core.User, error) {
+func (r *Service) newUser(u core.User) (core.User, error) {
 	u.Revision, u.Created = 0, r.now().UnixMilli()
 	u.Email = strings.ToLower(strings.TrimSpace(u.Email))
 	if reserved(u.Handle) {
@@ -71,7 +71,7 @@ func reserved(handle string) bool {
 // EditUser changes name, e-mail address, roles and whether the user is disabled, if
 // it has the given revision still. Returns FORBIDDEN, NOTFOUND, INVALID, LIMIT, and
 // CONFLICT if somebody changed it meanwhile or no admin would be left.
-func (r *Registrar) EditUser(ctx context.Context, a core.Actor, u core.User) (core.User, error) {
+func (r *Service) EditUser(ctx context.Context, a core.Actor, u core.User) (core.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return core.User{}, err
 	}
@@ -102,7 +102,7 @@ func (r *Registrar) EditUser(ctx context.Context, a core.Actor, u core.User) (co
 	return r.putUser(ctx, a, u, d.sentence("user "+u.Handle))
 }
 
-func (r *Registrar) putUser(ctx context.Context, a core.Actor, u core.User, text string) (core.User, error) {
+func (r *Service) putUser(ctx context.Context, a core.Actor, u core.User, text string) (core.User, error) {
 	entry := core.AuditEntry{Action: core.ActUserManage, Subject: u.Handle, Text: text}
 	err := r.change(ctx, a, entry, func() (err error) {
 		u.Revision, err = r.Store.PutUser(ctx, u)
@@ -113,7 +113,7 @@ func (r *Registrar) putUser(ctx context.Context, a core.Actor, u core.User, text
 
 // DeleteUser removes a user. Returns FORBIDDEN, NOTFOUND, and CONFLICT while it is in a
 // class, has submissions or is the last admin.
-func (r *Registrar) DeleteUser(ctx context.Context, a core.Actor, handle string) error {
+func (r *Service) DeleteUser(ctx context.Context, a core.Actor, handle string) error {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (r *Registrar) DeleteUser(ctx context.Context, a core.Actor, handle string)
 func leads(u core.User) bool { return !u.Disabled && core.Actor{Roles: u.Roles}.Has(core.RoleAdmin) }
 
 // keepAdmin returns CONFLICT if the user is the only one who acts as an admin.
-func (r *Registrar) keepAdmin(ctx context.Context, u core.User) error {
+func (r *Service) keepAdmin(ctx context.Context, u core.User) error {
 	if !leads(u) {
 		return nil
 	}

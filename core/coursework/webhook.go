@@ -17,7 +17,7 @@ func noWebhook(id string) error {
 }
 
 // webhook returns a webhook, with its secrets, that the actor may do something with.
-func (r *Registrar) webhook(ctx context.Context, a core.Actor, id string) (core.Webhook, error) {
+func (r *Service) webhook(ctx context.Context, a core.Actor, id string) (core.Webhook, error) {
 	if !core.ValidName(id) {
 		return core.Webhook{}, noWebhook(id)
 	}
@@ -38,7 +38,7 @@ func (r *Registrar) webhook(ctx context.Context, a core.Actor, id string) (core.
 
 // mayHook returns an error if the actor may do nothing with the webhooks of a class, or
 // with "" of the cluster.
-func (r *Registrar) mayHook(ctx context.Context, a core.Actor, class string) error {
+func (r *Service) mayHook(ctx context.Context, a core.Actor, class string) error {
 	if class == "" {
 		return core.Allow(a, core.ActWebhook, core.Object{})
 	}
@@ -47,7 +47,7 @@ func (r *Registrar) mayHook(ctx context.Context, a core.Actor, class string) err
 }
 
 // ViewWebhook returns a webhook, without its secret. Returns NOTFOUND, FORBIDDEN.
-func (r *Registrar) ViewWebhook(ctx context.Context, a core.Actor, id string) (core.Webhook, error) {
+func (r *Service) ViewWebhook(ctx context.Context, a core.Actor, id string) (core.Webhook, error) {
 	w, err := r.webhook(ctx, a, id)
 	w.Secret = ""
 	return w, err
@@ -55,7 +55,7 @@ func (r *Registrar) ViewWebhook(ctx context.Context, a core.Actor, id string) (c
 
 // ListWebhooks lists the webhooks of a class, or with "" of the cluster, with ids after the
 // given one, without their secrets. Returns NOTFOUND, FORBIDDEN, INVALID.
-func (r *Registrar) ListWebhooks(ctx context.Context, a core.Actor, class, after string, limit int) ([]core.Webhook, error) {
+func (r *Service) ListWebhooks(ctx context.Context, a core.Actor, class, after string, limit int) ([]core.Webhook, error) {
 	if err := r.mayHook(ctx, a, class); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (r *Registrar) ListWebhooks(ctx context.Context, a core.Actor, class, after
 // of the cluster, which is told where a request or task names it. The answer has the
 // secret, which no other call shows. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT,
 // CONFLICT while the class is being deleted.
-func (r *Registrar) AddWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {
+func (r *Service) AddWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {
 	err := r.mayHook(ctx, a, w.Class)
 	if err == nil && w.Class != "" {
 		_, err = r.openClass(ctx, a, w.Class, core.ActWebhook)
@@ -88,7 +88,7 @@ func (r *Registrar) AddWebhook(ctx context.Context, a core.Actor, w core.Webhook
 
 // EditWebhook changes a webhook's URL, events and whether it is disabled, if it has the
 // given revision still. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Registrar) EditWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {
+func (r *Service) EditWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {
 	old, err := r.webhook(ctx, a, w.ID)
 	if err != nil {
 		return core.Webhook{}, err
@@ -121,7 +121,7 @@ func (r *Registrar) EditWebhook(ctx context.Context, a core.Actor, w core.Webhoo
 // RotateWebhook gives a webhook a new secret and returns it, which no other call does.
 // Its deliveries are signed by the former one as well, until the next rotation; or no
 // more from now on, if that is not to be trusted. Returns NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Registrar) RotateWebhook(ctx context.Context, a core.Actor, id string, distrust bool) (secret string, err error) {
+func (r *Service) RotateWebhook(ctx context.Context, a core.Actor, id string, distrust bool) (secret string, err error) {
 	w, err := r.webhook(ctx, a, id)
 	if err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (r *Registrar) RotateWebhook(ctx context.Context, a core.Actor, id string, 
 
 // RemoveWebhook removes a webhook; deliveries that wait are not made any more. Returns
 // NOTFOUND, FORBIDDEN.
-func (r *Registrar) RemoveWebhook(ctx context.Context, a core.Actor, id string) error {
+func (r *Service) RemoveWebhook(ctx context.Context, a core.Actor, id string) error {
 	w, err := r.webhook(ctx, a, id)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (r *Registrar) RemoveWebhook(ctx context.Context, a core.Actor, id string) 
 
 // TestWebhook starts a delivery that says nothing but that it came; it is tried once.
 // Returns NOTFOUND, FORBIDDEN, CONFLICT for a disabled webhook.
-func (r *Registrar) TestWebhook(ctx context.Context, a core.Actor, id string) (core.Task, error) {
+func (r *Service) TestWebhook(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	w, err := r.webhook(ctx, a, id)
 	if err != nil {
 		return core.Task{}, err
@@ -164,7 +164,7 @@ func (r *Registrar) TestWebhook(ctx context.Context, a core.Actor, id string) (c
 
 // Deliveries lists what was and is to be delivered to a webhook, newest first. Returns
 // NOTFOUND, FORBIDDEN, INVALID.
-func (r *Registrar) Deliveries(ctx context.Context, a core.Actor, id, before string, limit int) ([]core.Task, error) {
+func (r *Service) Deliveries(ctx context.Context, a core.Actor, id, before string, limit int) ([]core.Task, error) {
 	if _, err := r.webhook(ctx, a, id); err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (r *Registrar) Deliveries(ctx context.Context, a core.Actor, id, before str
 // Redeliver starts a delivery once more: under its own id, by which the receiver knows
 // it, if it never arrived, else as a new one. Returns NOTFOUND, FORBIDDEN, CONFLICT for
 // one that has not ended and for a disabled webhook, LIMIT.
-func (r *Registrar) Redeliver(ctx context.Context, a core.Actor, delivery string) (core.Task, error) {
+func (r *Service) Redeliver(ctx context.Context, a core.Actor, delivery string) (core.Task, error) {
 	if !core.ValidName(delivery) {
 		return core.Task{}, noDelivery(delivery)
 	}
@@ -222,7 +222,7 @@ func enabled(w core.Webhook) error {
 }
 
 // deliver starts a delivery that a person asked for, and waits for.
-func (r *Registrar) deliver(ctx context.Context, a core.Actor, w core.Webhook, args core.WebhookArgs, text string) (core.Task, error) {
+func (r *Service) deliver(ctx context.Context, a core.Actor, w core.Webhook, args core.WebhookArgs, text string) (core.Task, error) {
 	if err := enabled(w); err != nil {
 		return core.Task{}, err
 	}
@@ -233,7 +233,7 @@ func (r *Registrar) deliver(ctx context.Context, a core.Actor, w core.Webhook, a
 	var t core.Task
 	err = r.change(ctx, a, aboutWebhook(w, text), func() (err error) {
 		t, _, err = r.Intake.SubmitTask(ctx, core.Task{
-			ID: r.newID(), Kind: core.KindWebhook, Args: raw, Class: core.ClassHigh, Lane: w.ID, Requester: a.Handle, About: w.Class,
+			ID: r.newID(), Kind: core.KindWebhook, Args: raw, Priority: core.PriorityHigh, Lane: w.ID, Requester: a.Handle, About: w.Class,
 		})
 		return err
 	})
@@ -242,7 +242,7 @@ func (r *Registrar) deliver(ctx context.Context, a core.Actor, w core.Webhook, a
 
 // checkWebhook refuses a webhook that could not work: one that no delivery could reach,
 // and one of a class that has as many as one end is told to.
-func (r *Registrar) checkWebhook(ctx context.Context, w core.Webhook) error {
+func (r *Service) checkWebhook(ctx context.Context, w core.Webhook) error {
 	if err := bounds.Webhook(w); err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (r *Registrar) checkWebhook(ctx context.Context, w core.Webhook) error {
 }
 
 // notified lists the class's webhooks that want to know of an event.
-func (r *Registrar) notified(ctx context.Context, class, event string) ([]string, error) {
+func (r *Service) notified(ctx context.Context, class, event string) ([]string, error) {
 	var ids []string
 	if class == "" {
 		return nil, nil

@@ -48,7 +48,7 @@ func onceKey(id, submission string, run int) string {
 }
 
 // Request is what a run of a submission asks for: what its first grading did, with the
-// harness that is tried and as and by what the assignment is now, but of low weight,
+// harness that is tried and as and by what the assignment is now, but of low priority,
 // superseding nothing and telling nobody. The assignment has the deadlines of who
 // handed it in. Returns INVALID if there is no harness.
 func Request(e core.Experiment, as core.Assignment, s core.Submission, run int) (core.Spec, error) {
@@ -59,7 +59,7 @@ func Request(e core.Experiment, as core.Assignment, s core.Submission, run int) 
 		return core.Spec{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no harness or no pool any more: there is nothing to rerun it by", as.Name())
 	}
 	spec := harness.Grading(as, s)
-	spec.ID, spec.Submitter, spec.Class = RequestID(e.ID, s.ID, run), Submitter(e.Class), core.ClassLow
+	spec.ID, spec.Submitter, spec.Priority = RequestID(e.ID, s.ID, run), Submitter(e.Class), core.PriorityLow
 	spec.Assignment, spec.Idempotency, spec.Instead = core.ExperimentAssignment(e.ID), onceKey(e.ID, s.ID, run), s.Request
 	return spec, nil
 }

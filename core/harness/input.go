@@ -45,7 +45,7 @@ func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
 // whom to tell.
 func Grading(a core.Assignment, s core.Submission) core.Spec {
 	return core.Spec{
-		Pool: a.Pool, Class: a.Weight, Files: s.Files, Harness: &a.Harness.File, Input: InputFor(a, s),
+		Pool: a.Pool, Priority: a.Priority, Files: s.Files, Harness: &a.Harness.File, Input: InputFor(a, s),
 		Assignment: a.Name(), Submission: s.ID, Limits: a.Limits,
 	}
 }

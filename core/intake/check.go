@@ -29,7 +29,7 @@ var (
 func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) {
 	spec.ID = cmp.Or(spec.ID, in.newID())
 	spec.Generation = cmp.Or(spec.Generation, 1)
-	spec.Class = cmp.Or(spec.Class, core.ClassNormal)
+	spec.Priority = cmp.Or(spec.Priority, core.PriorityNormal)
 	spec.Submitted = in.now().UnixMilli()
 	for _, check := range []func(*core.Spec) error{checkNames, checkCommand, checkInput, checkFiles, checkCollect, checkLimits} {
 		if err := check(&spec); err != nil {
@@ -66,8 +66,8 @@ func checkNames(s *core.Spec) error {
 	if s.Generation != 1 {
 		return invalid(s, "a new request is of generation 1, not %d: use rerun for the next", s.Generation)
 	}
-	if !s.Class.Valid() {
-		return invalid(s, "class %q is none: use high, normal or low", s.Class)
+	if !s.Priority.Valid() {
+		return invalid(s, "priority %q is none: use high, normal or low", s.Priority)
 	}
 	if err := core.CheckName("submitter", s.Submitter); err != nil {
 		return err

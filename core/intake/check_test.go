@@ -44,7 +44,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"no pool", func(s *core.Spec) { s.Pool = "" }, core.CodeInvalid, "pool"},
 		{"a bad pool", func(s *core.Spec) { s.Pool = "a:b" }, core.CodeInvalid, "pool"},
 		{"an unknown pool", func(s *core.Spec) { s.Pool = "p9" }, core.CodeNotFound, "there are: p1"},
-		{"an unknown class", func(s *core.Spec) { s.Class = "urgent" }, core.CodeInvalid, "high, normal or low"},
+		{"an unknown class", func(s *core.Spec) { s.Priority = "urgent" }, core.CodeInvalid, "high, normal or low"},
 		{"an unknown policy", func(s *core.Spec) { s.OnHostLoss = "hope" }, core.CodeInvalid, "requeue or fail"},
 		{"no submitter", func(s *core.Spec) { s.Submitter = "" }, core.CodeInvalid, "submitter"},
 		{"a bad submitter", func(s *core.Spec) { s.Submitter = "Ann" }, core.CodeInvalid, "submitter"},
@@ -129,7 +129,7 @@ func TestCheckFillsAndKeeps(t *testing.T) {
 	require.Len(t, got.ID, 26)
 	require.True(t, core.ValidName(got.ID))
 	require.Equal(t, 1, got.Generation)
-	require.Equal(t, core.ClassNormal, got.Class)
+	require.Equal(t, core.PriorityNormal, got.Priority)
 	require.Positive(t, got.Submitted)
 	want := core.DefaultPool(pool).Limits
 	want.Timeout = time.Second
@@ -184,7 +184,7 @@ func TestCheckLooksAtCallbacks(t *testing.T) {
 	s.Attachment = &core.File{Digest: someDigest}
 	for i := range 1000 {
 		_, err := w.store.CreateTask(t.Context(), core.Task{
-			ID: fmt.Sprint("c", i), Generation: 1, Kind: core.KindCallback, Class: core.ClassNormal, Lane: "ann", Created: 1, State: core.TaskQueued,
+			ID: fmt.Sprint("c", i), Generation: 1, Kind: core.KindCallback, Priority: core.PriorityNormal, Lane: "ann", Created: 1, State: core.TaskQueued,
 		})
 		require.NoError(t, err)
 	}

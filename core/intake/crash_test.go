@@ -222,7 +222,7 @@ func TestCrashInCancelTask(t *testing.T) {
 // The task is in the store only: its SubmitTask is between its steps.
 func TestCrashInCancelOfATaskThatRedisDoesNotHave(t *testing.T) {
 	t.Parallel()
-	task := core.Task{ID: newID(), Generation: 1, Kind: "archive", Class: core.ClassNormal, State: core.TaskQueued}
+	task := core.Task{ID: newID(), Generation: 1, Kind: "archive", Priority: core.PriorityNormal, State: core.TaskQueued}
 	dies(t, func(w *fixture) {
 		_, err := w.store.CreateTask(t.Context(), task)
 		require.NoError(t, err)

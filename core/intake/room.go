@@ -16,7 +16,7 @@ const (
 // room is what a limit on waiting work may apply to.
 type room struct {
 	pool, submitter string
-	class           core.Class
+	priority        core.Priority
 }
 
 type refusal struct {
@@ -24,7 +24,7 @@ type refusal struct {
 	why   error
 }
 
-func roomOf(s *core.Spec) room { return room{s.Pool, s.Submitter, s.Class} }
+func roomOf(s *core.Spec) room { return room{s.Pool, s.Submitter, s.Priority} }
 
 // lately returns FULL if there was no room for such a request a moment ago.
 func (in *Intake) lately(s *core.Spec) error {

@@ -35,7 +35,7 @@ func (in *Intake) SetSchedule(ctx context.Context, s core.Schedule) (core.Schedu
 	if was.Paused || was.Cron != s.Cron {
 		s.Since = now.UnixMilli()
 	}
-	if err := checkTask(&core.Task{ID: s.Name, Kind: s.Kind, Args: s.Args, Class: s.Class, Requester: s.Requester}); err != nil {
+	if err := checkTask(&core.Task{ID: s.Name, Kind: s.Kind, Args: s.Args, Priority: s.Priority, Requester: s.Requester}); err != nil {
 		return core.Schedule{}, nil, err
 	}
 	if s.Revision, err = in.Store.PutSchedule(ctx, s); err != nil {

@@ -19,7 +19,7 @@ const maxOpenTasks = 1000
 // always accepted), CONFLICT if the id is taken by another task, UNAVAILABLE.
 func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
 	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
-	t.Class, t.Lane = cmp.Or(t.Class, core.ClassNormal), cmp.Or(t.Lane, t.Requester)
+	t.Priority, t.Lane = cmp.Or(t.Priority, core.PriorityNormal), cmp.Or(t.Lane, t.Requester)
 	t.Created, t.State = in.now().UnixMilli(), core.TaskQueued
 	if err := checkTask(&t); err != nil {
 		return core.Task{}, false, err
@@ -100,8 +100,8 @@ func checkTask(t *core.Task) error {
 		}
 	}
 	switch {
-	case !t.Class.Valid():
-		return core.Errorf(core.CodeInvalid, t.ID, "class %q is none: use high, normal or low", t.Class)
+	case !t.Priority.Valid():
+		return core.Errorf(core.CodeInvalid, t.ID, "priority %q is none: use high, normal or low", t.Priority)
 	case len(t.Args) > 0 && !json.Valid(t.Args):
 		return core.Errorf(core.CodeInvalid, t.ID, "the arguments of task %s are not JSON", t.Kind)
 	case len(t.Unique) > maxText:

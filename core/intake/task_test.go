@@ -87,11 +87,11 @@ func TestSubmitTaskFillsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	got := w.task(core.Task{Kind: "archive", Requester: "ann"})
-	require.Equal(t, core.ClassNormal, got.Class)
+	require.Equal(t, core.PriorityNormal, got.Priority)
 	require.Equal(t, "ann", got.Lane)
 	require.Equal(t, 1, got.Generation)
 	require.Equal(t, got, w.tasker().exchange(1).Claims[0].Task)
-	for _, bad := range []core.Task{{Kind: "k", Class: "urgent"}, {Kind: "k", Lane: "a b"}, {Kind: "k", Requester: "a:b"}, {Kind: "k", Parent: "?"}} {
+	for _, bad := range []core.Task{{Kind: "k", Priority: "urgent"}, {Kind: "k", Lane: "a b"}, {Kind: "k", Requester: "a:b"}, {Kind: "k", Parent: "?"}} {
 		_, _, err := w.in.SubmitTask(t.Context(), bad)
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 	}
@@ -102,7 +102,7 @@ func TestTooManyTasksOfARequester(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	var last core.Task
 	for i := range 1000 {
-		last = core.Task{ID: newID(), Generation: 1, Kind: "k", Requester: "ann", Class: core.ClassNormal, Lane: "ann", State: core.TaskQueued, Args: fmt.Append(nil, i)}
+		last = core.Task{ID: newID(), Generation: 1, Kind: "k", Requester: "ann", Priority: core.PriorityNormal, Lane: "ann", State: core.TaskQueued, Args: fmt.Append(nil, i)}
 		_, err := w.store.CreateTask(t.Context(), last)
 		require.NoError(t, err)
 	}
@@ -186,14 +186,14 @@ func TestSetSchedule(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	ctx := t.Context()
-	s := core.Schedule{Name: "nightly", Cron: "CRON_TZ=Europe/Berlin 0 3 * * *", Kind: "gradebook", Class: core.ClassLow}
+	s := core.Schedule{Name: "nightly", Cron: "CRON_TZ=Europe/Berlin 0 3 * * *", Kind: "gradebook", Priority: core.PriorityLow}
 	made, next, err := w.in.SetSchedule(ctx, s)
 	require.NoError(t, err)
 	require.Len(t, next, 3)
 	require.Equal(t, "2023-11-15T02:00:00Z", next[0].UTC().Format(time.RFC3339))
 	require.InDelta(t, w.clock().UnixMilli(), made.Since, 100)
 	w.pass(time.Hour)
-	made.Class = core.ClassHigh
+	made.Priority = core.PriorityHigh
 	same, _, err := w.in.SetSchedule(ctx, made)
 	require.NoError(t, err)
 	require.Equal(t, made.Since, same.Since, "what it missed stays missed")

@@ -8,7 +8,7 @@ import (
 
 // How long a reading is shown.
 const (
-	freshFor = time.Second
+	freshFor       = time.Second
 	consistencyFor = 30 * time.Second
 )
 

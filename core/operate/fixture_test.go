@@ -40,7 +40,7 @@ const (
 // fixture is a cluster of one host with one pool, and an Operator of it whose clock stands.
 type fixture struct {
 	*coretest.Cluster
-	op    *operate.Operator
+	op    *operate.Service
 	store *sqlite.Store
 	in    *intake.Intake
 	seq   int64
@@ -60,9 +60,9 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
-	w.op = &operate.Operator{
-		Registrar: &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs},
-		Cluster:   w.Store, Store: store, Intake: w.in, Now: w.clock,
+	w.op = &operate.Service{
+		Classes: &coursework.Service{Store: store, Intake: w.in, Blobs: blobs},
+		Cluster: w.Store, Store: store, Intake: w.in, Now: w.clock,
 	}
 	return w
 }

@@ -33,14 +33,14 @@ func aboutHost(err error, host string) error {
 func may(a core.Actor) error { return core.Allow(a, core.ActClusterOperate, core.Object{}) }
 
 // atHost does something to a host, which the text says in a sentence.
-func (o *Operator) atHost(ctx context.Context, a core.Actor, host, text string, do func() error) error {
+func (o *Service) atHost(ctx context.Context, a core.Actor, host, text string, do func() error) error {
 	if err := may(a); err != nil {
 		return err
 	}
 	if err := core.CheckName("host", host); err != nil {
 		return err
 	}
-	err := o.Registrar.Operate(ctx, a, host, text, func() error { return aboutHost(do(), host) })
+	err := o.Classes.Operate(ctx, a, host, text, func() error { return aboutHost(do(), host) })
 	o.overview.stale()
 	return err
 }
@@ -49,7 +49,7 @@ func (o *Operator) atHost(ctx context.Context, a core.Actor, host, text string, 
 // hosts, AtOnce at the earliest; with 0 it finishes all. The result store keeps that, so it holds
 // after a loss of Redis, too. Returns INVALID, NOTFOUND, and UNAVAILABLE if the store does not
 // take it (then nothing is done), or Redis does not (then an overseer does it).
-func (o *Operator) Drain(ctx context.Context, a core.Actor, host string, deadline time.Duration) error {
+func (o *Service) Drain(ctx context.Context, a core.Actor, host string, deadline time.Duration) error {
 	if err := may(a); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (o *Operator) Drain(ctx context.Context, a core.Actor, host string, deadlin
 
 // want keeps in the store what is wanted of a host that Redis knows, and only then does it. If
 // that fails an overseer does it; if the store does not take it nothing is done.
-func (o *Operator) want(ctx context.Context, w core.HostWish, do func() error) error {
+func (o *Service) want(ctx context.Context, w core.HostWish, do func() error) error {
 	if err := o.known(ctx, w.Host); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *Operator) want(ctx context.Context, w core.HostWish, do func() error) e
 }
 
 // keep puts a wish in place of the one before, whoever's clock that is of.
-func (o *Operator) keep(ctx context.Context, w core.HostWish) error {
+func (o *Service) keep(ctx context.Context, w core.HostWish) error {
 	for {
 		its, err := o.Store.HostWishes(ctx, w.Host)
 		if err != nil {
@@ -98,7 +98,7 @@ func (o *Operator) keep(ctx context.Context, w core.HostWish) error {
 }
 
 // Undrain lets a host take work again. Returns NOTFOUND.
-func (o *Operator) Undrain(ctx context.Context, a core.Actor, host string) error {
+func (o *Service) Undrain(ctx context.Context, a core.Actor, host string) error {
 	w := core.HostWish{Host: host, Kind: core.WishDrain, Lifted: true, By: a.Handle}
 	return o.atHost(ctx, a, host, "lets host "+host+" take work again", func() error {
 		return o.want(ctx, w, func() error { return o.Cluster.Drain(ctx, host, false, 0) })
@@ -106,7 +106,7 @@ func (o *Operator) Undrain(ctx context.Context, a core.Actor, host string) error
 }
 
 // Trust ends a host's probation. Returns NOTFOUND.
-func (o *Operator) Trust(ctx context.Context, a core.Actor, host string) error {
+func (o *Service) Trust(ctx context.Context, a core.Actor, host string) error {
 	w := core.HostWish{Host: host, Kind: core.WishProbation, Lifted: true, By: a.Handle}
 	return o.atHost(ctx, a, host, "ends the probation of host "+host, func() error {
 		return o.want(ctx, w, func() error { return o.Cluster.Probation(ctx, host, "", 0, 0) })
@@ -115,7 +115,7 @@ func (o *Operator) Trust(ctx context.Context, a core.Actor, host string) error {
 
 // Forget removes a host that is down for good, and what is wanted of it. Returns NOTFOUND, CONFLICT if it is not
 // down or has owners yet.
-func (o *Operator) Forget(ctx context.Context, a core.Actor, host string) error {
+func (o *Service) Forget(ctx context.Context, a core.Actor, host string) error {
 	return o.atHost(ctx, a, host, "forgets host "+host, func() error {
 		unknown := o.Cluster.ForgetHost(ctx, host)
 		if unknown != nil && !core.Is(unknown, core.CodeNotFound) {
@@ -131,7 +131,7 @@ func (o *Operator) Forget(ctx context.Context, a core.Actor, host string) error 
 
 // Report says that a host failed or has recovered; an overseer acts on it. By is the
 // actor if the report names nobody. Returns INVALID, NOTFOUND.
-func (o *Operator) Report(ctx context.Context, a core.Actor, r core.HostReport) error {
+func (o *Service) Report(ctx context.Context, a core.Actor, r core.HostReport) error {
 	if err := may(a); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (o *Operator) Report(ctx context.Context, a core.Actor, r core.HostReport) 
 }
 
 // known returns NOTFOUND for a host that Redis does not know.
-func (o *Operator) known(ctx context.Context, name string) error {
+func (o *Service) known(ctx context.Context, name string) error {
 	hosts, err := o.Cluster.ListHosts(ctx)
 	if err != nil {
 		return err

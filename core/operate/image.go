@@ -15,7 +15,7 @@ type Image struct {
 }
 
 // Images lists all images by name, each name's newest first. Returns FORBIDDEN.
-func (o *Operator) Images(ctx context.Context, a core.Actor) ([]Image, error) {
+func (o *Service) Images(ctx context.Context, a core.Actor) ([]Image, error) {
 	v, err := o.Overview(ctx, a)
 	if err != nil {
 		return nil, err

@@ -249,7 +249,7 @@ func TestQueuesShowTurns(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, v.Queues, 3, "one a class")
 		q := v.Queues[1]
-		require.Equal(t, core.QueueInfo{Pool: "p1", Class: core.ClassNormal, Waiting: 3, Submitters: 2}, q.QueueInfo)
+		require.Equal(t, core.QueueInfo{Pool: "p1", Priority: core.PriorityNormal, Waiting: 3, Submitters: 2}, q.QueueInfo)
 		require.Equal(t, []core.Turn{
 			{Submitter: "ann", Waiting: 2, Next: r1 + "-1", Since: first.Submitted}, {Submitter: "cleo", Waiting: 1, Next: r3 + "-1", Since: other.Submitted},
 		}, q.Turns)

@@ -8,14 +8,14 @@ import (
 	"drover/core/coursework"
 )
 
-// Operator looks after a cluster. The fields are set once; all methods are safe for
+// Service looks after a cluster. The fields are set once; all methods are safe for
 // concurrent use. What they return is shared by all who asked: it is only read.
-type Operator struct {
-	Registrar *coursework.Registrar // checks rights and keeps the audit log
-	Cluster      Cluster
-	Store     Store
-	Intake    Intake
-	Now       func() time.Time // nil: time.Now
+type Service struct {
+	Classes *coursework.Service // checks rights and keeps the audit log
+	Cluster Cluster
+	Store   Store
+	Intake  Intake
+	Now     func() time.Time // nil: time.Now
 
 	overview cached[Overview]
 	queues   cached[Queues]
@@ -66,7 +66,7 @@ type Intake interface {
 	SetPool(ctx context.Context, p core.Pool) error
 }
 
-func (o *Operator) now() time.Time {
+func (o *Service) now() time.Time {
 	if o.Now != nil {
 		return o.Now()
 	}

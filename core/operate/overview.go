@@ -42,14 +42,14 @@ type Load struct {
 func (l Load) VMs() int { return l.Clean + l.InUse + l.Creating + l.Dirty + l.Quarantined }
 
 // Overview reads hosts, owners, pools and what waits. Returns FORBIDDEN, UNAVAILABLE.
-func (o *Operator) Overview(ctx context.Context, a core.Actor) (Overview, error) {
-	if err := o.Registrar.Watch(a); err != nil {
+func (o *Service) Overview(ctx context.Context, a core.Actor) (Overview, error) {
+	if err := o.Classes.Watch(a); err != nil {
 		return Overview{}, err
 	}
 	return o.overview.get(ctx, o.now, freshFor, o.readOverview)
 }
 
-func (o *Operator) readOverview(ctx context.Context) (v Overview, err error) {
+func (o *Service) readOverview(ctx context.Context) (v Overview, err error) {
 	v.At = o.now().UnixMilli()
 	if v.Hosts, err = o.Cluster.ListHosts(ctx); err != nil {
 		return v, err
@@ -155,7 +155,7 @@ type HostView struct {
 const MaxVMs = 500
 
 // Host returns what is known of a host. Returns FORBIDDEN, INVALID, NOTFOUND.
-func (o *Operator) Host(ctx context.Context, a core.Actor, name string) (HostView, error) {
+func (o *Service) Host(ctx context.Context, a core.Actor, name string) (HostView, error) {
 	v, err := o.Overview(ctx, a)
 	if err != nil {
 		return HostView{}, err

@@ -12,14 +12,14 @@ import (
 )
 
 // Pools lists all pools by name.
-func (o *Operator) Pools(ctx context.Context, a core.Actor) ([]core.Pool, error) {
+func (o *Service) Pools(ctx context.Context, a core.Actor) ([]core.Pool, error) {
 	v, err := o.Overview(ctx, a)
 	return v.Pools, err
 }
 
 // Pool returns a pool's settings as they are now. Returns NOTFOUND.
-func (o *Operator) Pool(ctx context.Context, a core.Actor, name string) (core.Pool, error) {
-	if err := o.Registrar.Watch(a); err != nil {
+func (o *Service) Pool(ctx context.Context, a core.Actor, name string) (core.Pool, error) {
+	if err := o.Classes.Watch(a); err != nil {
 		return core.Pool{}, err
 	}
 	if err := core.CheckName("pool", name); err != nil {
@@ -29,7 +29,7 @@ func (o *Operator) Pool(ctx context.Context, a core.Actor, name string) (core.Po
 }
 
 // SetPool makes a pool or changes its settings. Returns INVALID, LIMIT, UNAVAILABLE.
-func (o *Operator) SetPool(ctx context.Context, a core.Actor, p core.Pool) error {
+func (o *Service) SetPool(ctx context.Context, a core.Actor, p core.Pool) error {
 	if err := may(a); err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func (o *Operator) SetPool(ctx context.Context, a core.Actor, p core.Pool) error
 	if !missing {
 		text = "changes pool " + p.Name + ": " + differences(old, p)
 	}
-	err = o.Registrar.Operate(ctx, a, p.Name, text, func() error { return o.Intake.SetPool(ctx, p) })
+	err = o.Classes.Operate(ctx, a, p.Name, text, func() error { return o.Intake.SetPool(ctx, p) })
 	o.overview.stale()
 	return err
 }
 
 // Pause stops or lets go on the start of a pool's requests. Returns NOTFOUND.
-func (o *Operator) Pause(ctx context.Context, a core.Actor, name string, paused bool) error {
+func (o *Service) Pause(ctx context.Context, a core.Actor, name string, paused bool) error {
 	p, err := o.Pool(ctx, a, name)
 	if err != nil {
 		return err

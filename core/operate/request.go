@@ -24,8 +24,8 @@ type Dead struct {
 
 // Dead lists the last requests that died and were neither retried nor dropped, newest
 // first. One that died within the last second may be missing. Returns FORBIDDEN, UNAVAILABLE.
-func (o *Operator) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
-	if err := o.Registrar.Watch(a); err != nil {
+func (o *Service) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
+	if err := o.Classes.Watch(a); err != nil {
 		return nil, err
 	}
 	keys, err := o.Cluster.ListDead(ctx, mostDead)
@@ -43,7 +43,7 @@ func (o *Operator) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
 }
 
 // readDead reads the requests of these keys that are dead still.
-func (o *Operator) readDead(ctx context.Context, keys []string) (map[string]Dead, error) {
+func (o *Service) readDead(ctx context.Context, keys []string) (map[string]Dead, error) {
 	found := make(map[string]Dead, len(keys))
 	for _, key := range keys {
 		id, _, err := core.ParseKey(key)
@@ -70,7 +70,7 @@ func (o *Operator) readDead(ctx context.Context, keys []string) (map[string]Dead
 
 // Drop takes a dead request off the list of those to look after; its result stays.
 // Returns FORBIDDEN, INVALID, NOTFOUND, CONFLICT if it is not dead.
-func (o *Operator) Drop(ctx context.Context, a core.Actor, id string) error {
+func (o *Service) Drop(ctx context.Context, a core.Actor, id string) error {
 	if err := may(a); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (o *Operator) Drop(ctx context.Context, a core.Actor, id string) error {
 	if row.State != core.RequestDead {
 		return core.Errorf(core.CodeConflict, id, "request %s is not dead: it is %s", id, row.State)
 	}
-	return o.Registrar.Operate(ctx, a, id, "drops dead request "+id, func() error {
+	return o.Classes.Operate(ctx, a, id, "drops dead request "+id, func() error {
 		_, err := o.Cluster.ForgetDead(ctx, row.Spec.Key())
 		return err
 	})
@@ -92,8 +92,8 @@ func (o *Operator) Drop(ctx context.Context, a core.Actor, id string) error {
 
 // Moves lists requests that move or moved off a host, those under way first.
 // Returns FORBIDDEN, UNAVAILABLE.
-func (o *Operator) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
-	if err := o.Registrar.Watch(a); err != nil {
+func (o *Service) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
+	if err := o.Classes.Watch(a); err != nil {
 		return nil, err
 	}
 	return o.Cluster.Evacuations(ctx)
@@ -101,7 +101,7 @@ func (o *Operator) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, 
 
 // Parked lists the requests that nothing living could run when they had to leave their
 // host. Returns FORBIDDEN, UNAVAILABLE.
-func (o *Operator) Parked(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
+func (o *Service) Parked(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
 	all, err := o.Moves(ctx, a)
 	parked := []core.Evacuation{}
 	for _, m := range all {

@@ -45,7 +45,7 @@ type Timeline struct {
 	ID         string            `json:"id"`
 	Generation int               `json:"generation"`
 	Pool       string            `json:"pool"`
-	Class      core.Class        `json:"class"`
+	Priority   core.Priority     `json:"priority"`
 	Submitter  string            `json:"submitter"`
 	Assignment string            `json:"assignment,omitempty"`
 	State      core.RequestState `json:"state"`
@@ -64,8 +64,8 @@ const (
 
 // Timeline returns what happened to a request, from the events that are left, its attempts
 // and its result. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
-func (o *Operator) Timeline(ctx context.Context, a core.Actor, id string) (Timeline, error) {
-	if err := o.Registrar.Watch(a); err != nil {
+func (o *Service) Timeline(ctx context.Context, a core.Actor, id string) (Timeline, error) {
+	if err := o.Classes.Watch(a); err != nil {
 		return Timeline{}, err
 	}
 	if err := core.CheckName("request id", id); err != nil {
@@ -77,7 +77,7 @@ func (o *Operator) Timeline(ctx context.Context, a core.Actor, id string) (Timel
 	}
 	s := row.Spec
 	t := Timeline{
-		ID: id, Generation: s.Generation, Pool: s.Pool, Class: s.Class, Submitter: s.Submitter, Assignment: s.Assignment, State: row.State,
+		ID: id, Generation: s.Generation, Pool: s.Pool, Priority: s.Priority, Submitter: s.Submitter, Assignment: s.Assignment, State: row.State,
 	}
 	if row.Result != nil {
 		t.Blame, t.Reason = row.Result.Blame, row.Result.Reason
@@ -109,7 +109,7 @@ func (o *Operator) Timeline(ctx context.Context, a core.Actor, id string) (Timel
 }
 
 // eventsOf finds the steps of a row's generation in the stream of events.
-func (o *Operator) eventsOf(ctx context.Context, row core.Row) (steps []Step, cut bool, err error) {
+func (o *Service) eventsOf(ctx context.Context, row core.Row) (steps []Step, cut bool, err error) {
 	key := row.Spec.Key()
 	after := fmt.Sprint(max(0, row.Spec.Submitted-around.Milliseconds()))
 	until := int64(0)

@@ -18,7 +18,7 @@ import (
 type Need struct {
 	Key       string
 	Pool      string
-	Class     core.Class
+	Priority  core.Priority
 	Submitted int64 // ms since 1970
 
 	CPU    int64 // thousandths of a processor; 0: the pool does not say
@@ -35,9 +35,9 @@ type Move struct {
 // Compare orders needs: the heavier class first, then who was submitted earlier;
 // the key, so that there is one order only.
 func (n Need) Compare(other Need) int {
-	classes := core.Classes()
+	priorities := core.Priorities()
 	return cmp.Or(
-		cmp.Compare(slices.Index(classes, n.Class), slices.Index(classes, other.Class)),
+		cmp.Compare(slices.Index(priorities, n.Priority), slices.Index(priorities, other.Priority)),
 		cmp.Compare(n.Submitted, other.Submitted),
 		cmp.Compare(n.Key, other.Key),
 	)

@@ -22,7 +22,7 @@ func one(idle, more int) map[string]core.PoolRoom {
 }
 
 func need(key string) placement.Need {
-	return placement.Need{Key: key, Pool: "p", Class: core.ClassNormal, CPU: 1000, Memory: 100, Disk: 10}
+	return placement.Need{Key: key, Pool: "p", Priority: core.PriorityNormal, CPU: 1000, Memory: 100, Disk: 10}
 }
 
 func TestPlace(t *testing.T) {
@@ -84,10 +84,10 @@ func TestPlace(t *testing.T) {
 		},
 		"the heavier class first, then the older": {
 			needs: []placement.Need{
-				{Key: "a", Pool: "p", Class: core.ClassLow, Submitted: 1},
-				{Key: "b", Pool: "p", Class: core.ClassNormal, Submitted: 3},
-				{Key: "c", Pool: "p", Class: core.ClassNormal, Submitted: 2},
-				{Key: "d", Pool: "p", Class: core.ClassHigh, Submitted: 9},
+				{Key: "a", Pool: "p", Priority: core.PriorityLow, Submitted: 1},
+				{Key: "b", Pool: "p", Priority: core.PriorityNormal, Submitted: 3},
+				{Key: "c", Pool: "p", Priority: core.PriorityNormal, Submitted: 2},
+				{Key: "d", Pool: "p", Priority: core.PriorityHigh, Submitted: 9},
 			},
 			rooms: []core.Room{room("h1", 0, 0, 0, one(3, 0))},
 			want:  []placement.Move{{Key: "d", To: "h1"}, {Key: "c", To: "h1"}, {Key: "b", To: "h1"}, {Key: "a"}},
@@ -124,7 +124,7 @@ func drawNeeds(t *rapid.T) []placement.Need {
 		size := rapid.Int64Range(0, 3)
 		needs[i] = placement.Need{
 			Key: fmt.Sprint("r", i), Pool: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pool"),
-			Class: rapid.SampledFrom(core.Classes()).Draw(t, "class"), Submitted: rapid.Int64Range(1, 3).Draw(t, "submitted"),
+			Priority: rapid.SampledFrom(core.Priorities()).Draw(t, "class"), Submitted: rapid.Int64Range(1, 3).Draw(t, "submitted"),
 			CPU: size.Draw(t, "cpu"), Memory: size.Draw(t, "memory"), Disk: size.Draw(t, "disk"),
 		}
 	}

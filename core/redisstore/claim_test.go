@@ -383,21 +383,21 @@ func TestTurnsInBatches(t *testing.T) {
 	}
 }
 
-// Classes share by weight whatever the size of calls, VMs at hand, or callers.
-func TestClassesShareByWeight(t *testing.T) {
+// Priorities share by weight whatever the size of calls, VMs at hand, or callers.
+func TestPrioritiesShareByWeight(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ want, clean int }{{1, 1}, {10, 1}, {64, 1}, {64, 64}, {3, 2}, {20, 10}} {
 		t.Run(fmt.Sprintf("want=%d/clean=%d", c.want, c.clean), func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, x *suite) {
-				for _, class := range core.Classes() {
-					all := specs(string(class)+"-", 200, "ann")
+				for _, priority := range core.Priorities() {
+					all := specs(string(priority)+"-", 200, "ann")
 					for i := range all {
-						all[i].Class = class
+						all[i].Priority = priority
 					}
 					x.Submit(t, all...)
 				}
-				got := make(map[core.Class]int)
+				got := make(map[core.Priority]int)
 				total := 0
 				for seq := int64(1); total < 150; seq++ {
 					x.AddVMs(t, c.clean)
@@ -406,13 +406,13 @@ func TestClassesShareByWeight(t *testing.T) {
 					exchanged, err := x.Store.Exchange(t.Context(), call)
 					require.NoError(t, err)
 					for _, claim := range exchanged.Claims {
-						got[claim.ReadSpec().Class]++
+						got[claim.ReadSpec().Priority]++
 						total++
 					}
 				}
-				assert.InDelta(t, 0.6, float64(got[core.ClassHigh])/float64(total), 0.04, "%v", got)
-				assert.InDelta(t, 0.3, float64(got[core.ClassNormal])/float64(total), 0.04, "%v", got)
-				assert.InDelta(t, 0.1, float64(got[core.ClassLow])/float64(total), 0.04, "%v", got)
+				assert.InDelta(t, 0.6, float64(got[core.PriorityHigh])/float64(total), 0.04, "%v", got)
+				assert.InDelta(t, 0.3, float64(got[core.PriorityNormal])/float64(total), 0.04, "%v", got)
+				assert.InDelta(t, 0.1, float64(got[core.PriorityLow])/float64(total), 0.04, "%v", got)
 			})
 		})
 	}
@@ -423,8 +423,8 @@ func TestUnusedSharesGoToTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		x.AddVMs(t, 30)
 		for i := range 10 {
-			x.Submit(t, classed(coretest.Spec(fmt.Sprintf("n%d", i), "p1", "ann"), core.ClassNormal),
-				classed(coretest.Spec(fmt.Sprintf("l%d", i), "p1", "ann"), core.ClassLow))
+			x.Submit(t, withPriority(coretest.Spec(fmt.Sprintf("n%d", i), "p1", "ann"), core.PriorityNormal),
+				withPriority(coretest.Spec(fmt.Sprintf("l%d", i), "p1", "ann"), core.PriorityLow))
 		}
 		require.Len(t, x.Exchange(t, 1, 10).Claims, 10)
 		require.Len(t, x.Exchange(t, 2, 20).Claims, 10, "all that waits, though high has nothing")

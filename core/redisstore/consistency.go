@@ -225,7 +225,7 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 	}
 }
 
-var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","class":"([^"]*)","submitter":"([^"]*)"`)
+var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","priority":"([^"]*)","submitter":"([^"]*)"`)
 
 // specShare is what a spec takes beside itself and its key, as lib/weight.lua has it.
 const specShare = 96

@@ -186,7 +186,7 @@ func checkRequests(a *checker) {
 }
 
 func checkTurns(a *checker) {
-	type turn struct{ pool, class, submitter string }
+	type turn struct{ pool, priority, submitter string }
 	turns := make(map[turn]int)
 	for _, v := range a.reading["turns"] {
 		for _, submitter := range v.list {
@@ -201,7 +201,7 @@ func checkTurns(a *checker) {
 		delete(turns, t)
 	}
 	for t, n := range turns {
-		a.report(core.RuleTurns, t.submitter, "it is in turn %d times in pool %s, class %s, and nothing of it waits", n, t.pool, t.class)
+		a.report(core.RuleTurns, t.submitter, "it is in turn %d times in pool %s, priority %s, and nothing of it waits", n, t.pool, t.priority)
 	}
 }
 

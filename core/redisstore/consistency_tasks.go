@@ -9,8 +9,8 @@ import (
 )
 
 // laneKey is the queue of a lane as the consistency check names it.
-func laneKey(class, kind, lane string) string {
-	return strings.TrimPrefix(Space("").Key("tasks_queue", class, kind, lane), ":")
+func laneKey(priority, kind, lane string) string {
+	return strings.TrimPrefix(Space("").Key("tasks_queue", priority, kind, lane), ":")
 }
 
 // taskSlots calls fn with every slot of a taskrunner.

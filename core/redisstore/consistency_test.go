@@ -33,7 +33,7 @@ func busy(t *testing.T, x *suite) core.Claim {
 	dead := x.claim(t, 4, "dead")
 	x.Exchange(t, 5, 0, end(retried, core.OutcomeRetry), end(done, core.OutcomeDone), end(dead, core.OutcomeDead))
 	x.Submit(t, specs("w", 3, "ann")...)
-	x.Submit(t, classed(coretest.Spec("low", "p1", "bob"), core.ClassLow))
+	x.Submit(t, withPriority(coretest.Spec("low", "p1", "bob"), core.PriorityLow))
 	vms := x.AddVMs(t, 6)
 	_, err = x.Store.Retire(ctx, x.Factory, x.Made, "h1", vms[:3])
 	require.NoError(t, err)

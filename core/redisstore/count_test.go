@@ -83,7 +83,7 @@ func TestPrecedingOfManySubmitters(t *testing.T) {
 		})
 		require.Equal(t, c.turns, got.Turns, c.key)
 		require.Equal(t, c.atLeast, got.AtLeast, c.key)
-		require.Equal(t, 3*submitters, got.Waiting[core.ClassNormal])
+		require.Equal(t, 3*submitters, got.Waiting[core.PriorityNormal])
 		total := 0
 		for _, n := range cost {
 			total += n

@@ -142,7 +142,7 @@ func TestLuaKeys(t *testing.T) {
 		require.Equal(t, want, redisstore.LuaKey(k))
 	}
 	for _, c := range []struct{ name, want string }{
-		{"queue", "local function K_queue(pool,class,submitter) return P..'queue:'..pool..':'..class..':'..submitter end"},
+		{"queue", "local function K_queue(pool,priority,submitter) return P..'queue:'..pool..':'..priority..':'..submitter end"},
 		{"factory_bell", "local function K_factory_bell(host) return P..'bell:'..host..':vmfactory' end"},
 	} {
 		for _, k := range redisstore.Keys() {

@@ -14,7 +14,7 @@ var (
 	placeInText = regexp.MustCompile(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
 	hostInText  = regexp.MustCompile(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
 	countInText = regexp.MustCompile(`counted (-?\d+), and there are (\d+)`)
-	turnInText  = regexp.MustCompile(`in pool (\S+), class (\S+),`)
+	turnInText  = regexp.MustCompile(`in pool (\S+), priority (\S+),`)
 	laneInText  = regexp.MustCompile(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
 	handInText  = regexp.MustCompile(`tasks:hand:([^:\s,"]+)`)
 	tokenInText = regexp.MustCompile(`of an epoch of (\S+),`)

@@ -172,8 +172,8 @@ func (m *model) checkDelay(c *call) {
 		if len(c.before.List("clean", c.args[1], pool)) == 0 || c.before.Hash("pool", pool)["paused"] == "1" {
 			continue
 		}
-		for _, class := range core.Classes() {
-			if turns := c.before.List("turns", pool, string(class)); len(turns) > 0 && !slices.Contains(turns, "") {
+		for _, priority := range core.Priorities() {
+			if turns := c.before.List("turns", pool, string(priority)); len(turns) > 0 && !slices.Contains(turns, "") {
 				m.fail("%s gets no canary for a host whose delay of %d ms has %d ms to go", c.args[0], delay, from-m.at.UnixMilli())
 			}
 		}

@@ -205,7 +205,7 @@ func (m *model) submit() {
 	for range 1 + m.n("requests", 3) {
 		m.made++
 		s := coretest.Spec(fmt.Sprintf("r%d", m.made), pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}))
-		s.Class = pick(m, "class", core.Classes())
+		s.Priority = pick(m, "priority", core.Priorities())
 		m.ledger[s.Key()] = &row{spec: s}
 		m.keys = append(m.keys, s.Key())
 		specs = append(specs, s)

@@ -96,13 +96,13 @@ func TestWorkGoesWhereItIsAssigned(t *testing.T) {
 		}
 		require.True(t, x.rung(t, "bell", "h2"))
 		require.True(t, x.rung(t, "factory_bell", "h2"))
-		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Assigned: "h2", Attempts: 1}, x.place(t, "a0-1"))
-		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Assigned: "h2"}, x.place(t, "a1-1"))
-		require.Equal(t, core.Place{State: core.RequestParked, Pool: "p1", Class: core.ClassNormal, Attempts: 1}, x.place(t, "a2-1"))
+		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Priority: core.PriorityNormal, Assigned: "h2", Attempts: 1}, x.place(t, "a0-1"))
+		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Priority: core.PriorityNormal, Assigned: "h2"}, x.place(t, "a1-1"))
+		require.Equal(t, core.Place{State: core.RequestParked, Pool: "p1", Priority: core.PriorityNormal, Attempts: 1}, x.place(t, "a2-1"))
 		require.Equal(t, []string{"a0-1 scheduled h1>h2", "a1-1 scheduled h1>h2", "a2-1 parked h1>"}, x.moves(t))
 		waiting, err := x.Store.Waiting(t.Context())
 		require.NoError(t, err)
-		require.Contains(t, waiting, core.QueueInfo{Pool: "p1", Class: core.ClassNormal, Waiting: 4, Submitters: 1})
+		require.Contains(t, waiting, core.QueueInfo{Pool: "p1", Priority: core.PriorityNormal, Waiting: 4, Submitters: 1})
 		for host, want := range map[string]int{"h2": 4, "h3": 2} {
 			load, err := x.Store.Load(t.Context(), host, []string{"p1"})
 			require.NoError(t, err)

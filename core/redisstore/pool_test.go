@@ -52,7 +52,7 @@ func TestPoolsRefuse(t *testing.T) {
 	})
 }
 
-// A pool that is set again keeps its place in the order of classes.
+// A pool that is set again keeps its place in the order of priorities.
 func TestSetPoolKeepsTheTurns(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

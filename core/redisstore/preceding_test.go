@@ -29,7 +29,7 @@ func TestPrecedingForetellsTheOrder(t *testing.T) {
 					require.NoError(t, err)
 					if waits {
 						before[s.Key()] = turn.Turns
-						require.Equal(t, all-int(seq)+1, turn.Waiting[core.ClassNormal])
+						require.Equal(t, all-int(seq)+1, turn.Waiting[core.PriorityNormal])
 					}
 				}
 			}
@@ -52,11 +52,11 @@ func TestPrecedingForetellsTheOrder(t *testing.T) {
 func TestPrecedingCountsAllThatWaits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
-		x.Submit(t, append(specs("a", 2, "ann"), classed(coretest.Spec("h", "p1", "bob"), core.ClassHigh), classed(coretest.Spec("l", "p1", "bob"), core.ClassLow))...)
+		x.Submit(t, append(specs("a", 2, "ann"), withPriority(coretest.Spec("h", "p1", "bob"), core.PriorityHigh), withPriority(coretest.Spec("l", "p1", "bob"), core.PriorityLow))...)
 		turn, waits, err := x.Store.Preceding(t.Context(), "a1-1")
 		require.NoError(t, err)
 		require.True(t, waits)
-		require.Equal(t, core.Preceding{Turns: 1, Waiting: map[core.Class]int{core.ClassHigh: 1, core.ClassNormal: 2, core.ClassLow: 1}}, turn)
+		require.Equal(t, core.Preceding{Turns: 1, Waiting: map[core.Priority]int{core.PriorityHigh: 1, core.PriorityNormal: 2, core.PriorityLow: 1}}, turn)
 		_, waits, err = x.Store.Preceding(t.Context(), "nobody-1")
 		require.NoError(t, err)
 		require.False(t, waits)

@@ -27,7 +27,7 @@ func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error)
 			continue
 		}
 		good = append(good, i)
-		args = append(args, spec.Key(), spec.Pool, string(spec.Class), spec.Submitter, text)
+		args = append(args, spec.Key(), spec.Pool, string(spec.Priority), spec.Submitter, text)
 	}
 	const width = 5
 	for len(good) > 0 {
@@ -57,7 +57,7 @@ func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error)
 	return verdicts, nil
 }
 
-// encode checks a spec and writes it as scripts read it: they take pool, class
+// encode checks a spec and writes it as scripts read it: they take pool, priority
 // and submitter from its head, so that keys have nothing but names in them.
 func encode(spec *core.Spec) ([]byte, error) {
 	text, err := json.Marshal(spec)
@@ -73,9 +73,9 @@ func checkParts(spec *core.Spec, size int) error {
 			return err
 		}
 	}
-	if !spec.Class.Valid() || spec.Generation < 1 {
-		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has class %q and generation %d: use high, normal or low, and 1 or more",
-			spec.ID, spec.Class, spec.Generation)
+	if !spec.Priority.Valid() || spec.Generation < 1 {
+		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has priority %q and generation %d: use high, normal or low, and 1 or more",
+			spec.ID, spec.Priority, spec.Generation)
 	}
 	if size > core.MaxSpecBytes {
 		return core.Errorf(core.CodeLimit, spec.ID, "request %s has %d bytes, more than %d: put its contents into files", spec.ID, size, core.MaxSpecBytes)
@@ -192,7 +192,7 @@ func (s *Store) Preceding(ctx context.Context, key string) (core.Preceding, bool
 	}
 	return core.Preceding{
 		Turns: int(num(f[0])), AtLeast: num(f[1]) == 1,
-		Waiting: map[core.Class]int{core.ClassHigh: int(num(f[2])), core.ClassNormal: int(num(f[3])), core.ClassLow: int(num(f[4]))},
+		Waiting: map[core.Priority]int{core.PriorityHigh: int(num(f[2])), core.PriorityNormal: int(num(f[3])), core.PriorityLow: int(num(f[4]))},
 		Parked:  int(num(f[5])),
 	}, true, nil
 }
@@ -212,7 +212,7 @@ func toPlace(reply any) core.Place {
 		return core.Place{}
 	}
 	p := core.Place{
-		State: core.RequestState(str(f[0])), Pool: str(f[1]), Class: core.Class(str(f[2])),
+		State: core.RequestState(str(f[0])), Pool: str(f[1]), Priority: core.Priority(str(f[2])),
 		Owner: str(f[3]), VM: str(f[4]), Token: str(f[5]), Since: num(f[6]), Ahead: int(num(f[7])),
 	}
 	if len(f) > 10 {
@@ -240,7 +240,7 @@ func (s *Store) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
 	var out []core.QueueInfo
 	for i := 0; i+3 < len(f); i += 4 {
 		out = append(out, core.QueueInfo{
-			Pool: str(f[i]), Class: core.Class(str(f[i+1])), Waiting: int(num(f[i+2])), Submitters: int(num(f[i+3])),
+			Pool: str(f[i]), Priority: core.Priority(str(f[i+1])), Waiting: int(num(f[i+2])), Submitters: int(num(f[i+3])),
 		})
 	}
 	return out, nil

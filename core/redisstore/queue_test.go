@@ -21,7 +21,7 @@ func TestEnqueueMovesNothingElse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
 		before := x.picture(t)
-		x.Submit(t, append(specs("a", 2, "ann"), classed(coretest.Spec("b0", "p1", "bob"), core.ClassHigh))...)
+		x.Submit(t, append(specs("a", 2, "ann"), withPriority(coretest.Spec("b0", "p1", "bob"), core.PriorityHigh))...)
 		x.changed(t, before,
 			"+ queue:p1:normal:ann: a0-1 a1-1", "+ queue:p1:high:bob: b0-1",
 			"+ turns:p1:normal: ann", "+ turns:p1:high: bob",
@@ -55,7 +55,7 @@ func TestEnqueueVerdictPerItem(t *testing.T) {
 		never.Generation = 0
 		verdicts, err := x.Store.Enqueue(t.Context(), []core.Spec{
 			coretest.Spec("good", "p1", "ann"), bad, coretest.Spec("ended", "p1", "ann"), coretest.Spec("lost", "p9", "ann"),
-			big, twin, twin, never, classed(coretest.Spec("odd", "p1", "ann"), "odd"), coretest.Spec("last", "p1", "ann"),
+			big, twin, twin, never, withPriority(coretest.Spec("odd", "p1", "ann"), "odd"), coretest.Spec("last", "p1", "ann"),
 		})
 		require.NoError(t, err)
 		var codes []core.Code
@@ -110,7 +110,7 @@ func TestEnqueueMoreThanOneCallTakes(t *testing.T) {
 	})
 }
 
-// Rule 9: limits on the whole, on bytes, and per submitter and class.
+// Rule 9: limits on the whole, on bytes, and per submitter and priority.
 func TestEnqueueRefusesWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
@@ -131,8 +131,8 @@ func TestEnqueueRefusesWhatIsTooMuch(t *testing.T) {
 			}
 			return codes
 		}
-		of := func(id, submitter string, class core.Class) core.Spec {
-			return classed(coretest.Spec(id, "small", submitter), class)
+		of := func(id, submitter string, priority core.Priority) core.Spec {
+			return withPriority(coretest.Spec(id, "small", submitter), priority)
 		}
 		require.Equal(t, []core.Code{"", "", core.CodeFull, "", "", core.CodeFull}, codes(
 			of("a1", "ann", "normal"), of("a2", "ann", "normal"), of("a3", "ann", "normal"), of("a4", "ann", "low"),
@@ -159,7 +159,7 @@ func TestSpecsThatRedisCannotRead(t *testing.T) {
 		"deep":      strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 		"surrogate": `{"x":"\ud800"}`,
 		"numbers":   `{"n":123456789012345678901234567890,"e":1e400,"f":-0.1}`,
-		"mimicry":   `{"id":"x","gen":1,"pool":"other","class":"high","submitter":"eve"}`,
+		"mimicry":   `{"id":"x","gen":1,"pool":"other","priority":"high","submitter":"eve"}`,
 		"nul":       `"\u0000"`,
 	}
 	each(t, func(t *testing.T, x *suite) {
@@ -176,7 +176,7 @@ func TestSpecsThatRedisCannotRead(t *testing.T) {
 			x.Submit(t, spec)
 			place, err := x.Store.Locate(t.Context(), name+"-1")
 			require.NoError(t, err)
-			require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal}, place)
+			require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Priority: core.PriorityNormal}, place)
 			x.AddVMs(t, 2)
 			seq++
 			claim := x.Exchange(t, seq, 1).Claims[0]
@@ -209,10 +209,10 @@ func TestLocate(t *testing.T) {
 			return p
 		}
 		require.Equal(t, core.Place{}, locate("nobody-1"))
-		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Ahead: 2}, locate("a2-1"))
+		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Priority: core.PriorityNormal, Ahead: 2}, locate("a2-1"))
 		vm := x.AddVMs(t, 1)[0]
 		c := x.Exchange(t, 1, 1).Claims[0]
-		want := core.Place{State: core.RequestClaimed, Pool: "p1", Class: core.ClassNormal, Owner: x.Runner, VM: vm, Token: c.Token, Since: c.Since}
+		want := core.Place{State: core.RequestClaimed, Pool: "p1", Priority: core.PriorityNormal, Owner: x.Runner, VM: vm, Token: c.Token, Since: c.Since}
 		require.Equal(t, want, locate("a0-1"))
 		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running", 0))
 		got := locate("a0-1")
@@ -225,7 +225,7 @@ func TestLocate(t *testing.T) {
 		got = locate("a0-1")
 		require.InDelta(t, x.now(t).Add(250*time.Millisecond).UnixMilli(), got.Due, 5000)
 		got.Due = 0
-		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Class: core.ClassNormal, Attempts: 1}, got)
+		require.Equal(t, core.Place{State: core.RequestQueued, Pool: "p1", Priority: core.PriorityNormal, Attempts: 1}, got)
 	})
 }
 
@@ -329,7 +329,7 @@ func TestPresentAndWaiting(t *testing.T) {
 		ctx := t.Context()
 		c := x.claim(t, 1, "busy")
 		x.Submit(t, specs("a", 3, "ann")...)
-		x.Submit(t, classed(coretest.Spec("b0", "p1", "bob"), core.ClassHigh))
+		x.Submit(t, withPriority(coretest.Spec("b0", "p1", "bob"), core.PriorityHigh))
 		done := x.Exchange(t, 2, 0)
 		require.Equal(t, 1, done.Slots)
 		have, err := x.Store.Present(ctx, []string{"busy-1", "nobody-1", "a2-1", "a2-2"})
@@ -341,9 +341,9 @@ func TestPresentAndWaiting(t *testing.T) {
 		got, err := x.Store.Waiting(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []core.QueueInfo{
-			{Pool: "p1", Class: core.ClassHigh, Waiting: 1, Submitters: 1},
-			{Pool: "p1", Class: core.ClassNormal, Waiting: 3, Submitters: 1},
-			{Pool: "p1", Class: core.ClassLow},
+			{Pool: "p1", Priority: core.PriorityHigh, Waiting: 1, Submitters: 1},
+			{Pool: "p1", Priority: core.PriorityNormal, Waiting: 3, Submitters: 1},
+			{Pool: "p1", Priority: core.PriorityLow},
 		}, got)
 		x.Exchange(t, 3, 0, end(c, core.OutcomeDone))
 		have, err = x.Store.Present(ctx, []string{"busy-1"})
@@ -436,8 +436,8 @@ func TestTurnsAndLastEvents(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		x.Submit(t, coretest.Spec("a1", x.Pool, "ann"), coretest.Spec("a2", x.Pool, "ann"), coretest.Spec("b1", x.Pool, "bob"), coretest.Spec("c1", x.Pool, "cleo"))
-		none := core.QueueInfo{Pool: "nowhere", Class: core.ClassHigh}
-		got, err := x.Store.Turns(ctx, []core.QueueInfo{none, {Pool: x.Pool, Class: core.ClassNormal}}, 2)
+		none := core.QueueInfo{Pool: "nowhere", Priority: core.PriorityHigh}
+		got, err := x.Store.Turns(ctx, []core.QueueInfo{none, {Pool: x.Pool, Priority: core.PriorityNormal}}, 2)
 		require.NoError(t, err)
 		require.Empty(t, got[0])
 		require.Equal(t, []core.Turn{{Submitter: "ann", Waiting: 2, Next: "a1-1", Since: 1}, {Submitter: "bob", Waiting: 1, Next: "b1-1", Since: 1}}, got[1])

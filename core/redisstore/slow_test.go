@@ -28,7 +28,7 @@ const (
 	slowScript   = 5 * time.Millisecond
 )
 
-// No script holds Redis up, with 10,000 submitters, three classes, ten pools, 1,000 hosts and a
+// No script holds Redis up, with 10,000 submitters, three priorities, ten pools, 1,000 hosts and a
 // million requests that wait. Every script there is is called: what is not called here fails the
 // test. Judged are the commands that a call makes. Its time is judged against a script that does
 // as many, in the same run, and only if it is too long each of three times.
@@ -169,30 +169,30 @@ func crowd(t *testing.T, x *suite, waiting int) {
 		require.NoError(t, x.Store.SetPool(ctx, pool))
 	}
 	each := max(1, waiting/(pools*3*submitters))
-	some := min(submitters, waiting/(pools*3)) // submitters of each pool and class
+	some := min(submitters, waiting/(pools*3)) // submitters of each pool and priority
 	const page = 500
 	for i := range pools {
-		for _, class := range core.Classes() {
+		for _, priority := range core.Priorities() {
 			for first := 0; first < some; first += page {
 				n := min(page, some-first)
 				require.NoError(t, x.b.Admin.Eval(ctx, `
-					local ns, pool, class, at, n, each = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+					local ns, pool, priority, at, n, each = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 					local bytes = 0
 					for u = at, at + n - 1 do
 						local who = 'u' .. u
 						for i = 1, each do
-							local id = pool .. class .. who .. '-' .. i
-							local spec = '{"id":"' .. id .. '","gen":1,"pool":"' .. pool .. '","class":"' .. class .. '","submitter":"' .. who .. '","command":["true"]}'
+							local id = pool .. priority .. who .. '-' .. i
+							local spec = '{"id":"' .. id .. '","gen":1,"pool":"' .. pool .. '","priority":"' .. priority .. '","submitter":"' .. who .. '","command":["true"]}'
 							redis.call('HSET', ns .. ':specs', id .. '-1', spec)
-							redis.call('RPUSH', ns .. ':queue:' .. pool .. ':' .. class .. ':' .. who, id .. '-1')
+							redis.call('RPUSH', ns .. ':queue:' .. pool .. ':' .. priority .. ':' .. who, id .. '-1')
 							bytes = bytes + #id + 2 + #spec + 96
 						end
-						redis.call('RPUSH', ns .. ':turns:' .. pool .. ':' .. class, who)
+						redis.call('RPUSH', ns .. ':turns:' .. pool .. ':' .. priority, who)
 					end
-					redis.call('HINCRBY', ns .. ':counts', pool .. ':' .. class, n * each)
+					redis.call('HINCRBY', ns .. ':counts', pool .. ':' .. priority, n * each)
 					redis.call('HINCRBY', ns .. ':counts', 'bytes', bytes)
 					return 1`,
-					[]string{x.b.Namespace}, fmt.Sprintf("p%d", i), string(class), first, n, each).Err())
+					[]string{x.b.Namespace}, fmt.Sprintf("p%d", i), string(priority), first, n, each).Err())
 			}
 		}
 	}

@@ -155,8 +155,8 @@ func specs(prefix string, n int, submitter string) []core.Spec {
 	return out
 }
 
-func classed(s core.Spec, class core.Class) core.Spec {
-	s.Class = class
+func withPriority(s core.Spec, priority core.Priority) core.Spec {
+	s.Priority = priority
 	return s
 }
 

@@ -25,10 +25,10 @@ func (s *Store) EnqueueTask(ctx context.Context, t core.Task) error {
 	return err
 }
 
-// encodeTask checks a task and writes it as scripts read it: they take class, kind and
+// encodeTask checks a task and writes it as scripts read it: they take priority, kind and
 // lane from its head, so that keys have nothing but names in them.
 func encodeTask(t core.Task) (string, error) {
-	t.Class, t.Lane = cmp.Or(t.Class, core.ClassNormal), cmp.Or(t.Lane, t.Requester, nobody)
+	t.Priority, t.Lane = cmp.Or(t.Priority, core.PriorityNormal), cmp.Or(t.Lane, t.Requester, nobody)
 	if err := core.CheckName("task id", t.ID); err != nil {
 		return "", err
 	}
@@ -40,9 +40,9 @@ func encodeTask(t core.Task) (string, error) {
 			return "", err
 		}
 	}
-	if !t.Class.Valid() || t.Generation < 1 {
-		return "", core.Errorf(core.CodeInvalid, t.ID, "task %s has class %q and generation %d: use high, normal or low, and 1 or more",
-			t.ID, t.Class, t.Generation)
+	if !t.Priority.Valid() || t.Generation < 1 {
+		return "", core.Errorf(core.CodeInvalid, t.ID, "task %s has priority %q and generation %d: use high, normal or low, and 1 or more",
+			t.ID, t.Priority, t.Generation)
 	}
 	// What became of it is the store's to know: here it would only grow.
 	t.Note, t.Progress, t.Failures, t.Download = "", nil, nil, nil
@@ -53,7 +53,7 @@ func encodeTask(t core.Task) (string, error) {
 	if len(text) > core.MaxSpecBytes {
 		return "", core.Errorf(core.CodeLimit, t.ID, "task %s has %d bytes, more than %d", t.ID, len(text), core.MaxSpecBytes)
 	}
-	return strings.Join([]string{string(t.Class), t.Kind, t.Lane, string(text)}, " "), nil
+	return strings.Join([]string{string(t.Priority), t.Kind, t.Lane, string(text)}, " "), nil
 }
 
 // checkKind refuses what is no kind's name: they are named as functions are, with underscores.
@@ -65,7 +65,7 @@ func checkKind(kind string) error {
 // others: it is of no kind, and ends by that.
 func decodeTask(key, text string) core.Task {
 	var t core.Task
-	const head = 3 // class, kind, lane
+	const head = 3 // priority, kind, lane
 	parts := strings.SplitN(text, " ", head+1)
 	if len(parts) <= head || json.Unmarshal([]byte(parts[head]), &t) != nil || t.Key() != key {
 		t = core.Task{}

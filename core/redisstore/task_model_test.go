@@ -28,7 +28,7 @@ type taskModel struct {
 	at    time.Time
 	tasks map[string]*modelTask
 	keys  []string                  // of tasks, oldest first
-	lanes map[string][]string       // class/kind/lane → keys that wait, first to go first
+	lanes map[string][]string       // priority/kind/lane → keys that wait, first to go first
 	ahead map[string]map[string]int // lane → others of its kind → how often they went since it could have
 	front map[string]bool           // lanes that something was given back to, which goes first
 	rates map[string]core.TaskRate
@@ -55,11 +55,11 @@ type modelHand struct {
 }
 
 var (
-	modelKinds   = []string{"archive", "rerun", "webhook"}
-	modelClasses = []core.Class{core.ClassNormal, core.ClassLow}
+	modelKinds      = []string{"archive", "rerun", "webhook"}
+	modelPriorities = []core.Priority{core.PriorityNormal, core.PriorityLow}
 )
 
-func (t *modelTask) lane() string { return fmt.Sprint(t.Class, "/", t.Kind, "/", t.Lane) }
+func (t *modelTask) lane() string { return fmt.Sprint(t.Priority, "/", t.Kind, "/", t.Lane) }
 
 func TestModelOfTasks(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func (m *taskModel) enqueue() {
 	}
 	task := &modelTask{Task: core.Task{
 		ID: fmt.Sprint("t", len(m.keys)), Generation: 1 + m.n("generation", 2), Kind: modelKinds[m.n("kind", 3)],
-		Class: modelClasses[m.n("class", 2)], Lane: string(rune('a' + m.n("lane", 2))),
+		Priority: modelPriorities[m.n("priority", 2)], Lane: string(rune('a' + m.n("lane", 2))),
 	}}
 	task.state = core.TaskQueued
 	if m.n("delayed", 4) == 0 {

@@ -58,7 +58,7 @@ func (s *Store) TaskQueues(ctx context.Context) ([]core.TaskQueueInfo, error) {
 	var out []core.TaskQueueInfo
 	for i := 0; i+7 < len(f); i += 8 {
 		q := core.TaskQueueInfo{
-			Class: core.Class(str(f[i])), Kind: str(f[i+1]), Waiting: int(num(f[i+2])), Lanes: int(num(f[i+3])),
+			Priority: core.Priority(str(f[i])), Kind: str(f[i+1]), Waiting: int(num(f[i+2])), Lanes: int(num(f[i+3])),
 			Rate: core.TaskRate{Every: time.Duration(num(f[i+4])) * time.Microsecond, Most: int(num(f[i+6]))}, Next: num(f[i+7]),
 		}
 		if q.Rate.Every > 0 {

@@ -124,7 +124,7 @@ func TestTasksRefuse(t *testing.T) {
 			func(t *core.Task) { t.Generation = 0 },
 			func(t *core.Task) { t.Kind = "a:b" },
 			func(t *core.Task) { t.Kind = "" },
-			func(t *core.Task) { t.Class = "urgent" },
+			func(t *core.Task) { t.Priority = "urgent" },
 			func(t *core.Task) { t.Lane = "a b" },
 			func(t *core.Task) { t.Requester = "a:b" },
 			func(t *core.Task) { t.Args = json.RawMessage("{") },

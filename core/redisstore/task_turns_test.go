@@ -54,13 +54,13 @@ func TestKindsAndLanesOfTasksTakeTurns(t *testing.T) {
 	})
 }
 
-func TestClassesShareTheClaimsOfTasks(t *testing.T) {
+func TestPrioritiesShareTheClaimsOfTasks(t *testing.T) {
 	t.Parallel()
 	for _, batch := range []int{1, 3, 10, 50} {
 		x := newSuite(t, coretest.Mini(t), false)
 		k := newTasker(t, x)
-		for _, class := range []core.Class{core.ClassLow, core.ClassNormal, core.ClassHigh} {
-			k.put(t, string(class[0]), 50, core.Task{Kind: "none", Class: class})
+		for _, priority := range []core.Priority{core.PriorityLow, core.PriorityNormal, core.PriorityHigh} {
+			k.put(t, string(priority[0]), 50, core.Task{Kind: "none", Priority: priority})
 		}
 		shares := map[string]int{}
 		for seq := int64(1); seq <= int64(50/batch); seq++ {
@@ -90,8 +90,8 @@ func TestTheRateOfAKind(t *testing.T) {
 			}
 			rate := map[string]core.TaskRate{"rerun": {Every: 30 * time.Second, Burst: 2}, "webhook": {Most: 1}}
 			k.rates(t, rate)
-			k.put(t, "r", 9, core.Task{Kind: "rerun", Class: core.ClassHigh})
-			k.put(t, "p", 1, core.Task{Kind: "purge", Class: core.ClassLow})
+			k.put(t, "r", 9, core.Task{Kind: "rerun", Priority: core.PriorityHigh})
+			k.put(t, "p", 1, core.Task{Kind: "purge", Priority: core.PriorityLow})
 			got := k.run(t, 1, 9)
 			require.ElementsMatch(t, []string{"r0", "r1", "p0"}, idsOf(got.Claims))
 			require.Equal(t, 30*time.Second, got.Next)
@@ -212,12 +212,12 @@ func TestHeldBackTasksCostNothing(t *testing.T) {
 		require.Equal(t, "p", got[0][:1])
 		return n
 	}
-	k.put(t, "p", 100, core.Task{Kind: "purge", Class: core.ClassLow})
+	k.put(t, "p", 100, core.Task{Kind: "purge", Priority: core.PriorityLow})
 	plain := cost()
 	k.rates(t, map[string]core.TaskRate{"rerun": {Every: time.Hour}, "webhook": {Most: 1}})
 	for i := range 1000 {
 		for _, kind := range []string{"rerun", "webhook"} {
-			k.put(t, fmt.Sprintf("%s-%d-", kind, i), 1, core.Task{Kind: kind, Class: core.ClassHigh, Lane: fmt.Sprint("lane", i)})
+			k.put(t, fmt.Sprintf("%s-%d-", kind, i), 1, core.Task{Kind: kind, Priority: core.PriorityHigh, Lane: fmt.Sprint("lane", i)})
 		}
 	}
 	seq++
@@ -228,7 +228,7 @@ func TestHeldBackTasksCostNothing(t *testing.T) {
 	for i := range 100 {
 		kind := fmt.Sprint("kind", i)
 		rates[kind] = core.TaskRate{Every: time.Hour}
-		k.put(t, kind+"-", 2, core.Task{Kind: kind, Class: core.ClassNormal})
+		k.put(t, kind+"-", 2, core.Task{Kind: kind, Priority: core.PriorityNormal})
 	}
 	rates["rerun"], rates["webhook"] = core.TaskRate{Every: time.Hour}, core.TaskRate{Most: 1}
 	delete(rates, "kind0")
@@ -238,8 +238,8 @@ func TestHeldBackTasksCostNothing(t *testing.T) {
 		seq++
 		k.run(t, seq, 300) // of each kind one begins
 	}
-	k.put(t, "fresh", 1, core.Task{Kind: "fresh", Class: core.ClassNormal})
-	k.put(t, "q", 50, core.Task{Kind: "purge", Class: core.ClassLow})
+	k.put(t, "fresh", 1, core.Task{Kind: "fresh", Priority: core.PriorityNormal})
+	k.put(t, "q", 50, core.Task{Kind: "purge", Priority: core.PriorityLow})
 	for found := false; !found; {
 		seq++
 		require.Less(t, seq, int64(20), "it stands behind more kinds than one claim looks at")
@@ -254,7 +254,7 @@ func TestTaskQueues(t *testing.T) {
 		k := newTasker(t, x)
 		rate := core.TaskRate{Every: time.Hour, Burst: 1, Most: 7}
 		k.rates(t, map[string]core.TaskRate{"rerun": rate})
-		k.put(t, "r", 3, core.Task{Kind: "rerun", Class: core.ClassLow})
+		k.put(t, "r", 3, core.Task{Kind: "rerun", Priority: core.PriorityLow})
 		require.Len(t, k.run(t, 1, 1).Claims, 1)
 		k.put(t, "p", 1, core.Task{Kind: "purge", NotBefore: x.now(t).Add(time.Hour).UnixMilli()})
 		k.put(t, "q", 1, core.Task{Kind: "purge", Lane: "ann"})
@@ -265,8 +265,8 @@ func TestTaskQueues(t *testing.T) {
 		require.InDelta(t, x.now(t).Add(time.Hour).UnixMilli(), got[1].Next, 5000)
 		got[1].Next = 0
 		require.Equal(t, []core.TaskQueueInfo{
-			{Kind: "purge", Class: core.ClassNormal, Waiting: 3, Lanes: 2},
-			{Kind: "rerun", Class: core.ClassLow, Waiting: 2, Lanes: 1, Rate: rate},
+			{Kind: "purge", Priority: core.PriorityNormal, Waiting: 3, Lanes: 2},
+			{Kind: "rerun", Priority: core.PriorityLow, Waiting: 2, Lanes: 1, Rate: rate},
 		}, got)
 	})
 }

@@ -14,7 +14,7 @@ import (
 func (s *Store) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error) {
 	names := make([]*redis.StringSliceCmd, len(queues))
 	if err := s.pipelined(ctx, len(queues), func(p redis.Pipeliner, i int) {
-		names[i] = p.LRange(ctx, s.space.Key("turns", queues[i].Pool, string(queues[i].Class)), 0, int64(max(most, 1))-1)
+		names[i] = p.LRange(ctx, s.space.Key("turns", queues[i].Pool, string(queues[i].Priority)), 0, int64(max(most, 1))-1)
 	}); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Store) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([
 	}
 	if err := s.pipelined(ctx, len(places), func(p redis.Pipeliner, i int) {
 		at := &places[i]
-		key := s.space.Key("queue", queues[at.queue].Pool, string(queues[at.queue].Class), out[at.queue][at.turn].Submitter)
+		key := s.space.Key("queue", queues[at.queue].Pool, string(queues[at.queue].Priority), out[at.queue][at.turn].Submitter)
 		at.length, at.first = p.LLen(ctx, key), p.LIndex(ctx, key, 0)
 	}); err != nil {
 		return nil, err

@@ -280,7 +280,7 @@ func TestLoad(t *testing.T) {
 		require.NoError(t, x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{"vm-h1-2": "stuck"}))
 		require.NoError(t, x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"n1", "n2", "n3"}))
 		x.Submit(t, specs("w", 3, "ann")...)
-		x.Submit(t, classed(coretest.Spec("x", "p1", "bob"), core.ClassLow))
+		x.Submit(t, withPriority(coretest.Spec("x", "p1", "bob"), core.PriorityLow))
 		got, err := x.Store.Load(ctx, "h1", []string{"nosuch", "p1"})
 		require.NoError(t, err)
 		require.Len(t, got, 1, "unknown pools are left out")

@@ -12,7 +12,7 @@ import (
 
 // Cancel stops a request wherever it is, and returns its state. Returns NOTFOUND,
 // FORBIDDEN, ENDED.
-func (d *Desk) Cancel(ctx context.Context, a core.Actor, id string) (state core.RequestState, err error) {
+func (d *Service) Cancel(ctx context.Context, a core.Actor, id string) (state core.RequestState, err error) {
 	row, err := d.row(ctx, a, id, core.ActRequestControl)
 	if err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func (d *Desk) Cancel(ctx context.Context, a core.Actor, id string) (state core.
 
 // Rerun runs an ended request again, as its next generation. Returns NOTFOUND,
 // FORBIDDEN, CONFLICT if it has not ended, LIMIT if it was run too often.
-func (d *Desk) Rerun(ctx context.Context, a core.Actor, id string) (v View, err error) {
+func (d *Service) Rerun(ctx context.Context, a core.Actor, id string) (v View, err error) {
 	row, err := d.row(ctx, a, id, core.ActRequestControl)
 	if err != nil {
 		return View{}, err
@@ -44,7 +44,7 @@ func (d *Desk) Rerun(ctx context.Context, a core.Actor, id string) (v View, err 
 }
 
 // control does something to a request; what is done to another's goes into the audit log.
-func (d *Desk) control(ctx context.Context, a core.Actor, s *core.Spec, what string, do func() error) error {
+func (d *Service) control(ctx context.Context, a core.Actor, s *core.Spec, what string, do func() error) error {
 	if a.Handle == s.Submitter {
 		return do()
 	}
@@ -53,7 +53,7 @@ func (d *Desk) control(ctx context.Context, a core.Actor, s *core.Spec, what str
 
 // Attempts returns all tries of a request, oldest first, with the beginning of their
 // output: to one who may see it, or the submission that it grades. Returns NOTFOUND.
-func (d *Desk) Attempts(ctx context.Context, a core.Actor, id string) ([]core.Attempt, error) {
+func (d *Service) Attempts(ctx context.Context, a core.Actor, id string) ([]core.Attempt, error) {
 	row, _, err := d.watched(ctx, a, id)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (d *Desk) Attempts(ctx context.Context, a core.Actor, id string) ([]core.At
 
 // OpenFile opens a file that was collected of a request. Returns NOTFOUND, CONFLICT if
 // it has not ended.
-func (d *Desk) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
+func (d *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
 	row, err := d.row(ctx, a, id, core.ActRequestView)
 	if err != nil {
 		return core.File{}, nil, err

@@ -11,15 +11,15 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Desk does what users ask for of requests, if they may. The fields are set once; all
+// Service does what users ask for of requests, if they may. The fields are set once; all
 // methods are safe for concurrent use.
-type Desk struct {
-	Store  Store
-	Intake Intake
-	Queue  Queue
-	Cluster   Cluster
-	Output core.Output
-	Blobs  core.Blobs
+type Service struct {
+	Store   Store
+	Intake  Intake
+	Queue   Queue
+	Cluster Cluster
+	Output  core.Output
+	Blobs   core.Blobs
 
 	Submissions Submissions
 	Watch       *Watch // of Follow; it must run
@@ -71,14 +71,14 @@ type Cluster interface {
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
 }
 
-func (d *Desk) now() time.Time {
+func (d *Service) now() time.Time {
 	if d.Now != nil {
 		return d.Now()
 	}
 	return time.Now()
 }
 
-func (d *Desk) newID() string {
+func (d *Service) newID() string {
 	if d.NewID != nil {
 		return d.NewID()
 	}
@@ -86,7 +86,7 @@ func (d *Desk) newID() string {
 }
 
 // change does what an entry says, once that is in the audit log.
-func (d *Desk) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
+func (d *Service) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
 	book := auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}
 	return book.Do(ctx, a, core.AuditEntry{Action: act, Subject: subject, Text: text}, do)
 }
@@ -127,7 +127,7 @@ func teaches(a core.Actor, s *core.Spec) bool {
 func watches(a core.Actor) bool { return core.Allow(a, core.ActClusterView, core.Object{}) == nil }
 
 // row returns a request with which the actor may do the action.
-func (d *Desk) row(ctx context.Context, a core.Actor, id string, act core.Action) (core.Row, error) {
+func (d *Service) row(ctx context.Context, a core.Actor, id string, act core.Action) (core.Row, error) {
 	if !core.ValidName(id) {
 		return core.Row{}, noRequest(id)
 	}
@@ -146,7 +146,7 @@ func (d *Desk) row(ctx context.Context, a core.Actor, id string, act core.Action
 
 // watched returns a request that the actor may follow, itself or through the submission
 // that it grades, and whether what it prints is for the actor too.
-func (d *Desk) watched(ctx context.Context, a core.Actor, id string) (row core.Row, output bool, err error) {
+func (d *Service) watched(ctx context.Context, a core.Actor, id string) (row core.Row, output bool, err error) {
 	row, err = d.row(ctx, a, id, core.ActRequestView)
 	if err == nil {
 		return row, !grades(&row.Spec) || teaches(a, &row.Spec), nil

@@ -34,7 +34,7 @@ type fixture struct {
 	b       *coretest.Backend
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	desk    *requests.Desk
+	desk    *requests.Service
 	seq     int64
 
 	printed map[string]string // by token
@@ -56,7 +56,7 @@ func fixtureOn(t *testing.T, b *coretest.Backend) *fixture {
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs, Now: w.clock}
-	w.desk = &requests.Desk{
+	w.desk = &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Now: w.clock, Submissions: submissions{w},
 	}
 	w.pool(func(*core.Pool) {})

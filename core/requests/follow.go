@@ -45,7 +45,7 @@ const (
 // after the event with the id last; "" begins with what is left. States that passed
 // while nobody read are not told. The sequence ends with an error: NOTFOUND, also once
 // the actor may follow no more, UNAVAILABLE if the store is away, or that of ctx.
-func (d *Desk) Follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[Event, error] {
+func (d *Service) Follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		listener := d.Watch.Listen(id)
 		defer listener.Close()
@@ -71,7 +71,7 @@ func (d *Desk) Follow(ctx context.Context, a core.Actor, id, last string) iter.S
 type following struct {
 	printing
 
-	desk     *Desk
+	desk     *Service
 	actor    core.Actor
 	id       string
 	at       cursor

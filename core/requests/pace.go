@@ -60,7 +60,7 @@ type known struct {
 const maxKnown = 1000
 
 // pool says how a pool is. One call asks at a time: the others get its answer.
-func (d *Desk) pool(ctx context.Context, name string) (poolState, error) {
+func (d *Service) pool(ctx context.Context, name string) (poolState, error) {
 	if d.Keep == 0 {
 		return d.look(ctx, name)
 	}
@@ -80,7 +80,7 @@ func (d *Desk) pool(ctx context.Context, name string) (poolState, error) {
 	return s, nil
 }
 
-func (d *Desk) look(ctx context.Context, name string) (poolState, error) {
+func (d *Service) look(ctx context.Context, name string) (poolState, error) {
 	s := poolState{at: d.now()}
 	var err error
 	if s.reason, s.host, s.fault, err = d.trouble(ctx, name); err != nil || s.reason != ReasonTurn {
@@ -90,7 +90,7 @@ func (d *Desk) look(ctx context.Context, name string) (poolState, error) {
 	return s, err
 }
 
-func (d *Desk) pace(ctx context.Context, pool string) (pace, error) {
+func (d *Service) pace(ctx context.Context, pool string) (pace, error) {
 	var p pace
 	rows, err := d.Store.List(ctx, core.Filter{
 		Pool: pool, Limit: paceRequests,

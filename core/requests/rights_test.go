@@ -42,43 +42,43 @@ func table(t *testing.T) map[core.Action]map[string]string {
 // calls are all calls for one request, which has ended where it must have.
 var calls = map[string]struct {
 	action core.Action
-	do     func(ctx context.Context, d *requests.Desk, a core.Actor, open, ended string) error
+	do     func(ctx context.Context, d *requests.Service, a core.Actor, open, ended string) error
 }{
-	"View": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+	"View": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.View(ctx, a, open))
 	}},
-	"Status": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+	"Status": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.Status(ctx, a, open))
 	}},
-	"Pools": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+	"Pools": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
 		return done(d.Pools(ctx, a))
 	}},
-	"Waiting": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+	"Waiting": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.Waiting(ctx, a, open))
 	}},
-	"Attempts": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
+	"Attempts": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, _, ended string) error {
 		return done(d.Attempts(ctx, a, ended))
 	}},
-	"OpenFile": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
+	"OpenFile": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, _, ended string) error {
 		_, content, err := d.OpenFile(ctx, a, ended, "out.txt")
 		if err != nil {
 			return err
 		}
 		return content.Close()
 	}},
-	"Cancel": {core.ActRequestControl, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+	"Cancel": {core.ActRequestControl, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.Cancel(ctx, a, open))
 	}},
-	"Rerun": {core.ActRequestControl, func(ctx context.Context, d *requests.Desk, a core.Actor, _, ended string) error {
+	"Rerun": {core.ActRequestControl, func(ctx context.Context, d *requests.Service, a core.Actor, _, ended string) error {
 		return done(d.Rerun(ctx, a, ended))
 	}},
-	"Row": {core.ActRequestView, func(ctx context.Context, d *requests.Desk, a core.Actor, open, _ string) error {
+	"Row": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.Row(ctx, a, open))
 	}},
-	"SubmitStored": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+	"SubmitStored": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
 		return done(d.SubmitStored(ctx, a, core.Spec{Pool: pool, Command: []string{"true"}}))
 	}},
-	"Submit": {core.ActRequestCreate, func(ctx context.Context, d *requests.Desk, a core.Actor, _, _ string) error {
+	"Submit": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
 		_, _, err := d.Submit(ctx, a, requests.Draft{Pool: pool, Command: []string{"true"}})
 		return err
 	}},

@@ -17,7 +17,7 @@ type Status struct {
 
 // Status says how far a request is, to one who may see it or the submission that it
 // grades. Returns NOTFOUND.
-func (d *Desk) Status(ctx context.Context, a core.Actor, id string) (Status, error) {
+func (d *Service) Status(ctx context.Context, a core.Actor, id string) (Status, error) {
 	row, output, err := d.watched(ctx, a, id)
 	if err != nil || row.Result != nil {
 		return Status{State: row.State, Output: output}, err
@@ -40,7 +40,7 @@ func (d *Desk) Status(ctx context.Context, a core.Actor, id string) (Status, err
 
 // Waiting says why a request waits, to one who may see it or the submission that it
 // grades; nil if it does not wait. Returns NOTFOUND.
-func (d *Desk) Waiting(ctx context.Context, a core.Actor, id string) (*Waiting, error) {
+func (d *Service) Waiting(ctx context.Context, a core.Actor, id string) (*Waiting, error) {
 	s, err := d.Status(ctx, a, id)
 	return s.Waiting, err
 }

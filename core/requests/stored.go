@@ -9,8 +9,8 @@ import (
 
 // SubmitStored is Submit for a spec whose files are in the blob store already: of programs
 // that make requests of what was brought to them. It returns the row as it is stored.
-func (d *Desk) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error) {
-	asked, err := d.draft(a, Draft{Submitter: spec.Submitter, Class: spec.Class, Notify: spec.Notify, Idempotency: spec.Idempotency})
+func (d *Service) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error) {
+	asked, err := d.draft(a, Draft{Submitter: spec.Submitter, Priority: spec.Priority, Notify: spec.Notify, Idempotency: spec.Idempotency})
 	if err != nil {
 		return core.Row{}, err
 	}
@@ -29,7 +29,7 @@ func (d *Desk) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (
 // Submitted returns the row of a SubmitStored with the idempotency key that was accepted
 // before, so that a repeat is not made ready, checked or refused anew. Returns false if there
 // is none, FORBIDDEN.
-func (d *Desk) Submitted(ctx context.Context, a core.Actor, key string) (core.Row, bool, error) {
+func (d *Service) Submitted(ctx context.Context, a core.Actor, key string) (core.Row, bool, error) {
 	asked, err := d.draft(a, Draft{Idempotency: key})
 	if err != nil {
 		return core.Row{}, false, err
@@ -39,7 +39,7 @@ func (d *Desk) Submitted(ctx context.Context, a core.Actor, key string) (core.Ro
 
 // Row returns a plain request as it is stored, with the state that tells where it is: for
 // programs that make of it what they show. Returns NOTFOUND.
-func (d *Desk) Row(ctx context.Context, a core.Actor, id string) (core.Row, error) {
+func (d *Service) Row(ctx context.Context, a core.Actor, id string) (core.Row, error) {
 	row, err := d.row(ctx, a, id, core.ActRequestView)
 	if err == nil && grades(&row.Spec) {
 		err = noRequest(id)
@@ -58,13 +58,13 @@ func (d *Desk) Row(ctx context.Context, a core.Actor, id string) (core.Row, erro
 }
 
 // Pool returns the settings of a pool. Returns NOTFOUND.
-func (d *Desk) Pool(ctx context.Context, name string) (core.Pool, error) {
+func (d *Service) Pool(ctx context.Context, name string) (core.Pool, error) {
 	return d.Cluster.GetPool(ctx, name)
 }
 
 // Pools lists the names of the pools in which the actor may request runs, in order.
 // Returns FORBIDDEN.
-func (d *Desk) Pools(ctx context.Context, a core.Actor) ([]string, error) {
+func (d *Service) Pools(ctx context.Context, a core.Actor) ([]string, error) {
 	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 type Draft struct {
 	Submitter   string // on whose behalf; "" is the actor's own
 	Pool        string
-	Class       core.Class // "" is normal
+	Priority    core.Priority // "" is normal
 	Command     []string
 	Env         []string        // NAME=value
 	Input       json.RawMessage // of a harness; nil is what the harness's own settings say
@@ -58,7 +58,7 @@ const maxIdempotency = 100
 // the same idempotency key before. Files are read only once it is known that the actor may
 // submit and that the rest of the draft is right. Returns FORBIDDEN, INVALID, LIMIT,
 // NOTFOUND for a pool or webhook, FULL where too much work is waiting, UNAVAILABLE.
-func (d *Desk) Submit(ctx context.Context, a core.Actor, draft Draft) (v View, created bool, err error) {
+func (d *Service) Submit(ctx context.Context, a core.Actor, draft Draft) (v View, created bool, err error) {
 	spec, err := d.draft(a, draft)
 	if err != nil {
 		return View{}, false, err
@@ -97,9 +97,9 @@ func (d *Desk) Submit(ctx context.Context, a core.Actor, draft Draft) (v View, c
 }
 
 // draft is the spec without files, if the actor may ask for it.
-func (d *Desk) draft(a core.Actor, draft Draft) (core.Spec, error) {
+func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 	s := core.Spec{
-		Submitter: cmp.Or(draft.Submitter, a.Handle), Pool: draft.Pool, Class: draft.Class, Command: draft.Command, Env: draft.Env,
+		Submitter: cmp.Or(draft.Submitter, a.Handle), Pool: draft.Pool, Priority: draft.Priority, Command: draft.Command, Env: draft.Env,
 		Input: draft.Input, Collect: draft.Collect, Assignment: draft.Assignment, Supersede: draft.Supersede, Notify: draft.Notify,
 		OnHostLoss: draft.OnHostLoss, Limits: draft.Limits,
 	}
@@ -107,7 +107,7 @@ func (d *Desk) draft(a core.Actor, draft Draft) (core.Spec, error) {
 		return s, err
 	}
 	// To run before others, in others' name, or to call addresses is the cluster's to allow.
-	if s.Submitter != a.Handle || s.Class == core.ClassHigh || len(s.Notify) > 0 {
+	if s.Submitter != a.Handle || s.Priority == core.PriorityHigh || len(s.Notify) > 0 {
 		if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
 			return s, err
 		}
@@ -122,7 +122,7 @@ func (d *Desk) draft(a core.Actor, draft Draft) (core.Spec, error) {
 }
 
 // check says what is wrong with a draft while nothing of its files was read.
-func (d *Desk) check(ctx context.Context, s core.Spec) (core.Spec, error) {
+func (d *Service) check(ctx context.Context, s core.Spec) (core.Spec, error) {
 	if len(s.Command) == 0 {
 		s.Command, s.Input = []string{"true"}, nil // whether there is a harness is seen later
 	}
@@ -130,7 +130,7 @@ func (d *Desk) check(ctx context.Context, s core.Spec) (core.Spec, error) {
 }
 
 // take stores the files as they come, of at most room bytes together.
-func (d *Desk) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[Upload, error], room int64) error {
+func (d *Service) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[Upload, error], room int64) error {
 	if uploads == nil {
 		return nil
 	}
@@ -156,7 +156,7 @@ func codeOr(err error, otherwise core.Code) core.Code {
 }
 
 // keep stores one file and puts it where it belongs in the spec.
-func (d *Desk) keep(ctx context.Context, s *core.Spec, u Upload, room int64) (core.File, error) {
+func (d *Service) keep(ctx context.Context, s *core.Spec, u Upload, room int64) (core.File, error) {
 	switch u.Part {
 	case PartFile:
 		if len(s.Files) == core.MaxFiles {
@@ -182,7 +182,7 @@ func (d *Desk) keep(ctx context.Context, s *core.Spec, u Upload, room int64) (co
 	return core.File{}, core.Errorf(core.CodeInvalid, string(u.Part), "a part of a request is a file, %s or %s, not %.40q", PartStdin, PartHarness, u.Part)
 }
 
-func (d *Desk) put(ctx context.Context, name string, content io.Reader, room int64) (core.File, error) {
+func (d *Service) put(ctx context.Context, name string, content io.Reader, room int64) (core.File, error) {
 	var digest string
 	var size int64
 	err := error(core.Errorf(core.CodeLimit, name, "no room is left"))
@@ -199,7 +199,7 @@ func (d *Desk) put(ctx context.Context, name string, content io.Reader, room int
 }
 
 // keepHarness checks a harness whole before it stores it.
-func (d *Desk) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, room int64) (core.File, error) {
+func (d *Service) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, room int64) (core.File, error) {
 	if s.Harness != nil {
 		return core.File{}, core.Errorf(core.CodeInvalid, "", "a request has one harness, not several")
 	}

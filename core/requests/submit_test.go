@@ -74,7 +74,7 @@ func TestSubmitRefusesFirst(t *testing.T) {
 		change func(*requests.Draft)
 	}{
 		"another's":    {core.CodeForbidden, func(d *requests.Draft) { d.Submitter = "ann" }},
-		"before all":   {core.CodeForbidden, func(d *requests.Draft) { d.Class = core.ClassHigh }},
+		"before all":   {core.CodeForbidden, func(d *requests.Draft) { d.Priority = core.PriorityHigh }},
 		"webhooks":     {core.CodeForbidden, func(d *requests.Draft) { d.Notify = []string{"w"} }},
 		"no pool":      {core.CodeNotFound, func(d *requests.Draft) { d.Pool = "p9" }},
 		"too much":     {core.CodeInvalid, func(d *requests.Draft) { d.Limits.Memory = 1 << 50 }},

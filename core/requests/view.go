@@ -13,21 +13,21 @@ import (
 // same fields with its place.
 type View struct {
 	core.Result
-	Submitter  string      `json:"submitter"`
-	Class      core.Class  `json:"class"`
-	Assignment string      `json:"assignment,omitempty"`
-	Submission string      `json:"submission,omitempty"`   // that it grades
-	OnHostLoss string      `json:"on_host_loss,omitempty"` // "" is its pool's
-	Command    []string    `json:"command,omitempty"`
-	Env        []string    `json:"env,omitempty"` // names: the values may be secrets
-	Limits     core.Limits `json:"limits"`
-	Brought    []core.File `json:"brought,omitempty"` // the files that it came with; Files are what was collected
-	Place      *core.Place `json:"place,omitempty"`   // nil once it has ended, or while it is in no queue yet
-	Waiting    *Waiting    `json:"waiting,omitempty"` // nil unless it waits
+	Submitter  string        `json:"submitter"`
+	Priority   core.Priority `json:"priority"`
+	Assignment string        `json:"assignment,omitempty"`
+	Submission string        `json:"submission,omitempty"`   // that it grades
+	OnHostLoss string        `json:"on_host_loss,omitempty"` // "" is its pool's
+	Command    []string      `json:"command,omitempty"`
+	Env        []string      `json:"env,omitempty"` // names: the values may be secrets
+	Limits     core.Limits   `json:"limits"`
+	Brought    []core.File   `json:"brought,omitempty"` // the files that it came with; Files are what was collected
+	Place      *core.Place   `json:"place,omitempty"`   // nil once it has ended, or while it is in no queue yet
+	Waiting    *Waiting      `json:"waiting,omitempty"` // nil unless it waits
 }
 
 // View returns a request. Returns NOTFOUND.
-func (d *Desk) View(ctx context.Context, a core.Actor, id string) (View, error) {
+func (d *Service) View(ctx context.Context, a core.Actor, id string) (View, error) {
 	row, err := d.row(ctx, a, id, core.ActRequestView)
 	if err != nil {
 		return View{}, err
@@ -40,7 +40,7 @@ func (d *Desk) View(ctx context.Context, a core.Actor, id string) (View, error) 
 }
 
 // located is a row as the actor sees it, with its place if it has not ended.
-func (d *Desk) located(ctx context.Context, a core.Actor, row core.Row) (View, error) {
+func (d *Service) located(ctx context.Context, a core.Actor, row core.Row) (View, error) {
 	v := viewOf(row)
 	if row.Result != nil {
 		conceal(a, &row.Spec, &v)
@@ -69,7 +69,7 @@ func (d *Desk) located(ctx context.Context, a core.Actor, row core.Row) (View, e
 func viewOf(row core.Row) View {
 	s := &row.Spec
 	v := View{
-		Submitter: s.Submitter, Class: s.Class, Assignment: s.Assignment, Submission: s.Submission,
+		Submitter: s.Submitter, Priority: s.Priority, Assignment: s.Assignment, Submission: s.Submission,
 		OnHostLoss: s.OnHostLoss, Command: s.Command, Limits: s.Limits, Brought: s.Files,
 	}
 	for _, one := range s.Env {
@@ -127,7 +127,7 @@ const (
 
 // List lists requests that the actor may view, newest first: whoever watches the cluster
 // all, others those of their own that grade nothing. Returns INVALID, FORBIDDEN for another's.
-func (d *Desk) List(ctx context.Context, a core.Actor, f Filter) (Page, error) {
+func (d *Service) List(ctx context.Context, a core.Actor, f Filter) (Page, error) {
 	f.Limit = cmp.Or(f.Limit, somePage)
 	if err := f.check(); err != nil {
 		return Page{}, err

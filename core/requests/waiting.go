@@ -106,13 +106,13 @@ var sentences = map[Reason]worded{
 }
 
 // wording says a reason.
-func (d *Desk) wording(r Reason, spec *core.Spec, p core.Place, fault string, operator bool) string {
+func (d *Service) wording(r Reason, spec *core.Spec, p core.Place, fault string, operator bool) string {
 	left := max(0, time.UnixMilli(p.Due).Sub(d.now())).Round(100 * time.Millisecond)
 	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Assigned, "{fault}", fault).Replace(sentences[r].of(operator))
 }
 
 // waiting says why a request waits that is in the place, if it is in any.
-func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, operator bool) (*Waiting, error) {
+func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, operator bool) (*Waiting, error) {
 	at := core.Place{}
 	if p != nil {
 		at = *p
@@ -139,41 +139,41 @@ func (d *Desk) waiting(ctx context.Context, spec core.Spec, p *core.Place, opera
 	if err != nil || !queued {
 		return w, err
 	}
-	ahead := before(preceding, spec.Class)
+	ahead := before(preceding, spec.Priority)
 	w.Ahead, w.AtLeast = &ahead, preceding.AtLeast
 	if w.Reason == ReasonTurn {
 		most := preceding
 		if most.AtLeast {
-			most.Turns = max(most.Turns, most.Waiting[spec.Class]-1)
+			most.Turns = max(most.Turns, most.Waiting[spec.Priority]-1)
 		}
-		w.Expected = pool.pace.expect(ahead, before(most, spec.Class))
+		w.Expected = pool.pace.expect(ahead, before(most, spec.Priority))
 	}
 	return w, nil
 }
 
 // shares are how many of every ten turns each class has; what it does not use is the others'.
-var shares = map[core.Class]int{core.ClassHigh: 6, core.ClassNormal: 3, core.ClassLow: 1}
+var shares = map[core.Priority]int{core.PriorityHigh: 6, core.PriorityNormal: 3, core.PriorityLow: 1}
 
 // before counts what goes before a request: of its own class by turns, of the others as
 // many as their share is until then, and what is parked.
-func before(p core.Preceding, class core.Class) int {
+func before(p core.Preceding, priority core.Priority) int {
 	n := p.Turns + p.Parked
-	for _, other := range core.Classes() {
-		if other != class {
-			n += min(p.Waiting[other], p.Turns*shares[other]/shares[class])
+	for _, other := range core.Priorities() {
+		if other != priority {
+			n += min(p.Waiting[other], p.Turns*shares[other]/shares[priority])
 		}
 	}
 	return n
 }
 
 // TasksRun reports whether anybody runs background tasks.
-func (d *Desk) TasksRun(ctx context.Context) (bool, error) {
+func (d *Service) TasksRun(ctx context.Context) (bool, error) {
 	owners, err := d.Cluster.ListOwners(ctx)
 	return !slices.Contains(core.Missing(owners, core.Overseen{}), core.RoleTaskrunner), err
 }
 
 // trouble says what keeps a pool's requests from being run; ReasonTurn if nothing does.
-func (d *Desk) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
+func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
 	pool, err := d.Cluster.GetPool(ctx, name)
 	switch {
 	case err == nil && pool.Paused:

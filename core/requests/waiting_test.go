@@ -34,9 +34,9 @@ func TestWaitingCountsTurns(t *testing.T) {
 	require.Nil(t, w.waiting("rosa", first.ID).Expected, "nothing has ended yet")
 
 	for range 5 {
-		w.submit("bob", func(s *core.Spec) { s.Class = core.ClassHigh })
+		w.submit("bob", func(s *core.Spec) { s.Priority = core.PriorityHigh })
 	}
-	low := w.submit("rosa", func(s *core.Spec) { s.Class = core.ClassLow })
+	low := w.submit("rosa", func(s *core.Spec) { s.Priority = core.PriorityLow })
 	require.Equal(t, 0, *w.waiting("rosa", low.ID).Ahead, "it is the first of its class, which has turns of its own")
 	require.Equal(t, 3+5+1, *w.waiting("rosa", second.ID).Ahead, "three of its class, and of the others by their shares")
 }

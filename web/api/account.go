@@ -47,7 +47,7 @@ func (s *server) signIn(ctx context.Context, _ core.Actor, in *struct{ Body Sign
 	if signed.Account.MustChange {
 		return nil, core.Errorf(core.CodeForbidden, signed.User.Handle, "the password was set by somebody else: sign in with a browser and choose one of your own first")
 	}
-	a, err := s.Registrar.Actor(ctx, signed.User.Handle)
+	a, err := s.Classes.Actor(ctx, signed.User.Handle)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func TestWhatIsUnknownInAnInputIsRefused(t *testing.T) {
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	var c core.SchoolClass
+	var c core.Class
 	a := w.call("root", "POST", "/classes", map[string]any{"handle": "cs1", "title": "One"}).is(http.StatusCreated).into(&c)
 	require.Equal(t, "/api/v1/classes/cs1", a.Header().Get("Location"))
 	w.call("root", "POST", "/classes", map[string]any{"handle": "cs1", "title": "One"}).problem(http.StatusConflict, core.CodeConflict)
@@ -129,7 +129,7 @@ func TestAssignments(t *testing.T) {
 	var as core.Assignment
 	body := map[string]any{"handle": "hw1", "title": "First", "due_ms": theDue, "pool": pool}
 	w.call("tess", "POST", "/classes/cs101/assignments", body).is(http.StatusCreated).into(&as)
-	require.Equal(t, core.ClassNormal, as.Weight)
+	require.Equal(t, core.PriorityNormal, as.Priority)
 	w.call("ann", "POST", "/classes/cs101/assignments", body).problem(http.StatusForbidden, core.CodeForbidden)
 	w.call("eve", "GET", hw1, nil).problem(http.StatusNotFound, core.CodeNotFound)
 

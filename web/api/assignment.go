@@ -22,18 +22,18 @@ func assignmentTable() []entry {
 
 // AssignmentFields are what can be changed of an assignment.
 type AssignmentFields struct {
-	Title      string      `json:"title"`
-	Text       string      `json:"text,omitempty" doc:"Markdown"`
-	Due        int64       `json:"due_ms,omitempty" doc:"ms since 1970; 0 is never"`
-	Cutoff     int64       `json:"cutoff_ms,omitempty" doc:"not before due_ms; nothing is taken later; 0 is never"`
-	HideUntil  int64       `json:"hide_until_ms,omitempty" doc:"students do not see it before"`
-	AllowFinal bool        `json:"allow_final,omitempty" doc:"takes final submissions too"`
-	Pool       string      `json:"pool,omitempty" doc:"that submissions are graded in"`
-	Weight     core.Class  `json:"weight,omitempty" enum:"high,normal,low" doc:"of the requests; normal if left out"`
-	Limits     core.Limits `json:"limits,omitempty" doc:"of the requests; the pool's where left out"`
-	ShowOutput bool        `json:"show_output,omitempty" doc:"students see what the harness prints"`
-	MaxFiles   int         `json:"max_files,omitempty" doc:"of a submission; 0 is the most there may be"`
-	MaxBytes   int64       `json:"max_bytes,omitempty" doc:"of a submission; 0 is what the pool's disk holds"`
+	Title      string        `json:"title"`
+	Text       string        `json:"text,omitempty" doc:"Markdown"`
+	Due        int64         `json:"due_ms,omitempty" doc:"ms since 1970; 0 is never"`
+	Cutoff     int64         `json:"cutoff_ms,omitempty" doc:"not before due_ms; nothing is taken later; 0 is never"`
+	HideUntil  int64         `json:"hide_until_ms,omitempty" doc:"students do not see it before"`
+	AllowFinal bool          `json:"allow_final,omitempty" doc:"takes final submissions too"`
+	Pool       string        `json:"pool,omitempty" doc:"that submissions are graded in"`
+	Priority   core.Priority `json:"priority,omitempty" enum:"high,normal,low" doc:"of the requests; normal if left out"`
+	Limits     core.Limits   `json:"limits,omitempty" doc:"of the requests; the pool's where left out"`
+	ShowOutput bool          `json:"show_output,omitempty" doc:"students see what the harness prints"`
+	MaxFiles   int           `json:"max_files,omitempty" doc:"of a submission; 0 is the most there may be"`
+	MaxBytes   int64         `json:"max_bytes,omitempty" doc:"of a submission; 0 is what the pool's disk holds"`
 }
 
 // NewAssignment is an assignment to make.
@@ -51,13 +51,13 @@ type InAssignment struct {
 func fieldsOf(as core.Assignment) AssignmentFields {
 	return AssignmentFields{
 		Title: as.Title, Text: as.Text, Due: as.Due, Cutoff: as.Cutoff, HideUntil: as.HideUntil, AllowFinal: as.AllowFinal,
-		Pool: as.Pool, Weight: as.Weight, Limits: as.Limits, ShowOutput: as.ShowOutput, MaxFiles: as.MaxFiles, MaxBytes: as.MaxBytes,
+		Pool: as.Pool, Priority: as.Priority, Limits: as.Limits, ShowOutput: as.ShowOutput, MaxFiles: as.MaxFiles, MaxBytes: as.MaxBytes,
 	}
 }
 
 func (f AssignmentFields) onto(as *core.Assignment) {
 	as.Title, as.Text, as.Due, as.Cutoff, as.HideUntil, as.AllowFinal = f.Title, f.Text, f.Due, f.Cutoff, f.HideUntil, f.AllowFinal
-	as.Pool, as.Weight, as.Limits, as.ShowOutput, as.MaxFiles, as.MaxBytes = f.Pool, f.Weight, f.Limits, f.ShowOutput, f.MaxFiles, f.MaxBytes
+	as.Pool, as.Priority, as.Limits, as.ShowOutput, as.MaxFiles, as.MaxBytes = f.Pool, f.Priority, f.Limits, f.ShowOutput, f.MaxFiles, f.MaxBytes
 }
 
 // AssignmentPage is a list of assignments, which are few enough for one page.
@@ -72,7 +72,7 @@ type Ended struct {
 }
 
 func (s *server) assignments(ctx context.Context, a core.Actor, f coursework.AssignmentFilter) (*answer[AssignmentPage], error) {
-	found, left, err := s.Registrar.ListAssignments(ctx, a, f)
+	found, left, err := s.Classes.ListAssignments(ctx, a, f)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *server) createAssignment(ctx context.Context, a core.Actor, in *struct 
 ) (*tagged[core.Assignment], error) {
 	as := core.Assignment{Class: in.Class, Handle: in.Body.Handle}
 	in.Body.onto(&as)
-	as, err := s.Registrar.CreateAssignment(ctx, a, as)
+	as, err := s.Classes.CreateAssignment(ctx, a, as)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *server) viewAssignment(ctx context.Context, a core.Actor, in *struct {
 	Reading
 },
 ) (*tagged[coursework.AssignmentEntry], error) {
-	e, err := s.Registrar.ViewAssignment(ctx, a, in.Class, in.Assignment)
+	e, err := s.Classes.ViewAssignment(ctx, a, in.Class, in.Assignment)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *server) changeAssignment(ctx context.Context, a core.Actor, in *struct 
 ) (*tagged[core.Assignment], error) {
 	return apply(ctx, in.Changing, versioned[core.Assignment]{
 		view: func(ctx context.Context) (core.Assignment, error) {
-			return s.Registrar.EditableAssignment(ctx, a, in.Class, in.Assignment)
+			return s.Classes.EditableAssignment(ctx, a, in.Class, in.Assignment)
 		},
 		of: func(as *core.Assignment) int64 { return as.Revision },
 		change: func(ctx context.Context, as core.Assignment) (core.Assignment, error) {
@@ -134,19 +134,19 @@ func (s *server) changeAssignment(ctx context.Context, a core.Actor, in *struct 
 				return as, err
 			}
 			fields.onto(&as)
-			return s.Registrar.EditAssignment(ctx, a, as)
+			return s.Classes.EditAssignment(ctx, a, as)
 		},
 	})
 }
 
 func (s *server) deleteAssignment(ctx context.Context, a core.Actor, in *InAssignment) (*started, error) {
-	return begun(s.Registrar.DeleteAssignment(ctx, a, in.Class, in.Assignment))
+	return begun(s.Classes.DeleteAssignment(ctx, a, in.Class, in.Assignment))
 }
 
 func (s *server) listPoolChoices(ctx context.Context, a core.Actor, in *InClass) (*answer[Page[coursework.PoolChoice]], error) {
-	return all(s.Registrar.PoolChoices(ctx, a, in.Class))
+	return all(s.Classes.PoolChoices(ctx, a, in.Class))
 }
 
 func (s *server) findAssignment(ctx context.Context, a core.Actor, in *query) (*answer[core.Assignment], error) {
-	return answered(s.Registrar.FindAssignment(ctx, a, in.Query))
+	return answered(s.Classes.FindAssignment(ctx, a, in.Query))
 }

@@ -36,15 +36,15 @@ type InClass struct {
 }
 
 func (s *server) listClasses(ctx context.Context, a core.Actor, in *Cursor) (*listed[coursework.ClassEntry], error) {
-	found, err := s.Registrar.ListClasses(ctx, a, in.Cursor, in.more())
+	found, err := s.Classes.ListClasses(ctx, a, in.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
 	return paged(ctx, *in, found, func(c *coursework.ClassEntry) string { return c.Handle }), nil
 }
 
-func (s *server) createClass(ctx context.Context, a core.Actor, in *struct{ Body NewClass }) (*tagged[core.SchoolClass], error) {
-	c, err := s.Registrar.CreateClass(ctx, a, core.SchoolClass{Handle: in.Body.Handle, Title: in.Body.Title, Term: in.Body.Term})
+func (s *server) createClass(ctx context.Context, a core.Actor, in *struct{ Body NewClass }) (*tagged[core.Class], error) {
+	c, err := s.Classes.CreateClass(ctx, a, core.Class{Handle: in.Body.Handle, Title: in.Body.Title, Term: in.Body.Term})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *server) viewClass(ctx context.Context, a core.Actor, in *struct {
 	Reading
 },
 ) (*tagged[coursework.ClassEntry], error) {
-	c, err := s.Registrar.ViewClass(ctx, a, in.Class)
+	c, err := s.Classes.ViewClass(ctx, a, in.Class)
 	if err != nil {
 		return nil, err
 	}
@@ -68,26 +68,26 @@ func (s *server) changeClass(ctx context.Context, a core.Actor, in *struct {
 	Changing
 	Body Change[ClassFields]
 },
-) (*tagged[core.SchoolClass], error) {
-	return apply(ctx, in.Changing, versioned[core.SchoolClass]{
-		view: func(ctx context.Context) (core.SchoolClass, error) {
-			c, err := s.Registrar.ViewClass(ctx, a, in.Class)
-			return c.SchoolClass, err
+) (*tagged[core.Class], error) {
+	return apply(ctx, in.Changing, versioned[core.Class]{
+		view: func(ctx context.Context) (core.Class, error) {
+			c, err := s.Classes.ViewClass(ctx, a, in.Class)
+			return c.Class, err
 		},
-		of: func(c *core.SchoolClass) int64 { return c.Revision },
-		change: func(ctx context.Context, c core.SchoolClass) (core.SchoolClass, error) {
+		of: func(c *core.Class) int64 { return c.Revision },
+		change: func(ctx context.Context, c core.Class) (core.Class, error) {
 			fields := ClassFields{c.Title, c.Term}
 			if err := in.Body.onto(&fields); err != nil {
 				return c, err
 			}
 			c.Title, c.Term = fields.Title, fields.Term
-			return s.Registrar.EditClass(ctx, a, c)
+			return s.Classes.EditClass(ctx, a, c)
 		},
 	})
 }
 
 func (s *server) deleteClass(ctx context.Context, a core.Actor, in *InClass) (*started, error) {
-	return begun(s.Registrar.DeleteClass(ctx, a, in.Class))
+	return begun(s.Classes.DeleteClass(ctx, a, in.Class))
 }
 
 // query is what somebody looks for.
@@ -95,8 +95,8 @@ type query struct {
 	Query string `query:"query" required:"true" maxLength:"200" doc:"handle, title, or a part of either; mine stands for one's own classes"`
 }
 
-func (s *server) findClass(ctx context.Context, a core.Actor, in *query) (*answer[core.SchoolClass], error) {
-	return answered(s.Registrar.FindClass(ctx, a, in.Query))
+func (s *server) findClass(ctx context.Context, a core.Actor, in *query) (*answer[core.Class], error) {
+	return answered(s.Classes.FindClass(ctx, a, in.Query))
 }
 
 // started is the answer with a task that does the work.

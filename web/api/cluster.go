@@ -41,11 +41,11 @@ type InPool struct {
 }
 
 func (s *server) viewCluster(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Overview], error) {
-	return answered(s.Operator.Overview(ctx, a))
+	return answered(s.Cluster.Overview(ctx, a))
 }
 
 func (s *server) viewHost(ctx context.Context, a core.Actor, in *InHost) (*answer[operate.HostView], error) {
-	return answered(s.Operator.Host(ctx, a, in.Host))
+	return answered(s.Cluster.Host(ctx, a, in.Host))
 }
 
 func (s *server) drainHost(ctx context.Context, a core.Actor, in *struct {
@@ -59,15 +59,15 @@ func (s *server) drainHost(ctx context.Context, a core.Actor, in *struct {
 	if in.Body != nil {
 		deadline = in.Body.Deadline
 	}
-	return &done{}, s.Operator.Drain(ctx, a, in.Host, deadline)
+	return &done{}, s.Cluster.Drain(ctx, a, in.Host, deadline)
 }
 
 func (s *server) undrainHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
-	return &done{}, s.Operator.Undrain(ctx, a, in.Host)
+	return &done{}, s.Cluster.Undrain(ctx, a, in.Host)
 }
 
 func (s *server) trustHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
-	return &done{}, s.Operator.Trust(ctx, a, in.Host)
+	return &done{}, s.Cluster.Trust(ctx, a, in.Host)
 }
 
 func (s *server) reportHost(ctx context.Context, a core.Actor, in *struct {
@@ -78,19 +78,19 @@ func (s *server) reportHost(ctx context.Context, a core.Actor, in *struct {
 	}
 },
 ) (*done, error) {
-	return &done{}, s.Operator.Report(ctx, a, core.HostReport{Host: in.Host, Event: in.Body.Event, Reason: in.Body.Reason})
+	return &done{}, s.Cluster.Report(ctx, a, core.HostReport{Host: in.Host, Event: in.Body.Event, Reason: in.Body.Reason})
 }
 
 func (s *server) forgetHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
-	return &done{}, s.Operator.Forget(ctx, a, in.Host)
+	return &done{}, s.Cluster.Forget(ctx, a, in.Host)
 }
 
 func (s *server) listPools(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Pool]], error) {
-	return all(s.Operator.Pools(ctx, a))
+	return all(s.Cluster.Pools(ctx, a))
 }
 
 func (s *server) viewPool(ctx context.Context, a core.Actor, in *InPool) (*answer[core.Pool], error) {
-	return answered(s.Operator.Pool(ctx, a, in.Pool))
+	return answered(s.Cluster.Pool(ctx, a, in.Pool))
 }
 
 func (s *server) setPool(ctx context.Context, a core.Actor, in *struct {
@@ -98,7 +98,7 @@ func (s *server) setPool(ctx context.Context, a core.Actor, in *struct {
 	Body Change[core.Pool]
 },
 ) (*answer[core.Pool], error) {
-	p, err := s.Operator.Pool(ctx, a, in.Pool)
+	p, err := s.Cluster.Pool(ctx, a, in.Pool)
 	if core.Is(err, core.CodeNotFound) {
 		p, err = core.DefaultPool(in.Pool), nil
 	}
@@ -109,38 +109,38 @@ func (s *server) setPool(ctx context.Context, a core.Actor, in *struct {
 		err = core.Errorf(core.CodeInvalid, in.Pool, "a pool's name cannot be changed: make another one")
 	}
 	if err == nil {
-		err = s.Operator.SetPool(ctx, a, p)
+		err = s.Cluster.SetPool(ctx, a, p)
 	}
 	return answered(p, err)
 }
 
 func (s *server) listQueues(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Queues], error) {
-	return answered(s.Operator.Queues(ctx, a))
+	return answered(s.Cluster.Queues(ctx, a))
 }
 
 func (s *server) listDead(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[operate.Dead]], error) {
-	return all(s.Operator.Dead(ctx, a))
+	return all(s.Cluster.Dead(ctx, a))
 }
 
 func (s *server) dropDead(ctx context.Context, a core.Actor, in *One) (*done, error) {
-	return &done{}, s.Operator.Drop(ctx, a, in.ID)
+	return &done{}, s.Cluster.Drop(ctx, a, in.ID)
 }
 
 func (s *server) listMoves(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Evacuation]], error) {
-	return all(s.Operator.Moves(ctx, a))
+	return all(s.Cluster.Moves(ctx, a))
 }
 
 func (s *server) viewTimeline(ctx context.Context, a core.Actor, in *One) (*answer[operate.Timeline], error) {
-	return answered(s.Operator.Timeline(ctx, a, in.ID))
+	return answered(s.Cluster.Timeline(ctx, a, in.ID))
 }
 
 func (s *server) consistency(ctx context.Context, a core.Actor, _ *nothing) (*answer[operate.Findings], error) {
-	return answered(s.Operator.Findings(ctx, a))
+	return answered(s.Cluster.Findings(ctx, a))
 }
 
 func (s *server) listHistory(ctx context.Context, a core.Actor, in *struct {
 	After string `query:"after" maxLength:"40" doc:"id of the event before; none: what is left"`
 },
 ) (*answer[Page[core.Event]], error) {
-	return all(s.Operator.Events(ctx, a, in.After))
+	return all(s.Cluster.Events(ctx, a, in.After))
 }

@@ -34,7 +34,7 @@ func (s *server) startExperiment(ctx context.Context, a core.Actor, in *struct {
 	if _, err := tar.Peek(1); !errors.Is(err, io.EOF) {
 		trial.Harness = tar
 	}
-	e, err := s.Registrar.StartExperiment(ctx, a, in.Class, in.Assignment, trial)
+	e, err := s.Classes.StartExperiment(ctx, a, in.Class, in.Assignment, trial)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *server) listExperiments(ctx context.Context, a core.Actor, in *struct {
 	Limit int `query:"limit" minimum:"1" maximum:"500" default:"50"`
 },
 ) (*answer[Page[core.Experiment]], error) {
-	return all(s.Registrar.Experiments(ctx, a, in.Class, in.Assignment, in.Limit))
+	return all(s.Classes.Experiments(ctx, a, in.Class, in.Assignment, in.Limit))
 }
 
 // ExperimentStatus is an experiment with how far it is.
@@ -60,7 +60,7 @@ func (s *server) viewExperiment(ctx context.Context, a core.Actor, in *struct {
 	Reading
 },
 ) (*tagged[ExperimentStatus], error) {
-	e, progress, err := s.Registrar.ExperimentProgress(ctx, a, in.ID)
+	e, progress, err := s.Classes.ExperimentProgress(ctx, a, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 	Body Outcomes
 }, error,
 ) {
-	v, err := s.Registrar.ViewExperiment(ctx, a, in.ID, coursework.OutcomePage{Differing: in.Differing, After: in.Cursor.Cursor, Limit: in.more()})
+	v, err := s.Classes.ViewExperiment(ctx, a, in.ID, coursework.OutcomePage{Differing: in.Differing, After: in.Cursor.Cursor, Limit: in.more()})
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +96,9 @@ func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) applyExperiment(ctx context.Context, a core.Actor, in *One) (*answer[coursework.Applied], error) {
-	return answered(s.Registrar.ApplyExperiment(ctx, a, in.ID))
+	return answered(s.Classes.ApplyExperiment(ctx, a, in.ID))
 }
 
 func (s *server) abortExperiment(ctx context.Context, a core.Actor, in *One) (*answer[core.Experiment], error) {
-	return answered(s.Registrar.AbortExperiment(ctx, a, in.ID))
+	return answered(s.Classes.AbortExperiment(ctx, a, in.ID))
 }

@@ -51,10 +51,10 @@ type fixture struct {
 	t       testing.TB
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	reg     *coursework.Registrar
+	reg     *coursework.Service
 	api     http.Handler
 
-	accounts *account.Desk
+	accounts *account.Service
 
 	mu  sync.Mutex
 	now time.Time
@@ -70,21 +70,21 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	w := &fixture{t: t, now: time.UnixMilli(start)}
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
-	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	w.accounts = &account.Desk{Store: store, Limits: w.cluster.Store, Hasher: hasher, Now: w.clock}
+	w.accounts = &account.Service{Store: store, Limits: w.cluster.Store, Hasher: hasher, Now: w.clock}
 	redis := w.cluster.Store
-	desk := &requests.Desk{
+	desk := &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
 	p := services.Deps{
-		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Registrar: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
-		Live:     &live.Streams{Requests: desk, Registrar: w.reg},
-		Operator: &operate.Operator{Registrar: w.reg, Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
+		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Classes: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
+		Live:    &live.Streams{Requests: desk, Classes: w.reg},
+		Cluster: &operate.Service{Classes: w.reg, Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
 	}
 	for _, c := range change {
 		c(&p)
@@ -104,7 +104,7 @@ func (w *fixture) people() {
 		require.NoError(w.t, err)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
+		_, err := store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start})
 		require.NoError(w.t, err)
 	}
 	for _, e := range []core.Enrolment{
@@ -142,7 +142,7 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 	w.t.Helper()
 	as := core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
-		AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start,
+		AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start,
 	}
 	for _, c := range change {
 		c(&as)

@@ -24,12 +24,12 @@ func gradingTable() []entry {
 }
 
 func (s *server) setHarness(ctx context.Context, a core.Actor, in *InAssignment) (*tagged[core.Assignment], error) {
-	as, err := s.Registrar.SetHarness(ctx, a, in.Class, in.Assignment, s.body(ctx, harness.MaxPackBytes+1))
+	as, err := s.Classes.SetHarness(ctx, a, in.Class, in.Assignment, s.body(ctx, harness.MaxPackBytes+1))
 	return changedTo(as, err)
 }
 
 func (s *server) removeHarness(ctx context.Context, a core.Actor, in *InAssignment) (*tagged[core.Assignment], error) {
-	as, err := s.Registrar.RemoveHarness(ctx, a, in.Class, in.Assignment)
+	as, err := s.Classes.RemoveHarness(ctx, a, in.Class, in.Assignment)
 	return changedTo(as, err)
 }
 
@@ -41,7 +41,7 @@ func changedTo(as core.Assignment, err error) (*tagged[core.Assignment], error) 
 }
 
 func (s *server) viewProgress(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Progress], error) {
-	return answered(s.Registrar.Progress(ctx, a, in.Class, in.Assignment))
+	return answered(s.Classes.Progress(ctx, a, in.Class, in.Assignment))
 }
 
 func (s *server) listMissing(ctx context.Context, a core.Actor, in *struct {
@@ -49,7 +49,7 @@ func (s *server) listMissing(ctx context.Context, a core.Actor, in *struct {
 	Cursor
 },
 ) (*listed[coursework.Absence], error) {
-	found, err := s.Registrar.Missing(ctx, a, in.Class, in.Assignment, in.Cursor.Cursor, in.more())
+	found, err := s.Classes.Missing(ctx, a, in.Class, in.Assignment, in.Cursor.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *server) listMissing(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) viewReport(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Report], error) {
-	return answered(s.Registrar.Report(ctx, a, in.Class, in.Assignment))
+	return answered(s.Classes.Report(ctx, a, in.Class, in.Assignment))
 }
 
 // NewGrade is a person's grade.
@@ -72,7 +72,7 @@ func (s *server) changeGrade(ctx context.Context, a core.Actor, in *struct {
 	Body NewGrade
 },
 ) (*answer[core.Standing], error) {
-	v, err := s.Registrar.ViewSubmission(ctx, a, in.ID)
+	v, err := s.Classes.ViewSubmission(ctx, a, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *server) changeUserGrade(ctx context.Context, a core.Actor, in *struct {
 
 func (s *server) grade(ctx context.Context, a core.Actor, c coursework.GradeChange, g NewGrade) (*answer[core.Standing], error) {
 	c.Score, c.MaxScore, c.Reason = g.Score, g.MaxScore, g.Reason
-	return answered(s.Registrar.ChangeGrade(ctx, a, c))
+	return answered(s.Classes.ChangeGrade(ctx, a, c))
 }
 
 func (s *server) startArchive(ctx context.Context, a core.Actor, in *struct {
@@ -99,7 +99,7 @@ func (s *server) startArchive(ctx context.Context, a core.Actor, in *struct {
 	Latest bool   `query:"latest" doc:"only the newest of each"`
 },
 ) (*started, error) {
-	return begun(s.Registrar.StartArchive(ctx, a, core.ArchiveArgs{Class: in.Class, Assignment: in.Assignment, User: in.User, Latest: in.Latest}))
+	return begun(s.Classes.StartArchive(ctx, a, core.ArchiveArgs{Class: in.Class, Assignment: in.Assignment, User: in.User, Latest: in.Latest}))
 }
 
 func (s *server) startCSV(ctx context.Context, a core.Actor, in *struct {
@@ -107,7 +107,7 @@ func (s *server) startCSV(ctx context.Context, a core.Actor, in *struct {
 	Header bool `query:"header" doc:"with a line of column names"`
 },
 ) (*started, error) {
-	return begun(s.Registrar.StartAssignmentCSV(ctx, a, core.AssignmentCSVArgs{Class: in.Class, Assignment: in.Assignment, Header: in.Header}))
+	return begun(s.Classes.StartAssignmentCSV(ctx, a, core.AssignmentCSVArgs{Class: in.Class, Assignment: in.Assignment, Header: in.Header}))
 }
 
 func (s *server) startGradebook(ctx context.Context, a core.Actor, in *struct {
@@ -115,5 +115,5 @@ func (s *server) startGradebook(ctx context.Context, a core.Actor, in *struct {
 	Fill string `query:"fill" maxLength:"40" doc:"what stands where there is no score"`
 },
 ) (*started, error) {
-	return begun(s.Registrar.StartGradebook(ctx, a, core.GradebookArgs{Class: in.Class, Fill: in.Fill}))
+	return begun(s.Classes.StartGradebook(ctx, a, core.GradebookArgs{Class: in.Class, Fill: in.Fill}))
 }

@@ -34,7 +34,7 @@ func answered[T any](thing T, err error) (*answer[T], error) {
 }
 
 func (s *server) me(ctx context.Context, a core.Actor, _ *nothing) (*answer[Me], error) {
-	profile, err := s.Registrar.ViewUser(ctx, a, a.Handle)
+	profile, err := s.Classes.ViewUser(ctx, a, a.Handle)
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ type broken struct{ coursework.Store }
 
 var errSecret = errors.New("dial tcp 10.0.0.1: password hunter2 refused")
 
-func (broken) GetClass(context.Context, string) (core.SchoolClass, error) {
-	return core.SchoolClass{}, core.Wrap(errSecret, core.CodeUnavailable, "store-1", "the store does not answer")
+func (broken) GetClass(context.Context, string) (core.Class, error) {
+	return core.Class{}, core.Wrap(errSecret, core.CodeUnavailable, "store-1", "the store does not answer")
 }
 
 func (broken) GetUser(context.Context, string) (core.User, error) { return core.User{}, errSecret }
@@ -50,8 +50,8 @@ func TestCausesAreLoggedAndNotTold(t *testing.T) {
 	log, entries := logged.NewNullLogger()
 	log.SetLevel(logrus.ErrorLevel)
 	w := newFixture(t, func(p *services.Deps) {
-		other := *p.Registrar
-		other.Store, p.Registrar, p.Log = broken{other.Store}, &other, log
+		other := *p.Classes
+		other.Store, p.Classes, p.Log = broken{other.Store}, &other, log
 	})
 	a := w.call("ann", "GET", "/classes/cs101", nil)
 	a.problem(http.StatusServiceUnavailable, core.CodeUnavailable)

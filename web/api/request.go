@@ -26,7 +26,7 @@ func requestTable() []entry {
 type RequestFields struct {
 	Submitter  string          `json:"submitter,omitempty" maxLength:"64" doc:"on whose behalf, for operators; oneself if left out"`
 	Pool       string          `json:"pool" maxLength:"64" doc:"where it runs"`
-	Class      core.Class      `json:"class,omitempty" enum:"high,normal,low" doc:"its weight; normal if left out, high for operators"`
+	Priority   core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"normal if left out, high for operators"`
 	Command    []string        `json:"command,omitempty" maxItems:"256" doc:"program and arguments of a plain command"`
 	Env        []string        `json:"env,omitempty" doc:"NAME=value"`
 	Input      json.RawMessage `json:"input,omitempty" doc:"of a harness; what its own settings say if left out"`
@@ -58,7 +58,7 @@ func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
 		return nil, err
 	}
 	v, created, err := s.Requests.Submit(ctx, a, requests.Draft{
-		Submitter: f.Submitter, Pool: f.Pool, Class: f.Class, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
+		Submitter: f.Submitter, Pool: f.Pool, Priority: f.Priority, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
 		Assignment: f.Assignment, Supersede: f.Supersede, Notify: f.Notify, OnHostLoss: f.OnHostLoss, Limits: f.Limits,
 		Idempotency: in.Key, Files: each(form, broughtAs),
 	})

@@ -29,7 +29,7 @@ func (s *server) listMembers(ctx context.Context, a core.Actor, in *struct {
 	Cursor
 },
 ) (*listed[coursework.Member], error) {
-	found, err := s.Registrar.Roster(ctx, a, in.Class, in.Cursor.Cursor, in.more())
+	found, err := s.Classes.Roster(ctx, a, in.Class, in.Cursor.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *server) enrol(ctx context.Context, a core.Actor, in *struct {
 	Body Membership
 },
 ) (*done, error) {
-	return &done{}, s.Registrar.Enrol(ctx, a, in.Class, in.User, in.Body.Role)
+	return &done{}, s.Classes.Enrol(ctx, a, in.Class, in.User, in.Body.Role)
 }
 
 func (s *server) drop(ctx context.Context, a core.Actor, in *struct {
@@ -50,7 +50,7 @@ func (s *server) drop(ctx context.Context, a core.Actor, in *struct {
 	OneUser
 },
 ) (*done, error) {
-	return &done{}, s.Registrar.Drop(ctx, a, in.Class, in.User)
+	return &done{}, s.Classes.Drop(ctx, a, in.Class, in.User)
 }
 
 func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
@@ -58,7 +58,7 @@ func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
 	Dry bool `query:"dry_run" doc:"only tell what would be done"`
 },
 ) (*answer[coursework.Imported], error) {
-	return answered(s.Registrar.ImportRoster(ctx, a, in.Class, s.body(ctx, coursework.MaxImportBytes+1), in.Dry))
+	return answered(s.Classes.ImportRoster(ctx, a, in.Class, s.body(ctx, coursework.MaxImportBytes+1), in.Dry))
 }
 
 // DeadlinePage is a list of deadlines, which are few enough for one page.
@@ -70,7 +70,7 @@ func (s *server) listDeadlines(ctx context.Context, a core.Actor, in *struct {
 	User       string `query:"user" maxLength:"64" doc:"only this user's"`
 },
 ) (*answer[DeadlinePage], error) {
-	return all(s.Registrar.Deadlines(ctx, a, in.Class, in.Assignment, in.User))
+	return all(s.Classes.Deadlines(ctx, a, in.Class, in.Assignment, in.User))
 }
 
 // OwnDeadline is what a user gets.
@@ -86,7 +86,7 @@ func (s *server) setDeadline(ctx context.Context, a core.Actor, in *struct {
 	Body OwnDeadline
 },
 ) (*done, error) {
-	return &done{}, s.Registrar.SetDeadline(ctx, a, core.Deadline{
+	return &done{}, s.Classes.SetDeadline(ctx, a, core.Deadline{
 		Class: in.Class, Assignment: in.Assignment, User: in.User, Due: in.Body.Due, Cutoff: in.Body.Cutoff, Reason: in.Body.Reason,
 	})
 }
@@ -97,5 +97,5 @@ func (s *server) removeDeadline(ctx context.Context, a core.Actor, in *struct {
 	Reason string `query:"reason" maxLength:"1000"`
 },
 ) (*done, error) {
-	return &done{}, s.Registrar.SetDeadline(ctx, a, core.Deadline{Class: in.Class, Assignment: in.Assignment, User: in.User, Reason: in.Reason})
+	return &done{}, s.Classes.SetDeadline(ctx, a, core.Deadline{Class: in.Class, Assignment: in.Assignment, User: in.User, Reason: in.Reason})
 }

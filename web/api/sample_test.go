@@ -200,7 +200,7 @@ func task(state core.TaskState) func(w *fixture, n int) string {
 		ctx := w.t.Context()
 		t := core.Task{
 			ID: fmt.Sprintf("task-%d", n), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
-			Class: core.ClassNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
+			Priority: core.PriorityNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
 		}
 		_, err := w.in.Store.CreateTask(ctx, t)
 		require.NoError(w.t, err)
@@ -221,7 +221,7 @@ func task(state core.TaskState) func(w *fixture, n int) string {
 
 func scheduled(w *fixture, n int) string {
 	name := fmt.Sprintf("s%d", n)
-	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
+	_, err := w.reg.Store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Priority: core.PriorityLow})
 	require.NoError(w.t, err)
 	return name
 }
@@ -239,7 +239,7 @@ func hook(w *fixture, n int) string {
 
 func delivered(w *fixture, n int) string {
 	t := core.Task{
-		ID: fmt.Sprintf("delivery-%d", n), Generation: 1, Kind: core.KindWebhook, Class: core.ClassHigh, Lane: hook(w, n), Requester: "drover", About: "cs101",
+		ID: fmt.Sprintf("delivery-%d", n), Generation: 1, Kind: core.KindWebhook, Priority: core.PriorityHigh, Lane: hook(w, n), Requester: "drover", About: "cs101",
 		Args: []byte(fmt.Sprintf(`{"webhook":"hook-%d","event":"webhook.test","key":"k"}`, n)), Created: start, State: core.TaskQueued,
 	}
 	_, err := w.in.Store.CreateTask(w.t.Context(), t)

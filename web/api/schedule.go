@@ -9,11 +9,11 @@ import (
 
 // ScheduleFields are what is set of a schedule.
 type ScheduleFields struct {
-	Cron   string          `json:"cron" doc:"five fields, or @daily and the like; UTC unless it begins with CRON_TZ="`
-	Kind   string          `json:"kind" doc:"of the tasks: purge, archive, assignment-csv or gradebook"`
-	Args   json.RawMessage `json:"args,omitempty" doc:"of the tasks, as their kind has them"`
-	Weight core.Class      `json:"class,omitempty" enum:"high,normal,low" doc:"low if left out"`
-	Paused bool            `json:"paused,omitempty"`
+	Cron     string          `json:"cron" doc:"five fields, or @daily and the like; UTC unless it begins with CRON_TZ="`
+	Kind     string          `json:"kind" doc:"of the tasks: purge, archive, assignment-csv or gradebook"`
+	Args     json.RawMessage `json:"args,omitempty" doc:"of the tasks, as their kind has them"`
+	Priority core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"low if left out"`
+	Paused   bool            `json:"paused,omitempty"`
 }
 
 // Named names a schedule.
@@ -22,7 +22,7 @@ type Named struct {
 }
 
 func (s *server) listSchedules(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Schedule]], error) {
-	return all(s.Registrar.Schedules(ctx, a))
+	return all(s.Classes.Schedules(ctx, a))
 }
 
 func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {
@@ -31,7 +31,7 @@ func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {
 },
 ) (*tagged[core.Schedule], error) {
 	b := in.Body
-	set, err := s.Registrar.SetSchedule(ctx, a, core.Schedule{Name: in.Name, Cron: b.Cron, Kind: b.Kind, Args: b.Args, Class: b.Weight, Paused: b.Paused})
+	set, err := s.Classes.SetSchedule(ctx, a, core.Schedule{Name: in.Name, Cron: b.Cron, Kind: b.Kind, Args: b.Args, Priority: b.Priority, Paused: b.Paused})
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +39,9 @@ func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) removeSchedule(ctx context.Context, a core.Actor, in *Named) (*done, error) {
-	return &done{}, s.Registrar.RemoveSchedule(ctx, a, in.Name)
+	return &done{}, s.Classes.RemoveSchedule(ctx, a, in.Name)
 }
 
 func (s *server) runSchedule(ctx context.Context, a core.Actor, in *Named) (*started, error) {
-	return begun(s.Registrar.RunSchedule(ctx, a, in.Name))
+	return begun(s.Classes.RunSchedule(ctx, a, in.Name))
 }

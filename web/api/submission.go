@@ -34,7 +34,7 @@ func (s *server) submit(ctx context.Context, a core.Actor, in *handingIn) (*stru
 	Body     core.Submission
 }, error,
 ) {
-	made, err := s.Registrar.Submit(ctx, a, coursework.Handin{
+	made, err := s.Classes.Submit(ctx, a, coursework.Handin{
 		Class: in.Class, Assignment: in.Assignment, User: in.User, Kind: in.Kind, Files: s.uploads(ctx), Idempotency: in.Key,
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ type SubmissionList struct {
 }
 
 func (s *server) submissions(ctx context.Context, a core.Actor, class, assignment string, in SubmissionList) (*listed[coursework.SubmissionEntry], error) {
-	found, err := s.Registrar.ListSubmissions(ctx, a, core.SubmissionFilter{
+	found, err := s.Classes.ListSubmissions(ctx, a, core.SubmissionFilter{
 		Class: class, Assignment: assignment, User: in.User, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ type One struct {
 }
 
 func (s *server) viewSubmission(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
-	return answered(s.Registrar.ViewSubmission(ctx, a, in.ID))
+	return answered(s.Classes.ViewSubmission(ctx, a, in.ID))
 }
 
 func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
@@ -92,7 +92,7 @@ func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
 	Path string `path:"path" doc:"of the file in the submission; it may hold slashes"`
 },
 ) (*download, error) {
-	file, content, err := s.Registrar.OpenFile(ctx, a, in.ID, in.Path)
+	file, content, err := s.Classes.OpenFile(ctx, a, in.ID, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) submissionZip(ctx context.Context, a core.Actor, in *One) (*download, error) {
-	zip, err := s.Registrar.OpenZip(ctx, a, in.ID)
+	zip, err := s.Classes.OpenZip(ctx, a, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *server) submissionZip(ctx context.Context, a core.Actor, in *One) (*dow
 }
 
 func (s *server) resubmit(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
-	if err := s.Registrar.Resubmit(ctx, a, in.ID); err != nil {
+	if err := s.Classes.Resubmit(ctx, a, in.ID); err != nil {
 		return nil, err
 	}
 	return s.viewSubmission(ctx, a, in)
@@ -120,6 +120,6 @@ type Stopped struct {
 }
 
 func (s *server) cancelSubmission(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {
-	state, err := s.Registrar.CancelSubmission(ctx, a, in.ID)
+	state, err := s.Classes.CancelSubmission(ctx, a, in.ID)
 	return answered(Stopped{state}, err)
 }

@@ -31,7 +31,7 @@ func (s *server) listTasks(ctx context.Context, a core.Actor, in *struct {
 	Parent    string           `query:"parent" maxLength:"64" doc:"only the parts of this task"`
 },
 ) (*listed[coursework.TaskView], error) {
-	found, err := s.Registrar.TrackTasks(ctx, a, core.TaskFilter{
+	found, err := s.Classes.TrackTasks(ctx, a, core.TaskFilter{
 		States: in.State, Kind: in.Kind, Requester: in.Requester, Class: in.Class, Parent: in.Parent, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *server) listTasks(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) viewTask(ctx context.Context, a core.Actor, in *One) (*answer[coursework.TaskView], error) {
-	return answered(s.Registrar.TrackTask(ctx, a, in.ID))
+	return answered(s.Classes.TrackTask(ctx, a, in.ID))
 }
 
 // StoppedTask says how a task that was cancelled stands now.
@@ -50,16 +50,16 @@ type StoppedTask struct {
 }
 
 func (s *server) cancelTask(ctx context.Context, a core.Actor, in *One) (*answer[StoppedTask], error) {
-	state, err := s.Registrar.CancelTask(ctx, a, in.ID)
+	state, err := s.Classes.CancelTask(ctx, a, in.ID)
 	return answered(StoppedTask{state}, err)
 }
 
 func (s *server) retryTask(ctx context.Context, a core.Actor, in *One) (*started, error) {
-	return begun(s.Registrar.RetryTask(ctx, a, in.ID))
+	return begun(s.Classes.RetryTask(ctx, a, in.ID))
 }
 
 func (s *server) downloadTask(ctx context.Context, a core.Actor, in *One) (*download, error) {
-	d, content, err := s.Registrar.OpenDownload(ctx, a, in.ID)
+	d, content, err := s.Classes.OpenDownload(ctx, a, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *server) listAuditLog(ctx context.Context, a core.Actor, in *struct {
 	Subject string `query:"subject" maxLength:"160" doc:"only what was done to this, such as cs101/hw1"`
 },
 ) (*listed[core.AuditEntry], error) {
-	found, err := s.Registrar.AuditEntries(ctx, a, core.AuditFilter{
+	found, err := s.Classes.AuditEntries(ctx, a, core.AuditFilter{
 		Class: in.Class, Actor: in.Actor, Subject: in.Subject, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (f UserFields) onto(u *core.User) {
 }
 
 func (s *server) listUsers(ctx context.Context, a core.Actor, in *Cursor) (*listed[core.User], error) {
-	found, err := s.Registrar.ListUsers(ctx, a, in.Cursor, in.more())
+	found, err := s.Classes.ListUsers(ctx, a, in.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *server) listUsers(ctx context.Context, a core.Actor, in *Cursor) (*list
 func (s *server) createUser(ctx context.Context, a core.Actor, in *struct{ Body NewUser }) (*tagged[core.User], error) {
 	u := core.User{Handle: in.Body.Handle}
 	in.Body.onto(&u)
-	u, err := s.Registrar.CreateUser(ctx, a, u)
+	u, err := s.Classes.CreateUser(ctx, a, u)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *server) viewUser(ctx context.Context, a core.Actor, in *struct {
 	Reading
 },
 ) (*tagged[coursework.Profile], error) {
-	p, err := s.Registrar.ViewUser(ctx, a, in.User)
+	p, err := s.Classes.ViewUser(ctx, a, in.User)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *server) changeUser(ctx context.Context, a core.Actor, in *struct {
 ) (*tagged[core.User], error) {
 	return apply(ctx, in.Changing, versioned[core.User]{
 		view: func(ctx context.Context) (core.User, error) {
-			p, err := s.Registrar.ViewUser(ctx, a, in.User)
+			p, err := s.Classes.ViewUser(ctx, a, in.User)
 			return p.User, err
 		},
 		of: func(u *core.User) int64 { return u.Revision },
@@ -91,11 +91,11 @@ func (s *server) changeUser(ctx context.Context, a core.Actor, in *struct {
 				return u, err
 			}
 			fields.onto(&u)
-			return s.Registrar.EditUser(ctx, a, u)
+			return s.Classes.EditUser(ctx, a, u)
 		},
 	})
 }
 
 func (s *server) deleteUser(ctx context.Context, a core.Actor, in *OneUser) (*done, error) {
-	return &done{}, s.Registrar.DeleteUser(ctx, a, in.User)
+	return &done{}, s.Classes.DeleteUser(ctx, a, in.User)
 }

@@ -36,7 +36,7 @@ type NewlyMade struct {
 }
 
 func (s *server) webhooks(ctx context.Context, a core.Actor, class string, in Cursor) (*listed[core.Webhook], error) {
-	found, err := s.Registrar.ListWebhooks(ctx, a, class, in.Cursor, in.more())
+	found, err := s.Classes.ListWebhooks(ctx, a, class, in.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *server) listClusterWebhooks(ctx context.Context, a core.Actor, in *Curs
 }
 
 func (s *server) hook(ctx context.Context, a core.Actor, class string, f WebhookFields) (*tagged[NewlyMade], error) {
-	w, err := s.Registrar.AddWebhook(ctx, a, core.Webhook{Class: class, URL: f.URL, Events: f.Events, Disabled: f.Disabled})
+	w, err := s.Classes.AddWebhook(ctx, a, core.Webhook{Class: class, URL: f.URL, Events: f.Events, Disabled: f.Disabled})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *server) viewWebhook(ctx context.Context, a core.Actor, in *struct {
 	Reading
 },
 ) (*tagged[core.Webhook], error) {
-	w, err := s.Registrar.ViewWebhook(ctx, a, in.ID)
+	w, err := s.Classes.ViewWebhook(ctx, a, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *server) changeWebhook(ctx context.Context, a core.Actor, in *struct {
 },
 ) (*tagged[core.Webhook], error) {
 	return apply(ctx, in.Changing, versioned[core.Webhook]{
-		view: func(ctx context.Context) (core.Webhook, error) { return s.Registrar.ViewWebhook(ctx, a, in.ID) },
+		view: func(ctx context.Context) (core.Webhook, error) { return s.Classes.ViewWebhook(ctx, a, in.ID) },
 		of:   func(w *core.Webhook) int64 { return w.Revision },
 		change: func(ctx context.Context, w core.Webhook) (core.Webhook, error) {
 			fields := WebhookFields{w.URL, w.Events, w.Disabled}
@@ -102,13 +102,13 @@ func (s *server) changeWebhook(ctx context.Context, a core.Actor, in *struct {
 				return w, err
 			}
 			w.URL, w.Events, w.Disabled = fields.URL, fields.Events, fields.Disabled
-			return s.Registrar.EditWebhook(ctx, a, w)
+			return s.Classes.EditWebhook(ctx, a, w)
 		},
 	})
 }
 
 func (s *server) removeWebhook(ctx context.Context, a core.Actor, in *One) (*done, error) {
-	return &done{}, s.Registrar.RemoveWebhook(ctx, a, in.ID)
+	return &done{}, s.Classes.RemoveWebhook(ctx, a, in.ID)
 }
 
 // NewSecret is a webhook's.
@@ -121,12 +121,12 @@ func (s *server) rotateWebhook(ctx context.Context, a core.Actor, in *struct {
 	Distrust bool `query:"distrust" doc:"sign by the former secret no more, from now on"`
 },
 ) (*answer[NewSecret], error) {
-	secret, err := s.Registrar.RotateWebhook(ctx, a, in.ID, in.Distrust)
+	secret, err := s.Classes.RotateWebhook(ctx, a, in.ID, in.Distrust)
 	return answered(NewSecret{secret}, err)
 }
 
 func (s *server) testWebhook(ctx context.Context, a core.Actor, in *One) (*started, error) {
-	return begun(s.Registrar.TestWebhook(ctx, a, in.ID))
+	return begun(s.Classes.TestWebhook(ctx, a, in.ID))
 }
 
 func (s *server) listDeliveries(ctx context.Context, a core.Actor, in *struct {
@@ -134,7 +134,7 @@ func (s *server) listDeliveries(ctx context.Context, a core.Actor, in *struct {
 	Cursor
 },
 ) (*listed[core.Task], error) {
-	found, err := s.Registrar.Deliveries(ctx, a, in.ID, in.Cursor.Cursor, in.more())
+	found, err := s.Classes.Deliveries(ctx, a, in.ID, in.Cursor.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
@@ -142,5 +142,5 @@ func (s *server) listDeliveries(ctx context.Context, a core.Actor, in *struct {
 }
 
 func (s *server) redeliver(ctx context.Context, a core.Actor, in *One) (*started, error) {
-	return begun(s.Registrar.Redeliver(ctx, a, in.ID))
+	return begun(s.Classes.Redeliver(ctx, a, in.ID))
 }

@@ -12,8 +12,8 @@ import (
 // FindClass returns the one class that a handle, a title or a part of either means; mine
 // is the one class that one is in. Returns NOTFOUND, and INVALID with the candidates
 // where there are several.
-func (c *Client) FindClass(ctx context.Context, query string) (core.SchoolClass, error) {
-	return get[core.SchoolClass](ctx, c, values("query", query), "find", "class")
+func (c *Client) FindClass(ctx context.Context, query string) (core.Class, error) {
+	return get[core.Class](ctx, c, values("query", query), "find", "class")
 }
 
 // ListClasses lists the classes that one may see, in order of handle, from behind one of them.

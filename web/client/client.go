@@ -35,7 +35,7 @@ type Options struct {
 	// Timeout is how long calls are repeated that the site does not answer; 0 is half
 	// a minute, below 0 for never. Each call has it anew, and each part of a stream.
 	Timeout time.Duration
-	Pause         time.Duration // before the first repetition, later ones are longer; 0 is a quarter of a second
+	Pause   time.Duration // before the first repetition, later ones are longer; 0 is a quarter of a second
 	// Again, if it is set, hears of what went wrong before a call is repeated.
 	Again func(err error, wait time.Duration)
 

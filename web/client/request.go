@@ -18,7 +18,7 @@ import (
 type draft struct {
 	Submitter  string          `json:"submitter,omitempty"`
 	Pool       string          `json:"pool"`
-	Class      core.Class      `json:"class,omitempty"`
+	Priority   core.Priority   `json:"priority,omitempty"`
 	Command    []string        `json:"command,omitempty"`
 	Env        []string        `json:"env,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`
@@ -34,7 +34,7 @@ type draft struct {
 // answer costs no second run: the idempotency key is d's, or one that is made here.
 func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.View, error) {
 	says, err := json.Marshal(draft{
-		d.Submitter, d.Pool, d.Class, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
+		d.Submitter, d.Pool, d.Priority, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
 	})
 	if err != nil {
 		return requests.View{}, core.Wrap(err, core.CodeInvalid, "", "the request cannot be written as JSON")

@@ -28,7 +28,7 @@ import (
 // school is a real API on a real store and Redis: tess teaches cs101, ann and bob learn there.
 type school struct {
 	t   *testing.T
-	reg *coursework.Registrar
+	reg *coursework.Service
 	in  *intake.Intake
 	url string
 }
@@ -43,10 +43,10 @@ func newSchool(t *testing.T) *school {
 	cluster := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", "default")
 	s := &school{t: t, in: &intake.Intake{Store: store, Queue: cluster.Store, Pools: cluster.Store, Tasks: cluster.Store, Blobs: blobs}}
 	require.NoError(t, s.in.SetPool(ctx, core.DefaultPool("default")))
-	s.reg = &coursework.Registrar{Store: store, Intake: s.in, Blobs: blobs}
+	s.reg = &coursework.Service{Store: store, Intake: s.in, Blobs: blobs}
 	root := core.System()
 	now := time.Now()
-	_, err = s.reg.CreateClass(ctx, root, core.SchoolClass{Handle: "cs101", Title: "Programming I"})
+	_, err = s.reg.CreateClass(ctx, root, core.Class{Handle: "cs101", Title: "Programming I"})
 	require.NoError(t, err)
 	for user, role := range map[string]core.UserRole{"tess": core.RoleTeacher, "ann": core.RoleStudent, "bob": core.RoleStudent} {
 		_, err = s.reg.CreateUser(ctx, root, core.User{Handle: user, Name: user, Email: user + "@example.org"})
@@ -59,7 +59,7 @@ func newSchool(t *testing.T) *school {
 		})
 		require.NoError(t, err)
 	}
-	behind := api.New(services.Deps{Name: "school", Registrar: s.reg})
+	behind := api.New(services.Deps{Name: "school", Classes: s.reg})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer dro_"); ok {
 			a, err := s.reg.Actor(r.Context(), user)

@@ -37,8 +37,8 @@ func settings(as core.Assignment) map[string]any {
 		"title": as.Title, "text": as.Text, "due_ms": as.Due, "cutoff_ms": as.Cutoff, "hide_until_ms": as.HideUntil, "allow_final": as.AllowFinal,
 		"pool": as.Pool, "limits": as.Limits, "show_output": as.ShowOutput, "max_files": as.MaxFiles, "max_bytes": as.MaxBytes,
 	}
-	if as.Weight != "" {
-		all["weight"] = as.Weight
+	if as.Priority != "" {
+		all["priority"] = as.Priority
 	}
 	return all
 }

@@ -87,13 +87,13 @@ func newFixture(t *testing.T) *fixture {
 	log.SetOutput(io.Discard)
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
+	reg := &coursework.Service{Store: store, Intake: w.in, Blobs: blobs}
 	w.deps = frontend.Deps{
 		Deps: services.Deps{
-			Name: "Test school", Registrar: reg,
-			Requests: &requests.Desk{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
-			Operator: &operate.Operator{Registrar: reg, Cluster: redis, Store: store, Intake: w.in},
-			Accounts: &account.Desk{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
+			Name: "Test school", Classes: reg,
+			Requests: &requests.Service{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
+			Cluster:  &operate.Service{Classes: reg, Cluster: redis, Store: store, Intake: w.in},
+			Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
 		},
 		Redis: redis,
 	}
@@ -117,7 +117,7 @@ func (w *fixture) people() {
 		w.user(handle, roles...)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
+		_, err := w.store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start})
 		require.NoError(w.t, err)
 	}
 	for user, as := range map[string]core.Enrolment{
@@ -144,7 +144,7 @@ func (w *fixture) next(kind string) string {
 
 func (w *fixture) as(who string) core.Actor {
 	w.t.Helper()
-	a, err := w.deps.Registrar.Actor(w.t.Context(), who)
+	a, err := w.deps.Classes.Actor(w.t.Context(), who)
 	require.NoError(w.t, err)
 	return a
 }
@@ -154,7 +154,7 @@ func (w *fixture) assignment(handle string) string {
 	w.t.Helper()
 	_, err := w.store.PutAssignment(w.t.Context(), core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool,
-		Weight: core.ClassNormal, Created: start,
+		Priority: core.PriorityNormal, Created: start,
 	})
 	require.NoError(w.t, err)
 	return handle
@@ -164,7 +164,7 @@ func (w *fixture) assignment(handle string) string {
 func (w *fixture) tested() string {
 	w.t.Helper()
 	handle := w.assignment(w.next("hw"))
-	_, err := w.deps.Registrar.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(w.harness))
+	_, err := w.deps.Classes.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(w.harness))
 	require.NoError(w.t, err)
 	return handle
 }
@@ -183,7 +183,7 @@ func harnessTar(t *testing.T) []byte {
 // submission is ann's for an assignment of hers alone.
 func (w *fixture) submission() core.Submission {
 	w.t.Helper()
-	s, err := w.deps.Registrar.Submit(w.t.Context(), w.as("ann"), coursework.Handin{
+	s, err := w.deps.Classes.Submit(w.t.Context(), w.as("ann"), coursework.Handin{
 		Class: "cs101", Assignment: w.tested(), Files: files("main.py", "print()"),
 	})
 	require.NoError(w.t, err)
@@ -224,7 +224,7 @@ func (w *fixture) task(state core.TaskState) string {
 	ctx := w.t.Context()
 	task := core.Task{
 		ID: w.next("task"), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
-		Class: core.ClassNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
+		Priority: core.PriorityNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
 	}
 	_, err := w.store.CreateTask(ctx, task)
 	require.NoError(w.t, err)

@@ -63,9 +63,9 @@ type Deps struct {
 func New(cfg Config, p Deps) (http.Handler, error) {
 	p.URL = cfg.URL
 	keeper := &session.Keeper{
-		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Desk: p.Accounts, Actors: p.Registrar, Log: cfg.Log,
+		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Accounts: p.Accounts, Actors: p.Classes, Log: cfg.Log,
 	}
-	p.Live = &live.Streams{Requests: p.Requests, Registrar: p.Registrar, Keeper: keeper, Log: cfg.Log}
+	p.Live = &live.Streams{Requests: p.Requests, Classes: p.Classes, Keeper: keeper, Log: cfg.Log}
 	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
 		Sections(p.Deps, keeper, cfg.Provider)...)
 	if err != nil {

@@ -109,7 +109,7 @@ func studentSamples() map[string]sample {
 		"POST /classes/{class}/assignments/{assignment}/own-archive": {path: about("/classes/cs101/assignments/", homework, "/own-archive"), who: own},
 		"POST /submissions/{id}/resubmit": {path: about("/submissions/", func(w *fixture) string {
 			s := w.submission()
-			_, err := w.deps.Registrar.CancelSubmission(w.t.Context(), w.as("ann"), s.ID)
+			_, err := w.deps.Classes.CancelSubmission(w.t.Context(), w.as("ann"), s.ID)
 			require.NoError(w.t, err)
 			return s.ID
 		}, "/resubmit")},
@@ -133,7 +133,7 @@ func staffSamples() map[string]sample {
 	}
 	made := func(w *fixture) string {
 		handle := w.next("class")
-		_, err := w.store.PutClass(w.t.Context(), core.SchoolClass{Handle: handle, Title: "T", Created: start})
+		_, err := w.store.PutClass(w.t.Context(), core.Class{Handle: handle, Title: "T", Created: start})
 		require.NoError(w.t, err)
 		return handle
 	}
@@ -161,13 +161,13 @@ func staffSamples() map[string]sample {
 		},
 
 		"POST /classes/{class}/assignments/new": {form: func(w *fixture, _ string) form {
-			return form{"handle", w.next("hw"), "title", "New", "pool", pool, "weight", "normal"}
+			return form{"handle", w.next("hw"), "title", "New", "pool", pool, "priority", "normal"}
 		}},
 		"POST /classes/{class}/assignments/{assignment}/edit": {form: revision(func(w *fixture) int64 {
 			as, err := w.store.GetAssignment(w.t.Context(), "cs101", "hw1")
 			require.NoError(w.t, err)
 			return as.Revision
-		}, "title", "Other", "pool", pool, "weight", "normal")},
+		}, "title", "Other", "pool", pool, "priority", "normal")},
 		"POST /classes/{class}/assignments/{assignment}/harness": {
 			path: about(assignments, homework, "/harness"), files: true,
 			form: func(w *fixture, _ string) form { return form{"use", "now", "@archive:h.zip", string(harnessZip(w.t))} },
@@ -220,7 +220,7 @@ func clusterSamples() map[string]sample {
 	}
 	schedule := func(w *fixture) string {
 		name := w.next("s")
-		_, err := w.store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Class: core.ClassLow})
+		_, err := w.store.PutSchedule(w.t.Context(), core.Schedule{Name: name, Kind: core.KindPurge, Cron: "@daily", Priority: core.PriorityLow})
 		require.NoError(w.t, err)
 		return name
 	}

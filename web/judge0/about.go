@@ -20,7 +20,7 @@ type named struct {
 	Archived *bool  `json:"is_archived,omitempty"`
 }
 
-func (d *Door) statuses(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) statuses(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	var all []status
 	for i, name := range statusNames() {
 		all = append(all, status{i + 1, name})
@@ -30,7 +30,7 @@ func (d *Door) statuses(w http.ResponseWriter, _ *http.Request, _ *call) error {
 }
 
 // list lists the languages by name.
-func (d *Door) list(archived bool) []named {
+func (d *API) list(archived bool) []named {
 	all := []named{}
 	for _, l := range d.own.Languages {
 		switch {
@@ -44,17 +44,17 @@ func (d *Door) list(archived bool) []named {
 	return all
 }
 
-func (d *Door) languages(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) languages(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	d.answer(w, http.StatusOK, d.list(false))
 	return nil
 }
 
-func (d *Door) allLanguages(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) allLanguages(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	d.answer(w, http.StatusOK, d.list(true))
 	return nil
 }
 
-func (d *Door) language(w http.ResponseWriter, r *http.Request, _ *call) error {
+func (d *API) language(w http.ResponseWriter, r *http.Request, _ *call) error {
 	id, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
 	l := d.known[id]
 	if l == nil {
@@ -64,12 +64,12 @@ func (d *Door) language(w http.ResponseWriter, r *http.Request, _ *call) error {
 	return nil
 }
 
-func (d *Door) authenticate(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) authenticate(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
 
-func (d *Door) about(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) about(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	d.answer(w, http.StatusOK, map[string]string{"version": apiVersion, "homepage": "/", "source_code": "", "maintainer": "drover " + d.own.Version})
 	return nil
 }
@@ -77,14 +77,14 @@ func (d *Door) about(w http.ResponseWriter, _ *http.Request, _ *call) error {
 // apiVersion is whose interface this is.
 const apiVersion = "1.13.1"
 
-func (d *Door) version(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) version(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte(apiVersion)) // who hung up hears nothing
 	return nil
 }
 
 // systemInfo says what VMs are, not what hosts there are: that is for operators.
-func (d *Door) systemInfo(w http.ResponseWriter, r *http.Request, _ *call) error {
+func (d *API) systemInfo(w http.ResponseWriter, r *http.Request, _ *call) error {
 	p, err := d.pool(r.Context())
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *Door) systemInfo(w http.ResponseWriter, r *http.Request, _ *call) error
 	return nil
 }
 
-func (d *Door) configInfo(w http.ResponseWriter, r *http.Request, _ *call) error {
+func (d *API) configInfo(w http.ResponseWriter, r *http.Request, _ *call) error {
 	p, err := d.pool(r.Context())
 	if err != nil {
 		return err

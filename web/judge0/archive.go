@@ -15,7 +15,7 @@ import (
 // unpack stores what a zip holds, but for a file of the name that is taken already: as
 // Judge0's does, it overwrites nothing. Returns INVALID or LIMIT for an archive that is
 // no good.
-func (d *Door) unpack(ctx context.Context, archive []byte, taken string, most int64) ([]core.File, error) {
+func (d *API) unpack(ctx context.Context, archive []byte, taken string, most int64) ([]core.File, error) {
 	if len(archive) == 0 {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (d *Door) unpack(ctx context.Context, archive []byte, taken string, most in
 	return files, nil
 }
 
-func (d *Door) unpackOne(ctx context.Context, f *zip.File, most int64) (core.File, error) {
+func (d *API) unpackOne(ctx context.Context, f *zip.File, most int64) (core.File, error) {
 	content, err := f.Open()
 	if err != nil {
 		return core.File{}, core.Wrap(err, core.CodeInvalid, "", "holds %.80q, which cannot be read", f.Name)

@@ -13,7 +13,7 @@ import (
 const Name = "judge0"
 
 // checkCallback looks at the address that is to be told of the end.
-func (d *Door) checkCallback(s *submission, c *call, wrong problems) {
+func (d *API) checkCallback(s *submission, c *call, wrong problems) {
 	if s.Callback == "" {
 		return
 	}

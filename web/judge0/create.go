@@ -18,7 +18,7 @@ const (
 )
 
 // read reads a body of JSON.
-func (d *Door) read(w http.ResponseWriter, r *http.Request, c *call, most int64, into any) error {
+func (d *API) read(w http.ResponseWriter, r *http.Request, c *call, most int64, into any) error {
 	body, release, err := d.gate.Body(w, r, c.who, most)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (d *Door) read(w http.ResponseWriter, r *http.Request, c *call, most int64,
 }
 
 // create makes one submission.
-func (d *Door) create(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) create(w http.ResponseWriter, r *http.Request, c *call) error {
 	var values map[string]json.RawMessage
 	if err := d.read(w, r, c, maxBody, &values); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (d *Door) create(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 // await waits for the end and shows the submission; as it is, if that takes too long.
-func (d *Door) await(w http.ResponseWriter, r *http.Request, c *call, token string) (map[string]any, error) {
+func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, token string) (map[string]any, error) {
 	if d.waits.TryAcquire(1) { // where too many wait, nobody else does
 		err := d.wait(w, r, c, token)
 		d.waits.Release(1)
@@ -85,7 +85,7 @@ func (d *Door) await(w http.ResponseWriter, r *http.Request, c *call, token stri
 }
 
 // wait returns once a submission has ended, or it takes too long.
-func (d *Door) wait(w http.ResponseWriter, r *http.Request, c *call, token string) error {
+func (d *API) wait(w http.ResponseWriter, r *http.Request, c *call, token string) error {
 	ctx, cancel := context.WithTimeout(r.Context(), d.own.MaxWait)
 	defer cancel()
 	// The server's own limit on answers is for those that need no waiting. Without one this does nothing.
@@ -111,7 +111,7 @@ func (d *Door) wait(w http.ResponseWriter, r *http.Request, c *call, token strin
 const answerTime = 30 * time.Second
 
 // createBatch makes many submissions, each for itself.
-func (d *Door) createBatch(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) createBatch(w http.ResponseWriter, r *http.Request, c *call) error {
 	var body struct {
 		Submissions []map[string]json.RawMessage `json:"submissions"`
 	}
@@ -158,13 +158,13 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-func (d *Door) pool(ctx context.Context) (core.Pool, error) {
+func (d *API) pool(ctx context.Context) (core.Pool, error) {
 	p, err := d.requests.Pool(ctx, d.own.Pool)
 	return p, core.Wrap(err, core.CodeUnavailable, d.own.Pool, "the pool of the Judge0 door cannot be used")
 }
 
 // submit makes a request of a submission, or says what is wrong with it.
-func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool, key string) (core.Row, problems, error) {
+func (d *API) submit(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool, key string) (core.Row, problems, error) {
 	if key != "" {
 		key = "judge0/" + key
 		if row, was, err := d.requests.Submitted(ctx, c.who.Actor, key); err != nil || was {
@@ -210,7 +210,7 @@ func (d *Door) submit(ctx context.Context, c *call, values map[string]json.RawMe
 }
 
 // store puts all that a submission brings into the blob store.
-func (d *Door) store(ctx context.Context, s *submission, l Language, spec *core.Spec) error {
+func (d *API) store(ctx context.Context, s *submission, l Language, spec *core.Spec) error {
 	if l.Source != "" {
 		f, err := d.put(ctx, s.Source)
 		if err != nil {
@@ -235,7 +235,7 @@ func (d *Door) store(ctx context.Context, s *submission, l Language, spec *core.
 	return err
 }
 
-func (d *Door) put(ctx context.Context, content []byte) (core.File, error) {
+func (d *API) put(ctx context.Context, content []byte) (core.File, error) {
 	digest, size, err := d.requests.Blobs.Put(ctx, bytes.NewReader(content), max(int64(len(content)), 1))
 	return core.File{Digest: digest, Size: size}, err
 }

@@ -33,10 +33,10 @@ type Settings struct {
 	Version   string
 }
 
-// Door answers as Judge0 does.
-type Door struct {
+// API answers as Judge0 does.
+type API struct {
 	own      Settings
-	requests *requests.Desk
+	requests *requests.Service
 	gate     *door.Gate
 	known    map[int]*Language
 	mux      *http.ServeMux
@@ -53,7 +53,7 @@ const (
 )
 
 // New makes the door. Returns INVALID for languages that cannot be.
-func New(p services.Deps, own Settings) (*Door, error) {
+func New(p services.Deps, own Settings) (*API, error) {
 	if own.Languages == nil {
 		own.Languages = DefaultLanguages()
 	}
@@ -64,7 +64,7 @@ func New(p services.Deps, own Settings) (*Door, error) {
 		own.Limits = DefaultLimits()
 	}
 	own.MaxBatch, own.MaxWait = cmp.Or(own.MaxBatch, defaultBatch), cmp.Or(own.MaxWait, defaultWait)
-	d := &Door{
+	d := &API{
 		own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), known: map[int]*Language{},
 		mux: http.NewServeMux(), waits: semaphore.NewWeighted(maxWaits), reads: semaphore.NewWeighted(maxReads), log: p.Log,
 	}
@@ -81,7 +81,7 @@ func New(p services.Deps, own Settings) (*Door, error) {
 }
 
 // ServeHTTP answers a request whose path begins after the door's own.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
+func (d *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
 // call is one call of somebody known.
 type call struct {
@@ -107,7 +107,7 @@ func (r *refusal) Error() string { return http.StatusText(r.status) }
 // refuse refuses what makes no sense.
 func refuse(text string) error { return &refusal{http.StatusBadRequest, fault{text}} }
 
-func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
+func (d *API) serve(route Route, w http.ResponseWriter, r *http.Request) {
 	c, err := d.enter(route, r)
 	if err == nil {
 		err = route.handle(d, w, r, c)
@@ -118,7 +118,7 @@ func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
 }
 
 // enter finds out who calls and what may be answered.
-func (d *Door) enter(route Route, r *http.Request) (*call, error) {
+func (d *API) enter(route Route, r *http.Request) (*call, error) {
 	c := &call{key: keyOf(r), base64: r.URL.Query().Get("base64_encoded") == "true"}
 	var err error
 	if c.who, err = d.gate.Enter(r, c.key, route.Scope, route.Action); err != nil {
@@ -140,7 +140,7 @@ func keyOf(r *http.Request) string {
 }
 
 // fail answers an error.
-func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (d *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var own *refusal
 	var large *http.MaxBytesError
 	var much *door.TooMuch
@@ -185,7 +185,7 @@ func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // answer writes JSON.
-func (d *Door) answer(w http.ResponseWriter, status int, body any) {
+func (d *API) answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

@@ -21,7 +21,7 @@ type fixture struct {
 	*doortest.Fixture
 
 	t    *testing.T
-	door *judge0.Door
+	door *judge0.API
 }
 
 func newFixture(t *testing.T, change ...func(*judge0.Settings, *core.Pool)) *fixture {

@@ -12,28 +12,28 @@ type Route struct {
 	Action       core.Action // that the caller needs a right to; "" needs none
 	Scope        core.Scope  // that the caller's token needs
 
-	handle func(*Door, http.ResponseWriter, *http.Request, *call) error
+	handle func(*API, http.ResponseWriter, *http.Request, *call) error
 }
 
 // Routes is the door's one table.
 func Routes() []Route {
 	create, view, control := core.ActRequestCreate, core.ActRequestView, core.ActRequestControl
 	return []Route{
-		{"POST", "/submissions", create, core.ScopeSubmit, (*Door).create},
-		{"POST", "/submissions/{$}", create, core.ScopeSubmit, (*Door).create},
-		{"POST", "/submissions/batch", create, core.ScopeSubmit, (*Door).createBatch},
-		{"GET", "/submissions/batch", view, core.ScopeRead, (*Door).showBatch},
-		{"GET", "/submissions/{token}", view, core.ScopeRead, (*Door).show},
-		{"DELETE", "/submissions/{token}", control, core.ScopeSubmit, (*Door).remove},
-		{"GET", "/languages", "", core.ScopeRead, (*Door).languages},
-		{"GET", "/languages/{$}", "", core.ScopeRead, (*Door).languages},
-		{"GET", "/languages/all", "", core.ScopeRead, (*Door).allLanguages},
-		{"GET", "/languages/{id}", "", core.ScopeRead, (*Door).language},
-		{"GET", "/statuses", "", core.ScopeRead, (*Door).statuses},
-		{"GET", "/system_info", "", core.ScopeRead, (*Door).systemInfo},
-		{"GET", "/config_info", "", core.ScopeRead, (*Door).configInfo},
-		{"GET", "/about", "", core.ScopeRead, (*Door).about},
-		{"GET", "/version", "", core.ScopeRead, (*Door).version},
-		{"POST", "/authenticate", "", core.ScopeRead, (*Door).authenticate},
+		{"POST", "/submissions", create, core.ScopeSubmit, (*API).create},
+		{"POST", "/submissions/{$}", create, core.ScopeSubmit, (*API).create},
+		{"POST", "/submissions/batch", create, core.ScopeSubmit, (*API).createBatch},
+		{"GET", "/submissions/batch", view, core.ScopeRead, (*API).showBatch},
+		{"GET", "/submissions/{token}", view, core.ScopeRead, (*API).show},
+		{"DELETE", "/submissions/{token}", control, core.ScopeSubmit, (*API).remove},
+		{"GET", "/languages", "", core.ScopeRead, (*API).languages},
+		{"GET", "/languages/{$}", "", core.ScopeRead, (*API).languages},
+		{"GET", "/languages/all", "", core.ScopeRead, (*API).allLanguages},
+		{"GET", "/languages/{id}", "", core.ScopeRead, (*API).language},
+		{"GET", "/statuses", "", core.ScopeRead, (*API).statuses},
+		{"GET", "/system_info", "", core.ScopeRead, (*API).systemInfo},
+		{"GET", "/config_info", "", core.ScopeRead, (*API).configInfo},
+		{"GET", "/about", "", core.ScopeRead, (*API).about},
+		{"GET", "/version", "", core.ScopeRead, (*API).version},
+		{"POST", "/authenticate", "", core.ScopeRead, (*API).authenticate},
 	}
 }

@@ -24,7 +24,7 @@ const (
 // collectedFiles are what the script left, by name.
 type collectedFiles map[string][]byte
 
-func (d *Door) show(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) show(w http.ResponseWriter, r *http.Request, c *call) error {
 	shown, err := d.shown(r.Context(), c, r.PathValue("token"))
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (d *Door) show(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 // showBatch shows many; null is one that there is not.
-func (d *Door) showBatch(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) showBatch(w http.ResponseWriter, r *http.Request, c *call) error {
 	text := strings.TrimSpace(r.URL.Query().Get("tokens"))
 	var tokens []string
 	if text != "" {
@@ -58,7 +58,7 @@ func (d *Door) showBatch(w http.ResponseWriter, r *http.Request, c *call) error 
 	return nil
 }
 
-func (d *Door) batchSize(n int) error {
+func (d *API) batchSize(n int) error {
 	switch {
 	case n == 0:
 		return refuse("there should be at least one submission in a batch")
@@ -69,7 +69,7 @@ func (d *Door) batchSize(n int) error {
 }
 
 // remove cancels what has not ended. What has ended goes by its age, as the pool says.
-func (d *Door) remove(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 	row, err := d.find(r.Context(), c, r.PathValue("token"))
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (d *Door) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 // find returns a request that was made by this door.
-func (d *Door) find(ctx context.Context, c *call, token string) (core.Row, error) {
+func (d *API) find(ctx context.Context, c *call, token string) (core.Row, error) {
 	none := core.Errorf(core.CodeNotFound, "", "there is no submission %.80q", token)
 	if !core.ValidName(token) {
 		return core.Row{}, none
@@ -98,7 +98,7 @@ func (d *Door) find(ctx context.Context, c *call, token string) (core.Row, error
 }
 
 // shown returns what was asked of a submission.
-func (d *Door) shown(ctx context.Context, c *call, token string) (map[string]any, error) {
+func (d *API) shown(ctx context.Context, c *call, token string) (map[string]any, error) {
 	row, err := d.find(ctx, c, token)
 	if err != nil {
 		return nil, err

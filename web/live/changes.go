@@ -16,8 +16,8 @@ import (
 const (
 	changesRest = 500 * time.Millisecond // between two looks: what happens in between is one change
 	changesLook = 5 * time.Second        // without news: a hint can be lost, and progress makes none
-	clusterRest    = 2 * time.Second
-	clusterLook    = 10 * time.Second // how often the cluster has changed though nothing happened: times have passed
+	clusterRest = 2 * time.Second
+	clusterLook = 10 * time.Second // how often the cluster has changed though nothing happened: times have passed
 )
 
 // changes are those of one thing.
@@ -31,7 +31,7 @@ type changes struct {
 func (s *Streams) task(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
-			t, err := s.Registrar.TrackTask(ctx, a, id)
+			t, err := s.Classes.TrackTask(ctx, a, id)
 			return t, t.State.Terminal(), err
 		}})
 	}
@@ -41,7 +41,7 @@ func (s *Streams) task(id string) source {
 func (s *Streams) experiment(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
-			e, progress, err := s.Registrar.ExperimentProgress(ctx, a, id)
+			e, progress, err := s.Classes.ExperimentProgress(ctx, a, id)
 			return []any{e.State, progress}, e.State.Decided(), err
 		}})
 	}

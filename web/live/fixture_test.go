@@ -48,8 +48,8 @@ type fixture struct {
 	cluster *coretest.Cluster
 	store   *sqlite.Store
 	in      *intake.Intake
-	reg     *coursework.Registrar
-	account *account.Desk
+	reg     *coursework.Service
+	account *account.Service
 	streams *live.Streams
 	url     string
 	stop    func() // the site
@@ -78,20 +78,20 @@ func newFixture(t *testing.T, b *coretest.Backend, change ...func(s *live.Stream
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
-	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
-	w.account = &account.Desk{Store: store, Limits: redis, Hasher: hasher}
-	desk := &requests.Desk{
+	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs}
+	w.account = &account.Service{Store: store, Limits: redis, Hasher: hasher}
+	desk := &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
 	w.background(desk.Watch.Run)
-	keeper := &session.Keeper{Sessions: session.New(redis, false, log), Desk: w.account, Actors: w.reg, Log: log}
-	w.streams = &live.Streams{Requests: desk, Registrar: w.reg, Keeper: keeper, Log: log}
+	keeper := &session.Keeper{Sessions: session.New(redis, false, log), Accounts: w.account, Actors: w.reg, Log: log}
+	w.streams = &live.Streams{Requests: desk, Classes: w.reg, Keeper: keeper, Log: log}
 	for _, c := range change {
 		c(w.streams)
 	}
 	w.enrol()
-	w.site(log, keeper, services.Deps{Registrar: w.reg, Accounts: w.account, Requests: desk, Live: w.streams, Log: log})
+	w.site(log, keeper, services.Deps{Classes: w.reg, Accounts: w.account, Requests: desk, Live: w.streams, Log: log})
 	return w
 }
 
@@ -111,7 +111,7 @@ func (w *fixture) background(run func(ctx context.Context) error) (stop func()) 
 func (w *fixture) enrol() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	_, err := w.store.PutClass(ctx, core.SchoolClass{Handle: "cs101", Title: "Class"})
+	_, err := w.store.PutClass(ctx, core.Class{Handle: "cs101", Title: "Class"})
 	require.NoError(w.t, err)
 	for handle, roles := range map[string][]core.UserRole{"olga": {core.RoleOperator}, "rosa": {core.RoleRunner}, "tess": nil, "ann": nil, "cleo": nil} {
 		_, err := w.store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@school.example", Roles: roles})
@@ -321,7 +321,7 @@ func (w *fixture) graded(show bool) core.Submission {
 	w.t.Helper()
 	ctx, handle := w.t.Context(), fmt.Sprintf("hw-%t", show)
 	_, err := w.store.PutAssignment(ctx, core.Assignment{
-		Class: "cs101", Handle: handle, Title: handle, Pool: pool, Weight: core.ClassNormal, ShowOutput: show,
+		Class: "cs101", Handle: handle, Title: handle, Pool: pool, Priority: core.PriorityNormal, ShowOutput: show,
 	})
 	require.NoError(w.t, err)
 	id := newID()

@@ -21,7 +21,7 @@ func (s *Streams) Pages() http.Handler {
 		"GET /events/submissions/{id}": s.submissionPage,
 		"GET /events/tasks/{id}":       s.task,
 		"GET /events/experiments/{id}": s.experiment,
-		"GET /events/cluster":             func(string) source { return s.cluster },
+		"GET /events/cluster":          func(string) source { return s.cluster },
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			st, err := s.begin(r, from(r.PathValue("id")))

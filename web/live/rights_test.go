@@ -148,7 +148,7 @@ func TestAUserHasSoManyStreams(t *testing.T) {
 func (w *fixture) task(requester string) string {
 	w.t.Helper()
 	task, _, err := w.in.SubmitTask(w.t.Context(), core.Task{
-		Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw-true","user":"ann"}`), Class: core.ClassNormal, Requester: requester, About: "cs101/hw-true",
+		Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw-true","user":"ann"}`), Priority: core.PriorityNormal, Requester: requester, About: "cs101/hw-true",
 	})
 	require.NoError(w.t, err)
 	return task.ID

@@ -28,12 +28,12 @@ const (
 // Streams are the open streams of a site. The fields are set once; all methods are safe
 // for concurrent use.
 type Streams struct {
-	Requests  *requests.Desk
-	Registrar *coursework.Registrar
-	Keeper    Keeper
-	Log       logrus.FieldLogger
+	Requests *requests.Service
+	Classes  *coursework.Service
+	Keeper   Keeper
+	Log      logrus.FieldLogger
 
-	Beat          time.Duration // between two signs of life, and looks at who reads; 0 is 15 s
+	Beat    time.Duration // between two signs of life, and looks at who reads; 0 is 15 s
 	Timeout time.Duration // for a reader to take an event; 0 is 10 s
 
 	mu   sync.Mutex

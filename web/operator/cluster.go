@@ -48,7 +48,7 @@ type hostRow struct {
 }
 
 func (s *pages) cluster(r *page.Request) error {
-	v, err := s.Operator.Overview(r.Context(), r.Actor())
+	v, err := s.Cluster.Overview(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}

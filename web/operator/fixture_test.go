@@ -67,11 +67,11 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
-	reg := &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs}
+	reg := &coursework.Service{Store: store, Intake: w.in, Blobs: blobs}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	desk := &requests.Desk{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
-	w.deps = services.Deps{Registrar: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
+	desk := &requests.Service{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
+	w.deps = services.Deps{Classes: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
 	return w.anew(t)
 }
 
@@ -79,7 +79,7 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 func (w *fixture) anew(t *testing.T) *fixture {
 	t.Helper()
 	next := *w
-	next.deps.Operator = &operate.Operator{Registrar: w.deps.Registrar, Cluster: w.Store, Store: w.store, Intake: w.in}
+	next.deps.Cluster = &operate.Service{Classes: w.deps.Classes, Cluster: w.Store, Store: w.store, Intake: w.in}
 	sessions := scs.New()
 	var err error
 	next.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.deps.Log}, operator.Section(next.deps))

@@ -18,7 +18,7 @@ type hostData struct {
 }
 
 func (s *pages) hostData(r *page.Request) (hostData, error) {
-	v, err := s.Operator.Host(r.Context(), r.Actor(), r.PathValue("host"))
+	v, err := s.Cluster.Host(r.Context(), r.Actor(), r.PathValue("host"))
 	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
 	return hostData{HostView: v, Bars: bars(v.Loads), Heart: heart(s.Beat), Form: form}, err
 }
@@ -52,7 +52,7 @@ func (s *pages) drain(r *page.Request) error {
 			return s.done(r, core.Errorf(core.CodeInvalid, "deadline", "%s", r.T("%q is no length of time: write one such as 10m, or leave it empty.", text)), "")
 		}
 	}
-	err := s.Operator.Drain(r.Context(), r.Actor(), host, deadline)
+	err := s.Cluster.Drain(r.Context(), r.Actor(), host, deadline)
 	return s.done(r, err, r.T("Host %s takes no new work.", host))
 }
 
@@ -60,31 +60,31 @@ func (s *pages) evacuate(r *page.Request) error {
 	host := r.PathValue("host")
 	err := sure(r)
 	if err == nil {
-		err = s.Operator.Drain(r.Context(), r.Actor(), host, operate.AtOnce)
+		err = s.Cluster.Drain(r.Context(), r.Actor(), host, operate.AtOnce)
 	}
 	return s.done(r, err, r.T("Host %s takes no new work, and what it has in hand goes to other hosts.", host))
 }
 
 func (s *pages) undrain(r *page.Request) error {
 	host := r.PathValue("host")
-	return s.done(r, s.Operator.Undrain(r.Context(), r.Actor(), host), r.T("Host %s takes work again.", host))
+	return s.done(r, s.Cluster.Undrain(r.Context(), r.Actor(), host), r.T("Host %s takes work again.", host))
 }
 
 func (s *pages) trust(r *page.Request) error {
 	host := r.PathValue("host")
-	return s.done(r, s.Operator.Trust(r.Context(), r.Actor(), host), r.T("Host %s is trusted.", host))
+	return s.done(r, s.Cluster.Trust(r.Context(), r.Actor(), host), r.T("Host %s is trusted.", host))
 }
 
 func (s *pages) report(r *page.Request) error {
 	report := core.HostReport{Host: r.PathValue("host"), Event: core.HostEvent(r.FormValue("event")), Reason: r.FormValue("reason")}
-	return s.done(r, s.Operator.Report(r.Context(), r.Actor(), report), r.T("It is reported; an overseer acts on it."))
+	return s.done(r, s.Cluster.Report(r.Context(), r.Actor(), report), r.T("It is reported; an overseer acts on it."))
 }
 
 func (s *pages) forget(r *page.Request) error {
 	host := r.PathValue("host")
 	err := sure(r)
 	if err == nil {
-		err = s.Operator.Forget(r.Context(), r.Actor(), host)
+		err = s.Cluster.Forget(r.Context(), r.Actor(), host)
 	}
 	if err != nil {
 		return s.done(r, err, "")

@@ -25,7 +25,7 @@ type imageRow struct {
 }
 
 func (s *pages) images(r *page.Request) error {
-	all, err := s.Operator.Images(r.Context(), r.Actor())
+	all, err := s.Cluster.Images(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ type queuesData struct {
 }
 
 func (s *pages) queues(r *page.Request) error {
-	v, err := s.Operator.Queues(r.Context(), r.Actor())
+	v, err := s.Cluster.Queues(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (s *pages) queues(r *page.Request) error {
 
 // leases says that there are none: nothing in core makes them.
 func (s *pages) leases(r *page.Request) error {
-	if err := s.Registrar.Watch(r.Actor()); err != nil {
+	if err := s.Classes.Watch(r.Actor()); err != nil {
 		return err
 	}
 	return r.Render("operator/leases", nil)
 }
 
 func (s *pages) consistency(r *page.Request) error {
-	v, err := s.Operator.Findings(r.Context(), r.Actor())
+	v, err := s.Cluster.Findings(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *pages) audit(r *page.Request) error {
 	f := core.AuditFilter{
 		Class: r.FormValue("class"), Actor: r.FormValue("actor"), Subject: r.FormValue("subject"), Before: r.FormValue("before"), Limit: auditPage,
 	}
-	entries, err := s.Registrar.AuditEntries(r.Context(), r.Actor(), f)
+	entries, err := s.Classes.AuditEntries(r.Context(), r.Actor(), f)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *pages) audit(r *page.Request) error {
 }
 
 func (s *pages) events(r *page.Request) error {
-	all, err := s.Operator.LastEvents(r.Context(), r.Actor())
+	all, err := s.Cluster.LastEvents(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}

@@ -295,9 +295,9 @@ func TestRunningTaskIsSeen(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newFixture(t, b)
 		ctx := t.Context()
-		_, err := w.deps.Registrar.SetSchedule(ctx, users["root"], core.Schedule{Name: "nightly", Cron: "@daily", Kind: core.KindPurge})
+		_, err := w.deps.Classes.SetSchedule(ctx, users["root"], core.Schedule{Name: "nightly", Cron: "@daily", Kind: core.KindPurge})
 		require.NoError(t, err)
-		task, err := w.deps.Registrar.RunSchedule(ctx, users["root"], "nightly")
+		task, err := w.deps.Classes.RunSchedule(ctx, users["root"], "nightly")
 		require.NoError(t, err)
 		owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 		epoch := w.Register(t, owner).Epoch

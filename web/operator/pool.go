@@ -19,7 +19,7 @@ type poolRow struct {
 }
 
 func (s *pages) poolsData(r *page.Request) (poolsData, error) {
-	v, err := s.Operator.Overview(r.Context(), r.Actor())
+	v, err := s.Cluster.Overview(r.Context(), r.Actor())
 	d := poolsData{At: v.At, Name: r.PostFormValue("name")}
 	all := bars(v.Totals)
 	for i, p := range v.Pools {
@@ -42,12 +42,12 @@ func (s *pages) makePool(r *page.Request) error {
 		return err
 	}
 	name := r.FormValue("name")
-	_, err := s.Operator.Pool(r.Context(), r.Actor(), name)
+	_, err := s.Cluster.Pool(r.Context(), r.Actor(), name)
 	switch {
 	case err == nil:
 		err = core.Errorf(core.CodeConflict, name, "%s", r.T("There is a pool %s already.", name))
 	case core.Is(err, core.CodeNotFound):
-		err = s.Operator.SetPool(r.Context(), r.Actor(), core.DefaultPool(name))
+		err = s.Cluster.SetPool(r.Context(), r.Actor(), core.DefaultPool(name))
 	}
 	if err == nil {
 		return r.Redirect("/cluster/pools/"+name, r.T("Pool %s is made with the usual settings: change here what should be otherwise.", name))
@@ -67,7 +67,7 @@ type poolData struct {
 }
 
 func (s *pages) pool(r *page.Request) error {
-	p, err := s.Operator.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	p, err := s.Cluster.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *pages) setPool(r *page.Request) error {
 	if err := mayOperate(r); err != nil {
 		return err
 	}
-	p, err := s.Operator.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	p, err := s.Cluster.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *pages) setPool(r *page.Request) error {
 		}
 	}
 	if err == nil {
-		err = s.Operator.SetPool(r.Context(), r.Actor(), p)
+		err = s.Cluster.SetPool(r.Context(), r.Actor(), p)
 	}
 	if err != nil {
 		return r.Again(err, "operator/pool", shown)
@@ -101,7 +101,7 @@ func (s *pages) setPool(r *page.Request) error {
 
 func (s *pages) pausePool(r *page.Request) error {
 	name, paused := r.PathValue("pool"), r.FormValue("paused") == "yes"
-	if err := s.Operator.Pause(r.Context(), r.Actor(), name, paused); err != nil {
+	if err := s.Cluster.Pause(r.Context(), r.Actor(), name, paused); err != nil {
 		return err
 	}
 	sentence := r.T("Pool %s goes on.", name)

@@ -36,7 +36,7 @@ type stepRow struct {
 }
 
 func (s *pages) request(r *page.Request) error {
-	t, err := s.Operator.Timeline(r.Context(), r.Actor(), r.PathValue("id"))
+	t, err := s.Cluster.Timeline(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *pages) retryRequest(r *page.Request) error {
 
 func (s *pages) dropRequest(r *page.Request) error {
 	id := r.PathValue("id")
-	if err := s.Operator.Drop(r.Context(), r.Actor(), id); err != nil {
+	if err := s.Cluster.Drop(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(r.Next("/cluster/dead"), r.T("Request %s is off the list; its result stays.", id))
@@ -87,7 +87,7 @@ func (s *pages) cancelRequest(r *page.Request) error {
 }
 
 func (s *pages) dead(r *page.Request) error {
-	all, err := s.Operator.Dead(r.Context(), r.Actor())
+	all, err := s.Cluster.Dead(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *pages) dead(r *page.Request) error {
 }
 
 func (s *pages) parked(r *page.Request) error {
-	all, err := s.Operator.Moves(r.Context(), r.Actor())
+	all, err := s.Cluster.Moves(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}

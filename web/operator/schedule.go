@@ -26,7 +26,7 @@ type scheduleRow struct {
 }
 
 func (s *pages) schedulesData(r *page.Request) (schedulesData, error) {
-	all, err := s.Registrar.Schedules(r.Context(), r.Actor())
+	all, err := s.Classes.Schedules(r.Context(), r.Actor())
 	d := schedulesData{Kinds: kinds, Form: make(map[string]string)}
 	for _, name := range []string{"name", "cron", "kind", "of", "keep", "fill", "paused"} {
 		d.Form[name] = r.FormValue(name)
@@ -63,7 +63,7 @@ func (s *pages) setSchedule(r *page.Request) error {
 		made.Args, err = s.scheduledArgs(r, made.Kind)
 	}
 	if err == nil {
-		_, err = s.Registrar.SetSchedule(r.Context(), r.Actor(), made)
+		_, err = s.Classes.SetSchedule(r.Context(), r.Actor(), made)
 	}
 	if err == nil {
 		return r.Redirect("/cluster/schedules", r.T("Schedule %s is set.", made.Name))
@@ -90,7 +90,7 @@ func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, er
 		}
 		args = core.PurgeArgs{Keep: keep}
 	case core.KindArchive, core.KindAssignmentCSV:
-		as, err := s.Registrar.FindAssignment(r.Context(), r.Actor(), r.FormValue("of"))
+		as, err := s.Classes.FindAssignment(r.Context(), r.Actor(), r.FormValue("of"))
 		if err != nil {
 			return nil, mistyped(err)
 		}
@@ -99,7 +99,7 @@ func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, er
 			args = core.AssignmentCSVArgs{Class: as.Class, Assignment: as.Handle, Header: true}
 		}
 	case core.KindGradebook:
-		class, err := s.Registrar.FindClass(r.Context(), r.Actor(), r.FormValue("of"))
+		class, err := s.Classes.FindClass(r.Context(), r.Actor(), r.FormValue("of"))
 		if err != nil {
 			return nil, mistyped(err)
 		}
@@ -121,7 +121,7 @@ func mistyped(err error) error {
 
 func (s *pages) runSchedule(r *page.Request) error {
 	name := r.PathValue("name")
-	t, err := s.Registrar.RunSchedule(r.Context(), r.Actor(), name)
+	t, err := s.Classes.RunSchedule(r.Context(), r.Actor(), name)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *pages) runSchedule(r *page.Request) error {
 
 func (s *pages) removeSchedule(r *page.Request) error {
 	name := r.PathValue("name")
-	if err := s.Registrar.RemoveSchedule(r.Context(), r.Actor(), name); err != nil {
+	if err := s.Classes.RemoveSchedule(r.Context(), r.Actor(), name); err != nil {
 		return err
 	}
 	return r.Redirect("/cluster/schedules", r.T("Schedule %s is removed; what it made stays.", name))

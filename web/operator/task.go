@@ -36,7 +36,7 @@ type taskRow struct {
 }
 
 func (s *pages) tasks(r *page.Request) error {
-	queues, err := s.Operator.Queues(r.Context(), r.Actor())
+	queues, err := s.Cluster.Queues(r.Context(), r.Actor())
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (s *pages) tasks(r *page.Request) error {
 	if state := core.TaskState(d.State); slices.Contains(d.States, state) {
 		f.States = []core.TaskState{state}
 	}
-	found, err := s.Registrar.TrackTasks(r.Context(), r.Actor(), f)
+	found, err := s.Classes.TrackTasks(r.Context(), r.Actor(), f)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *pages) tasks(r *page.Request) error {
 
 func (s *pages) cancelTask(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := s.Registrar.CancelTask(r.Context(), r.Actor(), id); err != nil {
+	if _, err := s.Classes.CancelTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(r.Next("/cluster/tasks"), r.T("Task %s is stopped.", id))
@@ -80,7 +80,7 @@ func (s *pages) cancelTask(r *page.Request) error {
 
 func (s *pages) retryTask(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := s.Registrar.RetryTask(r.Context(), r.Actor(), id); err != nil {
+	if _, err := s.Classes.RetryTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(r.Next("/cluster/tasks"), r.T("Task %s runs again.", id))

@@ -18,15 +18,15 @@ import (
 
 // Deps are what answers. All of them check the caller's rights themselves.
 type Deps struct {
-	Name      string   // of the site
-	URL       *url.URL // by which browsers reach the site, without a path
-	Registrar *coursework.Registrar
-	Requests  *requests.Desk
-	Operator  *operate.Operator
-	Accounts  *account.Desk
-	Live      *live.Streams
-	Limits    core.Limiter
-	Beat      time.Duration // between heartbeats, all over the cluster
-	Log       logrus.FieldLogger
-	Now       func() time.Time // nil: time.Now
+	Name     string   // of the site
+	URL      *url.URL // by which browsers reach the site, without a path
+	Classes  *coursework.Service
+	Requests *requests.Service
+	Cluster  *operate.Service
+	Accounts *account.Service
+	Live     *live.Streams
+	Limits   core.Limiter
+	Beat     time.Duration // between heartbeats, all over the cluster
+	Log      logrus.FieldLogger
+	Now      func() time.Time // nil: time.Now
 }

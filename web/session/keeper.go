@@ -33,7 +33,7 @@ const staticPrefix = "/static/"
 // Keeper puts who asks into the context of requests.
 type Keeper struct {
 	Sessions *scs.SessionManager
-	Desk     *account.Desk
+	Accounts *account.Service
 	Actors   Actors
 	Log      logrus.FieldLogger
 }
@@ -100,7 +100,7 @@ func (k *Keeper) Browsers(next http.Handler) http.Handler {
 
 // present returns who is signed in by a session.
 func (k *Keeper) present(ctx context.Context, handle string) (account.SignedIn, *caller.Caller, error) {
-	in, err := k.Desk.Present(ctx, handle, k.Sessions.GetInt64(ctx, sinceKey))
+	in, err := k.Accounts.Present(ctx, handle, k.Sessions.GetInt64(ctx, sinceKey))
 	if err != nil {
 		return in, nil, err
 	}
@@ -139,7 +139,7 @@ func bearer(r *http.Request) (secret string, ok bool) {
 // ByToken returns whose a token is. Returns FORBIDDEN or NOTFOUND for one that is no good,
 // UNAVAILABLE.
 func (k *Keeper) ByToken(ctx context.Context, secret string) (*caller.Caller, error) {
-	t, in, err := k.Desk.ByToken(ctx, secret)
+	t, in, err := k.Accounts.ByToken(ctx, secret)
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,8 @@ func newFixture(t *testing.T, secure bool) *fixture {
 	w := &fixture{t: t, store: store, redis: coretest.Mini(t), cookies: map[string]*http.Cookie{}}
 	redis := w.redis.Open(t)
 	w.Keeper = &session.Keeper{
-		Sessions: session.New(redis, secure, log), Actors: &coursework.Registrar{Store: store}, Log: log,
-		Desk: &account.Desk{Store: store, Limits: redis, Hasher: hasher},
+		Sessions: session.New(redis, secure, log), Actors: &coursework.Service{Store: store}, Log: log,
+		Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher},
 	}
 	w.put(core.User{Handle: "root", Roles: root.Roles})
 	w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})
@@ -67,7 +67,7 @@ func (w *fixture) put(u core.User) {
 
 // signIn signs ann in by the word of a provider.
 func (w *fixture) signIn(rw http.ResponseWriter, r *http.Request) {
-	in, err := w.Desk.SignInOIDC(r.Context(), account.Claim{Issuer: "https://id.example", Subject: "1", Email: "ann@school.example", Verified: true})
+	in, err := w.Accounts.SignInOIDC(r.Context(), account.Claim{Issuer: "https://id.example", Subject: "1", Email: "ann@school.example", Verified: true})
 	if err == nil {
 		err = w.Begin(r.Context(), in)
 	}
@@ -213,9 +213,9 @@ func (w *fixture) under(token string) context.Context {
 func TestSessionsThatAreOver(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *fixture){
-		"signed out everywhere": func(w *fixture) { require.NoError(w.t, w.Desk.SignOut(w.t.Context(), root, "ann")) },
+		"signed out everywhere": func(w *fixture) { require.NoError(w.t, w.Accounts.SignOut(w.t.Context(), root, "ann")) },
 		"a new password": func(w *fixture) {
-			require.NoError(w.t, w.Desk.GivePassword(w.t.Context(), root, "ann", "three blind mice"))
+			require.NoError(w.t, w.Accounts.GivePassword(w.t.Context(), root, "ann", "three blind mice"))
 		},
 		"unused": func(w *fixture) { w.redis.Mini.FastForward(12*time.Hour + time.Minute) },
 		"disabled": func(w *fixture) {
@@ -242,11 +242,11 @@ func TestSessionsThatAreOver(t *testing.T) {
 func TestRightsOfThisMoment(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, false)
-	secret, _, err := w.Desk.IssueToken(t.Context(), core.Actor{Handle: "ann"}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	secret, _, err := w.Accounts.IssueToken(t.Context(), core.Actor{Handle: "ann"}, "laptop", []core.Scope{core.ScopeRead}, 0)
 	require.NoError(t, err)
 	w.ask(http.MethodPost, "/in")
 	w.put(core.User{Handle: "ann", Email: "ann@school.example", Roles: []core.UserRole{core.RoleOperator}, Revision: 1})
-	require.NoError(t, w.Desk.SetLanguage(t.Context(), core.Actor{Handle: "ann"}, "de"))
+	require.NoError(t, w.Accounts.SetLanguage(t.Context(), core.Actor{Handle: "ann"}, "de"))
 	require.Equal(t, "ann ann de operator", w.who())
 	require.Equal(t, "ann ann de operator read", w.program("Bearer "+secret))
 }
@@ -254,7 +254,7 @@ func TestRightsOfThisMoment(t *testing.T) {
 func TestMustChange(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, false)
-	require.NoError(t, w.Desk.GivePassword(t.Context(), root, "ann", "three blind mice"))
+	require.NoError(t, w.Accounts.GivePassword(t.Context(), root, "ann", "three blind mice"))
 	w.ask(http.MethodPost, "/in")
 	for _, path := range []string{"/x", "/", "/account", "/account/password/x", "/sign-outs", "/events/cluster"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -289,7 +289,7 @@ func TestPrograms(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, false)
 	ctx, ann := t.Context(), core.Actor{Handle: "ann"}
-	secret, made, err := w.Desk.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead, core.ScopeSubmit}, 0)
+	secret, made, err := w.Accounts.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead, core.ScopeSubmit}, 0)
 	require.NoError(t, err)
 	for _, header := range []string{"Bearer " + secret, "bearer  " + secret + " "} {
 		require.Equal(t, "ann Ann Lee  read submit", w.program(header))
@@ -302,7 +302,7 @@ func TestPrograms(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, made.ID, who.Token)
 	require.False(t, who.Allows(core.ScopeTeach))
-	require.NoError(t, w.Desk.Revoke(ctx, ann, "ann", made.ID))
+	require.NoError(t, w.Accounts.Revoke(ctx, ann, "ann", made.ID))
 	require.Equal(t, "nobody", w.program("Bearer "+secret))
 }
 

@@ -32,7 +32,7 @@ type choice struct {
 func (s *pages) accountData(r *page.Request, form tokenForm) (accountData, error) {
 	d := accountData{Form: form, Scopes: scopes(r, form.Scopes)}
 	var err error
-	if d.Profile, err = s.Registrar.ViewUser(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
+	if d.Profile, err = s.Classes.ViewUser(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
 		return d, err
 	}
 	if d.Sheet, err = s.Accounts.View(r.Context(), r.Actor(), r.Actor().Handle); err != nil {

@@ -41,7 +41,7 @@ type fixture struct {
 	store *sqlite.Store
 	redis *coretest.Backend
 	deps  services.Deps
-	desk  *account.Desk
+	desk  *account.Service
 	url   *url.URL
 	site  *page.Site
 	http.Handler
@@ -59,9 +59,9 @@ func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	w.url, err = url.Parse(at)
 	require.NoError(t, err)
 	redis := w.redis.Open(t)
-	w.desk = &account.Desk{Store: store, Limits: redis, Hasher: hasher}
-	w.deps = services.Deps{URL: w.url, Registrar: &coursework.Registrar{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
-	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Desk: w.desk, Actors: w.deps.Registrar, Log: log}
+	w.desk = &account.Service{Store: store, Limits: redis, Hasher: hasher}
+	w.deps = services.Deps{URL: w.url, Classes: &coursework.Service{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
+	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Accounts: w.desk, Actors: w.deps.Classes, Log: log}
 	where := page.Section{Pages: fstest.MapFS{}, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: func(r *page.Request) error { return r.Redirect("/account", "") }},
 		{Pattern: "GET /secret", Serve: func(r *page.Request) error { _, err := io.WriteString(r.W, "for "+r.Caller.Name); return err }},

@@ -25,7 +25,7 @@ func (s *pages) userData(r *page.Request, form *userForm) (userData, error) {
 	}
 	d := userData{}
 	var err error
-	if d.Profile, err = s.Registrar.ViewUser(r.Context(), r.Actor(), r.PathValue("user")); err != nil {
+	if d.Profile, err = s.Classes.ViewUser(r.Context(), r.Actor(), r.PathValue("user")); err != nil {
 		return d, err
 	}
 	if d.Sheet, err = s.Accounts.View(r.Context(), r.Actor(), d.Handle); err != nil {
@@ -80,12 +80,12 @@ func (s *pages) editUser(r *page.Request) error {
 
 // edit changes a user as it is now.
 func (s *pages) edit(r *page.Request, change func(u *core.User)) error {
-	p, err := s.Registrar.ViewUser(r.Context(), r.Actor(), r.PathValue("user"))
+	p, err := s.Classes.ViewUser(r.Context(), r.Actor(), r.PathValue("user"))
 	if err != nil {
 		return err
 	}
 	change(&p.User)
-	_, err = s.Registrar.EditUser(r.Context(), r.Actor(), p.User)
+	_, err = s.Classes.EditUser(r.Context(), r.Actor(), p.User)
 	return err
 }
 
@@ -100,7 +100,7 @@ func (s *pages) disableUser(r *page.Request) error {
 
 func (s *pages) deleteUser(r *page.Request) error {
 	handle := r.PathValue("user")
-	if err := s.Registrar.DeleteUser(r.Context(), r.Actor(), handle); err != nil {
+	if err := s.Classes.DeleteUser(r.Context(), r.Actor(), handle); err != nil {
 		return s.changed(r, err, "")
 	}
 	return r.Redirect("/users", r.T("User %s is deleted.", handle))

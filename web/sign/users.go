@@ -55,7 +55,7 @@ func (s *pages) usersData(r *page.Request, form userForm) (usersData, error) {
 		size = usersShown + 1
 	}
 	for range mostReads {
-		some, err := s.Registrar.ListUsers(r.Context(), r.Actor(), after, size)
+		some, err := s.Classes.ListUsers(r.Context(), r.Actor(), after, size)
 		if err != nil {
 			return d, err
 		}
@@ -93,7 +93,7 @@ func (s *pages) users(r *page.Request) error {
 
 func (s *pages) createUser(r *page.Request) error {
 	form := userFormOf(r)
-	u, err := s.Registrar.CreateUser(r.Context(), r.Actor(), core.User{Handle: form.Handle, Name: form.Name, Email: form.Email, Roles: form.Roles})
+	u, err := s.Classes.CreateUser(r.Context(), r.Actor(), core.User{Handle: form.Handle, Name: form.Name, Email: form.Email, Roles: form.Roles})
 	if err == nil {
 		return r.Redirect("/users/"+u.Handle, r.T("User %s is made. A sign-in link lets it in for the first time.", u.Handle))
 	}

@@ -199,7 +199,7 @@ func TestUsersByPages(t *testing.T) {
 	w := newFixture(t, secure, nil)
 	b := w.admin()
 	c := &crowd{Store: w.store, of: 9_999}
-	w.deps.Registrar.Store = c
+	w.deps.Classes.Store = c
 	next := func(text string) string {
 		_, after, found := strings.Cut(text, `rel="next" href="`)
 		if !found {

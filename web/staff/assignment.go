@@ -28,15 +28,15 @@ type assignmentPage struct {
 }
 
 func (s *staff) assignmentPage(r *page.Request) (*assignmentPage, error) {
-	as := core.Assignment{Class: r.PathValue("class"), Weight: core.ClassNormal}
+	as := core.Assignment{Class: r.PathValue("class"), Priority: core.PriorityNormal}
 	var err error
 	if handle := r.PathValue("assignment"); handle != "" {
-		if as, err = s.Registrar.EditableAssignment(r.Context(), r.Actor(), as.Class, handle); err != nil {
+		if as, err = s.Classes.EditableAssignment(r.Context(), r.Actor(), as.Class, handle); err != nil {
 			return nil, err
 		}
 	}
 	p := &assignmentPage{Assignment: as, Typed: assignmentTyped(as), Zone: zone(r)}
-	pools, err := s.Registrar.PoolChoices(r.Context(), r.Actor(), as.Class)
+	pools, err := s.Classes.PoolChoices(r.Context(), r.Actor(), as.Class)
 	for _, one := range pools {
 		p.Pools = append(p.Pools, one.Name)
 	}
@@ -87,7 +87,7 @@ func (s *staff) createAssignment(r *page.Request) error {
 		return r.Render("staff/assignment", p)
 	}
 	if err = f.err; err == nil {
-		as, err = s.Registrar.CreateAssignment(r.Context(), r.Actor(), as)
+		as, err = s.Classes.CreateAssignment(r.Context(), r.Actor(), as)
 	}
 	if err != nil {
 		return r.Again(mendable(err), "staff/assignment", p)
@@ -106,7 +106,7 @@ func (s *staff) saveAssignment(r *page.Request) error {
 	}
 	as.Revision = f.whole(r, "revision", page.Sentence("Revision"))
 	if err = f.err; err == nil {
-		_, err = s.Registrar.EditAssignment(r.Context(), r.Actor(), as)
+		_, err = s.Classes.EditAssignment(r.Context(), r.Actor(), as)
 	}
 	if err != nil {
 		return r.Again(mendable(err), "staff/assignment", p)
@@ -137,7 +137,7 @@ func (s *staff) deleteAssignment(r *page.Request) error {
 		f.wrong(r.T("Type %s to delete the assignment with all that hangs on it.", p.Handle))
 	}
 	if err = f.err; err == nil {
-		t, err = s.Registrar.DeleteAssignment(r.Context(), r.Actor(), p.Class, p.Handle)
+		t, err = s.Classes.DeleteAssignment(r.Context(), r.Actor(), p.Class, p.Handle)
 	}
 	if err != nil {
 		p.Typed.Set("name", f.line("name"))

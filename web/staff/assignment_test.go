@@ -18,7 +18,7 @@ func typedMoment(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02
 func typedAssignment(more ...string) []string {
 	return append([]string{
 		"handle", "hw9", "title", "Nine", "text", "**Do**\r\nit", "due", typedMoment(start + day), "cutoff", typedMoment(start + 2*day), "hide_until", typedMoment(start - day),
-		"final", "yes", "show_output", "yes", "pool", pool, "weight", "low", "max_files", "7", "max_bytes", "10MiB",
+		"final", "yes", "show_output", "yes", "pool", pool, "priority", "low", "max_files", "7", "max_bytes", "10MiB",
 		"timeout", "2.5", "memory", "64MiB", "disk", "8MiB", "file_size", "1MiB", "pids", "9", "open_files", "40", "output", "100KiB",
 	}, more...)
 }
@@ -33,7 +33,7 @@ func TestAssignmentIsMadeWithAllThatIsTyped(t *testing.T) {
 	as.Created, as.Revision = 0, 0
 	require.Equal(t, core.Assignment{
 		Class: "cs101", Handle: "hw9", Title: "Nine", Text: "**Do**\nit", Due: start + day, Cutoff: start + 2*day, HideUntil: start - day,
-		AllowFinal: true, ShowOutput: true, Pool: pool, Weight: core.ClassLow, MaxFiles: 7, MaxBytes: 10 << 20,
+		AllowFinal: true, ShowOutput: true, Pool: pool, Priority: core.PriorityLow, MaxFiles: 7, MaxBytes: 10 << 20,
 		Limits: core.Limits{Timeout: 2500 * time.Millisecond, Memory: 64 << 20, Disk: 8 << 20, FileSize: 1 << 20, Pids: 9, OpenFiles: 40, Output: 100 << 10},
 	}, as)
 
@@ -49,7 +49,7 @@ func TestAssignmentIsChanged(t *testing.T) {
 	w := newFixture(t)
 	as := w.assignment("hw1")
 	at, rev := "/classes/cs101/assignments/hw1/edit", strconv.FormatInt(as.Revision, 10)
-	require.Equal(t, at, leads(t, w.post("tess", at, "title", evil, "pool", pool, "weight", "normal", "revision", rev, "text", evil)))
+	require.Equal(t, at, leads(t, w.post("tess", at, "title", evil, "pool", pool, "priority", "normal", "revision", rev, "text", evil)))
 	text := w.shows("tess", at)
 	require.NotContains(t, text, "<script>alert")
 	now, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "hw1")
@@ -57,7 +57,7 @@ func TestAssignmentIsChanged(t *testing.T) {
 	require.Equal(t, evil, now.Title)
 	require.Zero(t, now.Due, "what was left out is taken away")
 	require.False(t, now.AllowFinal)
-	again(t, w.post("tess", at, "title", "x", "pool", pool, "weight", "normal", "revision", rev), "changed")
+	again(t, w.post("tess", at, "title", "x", "pool", pool, "priority", "normal", "revision", rev), "changed")
 }
 
 func TestThePreviewChangesNothing(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAWrongAssignmentComesBack(t *testing.T) {
 		"timeout":   {"1e99", "Time"},
 		"memory":    {"900GiB", "memory"},
 		"pool":      {"sea", "sea"},
-		"weight":    {"heavy", "weight"},
+		"priority":  {"heavy", "priority"},
 		"handle":    {"new", "another handle"},
 		"title":     {string(make([]byte, 300)), "title"},
 		"pids":      {"99999999999", "too large"},

@@ -14,7 +14,7 @@ func assignmentTyped(as core.Assignment) url.Values {
 	return url.Values{
 		"handle": {as.Handle}, "title": {as.Title}, "text": {as.Text}, "revision": {strconv.FormatInt(as.Revision, 10)},
 		"due": {momentText(as.Due)}, "cutoff": {momentText(as.Cutoff)}, "hide_until": {momentText(as.HideUntil)},
-		"final": {ticked(as.AllowFinal)}, "show_output": {ticked(as.ShowOutput)}, "pool": {as.Pool}, "weight": {string(as.Weight)},
+		"final": {ticked(as.AllowFinal)}, "show_output": {ticked(as.ShowOutput)}, "pool": {as.Pool}, "priority": {string(as.Priority)},
 		"max_files": {wholeText(int64(as.MaxFiles))}, "max_bytes": {sizeText(as.MaxBytes)},
 		"timeout": {secondsText(l.Timeout)}, "memory": {sizeText(l.Memory)}, "disk": {sizeText(l.Disk)}, "file_size": {sizeText(l.FileSize)},
 		"pids": {wholeText(int64(l.Pids))}, "open_files": {wholeText(int64(l.OpenFiles))}, "output": {sizeText(l.Output)},
@@ -28,7 +28,7 @@ func readAssignment(r *page.Request, f *form, as core.Assignment) core.Assignmen
 	as.Cutoff = f.moment(r, "cutoff", page.Sentence("Cutoff"))
 	as.HideUntil = f.moment(r, "hide_until", page.Sentence("Hidden until"))
 	as.AllowFinal, as.ShowOutput = f.checked("final"), f.checked("show_output")
-	as.Pool, as.Weight = f.line("pool"), core.Class(f.line("weight"))
+	as.Pool, as.Priority = f.line("pool"), core.Priority(f.line("priority"))
 	as.MaxFiles = f.small(r, "max_files", page.Sentence("Most files"))
 	as.MaxBytes = f.bytes(r, "max_bytes", page.Sentence("Most bytes"))
 	l := &as.Limits

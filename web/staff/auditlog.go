@@ -17,19 +17,19 @@ const auditRows = 100
 
 // auditPage says who did what in a class.
 type auditPage struct {
-	Class coursework.ClassEntry
+	Class        coursework.ClassEntry
 	AuditEntries []core.AuditEntry
-	Next  string
-	Typed url.Values
+	Next         string
+	Typed        url.Values
 }
 
 func (s *staff) audit(r *page.Request) error {
 	p := auditPage{Typed: r.URL.Query()}
 	var err error
-	if p.Class, err = s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
+	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return err
 	}
-	p.AuditEntries, err = s.Registrar.AuditEntries(r.Context(), r.Actor(), core.AuditFilter{
+	p.AuditEntries, err = s.Classes.AuditEntries(r.Context(), r.Actor(), core.AuditFilter{
 		Class: p.Class.Handle, Actor: p.Typed.Get("actor"), Subject: p.Typed.Get("subject"), Before: p.Typed.Get("before"), Limit: auditRows,
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *staff) createClass(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.Registrar.CreateClass(r.Context(), r.Actor(), core.SchoolClass{Handle: f.line("handle"), Title: f.line("title"), Term: f.line("term")})
+	c, err := s.Classes.CreateClass(r.Context(), r.Actor(), core.Class{Handle: f.line("handle"), Title: f.line("title"), Term: f.line("term")})
 	if err != nil {
 		return r.Again(err, "staff/class", classPage{Typed: f.Typed})
 	}
@@ -55,7 +55,7 @@ func (s *staff) editClass(r *page.Request) error {
 }
 
 func (s *staff) classToEdit(r *page.Request) (coursework.ClassEntry, error) {
-	c, err := s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
+	c, err := s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
 	if err != nil {
 		return c, err
 	}
@@ -71,9 +71,9 @@ func (s *staff) saveClass(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	c := core.SchoolClass{Handle: old.Handle, Title: f.line("title"), Term: f.line("term"), Revision: f.whole(r, "revision", page.Sentence("Revision"))}
+	c := core.Class{Handle: old.Handle, Title: f.line("title"), Term: f.line("term"), Revision: f.whole(r, "revision", page.Sentence("Revision"))}
 	if err = f.err; err == nil {
-		_, err = s.Registrar.EditClass(r.Context(), r.Actor(), c)
+		_, err = s.Classes.EditClass(r.Context(), r.Actor(), c)
 	}
 	if err != nil {
 		return r.Again(err, "staff/class", classPage{Class: old, Typed: f.Typed})
@@ -98,7 +98,7 @@ func (s *staff) deleteClass(r *page.Request) error {
 		f.wrong(r.T("Type %s to delete the class with all that hangs on it.", c.Handle))
 	}
 	if err = f.err; err == nil {
-		t, err = s.Registrar.DeleteClass(r.Context(), r.Actor(), c.Handle)
+		t, err = s.Classes.DeleteClass(r.Context(), r.Actor(), c.Handle)
 	}
 	if err != nil {
 		return r.Again(err, "staff/class", classPage{Class: c, Typed: url.Values{

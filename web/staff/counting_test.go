@@ -31,7 +31,7 @@ func (c *counting) GetUser(ctx context.Context, handle string) (core.User, error
 	return rows, err
 }
 
-func (c *counting) GetClass(ctx context.Context, handle string) (core.SchoolClass, error) {
+func (c *counting) GetClass(ctx context.Context, handle string) (core.Class, error) {
 	rows, err := c.ResultStore.GetClass(ctx, handle)
 	c.note(1)
 	return rows, err

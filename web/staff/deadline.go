@@ -32,13 +32,13 @@ type deadlinesPage struct {
 
 func (s *staff) deadlinesPage(r *page.Request) (*deadlinesPage, error) {
 	class := r.PathValue("class")
-	as, err := s.Registrar.EditableAssignment(r.Context(), r.Actor(), class, r.PathValue("assignment"))
+	as, err := s.Classes.EditableAssignment(r.Context(), r.Actor(), class, r.PathValue("assignment"))
 	if err != nil {
 		return nil, err
 	}
 	q := r.URL.Query()
 	p := &deadlinesPage{Assignment: as, Typed: url.Values{"user": {q.Get("user")}}, Zone: zone(r)}
-	all, err := s.Registrar.Deadlines(r.Context(), r.Actor(), class, as.Handle, "")
+	all, err := s.Classes.Deadlines(r.Context(), r.Actor(), class, as.Handle, "")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *staff) putDeadline(r *page.Request, fill func(f *form, d *core.Deadline
 	d := core.Deadline{Class: p.Class, Assignment: p.Handle, User: f.line("user")}
 	said := fill(f, &d)
 	if err = f.err; err == nil {
-		err = s.Registrar.SetDeadline(r.Context(), r.Actor(), d)
+		err = s.Classes.SetDeadline(r.Context(), r.Actor(), d)
 	}
 	if err != nil {
 		return r.Again(mendable(err), "staff/deadlines", p)

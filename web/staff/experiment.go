@@ -39,12 +39,12 @@ type experimentsPage struct {
 
 func (s *staff) experimentsPage(r *page.Request) (experimentsPage, error) {
 	p := experimentsPage{Typed: url.Values{"repeat": {"1"}}, Most: experiment.MaxRepeat}
-	as, err := s.Registrar.ViewAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
+	as, err := s.Classes.ViewAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
 	if err != nil {
 		return p, err
 	}
 	p.AssignmentEntry = &as
-	p.All, err = s.Registrar.Experiments(r.Context(), r.Actor(), as.Class, as.Handle, experimentRows)
+	p.All, err = s.Classes.Experiments(r.Context(), r.Actor(), as.Class, as.Handle, experimentRows)
 	p.Open = slices.ContainsFunc(p.All, func(e core.Experiment) bool { return !e.State.Decided() })
 	return p, err
 }
@@ -75,7 +75,7 @@ func (s *staff) startExperiment(r *page.Request) error {
 	}
 	var e core.Experiment
 	if err = f.err; err == nil {
-		e, err = s.Registrar.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, trial)
+		e, err = s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, trial)
 	}
 	if err != nil {
 		return r.Again(mendable(err), "staff/experiments", p)
@@ -114,13 +114,13 @@ func (s *staff) experimentPage(r *page.Request) (experimentPage, error) {
 	q := r.URL.Query()
 	p := experimentPage{All: q.Get("all") != ""}
 	id := r.PathValue("id")
-	v, err := s.Registrar.ViewExperiment(r.Context(), r.Actor(), id, coursework.OutcomePage{Differing: !p.All, After: q.Get("after"), Limit: experimentRows})
+	v, err := s.Classes.ViewExperiment(r.Context(), r.Actor(), id, coursework.OutcomePage{Differing: !p.All, After: q.Get("after"), Limit: experimentRows})
 	if err != nil {
 		return p, err
 	}
 	p.ExperimentView = &v
 	if v.State == core.ExperimentRunning {
-		if _, p.Progress, err = s.Registrar.ExperimentProgress(r.Context(), r.Actor(), id); err != nil {
+		if _, p.Progress, err = s.Classes.ExperimentProgress(r.Context(), r.Actor(), id); err != nil {
 			return p, err
 		}
 	}
@@ -165,14 +165,14 @@ func (s *staff) experiment(r *page.Request) error {
 // applyExperiment answers with what was left as it is, if there is any.
 func (s *staff) applyExperiment(r *page.Request) error {
 	return s.decide(r, func() (*coursework.Applied, string, error) {
-		done, err := s.Registrar.ApplyExperiment(r.Context(), r.Actor(), r.PathValue("id"))
+		done, err := s.Classes.ApplyExperiment(r.Context(), r.Actor(), r.PathValue("id"))
 		return &done, r.N(done.Bound, "It is applied: the new result of %d submission counts.", "It is applied: the new results of %d submissions count."), err
 	})
 }
 
 func (s *staff) abortExperiment(r *page.Request) error {
 	return s.decide(r, func() (*coursework.Applied, string, error) {
-		_, err := s.Registrar.AbortExperiment(r.Context(), r.Actor(), r.PathValue("id"))
+		_, err := s.Classes.AbortExperiment(r.Context(), r.Actor(), r.PathValue("id"))
 		return nil, r.T("It is aborted: nothing of it counts."), err
 	})
 }

@@ -21,7 +21,7 @@ func (s *staff) exportRoutes() []page.Route {
 // archive starts the zip of what was handed in: of all, or of one.
 func (s *staff) archive(r *page.Request) error {
 	return s.export(r, func(class, assignment string, f *form) (core.Task, error) {
-		return s.Registrar.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
+		return s.Classes.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
 			Class: class, Assignment: assignment, User: f.line("user"), Latest: f.checked("latest"),
 		})
 	})
@@ -29,7 +29,7 @@ func (s *staff) archive(r *page.Request) error {
 
 func (s *staff) assignmentCSV(r *page.Request) error {
 	return s.export(r, func(class, assignment string, f *form) (core.Task, error) {
-		return s.Registrar.StartAssignmentCSV(r.Context(), r.Actor(), core.AssignmentCSVArgs{
+		return s.Classes.StartAssignmentCSV(r.Context(), r.Actor(), core.AssignmentCSVArgs{
 			Class: class, Assignment: assignment, Header: f.checked("header"),
 		})
 	})
@@ -66,13 +66,13 @@ type gradebookPage struct {
 func (s *staff) gradebookPage(r *page.Request) (gradebookPage, error) {
 	p := gradebookPage{Typed: url.Values{"fill": {"0"}}}
 	var err error
-	if p.Class, err = s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
+	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return p, err
 	}
 	if err := may(r, core.ActExport, p.Class.Handle); err != nil {
 		return p, err
 	}
-	all, err := s.Registrar.ListTasks(r.Context(), r.Actor(), core.TaskFilter{Class: p.Class.Handle, Requester: r.Actor().Handle, Limit: exportRows})
+	all, err := s.Classes.ListTasks(r.Context(), r.Actor(), core.TaskFilter{Class: p.Class.Handle, Requester: r.Actor().Handle, Limit: exportRows})
 	for _, t := range all {
 		switch t.Kind {
 		case core.KindArchive, core.KindAssignmentCSV, core.KindGradebook:
@@ -100,7 +100,7 @@ func (s *staff) makeGradebook(r *page.Request) error {
 		return err
 	}
 	p.Typed = f.Typed
-	t, err := s.Registrar.StartGradebook(r.Context(), r.Actor(), core.GradebookArgs{Class: p.Class.Handle, Fill: f.line("fill")})
+	t, err := s.Classes.StartGradebook(r.Context(), r.Actor(), core.GradebookArgs{Class: p.Class.Handle, Fill: f.line("fill")})
 	if err != nil {
 		return r.Again(err, "staff/gradebook", p)
 	}

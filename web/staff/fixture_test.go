@@ -38,7 +38,7 @@ const (
 // fixture is a site of staff pages over a real registrar.
 type fixture struct {
 	t       *testing.T
-	reg     *coursework.Registrar
+	reg     *coursework.Service
 	in      *intake.Intake
 	cluster *coretest.Cluster
 	site    http.Handler
@@ -57,13 +57,13 @@ func newFixture(t *testing.T) *fixture {
 	w := &fixture{t: t, cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
 	clock := func() time.Time { return time.UnixMilli(start) }
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: clock}
-	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
+	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	sessions := scs.New()
-	section := staff.Section(services.Deps{Name: "Test school", Registrar: w.reg, Log: log, Now: clock})
+	section := staff.Section(services.Deps{Name: "Test school", Classes: w.reg, Log: log, Now: clock})
 	w.routes = section.Routes
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock}, section)
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func (w *fixture) people() {
 		require.NoError(w.t, err)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Created: start})
+		_, err := store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start})
 		require.NoError(w.t, err)
 	}
 	for _, e := range []core.Enrolment{
@@ -107,7 +107,7 @@ func (w *fixture) as(handle string) core.Actor {
 // assignment makes one of cs101, changed as one likes.
 func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
 	w.t.Helper()
-	as := core.Assignment{Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start}
+	as := core.Assignment{Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start}
 	for _, c := range change {
 		c(&as)
 	}

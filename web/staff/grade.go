@@ -29,7 +29,7 @@ type gradePage struct {
 }
 
 func (s *staff) gradePage(r *page.Request) (gradePage, error) {
-	v, err := s.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+	v, err := s.Classes.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return gradePage{}, err
 	}
@@ -44,7 +44,7 @@ func (s *staff) gradePage(r *page.Request) (gradePage, error) {
 	if g := sub.Grade; g != nil && g.MaxScore != nil {
 		p.Typed.Set("max_score", pointsText(*g.MaxScore))
 	}
-	p.History, err = s.Registrar.GradeHistory(r.Context(), r.Actor(), sub.Class, sub.Assignment, sub.User)
+	p.History, err = s.Classes.GradeHistory(r.Context(), r.Actor(), sub.Class, sub.Assignment, sub.User)
 	return p, err
 }
 
@@ -77,7 +77,7 @@ func (s *staff) changeGrade(r *page.Request) error {
 		}
 	}
 	if err = f.err; err == nil {
-		_, err = s.Registrar.ChangeGrade(r.Context(), r.Actor(), change)
+		_, err = s.Classes.ChangeGrade(r.Context(), r.Actor(), change)
 	}
 	if err != nil {
 		return r.Again(err, "staff/grade", p)

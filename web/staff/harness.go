@@ -37,7 +37,7 @@ type harnessPage struct {
 
 func (s *staff) harnessPage(r *page.Request) (harnessPage, error) {
 	p := harnessPage{User: r.Actor().Handle, Typed: url.Values{}}
-	as, err := s.Registrar.EditableAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
+	as, err := s.Classes.EditableAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
 	if err != nil {
 		return p, err
 	}
@@ -45,7 +45,7 @@ func (s *staff) harnessPage(r *page.Request) (harnessPage, error) {
 	if as.Harness != nil {
 		p.Settings = string(as.Harness.Config)
 	}
-	own, err := s.Registrar.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: p.User, Limit: 1})
+	own, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: p.User, Limit: 1})
 	p.Sample = len(own) > 0
 	return p, err
 }
@@ -84,12 +84,12 @@ func (s *staff) setHarness(r *page.Request) error {
 		return r.Again(err, "staff/harness", p)
 	}
 	if f.Fields["use"] == "now" {
-		if _, err := s.Registrar.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(packed.Tar)); err != nil {
+		if _, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(packed.Tar)); err != nil {
 			return r.Again(err, "staff/harness", p)
 		}
 		return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("%s is graded by the new harness from now on.", p.Name()))
 	}
-	e, err := s.Registrar.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, coursework.Trial{
+	e, err := s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, coursework.Trial{
 		Harness: bytes.NewReader(packed.Tar), Users: []string{p.User}, Repeat: 1,
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *staff) removeHarness(r *page.Request) error {
 	}
 	f.confirmed(r)
 	if err = f.err; err == nil {
-		_, err = s.Registrar.RemoveHarness(r.Context(), r.Actor(), p.Class, p.Handle)
+		_, err = s.Classes.RemoveHarness(r.Context(), r.Actor(), p.Class, p.Handle)
 	}
 	if err != nil {
 		return r.Again(err, "staff/harness", p)

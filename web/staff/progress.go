@@ -37,16 +37,16 @@ type bar struct {
 
 func (s *staff) progress(r *page.Request) error {
 	class, handle := r.PathValue("class"), r.PathValue("assignment")
-	p, err := s.Registrar.Progress(r.Context(), r.Actor(), class, handle)
+	p, err := s.Classes.Progress(r.Context(), r.Actor(), class, handle)
 	if err != nil {
 		return err
 	}
-	as, err := s.Registrar.ViewAssignment(r.Context(), r.Actor(), class, handle)
+	as, err := s.Classes.ViewAssignment(r.Context(), r.Actor(), class, handle)
 	if err != nil {
 		return err
 	}
 	shown := progressPage{AssignmentEntry: &as, Progress: p, Bars: bars(p.Distribution)}
-	if shown.Missing, err = s.Registrar.Missing(r.Context(), r.Actor(), class, handle, r.URL.Query().Get("after"), missingRows); err != nil {
+	if shown.Missing, err = s.Classes.Missing(r.Context(), r.Actor(), class, handle, r.URL.Query().Get("after"), missingRows); err != nil {
 		return err
 	}
 	if len(shown.Missing) == missingRows {

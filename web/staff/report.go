@@ -25,11 +25,11 @@ type reportPage struct {
 
 func (s *staff) report(r *page.Request) error {
 	class, handle := r.PathValue("class"), r.PathValue("assignment")
-	rep, err := s.Registrar.Report(r.Context(), r.Actor(), class, handle)
+	rep, err := s.Classes.Report(r.Context(), r.Actor(), class, handle)
 	if err != nil {
 		return err
 	}
-	as, err := s.Registrar.ViewAssignment(r.Context(), r.Actor(), class, handle)
+	as, err := s.Classes.ViewAssignment(r.Context(), r.Actor(), class, handle)
 	if err != nil {
 		return err
 	}

@@ -43,10 +43,10 @@ func (s *staff) roster(r *page.Request) error {
 func (s *staff) rosterOf(r *page.Request, after string) (rosterPage, error) {
 	p := rosterPage{Typed: url.Values{}}
 	var err error
-	if p.Class, err = s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
+	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return p, err
 	}
-	if p.Members, err = s.Registrar.Roster(r.Context(), r.Actor(), p.Class.Handle, after, rosterRows); err != nil {
+	if p.Members, err = s.Classes.Roster(r.Context(), r.Actor(), p.Class.Handle, after, rosterRows); err != nil {
 		return p, err
 	}
 	if len(p.Members) == rosterRows {
@@ -86,7 +86,7 @@ func (s *staff) enrol(r *page.Request) error {
 		return err
 	}
 	user := f.line("user")
-	if err := s.Registrar.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role"))); err != nil {
+	if err := s.Classes.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role"))); err != nil {
 		return s.rosterAgain(r, err, f)
 	}
 	return r.Redirect(classPath(class)+"/roster", r.T("%s is in the class.", user))
@@ -112,9 +112,9 @@ func (s *staff) changeRoster(r *page.Request) error {
 	drop := f.line("do") == "drop"
 	for _, user := range users {
 		if drop {
-			err = s.Registrar.Drop(r.Context(), r.Actor(), class, user)
+			err = s.Classes.Drop(r.Context(), r.Actor(), class, user)
 		} else {
-			err = s.Registrar.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role")))
+			err = s.Classes.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role")))
 		}
 		if err != nil {
 			return s.rosterAgain(r, err, f)

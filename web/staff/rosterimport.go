@@ -31,7 +31,7 @@ func (s *staff) importForm(r *page.Request) error {
 }
 
 func (s *staff) importOf(r *page.Request) (importPage, error) {
-	c, err := s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
+	c, err := s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
 	if err == nil {
 		err = may(r, core.ActEnrolStudent, c.Handle)
 	}
@@ -51,7 +51,7 @@ func (s *staff) importRoster(r *page.Request) error {
 	if strings.TrimSpace(p.Text) == "" {
 		return r.Again(core.Errorf(core.CodeInvalid, p.Class.Handle, "%s", r.T("Choose a file, or paste its lines.")), "staff/import", p)
 	}
-	done, err := s.Registrar.ImportRoster(r.Context(), r.Actor(), p.Class.Handle, strings.NewReader(p.Text), !sure)
+	done, err := s.Classes.ImportRoster(r.Context(), r.Actor(), p.Class.Handle, strings.NewReader(p.Text), !sure)
 	if done.Rows > 0 || err == nil {
 		p.Done, p.More = &done, done.Failed-len(done.Troubles)
 	}

@@ -199,7 +199,7 @@ func TestEvilInEveryField(t *testing.T) {
 	var typed []string
 	for _, field := range []string{
 		"handle", "title", "term", "name", "revision", "user", "users", "role", "member", "after", "repeat", "delivery", "url", "event", "fill", "actor",
-		"text", "due", "cutoff", "hide_until", "final", "show_output", "pool", "weight", "max_files", "max_bytes", "timeout", "memory", "disk", "file_size",
+		"text", "due", "cutoff", "hide_until", "final", "show_output", "pool", "priority", "max_files", "max_bytes", "timeout", "memory", "disk", "file_size",
 		"pids", "open_files", "output", "score", "max_score", "reason", "latest", "header", "use", "archives",
 	} {
 		typed = append(typed, field, evil)

@@ -40,7 +40,7 @@ func (s *staff) student(r *page.Request) error {
 // class has one as long as there is something that was handed in.
 func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, error) {
 	p := &studentPage{Class: r.PathValue("class"), User: r.PathValue("user")}
-	v, err := s.Registrar.ViewMember(r.Context(), r.Actor(), p.Class, p.User)
+	v, err := s.Classes.ViewMember(r.Context(), r.Actor(), p.Class, p.User)
 	gone := core.Is(err, core.CodeNotFound) && assignment == ""
 	if err != nil && !gone {
 		return p, err
@@ -81,7 +81,7 @@ type previewPage struct {
 }
 
 func (s *staff) preview(r *page.Request) error {
-	v, err := s.Registrar.PreviewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+	v, err := s.Classes.PreviewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (s *staff) submissions(r *page.Request) error {
 // submissionsPage is the page without what is listed on it.
 func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
 	class := r.PathValue("class")
-	as, err := s.Registrar.ViewAssignment(r.Context(), r.Actor(), class, r.PathValue("assignment"))
+	as, err := s.Classes.ViewAssignment(r.Context(), r.Actor(), class, r.PathValue("assignment"))
 	if err == nil {
 		err = may(r, core.ActGradeView, class)
 	}
@@ -93,7 +93,7 @@ func (s *staff) find(r *page.Request, f core.SubmissionFilter, state string) (fo
 		return found{}, core.Errorf(core.CodeInvalid, "", "%s", r.T("There is no state %.40q.", state))
 	}
 	var got found
-	all, err := s.Registrar.ListSubmissions(r.Context(), r.Actor(), f)
+	all, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), f)
 	for i, e := range all {
 		if status != "" && e.Status != status {
 			continue

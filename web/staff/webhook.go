@@ -62,10 +62,10 @@ func formOf(typed url.Values) webhookForm {
 func (s *staff) webhooksPage(r *page.Request, after string) (*webhooksPage, error) {
 	p := &webhooksPage{webhookForm: formOf(url.Values{"event": {core.EventRequestEnded}})}
 	var err error
-	if p.Class, err = s.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
+	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return nil, err
 	}
-	p.All, err = s.Registrar.ListWebhooks(r.Context(), r.Actor(), p.Class.Handle, after, webhookRows)
+	p.All, err = s.Classes.ListWebhooks(r.Context(), r.Actor(), p.Class.Handle, after, webhookRows)
 	if len(p.All) == webhookRows {
 		p.Next = "?" + url.Values{"after": {p.All[webhookRows-1].ID}}.Encode()
 	}
@@ -91,7 +91,7 @@ func (s *staff) addWebhook(r *page.Request) error {
 		return err
 	}
 	p.webhookForm = formOf(f.Typed)
-	w, err := s.Registrar.AddWebhook(r.Context(), r.Actor(), core.Webhook{Class: p.Class.Handle, URL: f.line("url"), Events: f.Typed["event"]})
+	w, err := s.Classes.AddWebhook(r.Context(), r.Actor(), core.Webhook{Class: p.Class.Handle, URL: f.line("url"), Events: f.Typed["event"]})
 	if err != nil {
 		return r.Again(mendable(err), "staff/webhooks", p)
 	}
@@ -125,14 +125,14 @@ type delivery struct {
 
 func (s *staff) webhookPage(r *page.Request) (*webhookPage, error) {
 	id := r.PathValue("id")
-	w, err := s.Registrar.ViewWebhook(r.Context(), r.Actor(), id)
+	w, err := s.Classes.ViewWebhook(r.Context(), r.Actor(), id)
 	if err != nil {
 		return nil, err
 	}
 	p := &webhookPage{Webhook: w, webhookForm: formOf(url.Values{
 		"url": {w.URL}, "event": w.Events, "disabled": {ticked(w.Disabled)}, "revision": {strconv.FormatInt(w.Revision, 10)},
 	})}
-	all, err := s.Registrar.Deliveries(r.Context(), r.Actor(), id, r.URL.Query().Get("before"), webhookRows)
+	all, err := s.Classes.Deliveries(r.Context(), r.Actor(), id, r.URL.Query().Get("before"), webhookRows)
 	for i := range all {
 		d := delivery{Task: &all[i]}
 		if err := json.Unmarshal(all[i].Args, &d.Told); err != nil {
@@ -180,7 +180,7 @@ func (s *staff) saveWebhook(r *page.Request) error {
 		if f.err != nil {
 			return f.err
 		}
-		if _, err := s.Registrar.EditWebhook(r.Context(), r.Actor(), w); err != nil {
+		if _, err := s.Classes.EditWebhook(r.Context(), r.Actor(), w); err != nil {
 			return err
 		}
 		return r.Redirect(webhookPath(p.ID), r.T("The webhook is saved."))
@@ -189,7 +189,7 @@ func (s *staff) saveWebhook(r *page.Request) error {
 
 func (s *staff) rotateWebhook(r *page.Request) error {
 	return s.withWebhook(r, func(p *webhookPage, f *form) error {
-		secret, err := s.Registrar.RotateWebhook(r.Context(), r.Actor(), p.ID, f.checked("distrust"))
+		secret, err := s.Classes.RotateWebhook(r.Context(), r.Actor(), p.ID, f.checked("distrust"))
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (s *staff) rotateWebhook(r *page.Request) error {
 
 func (s *staff) testWebhook(r *page.Request) error {
 	return s.withWebhook(r, func(p *webhookPage, _ *form) error {
-		if _, err := s.Registrar.TestWebhook(r.Context(), r.Actor(), p.ID); err != nil {
+		if _, err := s.Classes.TestWebhook(r.Context(), r.Actor(), p.ID); err != nil {
 			return err
 		}
 		return r.Redirect(webhookPath(p.ID), r.T("A test is on its way."))
@@ -208,7 +208,7 @@ func (s *staff) testWebhook(r *page.Request) error {
 
 func (s *staff) redeliver(r *page.Request) error {
 	return s.withWebhook(r, func(p *webhookPage, f *form) error {
-		if _, err := s.Registrar.Redeliver(r.Context(), r.Actor(), f.line("delivery")); err != nil {
+		if _, err := s.Classes.Redeliver(r.Context(), r.Actor(), f.line("delivery")); err != nil {
 			return err
 		}
 		return r.Redirect(webhookPath(p.ID), r.T("It is delivered once more."))
@@ -220,7 +220,7 @@ func (s *staff) removeWebhook(r *page.Request) error {
 		if f.confirmed(r); f.err != nil {
 			return f.err
 		}
-		if err := s.Registrar.RemoveWebhook(r.Context(), r.Actor(), p.ID); err != nil {
+		if err := s.Classes.RemoveWebhook(r.Context(), r.Actor(), p.ID); err != nil {
 			return err
 		}
 		if p.Class == "" {

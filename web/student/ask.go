@@ -39,7 +39,7 @@ type ask struct {
 	Limit string            // on files, in words
 }
 
-func (d *desk) ask(r *page.Request) error {
+func (d *student) ask(r *page.Request) error {
 	a, err := d.readAsk(r, nil)
 	if err != nil {
 		return err
@@ -47,13 +47,13 @@ func (d *desk) ask(r *page.Request) error {
 	return r.Render("student/ask", a)
 }
 
-func (d *desk) readAsk(r *page.Request, typed map[string]string) (ask, error) {
+func (d *student) readAsk(r *page.Request, typed map[string]string) (ask, error) {
 	pools, err := d.deps.Requests.Pools(r.Context(), r.Actor())
 	return ask{Key: rand.Text(), Pools: pools, Typed: typed, Keep: typed[transfer.FieldArchives] == transfer.Keep, Limit: r.N(core.MaxFiles, "At most %d file.", "At most %d files.")}, err
 }
 
 // askFor requests a run. Files go to the desk as they come.
-func (d *desk) askFor(r *page.Request) error {
+func (d *student) askFor(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	var draft requests.Draft

@@ -43,7 +43,7 @@ type attempt struct {
 	Badge badge
 }
 
-func (d *desk) assignment(r *page.Request) error {
+func (d *student) assignment(r *page.Request) error {
 	a, err := d.readAssignment(r, form{Kind: harness.TestPublic})
 	if err != nil {
 		return err
@@ -51,8 +51,8 @@ func (d *desk) assignment(r *page.Request) error {
 	return r.Render("student/assignment", a)
 }
 
-func (d *desk) readAssignment(r *page.Request, typed form) (assignment, error) {
-	ctx, actor, reg := r.Context(), r.Actor(), d.deps.Registrar
+func (d *student) readAssignment(r *page.Request, typed form) (assignment, error) {
+	ctx, actor, reg := r.Context(), r.Actor(), d.deps.Classes
 	is, err := reg.ViewAssignment(ctx, actor, r.PathValue("class"), r.PathValue("assignment"))
 	if err != nil {
 		return assignment{}, err
@@ -90,8 +90,8 @@ func absolute(r *page.Request, ms int64) string {
 }
 
 // attempts lists what the reader handed in, newest first.
-func (d *desk) attempts(r *page.Request, a *assignment) error {
-	all, err := d.deps.Registrar.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
+func (d *student) attempts(r *page.Request, a *assignment) error {
+	all, err := d.deps.Classes.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
 		Class: a.Is.Class, Assignment: a.Is.Handle, User: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: attemptsShown,
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ func (w *fixture) serve(who string) string {
 		w.background(w.desk.Watch.Run)
 	}
 	c := &caller.Caller{Actor: actor, Name: who}
-	streams := (&live.Streams{Requests: w.desk, Registrar: w.reg, Keeper: keeper{c}, Log: w.log}).Pages()
+	streams := (&live.Streams{Requests: w.desk, Classes: w.reg, Keeper: keeper{c}, Log: w.log}).Pages()
 	events := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		streams.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), c)))
 	})

@@ -41,7 +41,7 @@ func (s *counted) GetAssignment(ctx context.Context, a, b string) (core.Assignme
 	return s.Store.GetAssignment(ctx, a, b)
 }
 
-func (s *counted) GetClass(ctx context.Context, a string) (core.SchoolClass, error) {
+func (s *counted) GetClass(ctx context.Context, a string) (core.Class, error) {
 	s.n.Add(1)
 	return s.Store.GetClass(ctx, a)
 }
@@ -81,7 +81,7 @@ func (s *counted) ListAssignments(ctx context.Context, a, b string, c int) ([]co
 	return s.Store.ListAssignments(ctx, a, b, c)
 }
 
-func (s *counted) ListClasses(ctx context.Context, a string, b int) ([]core.SchoolClass, error) {
+func (s *counted) ListClasses(ctx context.Context, a string, b int) ([]core.Class, error) {
 	s.n.Add(1)
 	return s.Store.ListClasses(ctx, a, b)
 }

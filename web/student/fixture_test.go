@@ -50,8 +50,8 @@ type fixture struct {
 	backend *coretest.Backend
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	reg     *coursework.Registrar
-	desk    *requests.Desk
+	reg     *coursework.Service
+	desk    *requests.Service
 	store   *sqlite.Store
 	log     *logrus.Logger
 	site    http.Handler
@@ -74,8 +74,8 @@ func newFixture(t testing.TB) *fixture {
 	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the cluster is alive
 	w.cluster = coretest.NewCluster(t, w.backend.Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
-	w.reg = &coursework.Registrar{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
-	w.desk = &requests.Desk{
+	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	w.desk = &requests.Service{
 		Store: store, Intake: w.in, Queue: w.cluster.Store, Cluster: w.cluster.Store, Output: w.cluster.Store, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 	}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -84,7 +84,7 @@ func newFixture(t testing.TB) *fixture {
 	w.log.SetOutput(t.Output())
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock},
-		student.Section(services.Deps{Registrar: w.reg, Requests: w.desk, Log: w.log, Now: w.clock}))
+		student.Section(services.Deps{Classes: w.reg, Requests: w.desk, Log: w.log, Now: w.clock}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w
@@ -98,7 +98,7 @@ func (w *fixture) people() {
 		require.NoError(w.t, err)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.SchoolClass{Handle: class, Title: "Class " + class, Term: "2026", Created: start})
+		_, err := store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Term: "2026", Created: start})
 		require.NoError(w.t, err)
 	}
 	for _, e := range []core.Enrolment{
@@ -129,7 +129,7 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 	w.t.Helper()
 	as := core.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Text: "Write a **sort**.", Due: start + day, Cutoff: start + 2*day,
-		AllowFinal: true, Pool: pool, Weight: core.ClassNormal, Created: start,
+		AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start,
 	}
 	for _, c := range change {
 		c(&as)

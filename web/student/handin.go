@@ -21,7 +21,7 @@ const (
 const drained = 64 << 20
 
 // handIn takes a submission. Files go to the registrar as they come.
-func (d *desk) handIn(r *page.Request) error {
+func (d *student) handIn(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	typed := form{Kind: harness.TestPublic}
@@ -31,7 +31,7 @@ func (d *desk) handIn(r *page.Request) error {
 			Class: r.PathValue("class"), Assignment: r.PathValue("assignment"),
 			Kind: f.Fields[fieldKind], Files: f.Files(), Idempotency: f.Fields[fieldKey],
 		}
-		s, err = d.deps.Registrar.Submit(r.Context(), r.Actor(), h)
+		s, err = d.deps.Classes.Submit(r.Context(), r.Actor(), h)
 		typed = form{Kind: h.Kind, Keep: f.Fields[transfer.FieldArchives] == transfer.Keep, Name: f.Fields[transfer.FieldName]}
 	}
 	if err == nil {

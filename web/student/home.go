@@ -30,9 +30,9 @@ type workRow struct {
 	Progress badge
 }
 
-func (d *desk) home(r *page.Request) error {
+func (d *student) home(r *page.Request) error {
 	after := r.URL.Query().Get("after")
-	classes, err := d.deps.Registrar.ListClasses(r.Context(), r.Actor(), after, classesShown)
+	classes, err := d.deps.Classes.ListClasses(r.Context(), r.Actor(), after, classesShown)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (d *desk) home(r *page.Request) error {
 }
 
 // work lists the assignments of a class, or those of all of the actor's with "".
-func (d *desk) work(r *page.Request, class string, titles map[string]string) (work, error) {
+func (d *student) work(r *page.Request, class string, titles map[string]string) (work, error) {
 	w := work{Of: class, All: r.URL.Query().Get("all") != ""}
-	all, left, err := d.deps.Registrar.ListAssignments(r.Context(), r.Actor(), coursework.AssignmentFilter{Class: class, All: w.All})
+	all, left, err := d.deps.Classes.ListAssignments(r.Context(), r.Actor(), coursework.AssignmentFilter{Class: class, All: w.All})
 	if err != nil {
 		return w, err
 	}
@@ -77,8 +77,8 @@ type class struct {
 	Work  work
 }
 
-func (d *desk) class(r *page.Request) error {
-	c, err := d.deps.Registrar.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
+func (d *student) class(r *page.Request) error {
+	c, err := d.deps.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ var blames = map[core.Blame]string{
 	core.BlameHarness:  page.Sentence("The program that tests did not do its work."),
 }
 
-func (d *desk) requests(r *page.Request) error {
+func (d *student) requests(r *page.Request) error {
 	q := r.URL.Query()
 	actor := r.Actor()
 	list := requestList{
@@ -97,7 +97,7 @@ func line(command []string) string {
 	return strings.Join(command, " ")
 }
 
-func (d *desk) request(r *page.Request) error {
+func (d *student) request(r *page.Request) error {
 	id := r.PathValue("id")
 	v, err := d.deps.Requests.View(r.Context(), r.Actor(), id)
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *desk) request(r *page.Request) error {
 	return r.Render("student/request", q)
 }
 
-func (d *desk) cancelRequest(r *page.Request) error {
+func (d *student) cancelRequest(r *page.Request) error {
 	id := r.PathValue("id")
 	if _, err := d.deps.Requests.Cancel(r.Context(), r.Actor(), id); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (d *desk) cancelRequest(r *page.Request) error {
 	return r.Redirect(path("requests", id), r.T("It is stopped."))
 }
 
-func (d *desk) rerunRequest(r *page.Request) error {
+func (d *student) rerunRequest(r *page.Request) error {
 	id := r.PathValue("id")
 	if _, err := d.deps.Requests.Rerun(r.Context(), r.Actor(), id); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (d *desk) rerunRequest(r *page.Request) error {
 	return r.Redirect(path("requests", id), r.T("It runs again."))
 }
 
-func (d *desk) requestFile(r *page.Request) error {
+func (d *student) requestFile(r *page.Request) error {
 	f, content, err := d.deps.Requests.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
 	if err != nil {
 		return err

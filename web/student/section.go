@@ -13,14 +13,14 @@ import (
 //go:embed *.html
 var pages embed.FS
 
-// desk answers from the parts of the site.
-type desk struct {
+// student answers from the parts of the site.
+type student struct {
 	deps services.Deps
 }
 
 // Section returns the students' pages.
 func Section(p services.Deps) page.Section {
-	d := &desk{p}
+	d := &student{p}
 	return page.Section{Name: "student", Pages: pages, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: d.home},
 		{Pattern: "GET /classes/{class}", Action: core.ActClassView, Serve: d.class},

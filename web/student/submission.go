@@ -24,13 +24,13 @@ type submission struct {
 	Tries      []try
 }
 
-func (d *desk) submission(r *page.Request) error {
-	v, err := d.deps.Registrar.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
+func (d *student) submission(r *page.Request) error {
+	v, err := d.deps.Classes.ViewSubmission(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	sub := v.Submission
-	as, err := d.deps.Registrar.ViewAssignment(r.Context(), r.Actor(), sub.Class, sub.Assignment)
+	as, err := d.deps.Classes.ViewAssignment(r.Context(), r.Actor(), sub.Class, sub.Assignment)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (d *desk) submission(r *page.Request) error {
 }
 
 // follow adds how far the tests of a submission are, and how often they were tried.
-func (d *desk) follow(r *page.Request, s *submission) error {
+func (d *student) follow(r *page.Request, s *submission) error {
 	sub := s.Is.Submission
 	if sub.Request == "" || s.Is.State == "" {
 		return nil
@@ -71,32 +71,32 @@ func (d *desk) follow(r *page.Request, s *submission) error {
 	return nil
 }
 
-func (d *desk) resubmit(r *page.Request) error {
+func (d *student) resubmit(r *page.Request) error {
 	id := r.PathValue("id")
-	if err := d.deps.Registrar.Resubmit(r.Context(), r.Actor(), id); err != nil {
+	if err := d.deps.Classes.Resubmit(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("submissions", id), r.T("It is tested again."))
 }
 
-func (d *desk) cancel(r *page.Request) error {
+func (d *student) cancel(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.deps.Registrar.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Classes.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. What was handed in stays."))
 }
 
-func (d *desk) zip(r *page.Request) error {
-	z, err := d.deps.Registrar.OpenZip(r.Context(), r.Actor(), r.PathValue("id"))
+func (d *student) zip(r *page.Request) error {
+	z, err := d.deps.Classes.OpenZip(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return d.sent(r, z.Write(r.Context(), transfer.Attachment(r.W, z.Name, -1)))
 }
 
-func (d *desk) file(r *page.Request) error {
-	f, content, err := d.deps.Registrar.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
+func (d *student) file(r *page.Request) error {
+	f, content, err := d.deps.Classes.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,8 @@ var taskStates = map[core.TaskState]badge{
 	core.TaskCancelled:  {"", page.Sentence("cancelled")},
 }
 
-func (d *desk) tasks(r *page.Request) error {
-	all, err := d.deps.Registrar.TrackTasks(r.Context(), r.Actor(), core.TaskFilter{
+func (d *student) tasks(r *page.Request) error {
+	all, err := d.deps.Classes.TrackTasks(r.Context(), r.Actor(), core.TaskFilter{
 		Requester: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: tasksShown,
 	})
 	if err != nil {
@@ -82,8 +82,8 @@ func readTask(r *page.Request, is coursework.TaskView) task {
 	}
 }
 
-func (d *desk) task(r *page.Request) error {
-	t, err := d.deps.Registrar.TrackTask(r.Context(), r.Actor(), r.PathValue("id"))
+func (d *student) task(r *page.Request) error {
+	t, err := d.deps.Classes.TrackTask(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -95,24 +95,24 @@ func (d *desk) task(r *page.Request) error {
 	return r.Render("student/task", read)
 }
 
-func (d *desk) cancelTask(r *page.Request) error {
+func (d *student) cancelTask(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.deps.Registrar.CancelTask(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Classes.CancelTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("tasks", id), r.T("It is stopped."))
 }
 
-func (d *desk) retryTask(r *page.Request) error {
+func (d *student) retryTask(r *page.Request) error {
 	id := r.PathValue("id")
-	if _, err := d.deps.Registrar.RetryTask(r.Context(), r.Actor(), id); err != nil {
+	if _, err := d.deps.Classes.RetryTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
 	return r.Redirect(path("tasks", id), r.T("It is tried once more."))
 }
 
-func (d *desk) download(r *page.Request) error {
-	f, content, err := d.deps.Registrar.OpenDownload(r.Context(), r.Actor(), r.PathValue("id"))
+func (d *student) download(r *page.Request) error {
+	f, content, err := d.deps.Classes.OpenDownload(r.Context(), r.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (d *desk) download(r *page.Request) error {
 }
 
 // archive makes a zip of all that the reader handed in for an assignment.
-func (d *desk) archive(r *page.Request) error {
-	t, err := d.deps.Registrar.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
+func (d *student) archive(r *page.Request) error {
+	t, err := d.deps.Classes.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
 		Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle,
 	})
 	if err != nil {

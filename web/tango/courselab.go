@@ -39,13 +39,13 @@ func outputsOf(user, lab string) string { return "tango outputs " + user + " " +
 func jobsOf(user string) string         { return "tango jobs " + user }
 
 // opened returns whether there is a courselab.
-func (d *Door) opened(ctx context.Context, c *call) (bool, error) {
+func (d *API) opened(ctx context.Context, c *call) (bool, error) {
 	labs, err := d.own.Cache.Fields(ctx, labsOf(c.who.Actor.Handle))
 	return labs[c.lab] != "", err
 }
 
 // files returns what a courselab holds, by name.
-func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
+func (d *API) files(ctx context.Context, c *call) (map[string]shelved, error) {
 	noted, err := d.own.Cache.Fields(ctx, filesOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (d *Door) files(ctx context.Context, c *call) (map[string]shelved, error) {
 }
 
 // open makes a courselab if there is none, and tells what it holds.
-func (d *Door) open(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) open(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
 	there, err := d.opened(ctx, c)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *Door) open(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 // upload takes one file.
-func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
 	name := r.Header.Get("Filename")
 	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || len(name) > maxName {
@@ -131,7 +131,7 @@ func (d *Door) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 // note notes a file of a courselab.
-func (d *Door) note(ctx context.Context, c *call, name string, f shelved) error {
+func (d *API) note(ctx context.Context, c *call, name string, f shelved) error {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, name, "file %.80q cannot be noted", name)

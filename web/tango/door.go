@@ -30,10 +30,10 @@ type Settings struct {
 	Version   string
 }
 
-// Door answers as Tango does.
-type Door struct {
+// API answers as Tango does.
+type API struct {
 	own      Settings
-	requests *requests.Desk
+	requests *requests.Service
 	gate     *door.Gate
 	mux      *http.ServeMux
 	now      func() time.Time
@@ -47,9 +47,9 @@ const (
 )
 
 // New makes the door.
-func New(p services.Deps, own Settings) *Door {
+func New(p services.Deps, own Settings) *API {
 	own.Keep, own.MaxFile = cmp.Or(own.Keep, defaultKeep), cmp.Or(own.MaxFile, defaultFile)
-	d := &Door{own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), mux: http.NewServeMux(), now: p.Now, log: p.Log}
+	d := &API{own: own, requests: p.Requests, gate: door.NewGate(p, own.Keys, own.Bytes), mux: http.NewServeMux(), now: p.Now, log: p.Log}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -66,7 +66,7 @@ func New(p services.Deps, own Settings) *Door {
 }
 
 // ServeHTTP answers a request whose path begins after the door's own.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
+func (d *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
 // call is one call of somebody known.
 type call struct {
@@ -85,7 +85,7 @@ func (r *refusal) Error() string { return r.text }
 
 func refuse(text string) error { return &refusal{text} }
 
-func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
+func (d *API) serve(route Route, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	c, err := d.enter(route, r)
 	if err == nil {
@@ -99,7 +99,7 @@ func (d *Door) serve(route Route, w http.ResponseWriter, r *http.Request) {
 const maxLab = 200 // bytes of a courselab's name
 
 // enter finds out who calls.
-func (d *Door) enter(route Route, r *http.Request) (*call, error) {
+func (d *API) enter(route Route, r *http.Request) (*call, error) {
 	key := r.PathValue("key")
 	who, err := d.gate.Enter(r, key, route.Scope, route.Action)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *Door) enter(route Route, r *http.Request) (*call, error) {
 }
 
 // fail answers an error.
-func (d *Door) fail(w http.ResponseWriter, r *http.Request, route Route, err error) {
+func (d *API) fail(w http.ResponseWriter, r *http.Request, route Route, err error) {
 	var own *refusal
 	var large *http.MaxBytesError
 	var much *door.TooMuch
@@ -142,10 +142,10 @@ func (d *Door) fail(w http.ResponseWriter, r *http.Request, route Route, err err
 }
 
 // say answers with a status alone.
-func (d *Door) say(w http.ResponseWriter, id int, text string) { d.answer(w, id, text, nil) }
+func (d *API) say(w http.ResponseWriter, id int, text string) { d.answer(w, id, text, nil) }
 
 // answer writes JSON.
-func (d *Door) answer(w http.ResponseWriter, id int, text string, more map[string]any) {
+func (d *API) answer(w http.ResponseWriter, id int, text string, more map[string]any) {
 	body := map[string]any{"statusId": id, "statusMsg": text}
 	for name, value := range more {
 		body[name] = value
@@ -154,7 +154,7 @@ func (d *Door) answer(w http.ResponseWriter, id int, text string, more map[strin
 	_ = json.NewEncoder(w).Encode(body) // who hung up hears nothing
 }
 
-func (d *Door) info(w http.ResponseWriter, _ *http.Request, _ *call) error {
+func (d *API) info(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	d.answer(w, 0, "Found info successfully", map[string]any{"info": map[string]any{
 		"elapsed_secs": int(d.now().Sub(d.began).Seconds()), "version": d.own.Version,
 	}})

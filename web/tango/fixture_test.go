@@ -23,7 +23,7 @@ type fixture struct {
 	*doortest.Fixture
 
 	t    *testing.T
-	door *tango.Door
+	door *tango.API
 	now  time.Time
 }
 

@@ -53,7 +53,7 @@ const (
 const run = `mkdir -p ` + folder + `; make >` + feedback + ` 2>&1; status=$?; head -c 65536 ` + feedback + `; exit $status`
 
 // addJob makes a request of a job.
-func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
 	j, err := d.readJob(w, r, c)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Door) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 // readJob reads a job and refuses what cannot be done.
-func (d *Door) readJob(w http.ResponseWriter, r *http.Request, c *call) (job, error) {
+func (d *API) readJob(w http.ResponseWriter, r *http.Request, c *call) (job, error) {
 	var j job
 	body, release, err := d.gate.Body(w, r, c.who, maxJob)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *Door) readJob(w http.ResponseWriter, r *http.Request, c *call) (job, er
 }
 
 // pool finds the pool of an image.
-func (d *Door) pool(ctx context.Context, j job) (core.Pool, error) {
+func (d *API) pool(ctx context.Context, j job) (core.Pool, error) {
 	name := d.own.Images[j.Image]
 	if name == "" {
 		name = j.Image
@@ -158,7 +158,7 @@ func (d *Door) pool(ctx context.Context, j job) (core.Pool, error) {
 }
 
 // jobFiles are the files of a job, as they will stand in its VM.
-func (d *Door) jobFiles(ctx context.Context, c *call, j job) ([]core.File, error) {
+func (d *API) jobFiles(ctx context.Context, c *call, j job) ([]core.File, error) {
 	there, err := d.opened(ctx, c)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 )
 
 // poll answers with the output of a job that has ended.
-func (d *Door) poll(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
 	noted, err := d.own.Cache.Fields(ctx, outputsOf(c.who.Actor.Handle, c.lab))
 	if err != nil {
@@ -141,7 +141,7 @@ func (d reader) jobOf(ctx context.Context, spec *core.Spec) (job, error) {
 }
 
 // jobs lists the user's jobs: with 0 those that go on, with 1 those that have ended.
-func (d *Door) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
+func (d *API) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 	dead, err := strconv.Atoi(r.PathValue("dead"))
 	if err != nil || dead != 0 && dead != 1 {
 		return refuse("ask for /jobs/KEY/0/, which go on, or /jobs/KEY/1/, which have ended")

@@ -12,18 +12,18 @@ type Route struct {
 	Action       core.Action // that the caller needs a right to; "" needs none
 	Scope        core.Scope  // that the caller's token needs
 
-	handle func(*Door, http.ResponseWriter, *http.Request, *call) error
+	handle func(*API, http.ResponseWriter, *http.Request, *call) error
 }
 
 // Routes is the door's one table.
 func Routes() []Route {
 	create, view := core.ActRequestCreate, core.ActRequestView
 	return []Route{
-		{"GET", "/open/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*Door).open},
-		{"POST", "/upload/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*Door).upload},
-		{"POST", "/addJob/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*Door).addJob},
-		{"GET", "/poll/{key}/{courselab}/{output}/{$}", view, core.ScopeRead, (*Door).poll},
-		{"GET", "/jobs/{key}/{dead}/{$}", view, core.ScopeRead, (*Door).jobs},
-		{"GET", "/info/{key}/{$}", "", core.ScopeRead, (*Door).info},
+		{"GET", "/open/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*API).open},
+		{"POST", "/upload/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*API).upload},
+		{"POST", "/addJob/{key}/{courselab}/{$}", create, core.ScopeSubmit, (*API).addJob},
+		{"GET", "/poll/{key}/{courselab}/{output}/{$}", view, core.ScopeRead, (*API).poll},
+		{"GET", "/jobs/{key}/{dead}/{$}", view, core.ScopeRead, (*API).jobs},
+		{"GET", "/info/{key}/{$}", "", core.ScopeRead, (*API).info},
 	}
 }

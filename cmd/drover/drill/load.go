@@ -25,9 +25,9 @@ const page = 1000
 // load keeps the cluster busy: many submitters, two pools, three classes, mostly short
 // jobs and some longer ones.
 type load struct {
-	cfg    Config
-	cluster   *cluster
-	client *Client
+	cfg     Config
+	cluster *cluster
+	client  *Client
 
 	mu      sync.Mutex
 	ids     []string // accepted requests
@@ -137,9 +137,9 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	if dice.IntN(longOnes) == 0 {
 		seconds = 2 + 3*dice.Float64()
 	}
-	id, classes := newID(), core.Classes()
+	id, priorities := newID(), core.Priorities()
 	spec := core.Spec{
-		ID: id, Pool: pools[dice.IntN(len(pools))], Class: classes[dice.IntN(len(classes))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
+		ID: id, Pool: pools[dice.IntN(len(pools))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
 	}
 	again := dice.IntN(repeats) == 0

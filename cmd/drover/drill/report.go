@@ -28,11 +28,11 @@ type Report struct {
 	Innocent int `json:"dead_without_own_fault"` // of them: those that cannot have been the cause
 	Broken   int `json:"broken_promises"`        // what submitters and owners were told, or may rely on, and was not so
 
-	Lost    int              `json:"lost"`    // accepted, and without an end
-	Doubled int              `json:"doubled"` // with two ends, in a VM that served another, or with another's output
-	Leaked  int              `json:"leaked"`  // VMs, cgroups, mounts, network links and processes
-	Consistency   []core.Violation `json:"consistency"`   // invariants that are broken at the end
-	Zombies int              `json:"zombie_writes_refused"`
+	Lost        int              `json:"lost"`        // accepted, and without an end
+	Doubled     int              `json:"doubled"`     // with two ends, in a VM that served another, or with another's output
+	Leaked      int              `json:"leaked"`      // VMs, cgroups, mounts, network links and processes
+	Consistency []core.Violation `json:"consistency"` // invariants that are broken at the end
+	Zombies     int              `json:"zombie_writes_refused"`
 
 	DetectMs     Spread              `json:"detect_ms"`     // from the fault until the owner is fenced
 	RedispatchMs Spread              `json:"redispatch_ms"` // from the fault until the work runs again

@@ -1,6 +1,6 @@
 -- Mark a request as not wanted any more: a claim then does not run it, its owner stops it.
 -- ARGV    1 key, 2 who asks, 3 scope: any or waiting
--- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, when its next try is
+-- RETURN  {state, pool, priority, owner, vm, token, since, ahead, submitter, when its next try is
 --         due, the host it is assigned to} as it was; nil if Redis does not have it or the scope
 --         forbids
 -- REFUSE  -

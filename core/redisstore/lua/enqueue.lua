@@ -1,6 +1,6 @@
 -- Put accepted requests into their queues, each behind its submitter's others.
 -- ARGV    1 most requests in all, 2 most bytes of specs, 3 number of requests,
---         then per request: key, pool, class, submitter, spec
+--         then per request: key, pool, priority, submitter, spec
 -- RETURN  per request: ok, have (Redis has it), ended, nopool, full-total, full-bytes, full-submitter
 -- REFUSE  -
 -- MOVES   request →queued
@@ -17,11 +17,11 @@ local bytes = before
 local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}
 for i = 0, n - 1 do
   local at = 4 + 5 * i
-  local key, pool, class, submitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local key, pool, priority, submitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   if limits[pool] == nil then
     limits[pool] = tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
   end
-  local name = pool .. ':' .. class .. ':' .. submitter
+  local name = pool .. ':' .. priority .. ':' .. submitter
   local group = groups[name]
   if have[i + 1] or seen[key] then
     verdict[i + 1] = 'have'
@@ -35,7 +35,7 @@ for i = 0, n - 1 do
     verdict[i + 1] = 'full-total'
   else
     if not group then
-      group = { pool, class, submitter, {}, {}, redis.call('LLEN', K.queue(pool, class, submitter)) }
+      group = { pool, priority, submitter, {}, {}, redis.call('LLEN', K.queue(pool, priority, submitter)) }
     end
     if group[6] >= limits[pool] then
       verdict[i + 1] = 'full-submitter'

@@ -1,6 +1,6 @@
 -- Say where a request is. Looks through the owners: for people's calls.
 -- ARGV    1 key
--- RETURN  {state, pool, class, owner, vm, token, since, ahead, submitter, when its next try is
+-- RETURN  {state, pool, priority, owner, vm, token, since, ahead, submitter, when its next try is
 --         due, the host it is assigned to, attempts}, or nil
 -- REFUSE  -
 -- MOVES   -

@@ -1,6 +1,6 @@
 -- Put a request right that a consistency check found in no place, in several, or in a wrong one: who has
 -- it in hand keeps it, else it waits at the front of its queue; what has no spec goes.
--- ARGV    1 key, then the places that it was found in: queue, pool, class, submitter; assigned, host, pool;
+-- ARGV    1 key, then the places that it was found in: queue, pool, priority, submitter; assigned, host, pool;
 --         parked or apart, pool; ...
 -- RETURN  1
 -- REFUSE  -
@@ -8,7 +8,7 @@
 -- REPEAT  puts it right again
 local key, clock = ARGV[1], now()
 pass_when_full()
-local pool, class, submitter = spec_head(key)
+local pool, priority, submitter = spec_head(key)
 local function unqueue(its_pool, its_class, its_submitter)
   local n = redis.call('LREM', K.queue(its_pool, its_class, its_submitter), 0, key)
   if n > 0 then
@@ -36,12 +36,12 @@ while ARGV[at] do
 end
 if pool then
   -- It may have moved since it was found.
-  unqueue(pool, class, submitter)
+  unqueue(pool, priority, submitter)
   n = n + redis.call('LREM', K.parked(pool), 0, key) + redis.call('LREM', K.apart(pool), 0, key)
   if to and to ~= '' then
     n = n + redis.call('LREM', K.assigned(to, pool), 0, key)
   end
-  count(pool .. ':' .. class, -n)
+  count(pool .. ':' .. priority, -n)
 end
 if not state then
   redis.call('HDEL', K.evacuations, key)
@@ -49,7 +49,7 @@ elseif not owner or state ~= 'accepted' or to ~= string.match(owner, '@(.-)#') t
   evacuated(key, record, 'failed', clock, 'its record was wrong')
 end
 if pool and not owner then
-  count(pool .. ':' .. class, 1)
+  count(pool .. ':' .. priority, 1)
   requeue(key, clock)
 end
 event('mend', '-', key)

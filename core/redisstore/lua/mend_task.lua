@@ -1,6 +1,6 @@
 -- Put a task right that a consistency check found in no place, in several or in a wrong one: who has it in
 -- hand keeps it, else it waits at the front of its queue; one that is not known goes.
--- ARGV    1 key, 2 number of queues that it may be in by mistake, then they: class, kind, lane, ...,
+-- ARGV    1 key, 2 number of queues that it may be in by mistake, then they: priority, kind, lane, ...,
 --         then the kinds that it may count for by mistake
 -- RETURN  1
 -- REFUSE  -

@@ -1,5 +1,5 @@
 -- Make the turns of a lane of tasks and of its kind agree with whether anything of them waits.
--- ARGV    1 class, 2 kind, 3 lane
+-- ARGV    1 priority, 2 kind, 3 lane
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -

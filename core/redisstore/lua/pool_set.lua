@@ -1,5 +1,5 @@
 -- Write a pool's settings; the result store has them first.
--- ARGV    1 pool, 2 settings as JSON, 3 paused: 1 or 0, 4 most waiting per submitter and class, 5 most VMs
+-- ARGV    1 pool, 2 settings as JSON, 3 paused: 1 or 0, 4 most waiting per submitter and priority, 5 most VMs
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -

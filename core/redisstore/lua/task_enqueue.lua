@@ -1,6 +1,6 @@
 -- Queue an accepted task, or hold it until its time; one that Redis has, or that ended lately,
 -- stays as it is.
--- ARGV    1 key, 2 class, kind, lane and itself as JSON, with spaces between, 3 ms before which it
+-- ARGV    1 key, 2 priority, kind, lane and itself as JSON, with spaces between, 3 ms before which it
 --         does not begin, or 0
 -- RETURN  ok, have or ended
 -- REFUSE  -

@@ -1,16 +1,16 @@
--- Tell how many tasks are in queues, of every class and kind, as it is counted.
+-- Tell how many tasks are in queues, of every priority and kind, as it is counted.
 -- ARGV    -
--- RETURN  class, kind, waiting, lanes, every (µs), burst, most, when the rate lets the next one
+-- RETURN  priority, kind, waiting, lanes, every (µs), burst, most, when the rate lets the next one
 --         begin, ms, or 0: now, ...
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 local out, us = {}, now() * 1000
-for _, class in ipairs({ 'high', 'normal', 'low' }) do
-  for _, kind in ipairs(redis.call('LRANGE', K.tasks_kinds(class), 0, 999)) do
+for _, priority in ipairs({ 'high', 'normal', 'low' }) do
+  for _, kind in ipairs(redis.call('LRANGE', K.tasks_kinds(priority), 0, 999)) do
     local its = task_rate(kind, us)
-    local waiting, wait = redis.call('HGET', K.counts, 'tasks:' .. class .. ':' .. kind) or '0', held_back(its, us)
-    local row = { class, kind, waiting, redis.call('LLEN', K.tasks_lanes(class, kind)), its.every, its.burst, its.most,
+    local waiting, wait = redis.call('HGET', K.counts, 'tasks:' .. priority .. ':' .. kind) or '0', held_back(its, us)
+    local row = { priority, kind, waiting, redis.call('LLEN', K.tasks_lanes(priority, kind)), its.every, its.burst, its.most,
       wait > 0 and math.ceil((us + wait) / 1000) or 0 }
     for _, value in ipairs(row) do
       out[#out + 1] = value

@@ -5,16 +5,16 @@
 -- MOVES   -
 -- REPEAT  the second run answers 0
 local key = ARGV[1]
-local class, kind, lane = task_head(key)
-if not class then
+local priority, kind, lane = task_head(key)
+if not priority then
   return 0
 end
 if unpause_task(key) == 0 then
-  if redis.call('LREM', K.tasks_queue(class, kind, lane), 1, key) == 0 then
+  if redis.call('LREM', K.tasks_queue(priority, kind, lane), 1, key) == 0 then
     return 0
   end
-  count('tasks:' .. class .. ':' .. kind, -1)
-  right_task_turn(class, kind, lane)
+  count('tasks:' .. priority .. ':' .. kind, -1)
+  right_task_turn(priority, kind, lane)
 end
 redis.call('HDEL', K.tasks, key)
 redis.call('HDEL', K.tasks_progress, key)

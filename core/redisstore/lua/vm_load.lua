@@ -34,13 +34,13 @@ for i = 3, #ARGV do
     local most = tonumber(its[2])
     local waiting = redis.call('LLEN', K.assigned(host, pool))
     waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
-    for _, class in ipairs({ 'high', 'normal', 'low' }) do
-      local turns = K.turns(pool, class)
+    for _, priority in ipairs({ 'high', 'normal', 'low' }) do
+      local turns = K.turns(pool, priority)
       -- Each of them has one at least.
       waiting = waiting + redis.call('LLEN', turns)
       if waiting < most then
         for _, submitter in ipairs(redis.call('LRANGE', turns, 0, 63)) do
-          waiting = waiting + redis.call('LLEN', K.queue(pool, class, submitter)) - 1
+          waiting = waiting + redis.call('LLEN', K.queue(pool, priority, submitter)) - 1
         end
       end
     end

@@ -1,17 +1,17 @@
--- Tell how many requests of every pool and class wait, wherever they wait, as it is counted.
+-- Tell how many requests of every pool and priority wait, wherever they wait, as it is counted.
 -- ARGV    -
--- RETURN  pool, class, waiting, submitters, ...
+-- RETURN  pool, priority, waiting, submitters, ...
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 local out, pools = {}, redis.call('SMEMBERS', K.pools)
 table.sort(pools)
 for _, pool in ipairs(pools) do
-  for _, class in ipairs({ 'high', 'normal', 'low' }) do
+  for _, priority in ipairs({ 'high', 'normal', 'low' }) do
     out[#out + 1] = pool
-    out[#out + 1] = class
-    out[#out + 1] = redis.call('HGET', K.counts, pool .. ':' .. class) or '0'
-    out[#out + 1] = redis.call('LLEN', K.turns(pool, class))
+    out[#out + 1] = priority
+    out[#out + 1] = redis.call('HGET', K.counts, pool .. ':' .. priority) or '0'
+    out[#out + 1] = redis.call('LLEN', K.turns(pool, priority))
   end
 end
 return out

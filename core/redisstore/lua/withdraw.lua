@@ -5,14 +5,14 @@
 -- MOVES   request queued→cancelled, queued→timed_out, parked→cancelled, parked→timed_out
 -- REPEAT  the second run answers 0
 local key = ARGV[1]
-local pool, class, submitter = spec_head(key)
+local pool, priority, submitter = spec_head(key)
 if not pool then
   return 0
 end
-local queue = K.queue(pool, class, submitter)
+local queue = K.queue(pool, priority, submitter)
 if redis.call('LREM', queue, 1, key) == 1 then
   if redis.call('EXISTS', queue) == 0 then
-    redis.call('LREM', K.turns(pool, class), 0, submitter)
+    redis.call('LREM', K.turns(pool, priority), 0, submitter)
   end
 elseif redis.call('ZREM', K.later, key) == 0 then
   local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
@@ -21,7 +21,7 @@ elseif redis.call('ZREM', K.later, key) == 0 then
     return 0
   end
 end
-count(pool .. ':' .. class, -1)
+count(pool .. ':' .. priority, -1)
 drop_specs({ key })
 forget({ key }, 'failed', now(), 'it was withdrawn')
 add_tombstones({ key })

@@ -4,7 +4,7 @@ import "drover/core"
 
 // The bounds of the audit log, in bytes.
 const (
-	MaxSubject  = 255
+	MaxSubject   = 255
 	MaxAuditText = 4 << 10
 )
 

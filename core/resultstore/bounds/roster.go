@@ -41,8 +41,8 @@ func UserKey(s string) (key string, byEmail bool, err error) {
 	return s, false, core.CheckName("user", s)
 }
 
-// SchoolClass checks a class. Returns INVALID or LIMIT.
-func SchoolClass(c core.SchoolClass) error {
+// Class checks a class. Returns INVALID or LIMIT.
+func Class(c core.Class) error {
 	return first(
 		core.CheckName("class", c.Handle),
 		title(c.Handle, "title", c.Title),

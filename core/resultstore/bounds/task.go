@@ -31,7 +31,7 @@ func Task(t core.Task) ([]byte, error) {
 		return nil, core.Errorf(core.CodeInvalid, t.ID, "task %s is new and has an end, progress or failures: leave them out", t.ID)
 	}
 	if err := first(
-		names("task id", t.ID), order(t.ID, t.Kind, t.Args, t.Class),
+		names("task id", t.ID), order(t.ID, t.Kind, t.Args, t.Priority),
 		optional("lane", t.Lane), optional("requester", t.Requester), optional("parent", t.Parent),
 		about(t.ID, t.About), notify(t.ID, t.Notify), utf8Within(t.ID, "unique key", t.Unique, MaxUnique), times(t.ID, t.Created, t.NotBefore),
 	); err != nil {
@@ -61,13 +61,13 @@ func SameTask(there, t core.Task) bool {
 }
 
 // order checks what a task or schedule asks for. Returns INVALID or LIMIT.
-func order(id, kind string, args json.RawMessage, class core.Class) error {
+func order(id, kind string, args json.RawMessage, priority core.Priority) error {
 	// Kinds are named as functions are: with underscores.
 	if err := core.CheckName("task kind", strings.ReplaceAll(kind, "_", "-")); err != nil {
 		return err
 	}
-	if class != "" && !class.Valid() {
-		return core.Errorf(core.CodeInvalid, id, "%s has the class %.40q: use high, normal or low", id, class)
+	if priority != "" && !priority.Valid() {
+		return core.Errorf(core.CodeInvalid, id, "%s has the class %.40q: use high, normal or low", id, priority)
 	}
 	if len(args) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 )
 
 // PutClass makes or changes a class, see core.Roster.
-func (s *Store) PutClass(ctx context.Context, c core.SchoolClass) (int64, error) {
-	if err := bounds.SchoolClass(c); err != nil {
+func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
+	if err := bounds.Class(c); err != nil {
 		return 0, err
 	}
 	r := revised{what: "class " + c.Handle, in: classes, id: c.Handle, name: c.Handle, revision: c.Revision}
@@ -26,16 +26,16 @@ func (s *Store) PutClass(ctx context.Context, c core.SchoolClass) (int64, error)
 }
 
 // GetClass returns a class, see core.Roster.
-func (s *Store) GetClass(ctx context.Context, handle string) (core.SchoolClass, error) {
-	return single[core.SchoolClass](ctx, s, noClass(handle), classes, m{"_id": handle})
+func (s *Store) GetClass(ctx context.Context, handle string) (core.Class, error) {
+	return single[core.Class](ctx, s, noClass(handle), classes, m{"_id": handle})
 }
 
 // ListClasses lists classes, see core.Roster.
-func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]core.SchoolClass, error) {
+func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]core.Class, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.SchoolClass](ctx, s, classes, m{"_id": m{"$gt": after}}, by("_id"), limit)
+	return documents[core.Class](ctx, s, classes, m{"_id": m{"$gt": after}}, by("_id"), limit)
 }
 
 // DeleteClass removes a class, see core.Roster.

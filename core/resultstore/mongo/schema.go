@@ -28,7 +28,7 @@ const (
 	deadlines   = "deadlines"
 	submissions = "submissions" // with their grades
 	experiments = "experiments"
-	entries       = "audit_log"
+	entries     = "audit_log"
 	wishes      = "wishes" // of hosts
 )
 

@@ -185,7 +185,7 @@ func TestDeletionIsTakenUpAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.GetClass(ctx, "cs101")
 	require.True(t, core.Is(err, core.CodeNotFound))
-	_, err = s.PutClass(ctx, resultstoretest.SchoolClass("cs101"))
+	_, err = s.PutClass(ctx, resultstoretest.Class("cs101"))
 	require.NoError(t, err)
 	in, err := s.Memberships(ctx, "ann")
 	require.NoError(t, err)

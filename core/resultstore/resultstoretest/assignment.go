@@ -20,7 +20,7 @@ func fullAssignment() core.Assignment {
 	a.Due, a.Cutoff, a.HideUntil = 1000, 2000, 500
 	a.Harness, a.AllowFinal = Harness(3), true
 	a.Harness.Stock = true
-	a.Weight = core.ClassHigh
+	a.Priority = core.PriorityHigh
 	a.Limits = core.Limits{Timeout: time.Second, Memory: 1, Disk: 2, FileSize: 3, Pids: 4, CPU: 5, OpenFiles: 6, Output: 7}
 	a.MaxFiles, a.MaxBytes = 8, 9
 	return a
@@ -28,7 +28,7 @@ func fullAssignment() core.Assignment {
 
 func assignments(t *testing.T, s core.ResultStore) {
 	school(t, s)
-	mustClass(t, s, SchoolClass("cs102"))
+	mustClass(t, s, Class("cs102"))
 	a := mustAssignment(t, s, fullAssignment())
 	got, err := s.GetAssignment(t.Context(), "cs101", "hw2")
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func assignmentsRefuse(t *testing.T, s core.ResultStore) {
 		"long text":       {func(a *core.Assignment) { a.Text = strings.Repeat("x", bounds.MaxText+1) }, core.CodeLimit},
 		"cutoff":          {func(a *core.Assignment) { a.Due, a.Cutoff = 2, 1 }, core.CodeInvalid},
 		"due":             {func(a *core.Assignment) { a.Due = -1 }, core.CodeInvalid},
-		"weight":          {func(a *core.Assignment) { a.Weight = "heavy" }, core.CodeInvalid},
+		"priority":        {func(a *core.Assignment) { a.Priority = "heavy" }, core.CodeInvalid},
 		"no pool":         {func(a *core.Assignment) { a.Harness, a.Pool = Harness(1), "" }, core.CodeInvalid},
 		"limit":           {func(a *core.Assignment) { a.Limits.Pids = -1 }, core.CodeInvalid},
 		"files":           {func(a *core.Assignment) { a.MaxFiles = core.MaxFiles + 1 }, core.CodeInvalid},
@@ -212,7 +212,7 @@ func deadlinesRefuse(t *testing.T, s core.ResultStore) {
 
 // assignmentsPages reads assignments page by page while some come and go.
 func assignmentsPages(t *testing.T, s core.ResultStore) {
-	mustClass(t, s, SchoolClass("cs101"))
+	mustClass(t, s, Class("cs101"))
 	var want, got []string
 	for i := range 10 {
 		want = append(want, mustAssignment(t, s, Assignment("cs101", fmt.Sprintf("hw%d", i))).Handle)

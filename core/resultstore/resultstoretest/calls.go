@@ -145,7 +145,7 @@ func rosterCalls() map[string]Call {
 		"ListUsers":  func(ctx context.Context, s core.ResultStore) error { _, err := s.ListUsers(ctx, "", 1); return err },
 		"DeleteUser": func(ctx context.Context, s core.ResultStore) error { return s.DeleteUser(ctx, "zoe") },
 		"PutClass": func(ctx context.Context, s core.ResultStore) error {
-			_, err := s.PutClass(ctx, SchoolClass("cs102"))
+			_, err := s.PutClass(ctx, Class("cs102"))
 			return err
 		},
 		"GetClass":    func(ctx context.Context, s core.ResultStore) error { _, err := s.GetClass(ctx, "cs101"); return err },

@@ -17,7 +17,7 @@ import (
 type campus struct {
 	prefix      string
 	users       map[string]core.User
-	classes     map[string]core.SchoolClass
+	classes     map[string]core.Class
 	enrolled    map[[2]string]core.Enrolment // by class and user
 	assignments map[[2]string]core.Assignment
 	handed      []*handed // oldest first
@@ -28,7 +28,7 @@ type campus struct {
 func modelSchool(t *testing.T, s core.ResultStore) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := &campus{
-			prefix: NewID(), users: map[string]core.User{}, classes: map[string]core.SchoolClass{},
+			prefix: NewID(), users: map[string]core.User{}, classes: map[string]core.Class{},
 			enrolled: map[[2]string]core.Enrolment{}, assignments: map[[2]string]core.Assignment{},
 		}
 		ctx := t.Context()
@@ -61,7 +61,7 @@ func (c *campus) draw(rt *rapid.T, kind string) string {
 
 // begin makes the first user, class and assignment.
 func (c *campus) begin(ctx context.Context, rt *rapid.T, s core.ResultStore) {
-	u, class := core.User{Handle: c.prefix + "-usera"}, SchoolClass(c.prefix+"-classa")
+	u, class := core.User{Handle: c.prefix + "-usera"}, Class(c.prefix+"-classa")
 	a := Assignment(class.Handle, c.prefix+"-hwa")
 	for _, put := range []func() (int64, error){
 		func() (int64, error) { return s.PutUser(ctx, u) },
@@ -139,7 +139,7 @@ func (c *campus) deleteUser(ctx context.Context, rt *rapid.T, s core.ResultStore
 }
 
 func (c *campus) putClass(ctx context.Context, rt *rapid.T, s core.ResultStore) {
-	class := core.SchoolClass{Handle: c.draw(rt, "class"), Title: "t", Deleting: rapid.IntRange(0, 4).Draw(rt, "deleting") == 0}
+	class := core.Class{Handle: c.draw(rt, "class"), Title: "t", Deleting: rapid.IntRange(0, 4).Draw(rt, "deleting") == 0}
 	was, is := c.classes[class.Handle]
 	n, want := revision(rt, is, was.Revision)
 	class.Revision = n

@@ -22,7 +22,7 @@ func raceDelete(t *testing.T, s core.ResultStore) {
 	}
 	for round := range 8 {
 		class := fmt.Sprintf("c%d", round)
-		mustClass(t, s, SchoolClass(class))
+		mustClass(t, s, Class(class))
 		mustAssignment(t, s, Assignment(class, "hw1"))
 		race(t, func(i int) error {
 			if i%4 == 0 {
@@ -39,7 +39,7 @@ func raceDelete(t *testing.T, s core.ResultStore) {
 		}
 
 		class, user := "d"+class, fmt.Sprintf("u%d", round)
-		mustClass(t, s, SchoolClass(class))
+		mustClass(t, s, Class(class))
 		mustUser(t, s, User(user))
 		race(t, func(i int) error {
 			switch i % 4 {

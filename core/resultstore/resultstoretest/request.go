@@ -27,7 +27,7 @@ func full() core.Spec {
 	}
 	stdin, harness, attachment := file("in", "a"), file("h.tar", "b"), file("made.json", "e")
 	spec := Spec("ann")
-	spec.Class, spec.Command = core.ClassHigh, []string{"sh", "-c", "echo <&> 'ü\u2028'"}
+	spec.Priority, spec.Command = core.PriorityHigh, []string{"sh", "-c", "echo <&> 'ü\u2028'"}
 	spec.Env, spec.Stdin, spec.Harness, spec.Attachment = []string{"A=b"}, &stdin, &harness, &attachment
 	spec.Files = []core.File{file("x/a.c", "c"), file("b c.c", "d")}
 	spec.Input, spec.Assignment = json.RawMessage(`{"actions":[1,2.5,null]}`), "hw1"

@@ -33,7 +33,7 @@ func revisedThings(s core.ResultStore) map[string]revised {
 		},
 		"class": {
 			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
-				return s.PutClass(ctx, core.SchoolClass{Handle: name, Title: mark, Revision: revision})
+				return s.PutClass(ctx, core.Class{Handle: name, Title: mark, Revision: revision})
 			},
 			func(ctx context.Context, name string) (string, int64, error) {
 				c, err := s.GetClass(ctx, name)

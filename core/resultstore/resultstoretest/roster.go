@@ -175,7 +175,7 @@ func usersDelete(t *testing.T, s core.ResultStore) {
 }
 
 func classes(t *testing.T, s core.ResultStore) {
-	b, a := SchoolClass("b"), SchoolClass("a")
+	b, a := Class("b"), Class("a")
 	b, a = mustClass(t, s, b), mustClass(t, s, a)
 	b.Title, b.Deleting = "changed", true
 	b = mustClass(t, s, b)
@@ -184,18 +184,18 @@ func classes(t *testing.T, s core.ResultStore) {
 	require.Equal(t, b, got)
 	all, err := s.ListClasses(t.Context(), "", 10)
 	require.NoError(t, err)
-	require.Equal(t, []core.SchoolClass{a, b}, all)
+	require.Equal(t, []core.Class{a, b}, all)
 	all, err = s.ListClasses(t.Context(), "a", 1)
 	require.NoError(t, err)
-	require.Equal(t, []core.SchoolClass{b}, all)
+	require.Equal(t, []core.Class{b}, all)
 
-	for name, change := range map[string]func(c *core.SchoolClass){
-		"handle":   func(c *core.SchoolClass) { c.Handle = "cs/101" },
-		"no title": func(c *core.SchoolClass) { c.Title = " " },
-		"control":  func(c *core.SchoolClass) { c.Title = "a\x07" },
-		"term":     func(c *core.SchoolClass) { c.Term = "a\nb" },
+	for name, change := range map[string]func(c *core.Class){
+		"handle":   func(c *core.Class) { c.Handle = "cs/101" },
+		"no title": func(c *core.Class) { c.Title = " " },
+		"control":  func(c *core.Class) { c.Title = "a\x07" },
+		"term":     func(c *core.Class) { c.Term = "a\nb" },
 	} {
-		c := SchoolClass("c")
+		c := Class("c")
 		change(&c)
 		_, err := s.PutClass(t.Context(), c)
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err), name)
@@ -204,7 +204,7 @@ func classes(t *testing.T, s core.ResultStore) {
 
 func classesDelete(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann", "bob")
-	mustClass(t, s, SchoolClass("cs102"))
+	mustClass(t, s, Class("cs102"))
 	mustEnrol(t, s, "ann", "bob")
 	require.NoError(t, s.Enrol(t.Context(), core.Enrolment{Class: "cs102", User: "ann", Role: core.RoleTeacher}))
 	requireCode(t, core.CodeNotFound, s.DeleteClass(t.Context(), "cs103"))
@@ -217,7 +217,7 @@ func classesDelete(t *testing.T, s core.ResultStore) {
 	require.NoError(t, err)
 	require.Equal(t, []core.Enrolment{{Class: "cs102", User: "ann", Role: core.RoleTeacher}}, in)
 	require.NoError(t, s.DeleteUser(t.Context(), "bob"), "bob is in no class any more")
-	mustClass(t, s, SchoolClass("cs101"))
+	mustClass(t, s, Class("cs101"))
 	members, err := s.Members(t.Context(), "cs101", "", 10)
 	require.NoError(t, err)
 	require.Empty(t, members, "a new class of an old name")
@@ -269,13 +269,13 @@ func memberships(t *testing.T, s core.ResultStore) {
 		want = append(want, core.Enrolment{Class: fmt.Sprintf("c%03d", i), User: "ann", Role: core.RoleStudent, Since: int64(i)})
 	}
 	together(t, len(want), func(i int) error {
-		_, err := s.PutClass(t.Context(), SchoolClass(want[i].Class))
+		_, err := s.PutClass(t.Context(), Class(want[i].Class))
 		if err == nil {
 			err = s.Enrol(t.Context(), want[i])
 		}
 		return err
 	})
-	mustClass(t, s, SchoolClass("one-more"))
+	mustClass(t, s, Class("one-more"))
 	requireCode(t, core.CodeLimit, s.Enrol(t.Context(), core.Enrolment{Class: "one-more", User: "ann", Role: core.RoleStudent}))
 	require.NoError(t, s.Enrol(t.Context(), want[7]), "those that are there can be changed")
 	got, err := s.Memberships(t.Context(), "ann")

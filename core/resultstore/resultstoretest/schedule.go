@@ -36,7 +36,7 @@ func schedules(t *testing.T, s core.ResultStore) {
 	}
 	b, a := put(Schedule("b")), core.Schedule{
 		Name: "a", Cron: "CRON_TZ=Europe/Berlin @daily", Kind: core.KindGradebook, Args: json.RawMessage(`{"class":"cs101"}`),
-		Class: core.ClassLow, Requester: "ann", About: "cs101", Paused: true, Since: 7, Last: 9,
+		Priority: core.PriorityLow, Requester: "ann", About: "cs101", Paused: true, Since: 7, Last: 9,
 	}
 	a = put(a)
 	are(a, b)
@@ -69,7 +69,7 @@ func schedulesRefuse(t *testing.T, s core.ResultStore) {
 		"kind":      {func(x *core.Schedule) { x.Kind = "" }, core.CodeInvalid},
 		"args":      {func(x *core.Schedule) { x.Args = json.RawMessage("{") }, core.CodeInvalid},
 		"many args": {func(x *core.Schedule) { x.Args = json.RawMessage(`"` + strings.Repeat("x", bounds.MaxTaskArgs) + `"`) }, core.CodeLimit},
-		"class":     {func(x *core.Schedule) { x.Class = "lowest" }, core.CodeInvalid},
+		"priority":  {func(x *core.Schedule) { x.Priority = "lowest" }, core.CodeInvalid},
 		"requester": {func(x *core.Schedule) { x.Requester = "Ann" }, core.CodeInvalid},
 		"about":     {func(x *core.Schedule) { x.About = "cs101/hw 1" }, core.CodeInvalid},
 		"since":     {func(x *core.Schedule) { x.Since = -1 }, core.CodeInvalid},

@@ -14,14 +14,14 @@ func User(handle string) core.User {
 	return core.User{Handle: handle, Name: "Name of " + handle, Email: handle + "@school.example", Created: 1_700_000_000_000}
 }
 
-// SchoolClass makes a class.
-func SchoolClass(handle string) core.SchoolClass {
-	return core.SchoolClass{Handle: handle, Title: "Class " + handle, Term: "2026", Created: 1_700_000_000_000}
+// Class makes a class.
+func Class(handle string) core.Class {
+	return core.Class{Handle: handle, Title: "Class " + handle, Term: "2026", Created: 1_700_000_000_000}
 }
 
 // Assignment makes an assignment without a harness.
 func Assignment(class, handle string) core.Assignment {
-	return core.Assignment{Class: class, Handle: handle, Title: "Assignment " + handle, Pool: "default", Weight: core.ClassNormal, Created: 1_700_000_000_000}
+	return core.Assignment{Class: class, Handle: handle, Title: "Assignment " + handle, Pool: "default", Priority: core.PriorityNormal, Created: 1_700_000_000_000}
 }
 
 // Harness makes a harness; equal numbers have equal files.
@@ -54,7 +54,7 @@ func Grading(sub core.Submission) core.Spec {
 // school fills a store with class cs101, its assignment hw1, and users.
 func school(t *testing.T, s core.ResultStore, users ...string) {
 	t.Helper()
-	mustClass(t, s, SchoolClass("cs101"))
+	mustClass(t, s, Class("cs101"))
 	mustAssignment(t, s, Assignment("cs101", "hw1"))
 	for _, user := range users {
 		mustUser(t, s, User(user))
@@ -70,7 +70,7 @@ func mustUser(t *testing.T, s core.ResultStore, u core.User) core.User {
 	return u
 }
 
-func mustClass(t *testing.T, s core.ResultStore, c core.SchoolClass) core.SchoolClass {
+func mustClass(t *testing.T, s core.ResultStore, c core.Class) core.Class {
 	t.Helper()
 	revision, err := s.PutClass(t.Context(), c)
 	require.NoError(t, err)

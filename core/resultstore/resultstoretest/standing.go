@@ -82,7 +82,7 @@ func standingsUngraded(t *testing.T, s core.ResultStore) {
 func standingsNewest(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann", "bob", "cleo")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
-	mustClass(t, s, SchoolClass("cs102"))
+	mustClass(t, s, Class("cs102"))
 	mustAssignment(t, s, Assignment("cs102", "hw1"))
 	mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
 	ann := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
@@ -131,7 +131,7 @@ func standingsPages(t *testing.T, s core.ResultStore) {
 func listSubmissions(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann", "bob")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
-	mustClass(t, s, SchoolClass("cs102"))
+	mustClass(t, s, Class("cs102"))
 	mustAssignment(t, s, Assignment("cs102", "hw1"))
 	a := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
 	b := mustHandIn(t, s, Submission("cs101", "hw1", "bob"))

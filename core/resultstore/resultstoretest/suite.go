@@ -196,7 +196,7 @@ func NewID() string { return strings.ToLower(ulid.Make().String()) }
 // Spec makes a plain command of a submitter.
 func Spec(submitter string) core.Spec {
 	return core.Spec{
-		ID: NewID(), Generation: 1, Pool: "default", Class: core.ClassNormal, Submitter: submitter,
+		ID: NewID(), Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: submitter,
 		Command: []string{"true"}, Submitted: 1_700_000_000_000,
 	}
 }

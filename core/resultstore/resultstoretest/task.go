@@ -27,7 +27,7 @@ func unique(id, key string) core.Task {
 func fullTask(id string) core.Task {
 	return core.Task{
 		ID: id, Generation: 1, Kind: "archive_class", Args: json.RawMessage(`{"class":[1,null],"text":"ü"}`), Unique: "ü " + id,
-		Class: core.ClassLow, Lane: "lane-1", Requester: "ann", About: "cs101/hw1", Parent: "above", NotBefore: 77,
+		Priority: core.PriorityLow, Lane: "lane-1", Requester: "ann", About: "cs101/hw1", Parent: "above", NotBefore: 77,
 		Notify: []string{"w1", "w2"}, Created: 1_700_000_000_000, State: core.TaskQueued,
 	}
 }
@@ -86,7 +86,7 @@ func tasksAgain(t *testing.T, s core.ResultStore) {
 		"kind":      func(t *core.Task) { t.Kind = "other" },
 		"args":      func(t *core.Task) { t.Args = nil },
 		"unique":    func(t *core.Task) { t.Unique = "" },
-		"class":     func(t *core.Task) { t.Class = "" },
+		"priority":  func(t *core.Task) { t.Priority = "" },
 		"lane":      func(t *core.Task) { t.Lane = "" },
 		"requester": func(t *core.Task) { t.Requester = "bob" },
 		"about":     func(t *core.Task) { t.About = "cs101" },
@@ -132,7 +132,7 @@ func tasksRefuse(t *testing.T, s core.ResultStore) {
 		"many args":     {func(t *core.Task) { t.Args = json.RawMessage(`"` + strings.Repeat("x", bounds.MaxTaskArgs) + `"`) }, core.CodeLimit},
 		"long unique":   {func(t *core.Task) { t.Unique = strings.Repeat("x", bounds.MaxUnique+1) }, core.CodeLimit},
 		"binary unique": {func(t *core.Task) { t.Unique = "\xff" }, core.CodeInvalid},
-		"class":         {func(t *core.Task) { t.Class = "highest" }, core.CodeInvalid},
+		"priority":      {func(t *core.Task) { t.Priority = "highest" }, core.CodeInvalid},
 		"lane":          {func(t *core.Task) { t.Lane = "A" }, core.CodeInvalid},
 		"requester":     {func(t *core.Task) { t.Requester = "ann@example.org" }, core.CodeInvalid},
 		"about":         {func(t *core.Task) { t.About = "cs101/hw1/ann" }, core.CodeInvalid},

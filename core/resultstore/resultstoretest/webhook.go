@@ -202,7 +202,7 @@ func webhooksRace(t *testing.T, s core.ResultStore) {
 
 // webhooksOfClass shows that a class takes its webhooks along.
 func webhooksOfClass(t *testing.T, s core.ResultStore) {
-	_, err := s.PutClass(t.Context(), core.SchoolClass{Handle: "cs101", Title: "Programming", Created: 1})
+	_, err := s.PutClass(t.Context(), core.Class{Handle: "cs101", Title: "Programming", Created: 1})
 	require.NoError(t, err)
 	for i, class := range []string{"cs101", "cs101", "cs102", ""} {
 		w := Webhook(fmt.Sprintf("w%d", i))

@@ -53,7 +53,7 @@ func BenchmarkPages(b *testing.B) {
 func fillClass(b *testing.B, s *Store) {
 	b.Helper()
 	ctx := b.Context()
-	if _, err := s.PutClass(ctx, resultstoretest.SchoolClass("cs101")); err != nil {
+	if _, err := s.PutClass(ctx, resultstoretest.Class("cs101")); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := s.PutAssignment(ctx, resultstoretest.Assignment("cs101", "hw1")); err != nil {

@@ -68,7 +68,7 @@ func (w *Fixture) Callers(act core.Action, scope core.Scope) []Caller {
 // expired makes a token of ann's whose time is over.
 func (w *Fixture) expired(name string, scope core.Scope) {
 	w.T.Helper()
-	then := &account.Desk{Store: w.Store, Now: func() time.Time { return time.Now().Add(-2 * time.Hour) }}
+	then := &account.Service{Store: w.Store, Now: func() time.Time { return time.Now().Add(-2 * time.Hour) }}
 	secret, _, err := then.IssueToken(w.T.Context(), core.Actor{Handle: "ann"}, name, []core.Scope{scope}, time.Hour)
 	require.NoError(w.T, err)
 	w.Tokens[name] = secret

@@ -34,7 +34,7 @@ import (
 // Fixture is what a door stands before.
 type Fixture struct {
 	T       testing.TB
-	Deps   services.Deps
+	Deps    services.Deps
 	Cluster *coretest.Cluster
 	Store   *sqlite.Store
 	Blobs   core.Blobs
@@ -68,11 +68,11 @@ func New(t testing.TB, p core.Pool) *Fixture {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	w.Deps = services.Deps{
-		Registrar: &coursework.Registrar{Store: store, Intake: w.Intake, Blobs: blobs},
-		Requests:  &requests.Desk{Store: store, Intake: running{w.Intake, w}, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs},
-		Accounts:  &account.Desk{Store: store, Limits: redis}, Limits: redis, Log: log,
+		Classes:  &coursework.Service{Store: store, Intake: w.Intake, Blobs: blobs},
+		Requests: &requests.Service{Store: store, Intake: running{w.Intake, w}, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs},
+		Accounts: &account.Service{Store: store, Limits: redis}, Limits: redis, Log: log,
 	}
-	w.Keeper = &session.Keeper{Desk: w.Deps.Accounts, Actors: w.Deps.Registrar, Log: log}
+	w.Keeper = &session.Keeper{Accounts: w.Deps.Accounts, Actors: w.Deps.Classes, Log: log}
 	for _, u := range []core.User{
 		{Handle: "ann", Roles: []core.UserRole{core.RoleRunner}},
 		{Handle: "bob", Roles: []core.UserRole{core.RoleRunner}},

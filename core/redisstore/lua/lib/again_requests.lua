@@ -12,10 +12,10 @@ local function again_requests(items, clock, host, how)
   local apart = marked(keys)
   for i = #items, 1, -1 do
     local key, outcome = items[i][1], items[i][2]
-    local pool, class = spec_head(key)
+    local pool, priority = spec_head(key)
     local to = not apart[i] and string.match(outcome, '>(.*)$')
     if pool then
-      count(pool .. ':' .. class, 1)
+      count(pool .. ':' .. priority, 1)
       evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'it did not end there')
       redis.call('HSET', K.waits, key, int(clock))
       local tries = 0

@@ -1,10 +1,10 @@
 -- The one way out of what waits towards a claim: first one of what runs apart, unless the owner
 -- has one of those in hand, then what is assigned to the host, then what is parked, then the
--- queues of the pool. There submitters take turns within a class, and classes share by weight.
+-- queues of the pool. There submitters take turns within a priority, and priorities share by weight.
 -- tickets counts what was ever taken from the pool. What met a death since it waits there, and
 -- would not be apart, goes to the others that are to be.
-local function take(pool, class, want, out)
-  local turns, before = K.turns(pool, class), #out
+local function take(pool, priority, want, out)
+  local turns, before = K.turns(pool, priority), #out
   local rounds = 0
   while want > 0 and rounds < 64 do
     rounds = rounds + 1
@@ -16,7 +16,7 @@ local function take(pool, class, want, out)
     local share, extra = math.floor(want / n), want % n
     local back, last, filled = {}, {}, #out
     for i = 1, n do
-      local queue = K.queue(pool, class, submitters[i])
+      local queue = K.queue(pool, priority, submitters[i])
       local count = share
       if i <= extra then
         count = count + 1
@@ -43,13 +43,13 @@ local function take(pool, class, want, out)
       redis.call('RPUSH', turns, unpack(back))
     end
   end
-  count(pool .. ':' .. class, before - #out)
+  count(pool .. ':' .. priority, before - #out)
   return want
 end
 local function count_one(pool, key, n)
-  local _, class = spec_head(key)
-  if class then
-    count(pool .. ':' .. class, n)
+  local _, priority = spec_head(key)
+  if priority then
+    count(pool .. ':' .. priority, n)
   end
 end
 local function ahead(pool, want, host, clock)
@@ -96,8 +96,8 @@ local function dequeue(pool, want, tickets, owner, host, clock)
     want = want - #out
   end
   if want > 0 then
-    by_class(want, tickets, function(class, n)
-      return take(pool, class, n, out)
+    by_priority(want, tickets, function(priority, n)
+      return take(pool, priority, n, out)
     end)
   end
   if deaths then

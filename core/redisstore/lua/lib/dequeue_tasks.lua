@@ -1,30 +1,30 @@
--- The one way out of what waits towards a claim of tasks. Classes share by weight, the kinds of
--- a class take turns, and so do the lanes of a kind. A kind that is held back is passed over
+-- The one way out of what waits towards a claim of tasks. Priorities share by weight, the kinds of
+-- a priority take turns, and so do the lanes of a kind. A kind that is held back is passed over
 -- with all its lanes, at the price of one look; whatever was looked at goes behind the others,
 -- so that with any number of kinds each is looked at in the end. Answers keys, their kinds, and
 -- how long a rate holds back what could have gone, µs; nil if none does.
-local function pop_task(class, kind)
-  local lanes = K.tasks_lanes(class, kind)
+local function pop_task(priority, kind)
+  local lanes = K.tasks_lanes(priority, kind)
   for _ = 1, 64 do
     local lane = redis.call('LMOVE', lanes, lanes, 'LEFT', 'RIGHT')
     if not lane then
       return nil, false
     end
-    local queue = K.tasks_queue(class, kind, lane)
+    local queue = K.tasks_queue(priority, kind, lane)
     local key = redis.call('LPOP', queue)
     local more = redis.call('EXISTS', queue) == 1
     if not more then
       redis.call('RPOP', lanes)
     end
     if key then
-      count('tasks:' .. class .. ':' .. kind, -1)
+      count('tasks:' .. priority .. ':' .. kind, -1)
       return key, more or redis.call('EXISTS', lanes) == 1
     end
   end
   return nil, true
 end
-local function take_tasks(class, want, us, rates, out)
-  local kinds = redis.call('LPOP', K.tasks_kinds(class), 64) or {}
+local function take_tasks(priority, want, us, rates, out)
+  local kinds = redis.call('LPOP', K.tasks_kinds(priority), 64) or {}
   local known, at, passed = #kinds, 1, 0
   while want > 0 and passed <= #kinds - at do
     local kind = kinds[at]
@@ -33,7 +33,7 @@ local function take_tasks(class, want, us, rates, out)
     local its = rates[kind]
     local wait, key, more = held_back(its, us), nil, true
     if wait == 0 then
-      key, more = pop_task(class, kind)
+      key, more = pop_task(priority, kind)
     elseif wait > 0 then
       out.wait = math.min(out.wait or wait, wait)
     end
@@ -48,17 +48,17 @@ local function take_tasks(class, want, us, rates, out)
     end
   end
   for i = known, at, -1 do
-    redis.call('LPUSH', K.tasks_kinds(class), kinds[i])
+    redis.call('LPUSH', K.tasks_kinds(priority), kinds[i])
   end
   for i = math.max(at, known + 1), #kinds do
-    redis.call('RPUSH', K.tasks_kinds(class), kinds[i])
+    redis.call('RPUSH', K.tasks_kinds(priority), kinds[i])
   end
   return want
 end
 local function dequeue_tasks(want, tickets, clock)
   local out, rates, us = { keys = {}, kinds = {} }, {}, clock * 1000
-  by_class(want, tickets, function(class, n)
-    return take_tasks(class, n, us, rates, out)
+  by_priority(want, tickets, function(priority, n)
+    return take_tasks(priority, n, us, rates, out)
   end)
   for kind, its in pairs(rates) do
     if its.every > 0 and (its.began or its.set_back) then

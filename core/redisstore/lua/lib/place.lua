@@ -1,8 +1,8 @@
--- Where a request is, as {state, pool, class, owner, vm, token, since, ahead, submitter, when
+-- Where a request is, as {state, pool, priority, owner, vm, token, since, ahead, submitter, when
 -- its next try is due, the host it is assigned to}; nil if Redis does not have it. Looks through
 -- the owners, so it is for people's calls.
 local function place(key)
-  local pool, class, submitter = spec_head(key)
+  local pool, priority, submitter = spec_head(key)
   if not pool then
     return nil
   end
@@ -13,24 +13,24 @@ local function place(key)
       if redis.call('HEXISTS', K.cancels, key) == 1 then
         phase = 'cancelling'
       end
-      return { phase, pool, class, owner, vm, token, since, 0, submitter, '0', '' }
+      return { phase, pool, priority, owner, vm, token, since, 0, submitter, '0', '' }
     end
   end
-  local ahead = redis.call('LPOS', K.queue(pool, class, submitter), key)
+  local ahead = redis.call('LPOS', K.queue(pool, priority, submitter), key)
   if ahead then
-    return { 'queued', pool, class, '', '', '', '0', ahead, submitter, '0', '' }
+    return { 'queued', pool, priority, '', '', '', '0', ahead, submitter, '0', '' }
   end
   local due = redis.call('ZSCORE', K.later, key)
   if not due and marked({ key })[1] and redis.call('LPOS', K.apart(pool), key) then
-    return { 'queued', pool, class, '', '', '', '0', 0, submitter, '0', '' }
+    return { 'queued', pool, priority, '', '', '', '0', 0, submitter, '0', '' }
   end
   local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
   if due or state == 'scheduled' then
-    return { 'queued', pool, class, '', '', '', '0', 0, submitter,
+    return { 'queued', pool, priority, '', '', '', '0', 0, submitter,
       due and int(tonumber(due)) or '0', due and '' or to }
   end
   if state == 'parked' then
-    return { 'parked', pool, class, '', '', '', '0', 0, submitter, '0', '' }
+    return { 'parked', pool, priority, '', '', '', '0', 0, submitter, '0', '' }
   end
   return nil
 end

@@ -7,7 +7,7 @@ local function agree(turns, name, waits)
     end
   end
 end
-local function right_task_turn(class, kind, lane)
-  agree(K.tasks_lanes(class, kind), lane, redis.call('EXISTS', K.tasks_queue(class, kind, lane)))
-  agree(K.tasks_kinds(class), kind, redis.call('EXISTS', K.tasks_lanes(class, kind)))
+local function right_task_turn(priority, kind, lane)
+  agree(K.tasks_lanes(priority, kind), lane, redis.call('EXISTS', K.tasks_queue(priority, kind, lane)))
+  agree(K.tasks_kinds(priority), kind, redis.call('EXISTS', K.tasks_lanes(priority, kind)))
 end

@@ -1,7 +1,7 @@
 -- Make a submitter's turn agree with whether anything of it waits.
-local function right_turn(pool, class, submitter)
-  redis.call('LREM', K.turns(pool, class), 0, submitter)
-  if redis.call('EXISTS', K.queue(pool, class, submitter)) == 1 then
-    redis.call('RPUSH', K.turns(pool, class), submitter)
+local function right_turn(pool, priority, submitter)
+  redis.call('LREM', K.turns(pool, priority), 0, submitter)
+  if redis.call('EXISTS', K.queue(pool, priority, submitter)) == 1 then
+    redis.call('RPUSH', K.turns(pool, priority), submitter)
   end
 end

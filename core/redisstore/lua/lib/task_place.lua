@@ -1,8 +1,8 @@
 -- Where a task is, as {state, owner, since when in the slot, when it is due, attempts, its
 -- progress}; nil if Redis does not have it. For people's calls.
 local function task_place(key, owners)
-  local class, kind, lane = task_head(key)
-  if not class then
+  local priority, kind, lane = task_head(key)
+  if not priority then
     return nil
   end
   local tries = redis.call('HGET', K.attempts, key) or '0'
@@ -19,7 +19,7 @@ local function task_place(key, owners)
   if due then
     return { 'delayed', '', '0', int(tonumber(due)), tries, progress or '' }
   end
-  if redis.call('LPOS', K.tasks_queue(class, kind, lane), key) then
+  if redis.call('LPOS', K.tasks_queue(priority, kind, lane), key) then
     return { 'queued', '', '0', '0', tries, progress or '' }
   end
   return nil
