@@ -101,16 +101,11 @@ func (t *tree) manyLocks() bool {
 
 func (t *tree) close() { _ = syscall.Close(t.proc) }
 
-// count counts the processes beside the agent.
+// count counts the processes beside the agent. Those that it counts lived at one moment: each
+// is listed before it is asked for its status.
 func (t *tree) count() (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.init {
-		pids, err := t.all()
-		return len(pids), err
-	}
 	n := 0
-	err := t.each(func(process) { n++ })
+	err := t.scan(func(process) { n++ })
 	return n, err
 }
 
