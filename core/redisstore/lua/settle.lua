@@ -1,6 +1,6 @@
 -- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
--- Whether that one died is noted apart: see declare_dead and register. Requests may go to hosts: by the number of the state of
--- things that their room was seen in.
+-- Whether that one died is noted apart: see declare_dead and register. Requests may go to hosts: by the
+-- number of the state of things that their room was seen in.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 that number, 5 number of items, then they in runs: token,
 --         outcome, count, key, ...; outcome: done, dead, release, retry; retry>host, release>host
 --         assign, retry>-, release>- park

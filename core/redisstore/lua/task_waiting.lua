@@ -9,7 +9,8 @@ local out, us = {}, now() * 1000
 for _, priority in ipairs({ 'high', 'normal', 'low' }) do
   for _, kind in ipairs(redis.call('LRANGE', K.tasks_kinds(priority), 0, 999)) do
     local its = task_rate(kind, us)
-    local waiting, wait = redis.call('HGET', K.counts, 'tasks:' .. priority .. ':' .. kind) or '0', held_back(its, us)
+    local waiting = redis.call('HGET', K.counts, 'tasks:' .. priority .. ':' .. kind) or '0'
+    local wait = held_back(its, us)
     local row = { priority, kind, waiting, redis.call('LLEN', K.tasks_lanes(priority, kind)), its.every, its.burst, its.most,
       wait > 0 and math.ceil((us + wait) / 1000) or 0 }
     for _, value in ipairs(row) do
