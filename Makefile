@@ -36,7 +36,7 @@ help: ## say what there is
 build: ## build bin/drover, with provider lxc where there is lxc-dev, and what its VMs start
 	$(if $(lxc),,@echo 'no lxc-dev: provider lxc is left out' >&2)
 	CGO_ENABLED=$(if $(lxc),1,0) go build $(lxc) -trimpath -ldflags '-X main.version=$(version)' -o bin/drover ./cmd/drover
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-guest ./cmd/drover-guest
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-agent ./cmd/drover-agent
 
 # The model and the hunt for seeded bugs go apart: there is no race in them, and the detector makes it ten times slower.
 # go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.

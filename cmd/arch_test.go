@@ -30,7 +30,7 @@ const (
 var components = []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web"}
 
 // adapters each tie core to one technology. They never import one another.
-var adapters = []string{"core/redisstore", "core/resultstore", "core/blobstore", "core/guest"}
+var adapters = []string{"core/redisstore", "core/store", "core/blobs", "core/agent"}
 
 // rule says that only some folders may import a package and what lies below it.
 type rule struct {
@@ -41,13 +41,13 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"github.com/redis/go-redis", []string{"core/redisstore", "core/redisserver", "core/coretest", "cmd"}, true, "programs speak core's interfaces; a test may look behind them"},
+	{"github.com/redis/go-redis", []string{"core/redisstore", "core/redisstore/redisserver", "core/coretest", "cmd"}, true, "programs speak core's interfaces; a test may look behind them"},
 	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded cluster"},
-	{"modernc.org/sqlite", []string{"core/resultstore"}, false, "the result store is an interface"},
-	{"go.mongodb.org", []string{"core/resultstore"}, false, "the result store is an interface"},
-	{"gocloud.dev", []string{"core/blobstore"}, false, "the blob store is an interface"},
-	{"github.com/google/go-containerregistry", []string{"core/rootfs/oci"}, false, "the rest of drover knows one form of image, its own"},
-	{"github.com/klauspost/compress", []string{"core/rootfs", "web"}, false, "how images are packed is written down once; what goes to browsers and comes from them is another matter"},
+	{"modernc.org/sqlite", []string{"core/store"}, false, "the result store is an interface"},
+	{"go.mongodb.org", []string{"core/store"}, false, "the result store is an interface"},
+	{"gocloud.dev", []string{"core/blobs"}, false, "the blob store is an interface"},
+	{"github.com/google/go-containerregistry", []string{"core/images/oci"}, false, "the rest of drover knows one form of image, its own"},
+	{"github.com/klauspost/compress", []string{"core/images", "web"}, false, "how images are packed is written down once; what goes to browsers and comes from them is another matter"},
 	{"github.com/urfave/cli", []string{"cmd"}, false, "flags are made in one place"},
 	{"github.com/knadh/koanf", []string{"core/config"}, false, "settings are read in one place"},
 	{"github.com/sirupsen/logrus", slices.Concat([]string{"cmd"}, components), true, "core returns errors, components log"},

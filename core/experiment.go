@@ -2,7 +2,7 @@ package core
 
 // ExperimentState is how far an experiment is. An assignment has at most one that is
 // neither applied nor aborted. What a crash leaves between two steps, and who mends it,
-// stands in core/experiment.
+// stands in core/classes/experiment.
 //
 //	from       to         by
 //	-          running    its start

@@ -7,7 +7,7 @@ import (
 )
 
 // Image is a root file system that VMs are made of: one file in the blob store,
-// named by its content. See core/rootfs for the file.
+// named by its content. See core/images for the file.
 type Image struct {
 	Name    string `json:"name"`
 	Digest  string `json:"digest"`  // of the file in the blob store, "sha256:…"

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
 	"drover/core/harness"
 	"drover/examples"
 	"drover/vmfactory/local"
@@ -62,11 +62,11 @@ func graded(t *testing.T, program, name, submission string) (core.Result, string
 		require.NoError(t, vm.Stage(t.Context(), place, &b))
 	}
 	var out, errs bytes.Buffer
-	exit, err := vm.Run(t.Context(), guest.Run{
-		Args: []string{guest.HarnessDir + "/main"}, Dir: guest.HarnessDir, Harness: true,
-		Env: []string{"DROVER_HARNESS=" + guest.HarnessDir, "DROVER_SUBMISSION=" + guest.SubmissionDir, "DROVER_WORK=" + guest.WorkDir},
+	exit, err := vm.Run(t.Context(), agent.Run{
+		Args: []string{agent.HarnessDir + "/main"}, Dir: agent.HarnessDir, Harness: true,
+		Env: []string{"DROVER_HARNESS=" + agent.HarnessDir, "DROVER_SUBMISSION=" + agent.SubmissionDir, "DROVER_WORK=" + agent.WorkDir},
 	}, func(stream string, data []byte) {
-		if stream == guest.Stdout {
+		if stream == agent.Stdout {
 			out.Write(data)
 		} else {
 			errs.Write(data)

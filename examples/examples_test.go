@@ -24,11 +24,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guard"
-	"drover/core/guest"
 	"drover/core/harness"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/service/guard"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/examples"
 	"drover/testrunner"
 	"drover/vmfactory/local"
@@ -255,7 +255,7 @@ func makeVM(ctx context.Context, provider *local.Provider, dir string, pool core
 	if err := provider.Prepare(ctx, id); err != nil {
 		return nil, err
 	}
-	return guest.Dial(dir)
+	return agent.Dial(dir)
 }
 
 // blobs are files in memory.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
 )
 
 // Config is how the overseer behaves. The zero value of a setting that Defaults

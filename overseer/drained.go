@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
 )
 
 // drainedEvery is the rest between two looks for drained hosts whose time is over.

@@ -7,7 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
 )
 
 // evacuate empties the owners of lost hosts. What each slot held ends by what the

@@ -8,7 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
 )
 
 // hungEvery is the rest between two looks at all slots. A slot is hung that made no

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/coretest"
+	"drover/core/service/clock"
 	"drover/overseer"
 )
 

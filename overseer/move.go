@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/placement"
+	"drover/core/cluster/placement"
 )
 
 // leaver is a request that leaves its slot for another host.

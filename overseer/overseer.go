@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // Counts says what a chore did: "requests retried" → 3, say. Zeros may be left out.

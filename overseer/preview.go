@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/placement"
+	"drover/core/cluster/placement"
 )
 
 // Planned is where a request would go if its host were emptied now.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
 )
 
 // reap fences late owners and settles what they held: that of lost hosts is

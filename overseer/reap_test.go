@@ -15,9 +15,9 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/intake"
 	"drover/core/redisstore"
-	"drover/core/resultstore/sqlite"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite"
 	"drover/overseer"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"drover/core"
-	"drover/core/schedule"
+	"drover/core/cluster/schedule"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/intake"
-	"drover/core/resultstore/sqlite"
+	"drover/core/requests/intake"
+	"drover/core/service/clock"
+	"drover/core/store/sqlite"
 	"drover/overseer"
 
 	"github.com/sirupsen/logrus"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core/guard"
+	"drover/core/service/guard"
 )
 
 // cronHost is a machine with a drover of the test's own making.

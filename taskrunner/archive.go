@@ -14,7 +14,7 @@ import (
 	"github.com/docker/go-units"
 
 	"drover/core"
-	"drover/core/portable"
+	"drover/core/classes/portable"
 )
 
 // Bounds of an archive. A zip's list of files is kept in memory until its end,

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 func (s *school) archive() *Archive { return &Archive{Store: s.store, downloads: s.downloads()} }

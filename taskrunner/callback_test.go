@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/resultstore/resultstoretest"
+	"drover/core/store/storetest"
 	"drover/core/webhook"
 )
 
@@ -30,7 +30,7 @@ func (r *teller) calledBack(url, secret string) {
 // asked records the end of a request that came in by a door.
 func (r *teller) asked(door string) core.Result {
 	r.t.Helper()
-	spec := resultstoretest.Spec("ann")
+	spec := storetest.Spec("ann")
 	spec.Callback, spec.Submitted = door, time.Now().UnixMilli()
 	_, _, err := r.store.Create(r.t.Context(), spec)
 	require.NoError(r.t, err)

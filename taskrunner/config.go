@@ -8,7 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"drover/core"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
 	"drover/core/webhook"
 )
 

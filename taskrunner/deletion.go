@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	deletionTries = 20              // nobody would ask again for what is half gone; over an hour with their pauses
 )
 
-// Canceller stops requests and tasks, as core/intake does.
+// Canceller stops requests and tasks, as core/requests/intake does.
 type Canceller interface {
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
 	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"drover/core"
-	"drover/core/resultstore/resultstoretest"
+	"drover/core/store/storetest"
 )
 
 // stopper cancels requests as intake does: those in hand end later.
@@ -77,7 +77,7 @@ func (s *school) busy(class, handle, user string, submissions int) {
 	s.t.Helper()
 	name := class + "/" + handle
 	e := core.Experiment{
-		ID: strings.ToLower(resultstoretest.NewID()), Class: class, Assignment: handle, Repeat: 1, State: core.ExperimentRunning, By: "tea",
+		ID: strings.ToLower(storetest.NewID()), Class: class, Assignment: handle, Repeat: 1, State: core.ExperimentRunning, By: "tea",
 	}
 	_, err := s.store.PutExperiment(s.ctx, e)
 	require.NoError(s.t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
+	"drover/core/service/clock"
 )
 
 // closeTimeout bounds the last words to Redis once a stop may take no longer.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/experiment"
+	"drover/core/classes/experiment"
 )
 
 const (
@@ -28,7 +28,7 @@ type Requests interface {
 }
 
 // Experiments makes the requests of experiments, and says when all have ended. What
-// crashes leave, and who mends it, stands in core/experiment.
+// crashes leave, and who mends it, stands in core/classes/experiment.
 type Experiments struct {
 	Store interface {
 		experiment.Parts

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"drover/core"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/intake"
+	"drover/core/requests/intake"
 )
 
 // dyingStore and dyingIntake let whoever uses them die after so many of their changes.
@@ -106,7 +106,7 @@ func TestAStartThatDies(t *testing.T) {
 	for steps := 1; ; steps++ {
 		x.homework(fmt.Sprint("die", steps), 1)
 		ended := x.mortally(steps, func() error {
-			_, err := x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, coursework.Trial{})
+			_, err := x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, classes.Trial{})
 			return err
 		})
 		tasks, err := x.store.ListTasks(ctx, core.TaskFilter{Kind: core.KindExperiment, States: []core.TaskState{core.TaskQueued}, Limit: 1})
@@ -120,7 +120,7 @@ func TestAStartThatDies(t *testing.T) {
 			end, err := x.try(tasks[0].ID)
 			require.NoError(t, err)
 			require.Positive(t, end.Later, "it may be on its way")
-			_, err = x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, coursework.Trial{})
+			_, err = x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, classes.Trial{})
 			require.Equal(t, core.CodeConflict, core.CodeOf(err))
 			x.now = func() time.Time { return time.Now().Add(time.Hour) }
 			end, err = x.try(tasks[0].ID)
@@ -128,7 +128,7 @@ func TestAStartThatDies(t *testing.T) {
 			require.Zero(t, end.Later)
 			x.now = time.Now
 		}
-		e := x.begin(coursework.Trial{})
+		e := x.begin(classes.Trial{})
 		_, err = x.reg.AbortExperiment(ctx, x.tess, e.ID)
 		require.NoError(t, err)
 		if ended {
@@ -142,7 +142,7 @@ func TestAStartThatDies(t *testing.T) {
 func TestAnExperimentsTasksThatDie(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 2)
-	e := x.begin(coursework.Trial{Repeat: 2})
+	e := x.begin(classes.Trial{Repeat: 2})
 	die := func(id string) {
 		for steps := 1; !x.mortally(steps, func() error {
 			_, err := x.try(id)
@@ -173,7 +173,7 @@ func TestAnApplyThatDies(t *testing.T) {
 	ctx := context.Background()
 	for steps := 1; ; steps++ {
 		x.homework(fmt.Sprint("die", steps), 3)
-		e := x.begin(coursework.Trial{})
+		e := x.begin(classes.Trial{})
 		x.ready(e.ID, byRun(e, 9))
 		ended := x.mortally(steps, func() error {
 			_, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
@@ -209,7 +209,7 @@ func TestAnAbortThatDies(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		for steps := 1; ; steps++ {
 			x.homework(fmt.Sprint("die", steps, "-", again), 2)
-			e := x.begin(coursework.Trial{Repeat: 2})
+			e := x.begin(classes.Trial{Repeat: 2})
 			_, err := x.try(e.ID)
 			require.NoError(t, err)
 			for _, part := range x.parts(e.ID)[:2] {
@@ -293,7 +293,7 @@ func TestWhateverHappensSomethingCounts(t *testing.T) {
 		steps := rapid.IntRange(1, 12)
 		actions := map[string]func(*rapid.T){
 			"start": func(rt *rapid.T) {
-				e, err := x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, coursework.Trial{Repeat: rapid.IntRange(1, 2).Draw(rt, "repeat")})
+				e, err := x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, classes.Trial{Repeat: rapid.IntRange(1, 2).Draw(rt, "repeat")})
 				if err == nil {
 					ids = append(ids, e.ID)
 				} else {
@@ -364,7 +364,7 @@ func TestApplyAndAbortRace(t *testing.T) {
 		}
 		for round := range 5 {
 			x.homework(fmt.Sprint("race", round), 4)
-			e := x.begin(coursework.Trial{})
+			e := x.begin(classes.Trial{})
 			x.ready(e.ID, byRun(e, 9))
 			begin, ended := make(chan struct{}), make(chan answer, 6)
 			for range 3 {

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/experiment"
-	"drover/core/intake"
+	"drover/core/requests/intake"
 )
 
 // An assignment is rerun by another harness, thrice each; what comes out is shown
@@ -24,7 +24,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		ctx := context.Background()
 		x := newTrial(t, b, 4)
 		was := x.standings()
-		e := x.begin(coursework.Trial{Harness: bytes.NewReader(x.tar("new")), Repeat: 3})
+		e := x.begin(classes.Trial{Harness: bytes.NewReader(x.tar("new")), Repeat: 3})
 		x.spread(e.ID)
 		made := x.requests(e.ID)
 		require.Len(t, made, 12)
@@ -57,7 +57,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 			return 10, ""
 		})
 		require.Equal(t, "ready: 2 of 4 submissions get another verdict, 2 another verdict or score; flaky: 1 of 3 (33.3 %); without a result: 1", note.Note)
-		v, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, coursework.OutcomePage{})
+		v, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, classes.OutcomePage{})
 		require.NoError(t, err)
 		require.Equal(t, []experiment.Cell{{Old: "partial", New: "partial", Count: 1}, {Old: "partial", New: "passed", Count: 2}, {Old: "partial", New: "platform fault", Count: 1}}, v.Summary.Matrix)
 		require.Len(t, v.Outcomes, 4)
@@ -75,7 +75,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, core.ExperimentApplied, done.Experiment.State)
 		require.Equal(t, 2, done.Bound)
-		require.Equal(t, []coursework.Skipped{
+		require.Equal(t, []classes.Skipped{
 			{Submission: lost, User: student(1), Why: "none of its runs came to a result"},
 			{Submission: was[student(3)].Submission.ID, User: student(3), Why: student(3) + " has handed in anew since"},
 		}, done.Skipped)
@@ -87,7 +87,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		as, err := x.store.GetAssignment(ctx, "cs", "hw1")
 		require.NoError(t, err)
 		require.Equal(t, e.Harness.File, as.Harness.File)
-		after, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, coursework.OutcomePage{})
+		after, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, classes.OutcomePage{})
 		require.NoError(t, err)
 		require.Equal(t, v.Outcomes, after.Outcomes, "it still shows what was")
 		_, err = x.reg.ApplyExperiment(ctx, x.tess, e.ID)
@@ -107,11 +107,11 @@ func TestAppliedResultsOutlastAPurge(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 2)
 	ctx := context.Background()
-	first := x.begin(coursework.Trial{Repeat: 2})
+	first := x.begin(classes.Trial{Repeat: 2})
 	x.ready(first.ID, byRun(first, 7, 8))
 	_, err := x.reg.ApplyExperiment(ctx, x.tess, first.ID)
 	require.NoError(t, err)
-	second := x.begin(coursework.Trial{})
+	second := x.begin(classes.Trial{})
 	x.ready(second.ID, byRun(second, 9))
 	_, err = x.reg.AbortExperiment(ctx, x.tess, second.ID)
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestAppliedResultsOutlastAPurge(t *testing.T) {
 		require.Equal(t, core.RequestCompleted, s.State)
 		require.InDelta(t, 7, *s.Score, 0)
 	}
-	v, err := x.reg.ViewExperiment(ctx, x.tess, first.ID, coursework.OutcomePage{})
+	v, err := x.reg.ViewExperiment(ctx, x.tess, first.ID, classes.OutcomePage{})
 	require.NoError(t, err)
 	require.InDelta(t, 5, *v.Outcomes[0].Old.Score, 0, "what counted before is there still")
 }
@@ -134,7 +134,7 @@ func TestAnExperimentTakesOneTurn(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		x := newTrial(t, b, 10)
-		e := x.begin(coursework.Trial{Repeat: 2})
+		e := x.begin(classes.Trial{Repeat: 2})
 		x.spread(e.ID)
 		x.grade(3, five)
 		x.submit(student(4))
@@ -151,7 +151,7 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 		ctx := context.Background()
 		x := newTrial(t, b, 20)
 		was := x.standings()
-		e := x.begin(coursework.Trial{Repeat: 10})
+		e := x.begin(classes.Trial{Repeat: 10})
 		x.spread(e.ID)
 		x.cluster.AddVMs(t, 2)
 		x.seq++
@@ -175,7 +175,7 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 		require.Equal(t, was, x.standings())
 		_, err = x.reg.AbortExperiment(ctx, x.tess, e.ID)
 		require.NoError(t, err, "again is fine")
-		_, err = x.reg.StartExperiment(ctx, x.tess, "cs", "hw1", coursework.Trial{})
+		_, err = x.reg.StartExperiment(ctx, x.tess, "cs", "hw1", classes.Trial{})
 		require.NoError(t, err, "and there is room for another one")
 	})
 }
@@ -184,7 +184,7 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 func TestAbortWithoutItsTask(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 3)
-	e := x.begin(coursework.Trial{})
+	e := x.begin(classes.Trial{})
 	_, err := x.try(e.ID)
 	require.NoError(t, err)
 	_, err = x.store.EndTask(context.Background(), core.TaskEnd{ID: e.ID, Generation: 1, State: core.TaskDead, Note: "it went wrong"})
@@ -203,7 +203,7 @@ func TestAbortWithoutItsTask(t *testing.T) {
 func TestAnAbortBetweenAPartsTwoSteps(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 1)
-	e := x.begin(coursework.Trial{})
+	e := x.begin(classes.Trial{})
 	_, err := x.try(e.ID)
 	require.NoError(t, err)
 	x.work = meanwhile{x.in, func() {
@@ -237,7 +237,7 @@ func TestAPartWaitsForRoom(t *testing.T) {
 	pool := core.DefaultPool("default")
 	pool.MaxWaiting = 1
 	require.NoError(t, x.in.SetPool(context.Background(), pool))
-	e := x.begin(coursework.Trial{})
+	e := x.begin(classes.Trial{})
 	_, err := x.try(e.ID)
 	require.NoError(t, err)
 	parts := x.parts(e.ID)
@@ -274,7 +274,7 @@ func TestPartsThatDie(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newTrial(t, coretest.Mini(t), 2)
-	e := x.begin(coursework.Trial{})
+	e := x.begin(classes.Trial{})
 	_, err := x.try(e.ID)
 	require.NoError(t, err)
 	_, err = x.reg.RemoveHarness(ctx, x.tess, "cs", "hw1")
@@ -294,7 +294,7 @@ func TestPartsThatDie(t *testing.T) {
 func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 0)
-	e := x.begin(coursework.Trial{})
+	e := x.begin(classes.Trial{})
 	end, err := x.try(e.ID)
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
@@ -308,7 +308,7 @@ func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
 func TestWhatAnExperimentReruns(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 4)
-	e := x.begin(coursework.Trial{Users: []string{student(1), student(2)}, Repeat: 2})
+	e := x.begin(classes.Trial{Users: []string{student(1), student(2)}, Repeat: 2})
 	x.submit(student(1))
 	x.spread(e.ID)
 	want := x.standings()[student(2)].Submission.ID

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 var errSlow = core.Errorf(core.CodeUnavailable, "", "no answer")

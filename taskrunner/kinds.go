@@ -1,7 +1,7 @@
 package taskrunner
 
 import (
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // builtIn returns the kinds that every taskrunner does.

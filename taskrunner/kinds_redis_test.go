@@ -14,7 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/resultstore/resultstoretest"
+	"drover/core/store/storetest"
 	"drover/taskrunner"
 )
 
@@ -164,7 +164,7 @@ func TestOnRedisTheLifeOfAClass(t *testing.T) {
 		_, err = r.store.PutUser(ctx, core.User{Handle: "ann"})
 		require.NoError(t, err)
 		require.NoError(t, r.store.Enrol(ctx, core.Enrolment{Class: "cs", User: "ann", Role: core.RoleStudent}))
-		id := resultstoretest.NewID()
+		id := storetest.NewID()
 		row, _, err := r.in.Submit(ctx, core.Spec{ID: id, Pool: "default", Submitter: "ann", Assignment: "cs/hw1", Submission: id, Command: []string{"true"}})
 		require.NoError(t, err)
 		digest, size, err := r.blobs.Put(ctx, strings.NewReader("int main;"), 100)

@@ -10,8 +10,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/resultstore/bounds"
+	"drover/core/service/clock"
+	"drover/core/store/bounds"
 	"drover/core/webhook"
 )
 
@@ -40,7 +40,7 @@ type outbox struct {
 	stuck  int // ends that the last look could not hand on: the next one looks behind them
 }
 
-// TaskSubmitter takes tasks, as core/intake does.
+// TaskSubmitter takes tasks, as core/requests/intake does.
 type TaskSubmitter interface {
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/docker/go-units"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // purgeBatch is how many rows are deleted at once, so that a purge never holds
@@ -24,7 +24,7 @@ const purgeBatch = 1000
 // time, because each purge mixes anew.
 //
 // Files go in two steps, a Grace apart, so that one which is put again in the very
-// moment of its deletion is not lost: see core/blobstore.
+// moment of its deletion is not lost: see core/blobs.
 type Purge struct {
 	Store core.ResultStore
 	Blobs core.Blobs

@@ -18,10 +18,10 @@ import (
 	"pgregory.net/rapid"
 
 	"drover/core"
-	"drover/core/blobstore"
-	"drover/core/clock"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/blobs"
+	"drover/core/service/clock"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 )
 
 // memory is a store of rows and blobs in memory.
@@ -207,7 +207,7 @@ func purgesTheRest(t interface{ Fatalf(string, ...any) }, named, all, bits int) 
 func TestAFileThatIsPutWhileItIsPurged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	put := func() string {
@@ -336,7 +336,7 @@ func TestPurgeOnRealStores(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
+	blobs, err := blobs.Open(ctx, "file://"+t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 
@@ -388,7 +388,7 @@ func TestPurgeOfOutputsOnRealStores(t *testing.T) {
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{Clock: hands})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
+	blobs, err := blobs.Open(ctx, "file://"+t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	pool := core.DefaultPool("default")

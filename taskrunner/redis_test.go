@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
 	"drover/core/coretest"
-	"drover/core/intake"
 	"drover/core/redisstore"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/taskrunner"
 )
 
@@ -30,7 +30,7 @@ type redisRig struct {
 func newRedisRig(t *testing.T, b *coretest.Backend) *redisRig {
 	ctx := context.Background()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "file://"+t.TempDir())
+	blobs, err := blobs.Open(ctx, "file://"+t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	r := &redisRig{rig: newRig(t), redis: b.Open(t), store: store, blobs: blobs}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/experiment"
+	"drover/core/classes/experiment"
 )
 
 // Part is core.KindRerun. It makes the request of one run, once there is room for it.

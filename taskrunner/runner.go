@@ -11,7 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // Deps are what a Runner works with.

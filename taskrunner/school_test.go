@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore"
-	"drover/core/clock"
-	"drover/core/resultstore/resultstoretest"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/blobs"
+	"drover/core/service/clock"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
+	"drover/core/store/storetest"
 )
 
 // begun is when a school opens.
@@ -43,7 +43,7 @@ type school struct {
 func newSchool(t *testing.T) *school {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(t.Context(), "mem://")
+	blobs, err := blobs.Open(t.Context(), "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	return &school{t: t, ctx: context.Background(), store: store, blobs: blobs, clock: clock.NewManual(begun)}
@@ -111,7 +111,7 @@ func (s *school) submit(name, user string, after time.Duration, files []core.Fil
 // request makes a request for a submission.
 func (s *school) request(sub core.Submission, assignment string) core.Spec {
 	s.t.Helper()
-	spec := resultstoretest.Spec(sub.User)
+	spec := storetest.Spec(sub.User)
 	spec.ID, spec.Assignment, spec.Submission = strings.ToLower(ulid.Make().String()), assignment, sub.ID
 	_, _, err := s.store.Create(s.ctx, spec)
 	require.NoError(s.t, err)
@@ -125,7 +125,7 @@ func (s *school) graded(name, user string, after time.Duration, score float64) c
 	spec := s.request(sub, name)
 	_, err := s.store.Bind(s.ctx, sub.ID, "", spec.ID)
 	require.NoError(s.t, err)
-	r := resultstoretest.Result(spec, "1.1")
+	r := storetest.Result(spec, "1.1")
 	r.Score = &score
 	_, err = s.store.Record(s.ctx, r)
 	require.NoError(s.t, err)

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/intake"
-	"drover/core/resultstore/resultstoretest"
-	"drover/core/resultstore/sqlite"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite"
+	"drover/core/store/storetest"
 	"drover/core/webhook"
 	"drover/taskrunner"
 )
@@ -143,7 +143,7 @@ func (r *teller) end() {
 func (r *teller) hook(at *receiver) core.Webhook {
 	r.t.Helper()
 	w := core.Webhook{
-		ID: resultstoretest.NewID(), Class: "cs101", By: "tom", URL: at.url, Secret: at.secret,
+		ID: storetest.NewID(), Class: "cs101", By: "tom", URL: at.url, Secret: at.secret,
 		Events: []string{core.EventRequestEnded, core.EventTaskEnded}, Created: time.Now().UnixMilli(),
 	}
 	var err error
@@ -155,7 +155,7 @@ func (r *teller) hook(at *receiver) core.Webhook {
 // request records the end of a request that names the webhooks.
 func (r *teller) request(webhooks ...core.Webhook) core.Result {
 	r.t.Helper()
-	spec := resultstoretest.Spec("ann")
+	spec := storetest.Spec("ann")
 	spec.Submitted = time.Now().UnixMilli()
 	for _, w := range webhooks {
 		spec.Notify = append(spec.Notify, w.ID)

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/experiment"
 	"drover/core/harness"
 	"drover/taskrunner"
 )
@@ -26,7 +26,7 @@ import (
 type trial struct {
 	*redisRig
 	cluster *coretest.Cluster
-	reg     *coursework.Service
+	reg     *classes.Service
 	tess    core.Actor
 	work    taskrunner.Requests // what the kinds see
 	past    core.ResultStore
@@ -43,7 +43,7 @@ func newTrial(t *testing.T, b *coretest.Backend, students int) *trial {
 	r := newRedisRig(t, b)
 	r.in.Blobs = r.blobs
 	x := &trial{redisRig: r, cluster: coretest.NewCluster(t, r.redis, "h1", "default"), tess: core.Actor{Handle: "tess", Roles: []core.UserRole{core.RoleAdmin}}}
-	x.reg = &coursework.Service{Store: r.store, Intake: r.in, Blobs: r.blobs}
+	x.reg = &classes.Service{Store: r.store, Intake: r.in, Blobs: r.blobs}
 	x.work, x.past, x.submitter, x.now = r.in, r.store, r.in, time.Now
 	pool := core.DefaultPool("default")
 	pool.Max = 1000
@@ -90,14 +90,14 @@ func (x *trial) tar(what string) []byte {
 
 func (x *trial) submit(user string) core.Submission {
 	x.t.Helper()
-	s, err := x.reg.Submit(context.Background(), x.tess, coursework.Handin{Class: "cs", Assignment: x.hw, User: user, Files: oneFile(user)})
+	s, err := x.reg.Submit(context.Background(), x.tess, classes.Handin{Class: "cs", Assignment: x.hw, User: user, Files: oneFile(user)})
 	require.NoError(x.t, err)
 	return s
 }
 
-func oneFile(text string) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
-		yield(coursework.Upload{Path: "a.py", Content: strings.NewReader(text)}, nil)
+func oneFile(text string) iter.Seq2[classes.Upload, error] {
+	return func(yield func(classes.Upload, error) bool) {
+		yield(classes.Upload{Path: "a.py", Content: strings.NewReader(text)}, nil)
 	}
 }
 
@@ -138,7 +138,7 @@ func (x *trial) grade(most int, judge func(spec core.Spec) (score float64, broke
 }
 
 // begin starts an experiment.
-func (x *trial) begin(t coursework.Trial) core.Experiment {
+func (x *trial) begin(t classes.Trial) core.Experiment {
 	x.t.Helper()
 	e, err := x.reg.StartExperiment(context.Background(), x.tess, "cs", x.hw, t)
 	require.NoError(x.t, err)

@@ -3,7 +3,7 @@ package testrunner
 import (
 	"strings"
 
-	"drover/core/guest"
+	"drover/core/agent"
 )
 
 // capture keeps the beginning of a run's two streams. It is used by one
@@ -16,7 +16,7 @@ type capture struct {
 
 func (c *capture) add(stream string, data []byte) {
 	into, cut := &c.stdout, &c.cutOut
-	if stream == guest.Stderr {
+	if stream == agent.Stderr {
 		into, cut = &c.stderr, &c.cutErr
 	}
 	if room := c.limit - int64(into.Len()); int64(len(data)) > room {

@@ -6,9 +6,9 @@ import (
 	"io"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
+	"drover/core/service/clock"
 )
 
 // collect puts what the request asks for into the blob store once its run has
@@ -44,7 +44,7 @@ func (j *job) collectOnce(ctx context.Context, res *core.Result) error {
 		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not hand out its files within %s", j.w.VM, j.pool.StageTimeout))
 	defer cancel()
 	var files []core.File
-	left, err := j.vm.Collect(inner, wire.Work, guest.Collection{Paths: j.w.Spec.Collect}, func(f guest.Taken, in io.Reader) error {
+	left, err := j.vm.Collect(inner, wire.Work, agent.Collection{Paths: j.w.Spec.Collect}, func(f agent.Taken, in io.Reader) error {
 		from := &source{from: io.NopCloser(in)}
 		digest, n, err := j.r.deps.Blobs.Put(inner, from, max(f.Size, 1)) // a store takes no limit of 0
 		switch {

@@ -11,58 +11,58 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
 )
 
-type take = func(guest.Taken, io.Reader) error
+type take = func(agent.Taken, io.Reader) error
 
 // hands out two files and leaves a link.
-func hands(want guest.Collection, take take) ([]guest.Skipped, error) {
+func hands(want agent.Collection, take take) ([]agent.Skipped, error) {
 	for _, path := range want.Paths {
-		if err := take(guest.Taken{Path: path, Mode: 0o644, Size: int64(len(path))}, strings.NewReader(path)); err != nil {
+		if err := take(agent.Taken{Path: path, Mode: 0o644, Size: int64(len(path))}, strings.NewReader(path)); err != nil {
 			return nil, err
 		}
 	}
-	if err := take(guest.Taken{Path: "out/empty"}, strings.NewReader("")); err != nil {
+	if err := take(agent.Taken{Path: "out/empty"}, strings.NewReader("")); err != nil {
 		return nil, err
 	}
-	return []guest.Skipped{{Path: "link", Why: "it is not a plain file"}}, nil
+	return []agent.Skipped{{Path: "link", Why: "it is not a plain file"}}, nil
 }
 
 func TestCollects(t *testing.T) {
 	t.Parallel()
 	broken := core.Errorf(core.CodeBadVM, "vm", "VM vm does not answer")
 	for name, c := range map[string]struct {
-		run     guest.Exit
-		collect func(n int, want guest.Collection, take take) ([]guest.Skipped, error)
+		run     agent.Exit
+		collect func(n int, want agent.Collection, take take) ([]agent.Skipped, error)
 		state   core.RequestState
 		attempt int
 	}{
-		"what was asked for": {guest.Exit{}, func(_ int, w guest.Collection, t take) ([]guest.Skipped, error) { return hands(w, t) }, core.RequestCompleted, 1},
+		"what was asked for": {agent.Exit{}, func(_ int, w agent.Collection, t take) ([]agent.Skipped, error) { return hands(w, t) }, core.RequestCompleted, 1},
 		"of a failed run": {
-			guest.Exit{Code: 137, TimedOut: true}, func(_ int, w guest.Collection, t take) ([]guest.Skipped, error) { return hands(w, t) }, core.RequestTimedOut, 1,
+			agent.Exit{Code: 137, TimedOut: true}, func(_ int, w agent.Collection, t take) ([]agent.Skipped, error) { return hands(w, t) }, core.RequestTimedOut, 1,
 		},
-		"from another VM, if one is broken": {guest.Exit{}, func(n int, w guest.Collection, t take) ([]guest.Skipped, error) {
+		"from another VM, if one is broken": {agent.Exit{}, func(n int, w agent.Collection, t take) ([]agent.Skipped, error) {
 			if n == 1 {
 				return nil, broken
 			}
 			return hands(w, t)
 		}, core.RequestCompleted, 2},
-		"from another VM, if one breaks in a file": {guest.Exit{}, func(n int, w guest.Collection, t take) ([]guest.Skipped, error) {
+		"from another VM, if one breaks in a file": {agent.Exit{}, func(n int, w agent.Collection, t take) ([]agent.Skipped, error) {
 			if n == 1 {
-				return nil, t(guest.Taken{Path: "a", Size: 9}, iotest.ErrReader(broken))
+				return nil, t(agent.Taken{Path: "a", Size: 9}, iotest.ErrReader(broken))
 			}
 			return hands(w, t)
 		}, core.RequestCompleted, 2},
-		"as far as VMs last": {guest.Exit{}, func(int, guest.Collection, take) ([]guest.Skipped, error) { return nil, broken }, core.RequestDead, 3},
+		"as far as VMs last": {agent.Exit{}, func(int, agent.Collection, take) ([]agent.Skipped, error) { return nil, broken }, core.RequestDead, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			calls := 0
 			w.script.run = says("", "", c.run)
-			w.script.collect = func(want guest.Collection, take take) ([]guest.Skipped, error) {
+			w.script.collect = func(want agent.Collection, take take) ([]agent.Skipped, error) {
 				calls++
 				return c.collect(calls, want, take)
 			}
@@ -95,8 +95,8 @@ func TestCollects(t *testing.T) {
 func TestCollectedFilesWaitForTheBlobStore(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.script.run = says("", "", guest.Exit{})
-	w.script.collect = func(want guest.Collection, take take) ([]guest.Skipped, error) { return hands(want, take) }
+	w.script.run = says("", "", agent.Exit{})
+	w.script.collect = func(want agent.Collection, take take) ([]agent.Skipped, error) { return hands(want, take) }
 	spec := coretest.Spec("r1", "p1", "ann")
 	spec.Collect = []string{"a"}
 	w.blobs.down.Store(true)
@@ -117,8 +117,8 @@ func TestCollectedFilesWaitForTheBlobStore(t *testing.T) {
 func TestCollectsNothingUnasked(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.script.run = says("", "", guest.Exit{})
-	w.script.collect = func(guest.Collection, take) ([]guest.Skipped, error) { return nil, errors.New("asked") }
+	w.script.run = says("", "", agent.Exit{})
+	w.script.collect = func(agent.Collection, take) ([]agent.Skipped, error) { return nil, errors.New("asked") }
 	w.cluster.AddVMs(t, 1)
 	w.submit(coretest.Spec("r1", "p1", "ann"))
 	r := w.start(nil)

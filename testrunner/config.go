@@ -8,8 +8,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
+	"drover/core/service/clock"
 )
 
 // Config is how a testrunner behaves. Zero fields get the defaults named.
@@ -73,7 +73,7 @@ type Deps struct {
 	// Harnesses holds harness archives: the host's cache before the blob store.
 	// Nil: Blobs.
 	Harnesses core.Blobs
-	Dial      Dial        // nil: core/guest over the VM's socket
+	Dial      Dial        // nil: core/agent over the VM's socket
 	Clock     clock.Clock // nil: the machine's
 	Log       logrus.FieldLogger
 	Collect   prometheus.Registerer // gets the metrics; nil: nobody does

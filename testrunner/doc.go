@@ -1,7 +1,7 @@
 // Package testrunner runs requests: it claims a request together with a clean VM
 // of its own host, stages harness and files, runs within limits, records the
 // result, and hands in the claim while it takes the next. One process has many
-// slots; they share the calls to Redis (see core/claims).
+// slots; they share the calls to Redis (see core/worker).
 //
 //	claim ─▶ assign ─▶ stage ─▶ run ─▶ judge ─▶ record (store) ─▶ finish (Redis) and next
 //
@@ -45,7 +45,7 @@
 //	drain (SIGTERM)                            what is in hand is finished
 //	the time for that is up                    none; killed                         release, no attempt used
 //	the process dies                           its next start, or the overseer, settles what it held
-//	                                           (core/recovery); spooled results are delivered first
+//	                                           (core/cluster/recovery); spooled results are delivered first
 //
 // Whichever attempt records first is the result; a later one changes nothing.
 //

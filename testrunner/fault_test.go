@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
 	"drover/testrunner"
 )
 
@@ -35,12 +35,12 @@ type held struct {
 
 func newHeld() *held { return &held{begun: make(chan string, 10), let: make(chan struct{})} }
 
-func (h *held) run(ctx context.Context, _ int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
-	sink(guest.Stdout, []byte("begun"))
+func (h *held) run(ctx context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+	sink(agent.Stdout, []byte("begun"))
 	h.begun <- strings.Join(run.Args, " ")
 	select {
 	case <-h.let:
-		return guest.Exit{}, nil
+		return agent.Exit{}, nil
 	case <-ctx.Done():
 		return untilKilled(ctx, "vm")
 	}
@@ -100,7 +100,7 @@ func TestRunThatDoesNotEndIsAPlatformFault(t *testing.T) {
 	w.submit(spec)
 	close(h.let) // r1 ends by itself
 	var forgets atomic.Int64
-	w.script.run = func(ctx context.Context, n int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+	w.script.run = func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 		if run.Limits.Timeout == time.Millisecond && forgets.Add(1) == 1 {
 			return untilKilled(ctx, "vm") // its agent forgets the time
 		}
@@ -149,7 +149,7 @@ func TestBlobStoreDown(t *testing.T) {
 			require.NoError(t, w.cluster.Store.SetPool(t.Context(), pool))
 			spec := coretest.Spec("r2", "p1", "bob")
 			graded(w, &spec)
-			w.script.run = says(report, "", guest.Exit{})
+			w.script.run = says(report, "", agent.Exit{})
 			w.blobs.stuck.Store(stuck)
 			w.blobs.down.Store(true)
 			w.blobs.spare = spec.Harness.Digest // that one is in the host's cache
@@ -178,11 +178,11 @@ func TestBlobRotten(t *testing.T) {
 	in := w.blobs.put("in", "input")
 	spec.Stdin = &in
 	w.blobs.rot.Store(true)
-	w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
+	w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
 		if run.Stdin != nil {
 			_, _ = io.Copy(io.Discard, run.Stdin) // the program makes something of half its input
 		}
-		return guest.Exit{}, nil
+		return agent.Exit{}, nil
 	}
 	w.submit(spec)
 	r := w.start(nil)
@@ -388,12 +388,12 @@ func TestLiveOutput(t *testing.T) {
 	t.Parallel()
 	w, spec, _ := one(t, 1)
 	whole := strings.Repeat("0123456789", 10_000)
-	w.script.run = func(_ context.Context, _ int, _ guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+	w.script.run = func(_ context.Context, _ int, _ agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 		for rest := []byte(whole); len(rest) > 0; rest = rest[1000:] {
-			sink(guest.Stdout, rest[:1000])
+			sink(agent.Stdout, rest[:1000])
 		}
-		sink(guest.Stderr, []byte("oops"))
-		return guest.Exit{}, nil
+		sink(agent.Stderr, []byte("oops"))
+		return agent.Exit{}, nil
 	}
 	r := w.start(nil)
 	got := w.result()
@@ -413,12 +413,12 @@ func TestLiveOutput(t *testing.T) {
 func TestLiveOutputOfAnAttemptThatFailed(t *testing.T) {
 	t.Parallel()
 	w, spec, _ := one(t, 2)
-	w.script.run = func(_ context.Context, n int, _ guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+	w.script.run = func(_ context.Context, n int, _ agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 		if n == 1 {
-			sink(guest.Stdout, []byte("lost"))
-			return guest.Exit{}, core.Errorf(core.CodeBadVM, "vm", "gone")
+			sink(agent.Stdout, []byte("lost"))
+			return agent.Exit{}, core.Errorf(core.CodeBadVM, "vm", "gone")
 		}
-		return guest.Exit{}, nil
+		return agent.Exit{}, nil
 	}
 	r := w.start(nil)
 	h := w.result()
@@ -446,7 +446,7 @@ func TestLiveOutputBroken(t *testing.T) {
 	t.Parallel()
 	w, _, _ := one(t, 1)
 	w.output.broken.Store(true)
-	w.script.run = says("out", "", guest.Exit{})
+	w.script.run = says("out", "", agent.Exit{})
 	r := w.start(nil)
 	got := w.result()
 	r.drain()

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
-	"drover/core/resultstore/sqlite"
+	"drover/core/store/sqlite"
 	"drover/testrunner"
 )
 
@@ -52,9 +52,9 @@ type script struct {
 	slow   int // of how many VMs, the first, assigning takes for ever
 	stage  func(place string) error
 	reset  func(n int) error                                                                              // n counts dialled VMs from 1
-	run    func(ctx context.Context, n int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) // n counts dialled VMs from 1
+	run    func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) // n counts dialled VMs from 1
 
-	collect func(want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error)
+	collect func(want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -174,7 +174,7 @@ type vm struct {
 	closed   bool
 	mu       sync.Mutex
 	staged   map[string]map[string]string // place → file → content
-	ran      guest.Run
+	ran      agent.Run
 	did      []string // all but assignments
 }
 
@@ -234,13 +234,13 @@ func (v *vm) Stage(_ context.Context, place string, archive io.Reader) error {
 	return nil
 }
 
-func (v *vm) Run(ctx context.Context, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+func (v *vm) Run(ctx context.Context, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 	v.mu.Lock()
 	v.ran = run
 	v.did = append(v.did, "run "+strings.Join(run.Args, " "))
 	v.mu.Unlock()
 	if v.script.run == nil {
-		return guest.Exit{}, nil
+		return agent.Exit{}, nil
 	}
 	return v.script.run(ctx, v.n, run, sink)
 }
@@ -282,7 +282,7 @@ func (v *vm) note(words ...string) {
 	v.did = append(v.did, strings.Join(words, " "))
 }
 
-func (v *vm) Collect(_ context.Context, _ string, want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error) {
+func (v *vm) Collect(_ context.Context, _ string, want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error) {
 	if v.script.collect == nil {
 		return nil, errors.New("nobody asked for files")
 	}
@@ -292,9 +292,9 @@ func (v *vm) Collect(_ context.Context, _ string, want guest.Collection, take fu
 func (v *vm) Close() { v.closed = true }
 
 // untilKilled is a run that ends when it is killed.
-func untilKilled(ctx context.Context, vm string) (guest.Exit, error) {
+func untilKilled(ctx context.Context, vm string) (agent.Exit, error) {
 	<-ctx.Done()
-	return guest.Exit{}, core.Wrap(context.Cause(ctx), core.CodeUnavailable, vm, "the call was given up")
+	return agent.Exit{}, core.Wrap(context.Cause(ctx), core.CodeUnavailable, vm, "the call was given up")
 }
 
 // ledger is a result store that tells of recorded results and fails on demand.

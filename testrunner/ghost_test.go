@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
 	"drover/testrunner"
 )
 
@@ -41,9 +41,9 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 			require.NoError(t, err)
 			w.cluster.AddVMs(t, 2)
 			ran := make(chan string, 2)
-			w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
+			w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
 				ran <- run.Args[0]
-				return guest.Exit{}, nil
+				return agent.Exit{}, nil
 			}
 			r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) { p.Claims = young{p.Claims, true} })
 			require.Equal(t, "b", w.result().ID)

@@ -13,17 +13,17 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/claims"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/core/harness"
+	"drover/core/worker"
 )
 
 // job is one claim on its way from the VM to a result.
 type job struct {
 	r       *Runner
-	worker  *claims.Worker
-	w       *claims.Work
+	worker  *worker.Worker
+	w       *worker.Work
 	ctx     context.Context // ends when the work must stop
 	log     logrus.FieldLogger
 	pool    core.Pool
@@ -46,7 +46,7 @@ type job struct {
 	live      *live
 }
 
-func (s *session) newJob(ctx context.Context, w *claims.Work) *job {
+func (s *session) newJob(ctx context.Context, w *worker.Work) *job {
 	r := s.r
 	j := &job{
 		r: r, worker: s.worker, w: w, ctx: ctx, arrived: r.deps.Clock.Now(), staged: map[string]bool{},
@@ -148,27 +148,27 @@ func (j *job) run() (core.Result, error) {
 }
 
 // command is what to run: the request's own command, or the harness.
-func (j *job) command() (guest.Run, error) {
+func (j *job) command() (agent.Run, error) {
 	spec := &j.w.Spec
 	if spec.Harness == nil {
-		run := guest.Run{Args: spec.Command, Env: spec.Env, Dir: guest.WorkDir, Limits: j.limits}
+		run := agent.Run{Args: spec.Command, Env: spec.Env, Dir: agent.WorkDir, Limits: j.limits}
 		if j.stdin != nil {
 			run.Stdin = io.Reader(j.stdin)
 		}
 		return run, nil
 	}
-	stdin, err := j.input.Stdin(spec, harness.Places{Harness: guest.HarnessDir, Submission: guest.SubmissionDir}, map[string]any{
-		"drover/request": spec.ID, "drover/attempt": j.w.Attempts + 1, "drover/work_directory": guest.WorkDir,
+	stdin, err := j.input.Stdin(spec, harness.Places{Harness: agent.HarnessDir, Submission: agent.SubmissionDir}, map[string]any{
+		"drover/request": spec.ID, "drover/attempt": j.w.Attempts + 1, "drover/work_directory": agent.WorkDir,
 		"drover/timeout": j.limits.Timeout.Seconds(), "drover/memory": j.limits.Memory, "drover/pids": j.limits.Pids,
 		"drover/output": j.limits.Output, "vz/uid": wire.JobUID, "vz/gid": wire.JobUID,
 	})
 	if err != nil {
-		return guest.Run{}, &ended{core.BlamePlatform, "The request cannot be graded, because its input cannot be written: " + err.Error() + "."}
+		return agent.Run{}, &ended{core.BlamePlatform, "The request cannot be graded, because its input cannot be written: " + err.Error() + "."}
 	}
 	env := append([]string{}, spec.Env...)
-	env = append(env, "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
-	return guest.Run{
-		Args: []string{guest.HarnessDir + "/" + harness.MainFile}, Env: env, Dir: guest.HarnessDir,
+	env = append(env, "DROVER_HARNESS="+agent.HarnessDir, "DROVER_SUBMISSION="+agent.SubmissionDir, "DROVER_WORK="+agent.WorkDir)
+	return agent.Run{
+		Args: []string{agent.HarnessDir + "/" + harness.MainFile}, Env: env, Dir: agent.HarnessDir,
 		Stdin: bytes.NewReader(stdin), Limits: j.limits, Harness: true,
 	}, nil
 }

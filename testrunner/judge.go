@@ -7,12 +7,12 @@ import (
 	"github.com/docker/go-units"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/core/harness"
 )
 
 // judge makes a result of a run that ended.
-func (j *job) judge(exit guest.Exit) core.Result {
+func (j *job) judge(exit agent.Exit) core.Result {
 	res := j.result()
 	res.ExitCode, res.Signal, res.HeldBy = exit.Code, exit.Signal, exit.HeldBy
 	res.Usage = core.Usage{CPUMs: exit.CPUMs, WallMs: exit.WallMs, MemoryPeakBytes: exit.MemoryPeakBytes}
@@ -28,7 +28,7 @@ func (j *job) judge(exit guest.Exit) core.Result {
 
 // judgeCommand says how a plain command ended. An exit code is the caller's
 // business, a limit is not.
-func judgeCommand(res *core.Result, exit guest.Exit, limits core.Limits) {
+func judgeCommand(res *core.Result, exit agent.Exit, limits core.Limits) {
 	res.Limit = exit.Limit()
 	switch {
 	case res.Limit == core.LimitTime:
@@ -49,7 +49,7 @@ const notYours = "The grading program failed, which is not your fault: "
 // judgeHarness says how a grading ended. Memory and processes are the VM's: who
 // crosses those limits ends the run, whatever the harness printed before or after,
 // so that it does not matter whom the kernel refused or killed first.
-func judgeHarness(res *core.Result, exit guest.Exit, limits core.Limits, out string, outCut bool) {
+func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out string, outCut bool) {
 	res.State, res.Limit = core.RequestFailed, exit.Limit()
 	if len(exit.Refused) > 0 {
 		res.Limit = exit.Refused[0]

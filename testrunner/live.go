@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // Bounds of live output.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // slowOutput holds every append until it is let go, and can refuse.

@@ -8,9 +8,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/claims"
-	"drover/core/clock"
-	"drover/core/recovery"
+	"drover/core/cluster/recovery"
+	"drover/core/service/clock"
+	"drover/core/worker"
 )
 
 // Runner runs requests in many slots under one owner's name.
@@ -27,7 +27,7 @@ type Runner struct {
 	draining chan struct{} // closed by Drain
 
 	mu     sync.Mutex
-	worker *claims.Worker // of the present epoch; nil between epochs
+	worker *worker.Worker // of the present epoch; nil between epochs
 	served []string       // pools to take work from
 }
 
@@ -123,7 +123,7 @@ const deregisterTimeout = 2 * time.Second
 
 // close closes the desk. What is still in hand is given back: only a result that
 // could not be delivered is, and that is in the spool.
-func (r *Runner) close(ctx context.Context, worker *claims.Worker) {
+func (r *Runner) close(ctx context.Context, worker *worker.Worker) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), deregisterTimeout)
@@ -134,7 +134,7 @@ func (r *Runner) close(ctx context.Context, worker *claims.Worker) {
 	}
 }
 
-func (r *Runner) setDesk(d *claims.Worker) {
+func (r *Runner) setDesk(d *worker.Worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.worker = d
@@ -162,18 +162,18 @@ func (r *Runner) serving() []string {
 }
 
 // Worker counts what is in hand and when life was last proved; zero between epochs.
-func (r *Runner) Worker() claims.Stats {
+func (r *Runner) Worker() worker.Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.worker == nil {
-		return claims.Stats{}
+		return worker.Stats{}
 	}
 	return r.worker.Stats()
 }
 
 // open registers and opens the desk; while Redis cannot be reached it keeps
 // trying. Returns CANCELLED if the runner was told to stop first.
-func (r *Runner) open(ctx context.Context) (*claims.Worker, []core.Held, error) {
+func (r *Runner) open(ctx context.Context) (*worker.Worker, []core.Held, error) {
 	pause := newPause()
 	for {
 		select {
@@ -181,7 +181,7 @@ func (r *Runner) open(ctx context.Context) (*claims.Worker, []core.Held, error) 
 			return nil, nil, r.told()
 		default:
 		}
-		worker, left, err := claims.Open(ctx, r.deps.Owners, r.deps.Claims, claims.Config{
+		worker, left, err := worker.Open(ctx, r.deps.Owners, r.deps.Claims, worker.Config{
 			Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 			Notice: r.notice,
 		})
@@ -214,7 +214,7 @@ func (r *Runner) notice(text string, err error) {
 // settle delivers results that a predecessor spooled, and then settles what it
 // held: in this order, because the store decides what becomes of a slot. It
 // keeps trying until both are done or the epoch is over.
-func (r *Runner) settle(ctx context.Context, worker *claims.Worker, left []core.Held) error {
+func (r *Runner) settle(ctx context.Context, worker *worker.Worker, left []core.Held) error {
 	pause := newPause()
 	for {
 		err := r.deliver(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
 	"drover/core/harness"
 	"drover/testrunner"
 )
@@ -21,10 +21,10 @@ import (
 const report = `{"score":1,"max_score":2,"tests":[{"name":"a","score":1,"max_score":2,"message":"crashed: no\nmore","deps":[["p",1,2]]}]}`
 
 // says is a run that prints and then ends.
-func says(stdout, stderr string, exit guest.Exit) func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
-	return func(_ context.Context, _ int, _ guest.Run, sink func(string, []byte)) (guest.Exit, error) {
-		sink(guest.Stdout, []byte(stdout))
-		sink(guest.Stderr, []byte(stderr))
+func says(stdout, stderr string, exit agent.Exit) func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+	return func(_ context.Context, _ int, _ agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+		sink(agent.Stdout, []byte(stdout))
+		sink(agent.Stderr, []byte(stderr))
 		return exit, nil
 	}
 }
@@ -53,36 +53,36 @@ func TestEnds(t *testing.T) {
 		verdict harness.Verdict
 		attempt int // 0: the first
 	}{
-		"Command ends well": {script: script{run: says("out", "err", guest.Exit{})}, state: core.RequestCompleted, verdict: harness.Passed},
+		"Command ends well": {script: script{run: says("out", "err", agent.Exit{})}, state: core.RequestCompleted, verdict: harness.Passed},
 		"Command ends badly": {
-			script: script{run: says("", "", guest.Exit{Code: 3})}, state: core.RequestCompleted, exit: 3, verdict: harness.Failed,
+			script: script{run: says("", "", agent.Exit{Code: 3})}, state: core.RequestCompleted, exit: 3, verdict: harness.Failed,
 		},
 		"Command ends by a signal": {
-			script: script{run: says("", "", guest.Exit{Code: 139, Signal: "SIGSEGV"})},
+			script: script{run: says("", "", agent.Exit{Code: 139, Signal: "SIGSEGV"})},
 			state:  core.RequestCompleted, exit: 139, reason: "SIGSEGV", verdict: harness.Crashed,
 		},
 		"Command out of time": {
-			script: script{run: says("", "", guest.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true})},
+			script: script{run: says("", "", agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true})},
 			state:  core.RequestTimedOut, blame: core.BlameSubmission, limit: core.LimitTime, exit: 137, reason: "time limit of 10s", verdict: harness.TimeLimit,
 		},
 		"Command out of memory": {
-			script: script{run: says("", "", guest.Exit{Code: 137, MemoryExceeded: true})},
+			script: script{run: says("", "", agent.Exit{Code: 137, MemoryExceeded: true})},
 			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitMemory, exit: 137, reason: "limit of 256MiB", verdict: harness.MemoryLimit,
 		},
 		"Command out of processes": {
-			script: script{run: says("", "", guest.Exit{Code: 137, PidsExceeded: true})},
+			script: script{run: says("", "", agent.Exit{Code: 137, PidsExceeded: true})},
 			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitPids, exit: 137, reason: "limit of 64", verdict: harness.ProcessLimit,
 		},
 		"Command floods": {
-			script: script{run: says("", "", guest.Exit{Code: 137, OutputExceeded: true})},
+			script: script{run: says("", "", agent.Exit{Code: 137, OutputExceeded: true})},
 			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitOutput, exit: 137, reason: "limit of 1MiB", verdict: harness.OutputLimit,
 		},
 		"Command copes with a refusal": {
-			script: script{run: says("", "", guest.Exit{Refused: []string{core.LimitPids}})}, state: core.RequestCompleted, verdict: harness.Passed,
+			script: script{run: says("", "", agent.Exit{Refused: []string{core.LimitPids}})}, state: core.RequestCompleted, verdict: harness.Passed,
 		},
 		"Command cannot be started": {
-			script: script{run: func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
-				return guest.Exit{}, core.Errorf(core.CodeInvalid, "vm", "no such program")
+			script: script{run: func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+				return agent.Exit{}, core.Errorf(core.CodeInvalid, "vm", "no such program")
 			}},
 			state: core.RequestFailed, blame: core.BlameSubmission, exit: 127, reason: "no such program", verdict: harness.Rejected,
 		},
@@ -92,56 +92,56 @@ func TestEnds(t *testing.T) {
 			state:  core.RequestFailed, blame: core.BlameSubmission, reason: "refused: too large", verdict: harness.Rejected,
 		},
 		"Good report": {
-			graded: true, script: script{run: says(report, "noise on stderr", guest.Exit{})}, state: core.RequestCompleted, verdict: harness.Crashed,
+			graded: true, script: script{run: says(report, "noise on stderr", agent.Exit{})}, state: core.RequestCompleted, verdict: harness.Crashed,
 		},
 		"Report that says failed": {
-			graded: true, script: script{run: says(strings.Replace(report, "{", `{"failed":true,`, 1), "", guest.Exit{})},
+			graded: true, script: script{run: says(strings.Replace(report, "{", `{"failed":true,`, 1), "", agent.Exit{})},
 			state: core.RequestFailed, blame: core.BlameSubmission, reason: "could not grade this submission: crashed: no", verdict: harness.Crashed,
 		},
 		"Harness prints no JSON": {
-			graded: true, script: script{run: says("all fine", "", guest.Exit{})},
+			graded: true, script: script{run: says("all fine", "", agent.Exit{})},
 			state: core.RequestFailed, blame: core.BlameHarness, reason: "not your fault: the harness's output is not JSON", verdict: harness.HarnessFault,
 		},
 		"Harness exits with a code": {
-			graded: true, script: script{run: says(report, "", guest.Exit{Code: 2})},
+			graded: true, script: script{run: says(report, "", agent.Exit{Code: 2})},
 			state: core.RequestFailed, blame: core.BlameHarness, exit: 2, reason: "exit code 2", verdict: harness.HarnessFault,
 		},
 		"Harness ends by a signal": {
-			graded: true, script: script{run: says(report, "", guest.Exit{Code: 134, Signal: "SIGABRT"})},
+			graded: true, script: script{run: says(report, "", agent.Exit{Code: 134, Signal: "SIGABRT"})},
 			state: core.RequestFailed, blame: core.BlameHarness, exit: 134, reason: "SIGABRT", verdict: harness.HarnessFault,
 		},
 		"Harness out of time": {
-			graded: true, script: script{run: says("", "", guest.Exit{Code: 137, TimedOut: true})},
+			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, TimedOut: true})},
 			state: core.RequestFailed, blame: core.BlameHarness, limit: core.LimitTime, exit: 137, reason: "time limit", verdict: harness.HarnessFault,
 		},
 		"Harness floods until killed": {
-			graded: true, script: script{run: says("", "", guest.Exit{Code: 137, OutputExceeded: true})},
+			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, OutputExceeded: true})},
 			state: core.RequestFailed, blame: core.BlameHarness, limit: core.LimitOutput, exit: 137, reason: "output limit", verdict: harness.HarnessFault,
 		},
 		"Report is cut": {
-			graded: true, script: script{run: says(report+strings.Repeat(" ", 1<<20), "", guest.Exit{Truncated: true})},
+			graded: true, script: script{run: says(report+strings.Repeat(" ", 1<<20), "", agent.Exit{Truncated: true})},
 			state: core.RequestFailed, blame: core.BlameHarness, limit: core.LimitOutput, reason: "output limit", verdict: harness.HarnessFault,
 		},
 		"Only standard error is cut": {
-			graded: true, script: script{run: says(report, strings.Repeat("x", 1<<20), guest.Exit{Truncated: true})},
+			graded: true, script: script{run: says(report, strings.Repeat("x", 1<<20), agent.Exit{Truncated: true})},
 			state: core.RequestCompleted, verdict: harness.Crashed,
 		},
 		"Grading out of memory": {
-			graded: true, script: script{run: says("", "", guest.Exit{Code: 137, MemoryExceeded: true})},
+			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, MemoryExceeded: true})},
 			state: core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitMemory, exit: 137, reason: "more memory", verdict: harness.MemoryLimit,
 		},
 		"Harness copes with a refusal": {
-			graded: true, script: script{run: says(report, "", guest.Exit{Refused: []string{core.LimitPids}})},
+			graded: true, script: script{run: says(report, "", agent.Exit{Refused: []string{core.LimitPids}})},
 			state: core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitPids, reason: "more processes", verdict: harness.ProcessLimit,
 		},
 		"Harness waits in vain after a refusal": {
-			graded: true, script: script{run: says("", "", guest.Exit{Code: 137, TimedOut: true, Refused: []string{core.LimitMemory}})},
+			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, TimedOut: true, Refused: []string{core.LimitMemory}})},
 			state: core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitMemory, exit: 137, reason: "more memory", verdict: harness.MemoryLimit,
 		},
 		"Harness cannot be started": {
 			graded: true,
-			script: script{run: func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
-				return guest.Exit{}, core.Errorf(core.CodeInvalid, "vm", "not executable")
+			script: script{run: func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+				return agent.Exit{}, core.Errorf(core.CodeInvalid, "vm", "not executable")
 			}},
 			state: core.RequestFailed, blame: core.BlameHarness, exit: 127, reason: "not executable", verdict: harness.HarnessFault,
 		},
@@ -180,18 +180,18 @@ func TestEnds(t *testing.T) {
 			state: core.RequestFailed, blame: core.BlamePlatform, reason: `unknown key "uid"`, verdict: harness.PlatformFault,
 		},
 		"No VM lives": {
-			script: script{run: func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
-				return guest.Exit{}, badVM
+			script: script{run: func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+				return agent.Exit{}, badVM
 			}},
 			state: core.RequestDead, blame: core.BlamePlatform, reason: "3 VMs died while it ran in them", verdict: harness.PlatformFault, attempt: 3,
 		},
 		"One VM does not run": {
-			script: script{run: func(_ context.Context, n int, _ guest.Run, sink func(string, []byte)) (guest.Exit, error) {
-				sink(guest.Stdout, []byte("half"))
+			script: script{run: func(_ context.Context, n int, _ agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+				sink(agent.Stdout, []byte("half"))
 				if n == 1 {
-					return guest.Exit{}, badVM
+					return agent.Exit{}, badVM
 				}
-				return guest.Exit{}, nil
+				return agent.Exit{}, nil
 			}},
 			state: core.RequestCompleted, verdict: harness.Passed, attempt: 2,
 		},
@@ -202,7 +202,7 @@ func TestEnds(t *testing.T) {
 				}
 				return nil
 			},
-			script: script{run: says("much", "", guest.Exit{})},
+			script: script{run: says("much", "", agent.Exit{})},
 			state:  core.RequestFailed, blame: core.BlamePlatform, reason: "could not be kept: too large", verdict: harness.PlatformFault,
 		},
 	}
@@ -264,7 +264,7 @@ func TestResultTellsEverything(t *testing.T) {
 	w := newFixture(t)
 	spec := coretest.Spec("r1", "p1", "ann")
 	spec.Submitted = time.Now().Add(-time.Minute).UnixMilli()
-	w.script.run = says("out\xff", "err", guest.Exit{
+	w.script.run = says("out\xff", "err", agent.Exit{
 		Code: 1, CPUMs: 5, WallMs: 6, MemoryPeakBytes: 7, Truncated: true, HeldBy: map[string]string{core.LimitMemory: "cgroup"},
 	})
 	vm := w.cluster.AddVMs(t, 1)[0]
@@ -301,10 +301,10 @@ func TestStaging(t *testing.T) {
 		require.NoError(t, err)
 		spec.Input = harness.NewInput(config, harness.TestPublic)
 		var stdin []byte
-		w.script.run = func(_ context.Context, _ int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+		w.script.run = func(_ context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 			stdin, _ = io.ReadAll(run.Stdin)
-			sink(guest.Stdout, []byte(`{}`))
-			return guest.Exit{}, nil
+			sink(agent.Stdout, []byte(`{}`))
+			return agent.Exit{}, nil
 		}
 		w.cluster.AddVMs(t, 1)
 		w.submit(spec)
@@ -314,16 +314,16 @@ func TestStaging(t *testing.T) {
 
 		v := w.vms[0]
 		assert.Equal(t, map[string]map[string]string{"harness": {}, "submission": {"answer.sh": "echo 42"}}, v.staged)
-		assert.Equal(t, []string{guest.HarnessDir + "/main"}, v.ran.Args)
-		assert.Equal(t, guest.HarnessDir, v.ran.Dir)
+		assert.Equal(t, []string{agent.HarnessDir + "/main"}, v.ran.Args)
+		assert.Equal(t, agent.HarnessDir, v.ran.Dir)
 		assert.Equal(t, 2*time.Second, v.ran.Limits.Timeout, "the harness's own time-out counts where it is shorter")
 		assert.Equal(t, []string{
-			"LANG=C", "DROVER_HARNESS=" + guest.HarnessDir, "DROVER_SUBMISSION=" + guest.SubmissionDir, "DROVER_WORK=" + guest.WorkDir,
+			"LANG=C", "DROVER_HARNESS=" + agent.HarnessDir, "DROVER_SUBMISSION=" + agent.SubmissionDir, "DROVER_WORK=" + agent.WorkDir,
 		}, v.ran.Env)
 		var got map[string]any
 		require.NoError(t, json.Unmarshal(stdin, &got))
-		assert.Equal(t, guest.SubmissionDir, got["testables_directory"])
-		assert.Equal(t, guest.HarnessDir, got["harness_directory"])
+		assert.Equal(t, agent.SubmissionDir, got["testables_directory"])
+		assert.Equal(t, agent.HarnessDir, got["harness_directory"])
 		assert.Equal(t, []any{"p"}, got["actions"])
 		assert.InEpsilon(t, 1, got["drover/attempt"], 0)
 	})
@@ -334,9 +334,9 @@ func TestStaging(t *testing.T) {
 		in := w.blobs.put("in", "input")
 		spec.Stdin, spec.Files = &in, []core.File{w.blobs.put("dir/a", "A"), w.blobs.put("b", "")}
 		var stdin []byte
-		w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
+		w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
 			stdin, _ = io.ReadAll(run.Stdin)
-			return guest.Exit{}, nil
+			return agent.Exit{}, nil
 		}
 		w.cluster.AddVMs(t, 1)
 		w.submit(spec)
@@ -357,7 +357,7 @@ func TestHarnessCannotAskForMoreTime(t *testing.T) {
 	spec := coretest.Spec("r1", "p1", "ann")
 	graded(w, &spec)
 	spec.Input = json.RawMessage(`{"raw_harness":{"config":{"drover/timeout":3600}}}`)
-	w.script.run = says(`{}`, "", guest.Exit{})
+	w.script.run = says(`{}`, "", agent.Exit{})
 	w.cluster.AddVMs(t, 1)
 	w.submit(spec)
 	r := w.start(nil)

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/claims"
-	"drover/core/clock"
-	"drover/core/guest"
-	"drover/core/recovery"
+	"drover/core/agent"
+	"drover/core/cluster/recovery"
+	"drover/core/service/clock"
+	"drover/core/worker"
 )
 
 // session is the slots of one epoch at work.
 type session struct {
 	r      *Runner
-	worker *claims.Worker
+	worker *worker.Worker
 
 	told context.Context    // the runner's: its end asks for a stop
 	ctx  context.Context    // ends, by halt, when what runs must be killed and given back
@@ -25,7 +25,7 @@ type session struct {
 	drop context.CancelFunc
 }
 
-func newSession(ctx context.Context, r *Runner, worker *claims.Worker) *session {
+func newSession(ctx context.Context, r *Runner, worker *worker.Worker) *session {
 	s := &session{r: r, worker: worker, told: ctx}
 	s.ctx, s.halt = context.WithCancel(context.WithoutCancel(ctx))
 	s.keep, s.drop = context.WithCancel(context.WithoutCancel(ctx))
@@ -96,7 +96,7 @@ var errStopping = errors.New("the runner must stop")
 // serve takes a claim to its end and says how it ends in Redis. It returns false
 // if it does not: the epoch is over, the desk was closed over it, or its result could
 // not be recorded before the runner had to stop.
-func (s *session) serve(w *claims.Work) (core.Outcome, bool) {
+func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
 	s.r.metrics.busy.Inc()
 	defer s.r.metrics.busy.Dec()
 	ctx, cancel := context.WithCancelCause(w.Context())
@@ -134,7 +134,7 @@ const askTimeout = 3 * time.Second
 
 // ghost says how a claim ends that has its result already, because Redis was set back to a
 // time before; "" if it has none.
-func (s *session) ghost(ctx context.Context, w *claims.Work) core.Outcome {
+func (s *session) ghost(ctx context.Context, w *worker.Work) core.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	ended, err := s.r.deps.Store.Terminal(ctx, []string{w.Key})
@@ -192,7 +192,7 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 		return j.failed(core.BlamePlatform, "A file of it cannot be read, which is not your fault: "+err.Error()+"."), core.OutcomeDone
 	}
 	s.r.metrics.retries.Inc()
-	if j.untrusted && errors.Is(err, guest.ErrUnclean) {
+	if j.untrusted && errors.Is(err, agent.ErrUnclean) {
 		j.log.WithError(err).Warn("what the submission left in its VM could not be removed; trying again on another VM")
 		return core.Result{}, core.OutcomeUnclean
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
+	"drover/core/service/clock"
 )
 
 // ended is a bad end that another try would not change.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/core/harness/cases"
 )
 
@@ -153,7 +153,7 @@ func (j *job) tests() (*cases.Report, error) {
 
 // tell lets those who watch know how far it is.
 func (j *job) tell(name string, o *cases.Outcome) {
-	j.live.add(guest.Stdout, []byte(name+": "+o.Verdict+"\n"))
+	j.live.add(agent.Stdout, []byte(name+": "+o.Verdict+"\n"))
 }
 
 // group runs one group's tests.
@@ -437,7 +437,7 @@ func (s *suite) add(w *tar.Writer, at string, c cases.Content) error {
 type ran struct {
 	capture
 
-	exit      guest.Exit
+	exit      agent.Exit
 	unstarted error // why it could not be started
 }
 
@@ -464,8 +464,8 @@ func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error
-	out.exit, err = j.vm.Run(ctx, guest.Run{
-		Args: c, Env: env, Dir: guest.WorkDir, Stdin: stdin, Limits: j.limits, CPU: l.Time,
+	out.exit, err = j.vm.Run(ctx, agent.Run{
+		Args: c, Env: env, Dir: agent.WorkDir, Stdin: stdin, Limits: j.limits, CPU: l.Time,
 		Share: core.Limits{Timeout: wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids},
 	}, out.add)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/guest"
 	"drover/core/harness"
 )
 
@@ -37,14 +37,14 @@ func (w *fixture) stock(files map[string]string) core.Spec {
 }
 
 // answers plays the programs of a grading: by their first word.
-func answers(all map[string]guest.Exit, out map[string]string) func(context.Context, int, guest.Run, func(string, []byte)) (guest.Exit, error) {
-	return func(_ context.Context, _ int, run guest.Run, sink func(string, []byte)) (guest.Exit, error) {
+func answers(all map[string]agent.Exit, out map[string]string) func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+	return func(_ context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 		word := run.Args[0]
 		if exit, ok := all[word]; ok || out[word] != "" {
-			sink(guest.Stdout, []byte(out[word]))
+			sink(agent.Stdout, []byte(out[word]))
 			return exit, nil
 		}
-		return guest.Exit{}, core.Errorf(core.CodeInvalid, "vm", "no %s", word)
+		return agent.Exit{}, core.Errorf(core.CodeInvalid, "vm", "no %s", word)
 	}
 }
 
@@ -62,11 +62,11 @@ run: [prog]
 checker: {files: [check], build: [[make]], run: [check]}
 tests: [{name: a, compare: checker}]
 `
-	well, died := guest.Exit{}, guest.Exit{Code: 139, Signal: "SIGSEGV"}
-	late := guest.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}
+	well, died := agent.Exit{}, agent.Exit{Code: 139, Signal: "SIGSEGV"}
+	late := agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}
 	for name, test := range map[string]struct {
 		yaml    string
-		exits   map[string]guest.Exit
+		exits   map[string]agent.Exit
 		out     map[string]string
 		state   core.RequestState
 		blame   core.Blame
@@ -74,21 +74,21 @@ tests: [{name: a, compare: checker}]
 		score   float64
 		says    string // the reason, or a message
 	}{
-		"Some right":             {yaml: tests, exits: map[string]guest.Exit{"make": well, "prog": well}, out: map[string]string{"prog": "right"}, state: core.RequestCompleted, verdict: harness.Partial, score: 1, says: "line 1 differs"},
-		"Build fails":            {yaml: tests, exits: map[string]guest.Exit{"make": {Code: 2}}, state: core.RequestCompleted, verdict: harness.BuildError, says: "exit code 2"},
+		"Some right":             {yaml: tests, exits: map[string]agent.Exit{"make": well, "prog": well}, out: map[string]string{"prog": "right"}, state: core.RequestCompleted, verdict: harness.Partial, score: 1, says: "line 1 differs"},
+		"Build fails":            {yaml: tests, exits: map[string]agent.Exit{"make": {Code: 2}}, state: core.RequestCompleted, verdict: harness.BuildError, says: "exit code 2"},
 		"Build cannot start":     {yaml: tests, state: core.RequestCompleted, verdict: harness.BuildError, says: "could not be started"},
-		"Build takes too long":   {yaml: tests, exits: map[string]guest.Exit{"make": late}, state: core.RequestCompleted, verdict: harness.BuildError, says: "did not end within"},
-		"Crash":                  {yaml: tests, exits: map[string]guest.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed, says: "SIGSEGV"},
-		"Not there":              {yaml: tests, exits: map[string]guest.Exit{"make": well}, state: core.RequestCompleted, verdict: harness.Crashed, says: "could not be started"},
+		"Build takes too long":   {yaml: tests, exits: map[string]agent.Exit{"make": late}, state: core.RequestCompleted, verdict: harness.BuildError, says: "did not end within"},
+		"Crash":                  {yaml: tests, exits: map[string]agent.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed, says: "SIGSEGV"},
+		"Not there":              {yaml: tests, exits: map[string]agent.Exit{"make": well}, state: core.RequestCompleted, verdict: harness.Crashed, says: "could not be started"},
 		"Bad file":               {yaml: "run: [prog]\ntest: []", state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: `cases.yaml, line 2: cases.yaml has no field "test"`},
 		"No file":                {state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "has no cases.yaml"},
-		"Checker accepts":        {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": well}, state: core.RequestCompleted, verdict: harness.Passed, score: 1},
-		"Checker refuses":        {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": {Code: 1}}, out: map[string]string{"check": "too long"}, state: core.RequestCompleted, verdict: harness.Failed, says: "too long"},
-		"Checker crashes":        {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": died}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "the checker failed at the test a: it was ended by the signal SIGSEGV"},
-		"Checker is confused":    {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well, "check": {Code: 3}}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "exit code 3"},
-		"Checker is not there":   {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": well}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "could not be started"},
-		"Checker does not build": {yaml: checked, exits: map[string]guest.Exit{"make": {Code: 1}}, out: map[string]string{"make": "check.c:1"}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "check.c:1"},
-		"Checker not needed":     {yaml: checked, exits: map[string]guest.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed},
+		"Checker accepts":        {yaml: checked, exits: map[string]agent.Exit{"make": well, "prog": well, "check": well}, state: core.RequestCompleted, verdict: harness.Passed, score: 1},
+		"Checker refuses":        {yaml: checked, exits: map[string]agent.Exit{"make": well, "prog": well, "check": {Code: 1}}, out: map[string]string{"check": "too long"}, state: core.RequestCompleted, verdict: harness.Failed, says: "too long"},
+		"Checker crashes":        {yaml: checked, exits: map[string]agent.Exit{"make": well, "prog": well, "check": died}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "the checker failed at the test a: it was ended by the signal SIGSEGV"},
+		"Checker is confused":    {yaml: checked, exits: map[string]agent.Exit{"make": well, "prog": well, "check": {Code: 3}}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "exit code 3"},
+		"Checker is not there":   {yaml: checked, exits: map[string]agent.Exit{"make": well, "prog": well}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "could not be started"},
+		"Checker does not build": {yaml: checked, exits: map[string]agent.Exit{"make": {Code: 1}}, out: map[string]string{"make": "check.c:1"}, state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: "check.c:1"},
+		"Checker not needed":     {yaml: checked, exits: map[string]agent.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +121,7 @@ tests: [{name: a, compare: checker}]
 func TestSuite_StagesNoAnswers(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.script.run = answers(map[string]guest.Exit{"prog": {}}, nil)
+	w.script.run = answers(map[string]agent.Exit{"prog": {}}, nil)
 	w.submit(w.stock(map[string]string{
 		"cases.yaml": "run: [prog]\nfiles: [lib.h]\nchecker: {files: [check], run: [prog]}\n" +
 			"tests: [{output: {file: SECRET}, files: {data: x}}, {input: {file: INPUT}, output: {file: SECRET}, compare: checker}]",
@@ -146,11 +146,11 @@ func TestSuite_StagesNoAnswers(t *testing.T) {
 func TestSuite_TimeIsUp(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.script.run = func(_ context.Context, _ int, run guest.Run, _ func(string, []byte)) (guest.Exit, error) {
+	w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
 		if run.Share.Timeout < 9*time.Second { // what is left of the time is less than the test's own
-			return guest.Exit{TimedOut: true, Signal: "SIGKILL"}, nil
+			return agent.Exit{TimedOut: true, Signal: "SIGKILL"}, nil
 		}
-		return guest.Exit{}, nil
+		return agent.Exit{}, nil
 	}
 	w.submit(w.stock(map[string]string{"cases.yaml": "timeout: 5s\nrun: [prog]\ntests: [{output: \"\"}, {output: \"\"}]"}))
 	w.cluster.AddVMs(t, 1)
@@ -167,7 +167,7 @@ func TestSuite_TimeIsUp(t *testing.T) {
 // where a VM dies, nor where it was the checker that ran last.
 func TestSuite_Unclean(t *testing.T) {
 	t.Parallel()
-	unclean := core.Wrap(guest.ErrUnclean, core.CodeBadVM, "vm", "VM vm failed")
+	unclean := core.Wrap(agent.ErrUnclean, core.CodeBadVM, "vm", "VM vm failed")
 	died := core.Errorf(core.CodeBadVM, "vm", "VM vm does not answer")
 	const checked = "run: [prog]\nchecker: {files: [check], run: [check]}\ntests: [{compare: checker}, {compare: checker}]"
 	for name, test := range map[string]struct {
@@ -193,7 +193,7 @@ func TestSuite_Unclean(t *testing.T) {
 				}
 				return nil
 			}
-			w.script.run = answers(map[string]guest.Exit{"prog": {}, "check": {}}, nil)
+			w.script.run = answers(map[string]agent.Exit{"prog": {}, "check": {}}, nil)
 			w.submit(w.stock(map[string]string{"cases.yaml": test.yaml, "check": "x"}))
 			w.cluster.AddVMs(t, len(test.errs)+1)
 			w.start(nil)
@@ -218,7 +218,7 @@ func TestSuite_BrokenVM(t *testing.T) {
 		}
 		return nil
 	}
-	w.script.run = answers(map[string]guest.Exit{"prog": {}}, nil)
+	w.script.run = answers(map[string]agent.Exit{"prog": {}}, nil)
 	w.submit(w.stock(map[string]string{"cases.yaml": "run: [prog]\ntests: [{output: \"\"}]"}))
 	w.cluster.AddVMs(t, 2)
 	w.start(nil)

@@ -7,18 +7,18 @@ import (
 	"syscall"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 )
 
-// VM is what a runner needs of a VM's agent; core/guest.Client is one.
+// VM is what a runner needs of a VM's agent; core/agent.Client is one.
 type VM interface {
 	Assign(ctx context.Context, assignment string) error
 	Stage(ctx context.Context, place string, tar io.Reader) error
 	Lay(ctx context.Context, place string, tar io.Reader) error
 	Keep(ctx context.Context, name string) error
 	Reset(ctx context.Context, kept string) error
-	Run(ctx context.Context, run guest.Run, sink func(stream string, data []byte)) (guest.Exit, error)
-	Collect(ctx context.Context, place string, want guest.Collection, take func(guest.Taken, io.Reader) error) ([]guest.Skipped, error)
+	Run(ctx context.Context, run agent.Run, sink func(stream string, data []byte)) (agent.Exit, error)
+	Collect(ctx context.Context, place string, want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 	Close()
 }
 
@@ -38,7 +38,7 @@ func (j *job) broke(err error) bool {
 		return false
 	}
 	for _, other := range []error{
-		errLate, errStageTime, guest.ErrSilent, context.DeadlineExceeded, context.Canceled,
+		errLate, errStageTime, agent.ErrSilent, context.DeadlineExceeded, context.Canceled,
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EAGAIN, syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.EPERM,
 	} {
 		if errors.Is(err, other) {
@@ -50,7 +50,7 @@ func (j *job) broke(err error) bool {
 
 // dialGuest is the Dial of real VMs.
 func dialGuest(dir string) (VM, error) {
-	client, err := guest.Dial(dir)
+	client, err := agent.Dial(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/service"
+	"drover/core/service/clock"
 )
 
 // Deps are what a Factory works with.

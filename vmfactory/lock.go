@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/service"
+	"drover/core/service/clock"
 )
 
 // The lock that makes sure that one vmfactory works on a host (rule 14), and its

@@ -28,7 +28,7 @@ type Limit struct {
 var ErrFetching = errors.New("it takes longer than one try to make a VM")
 
 // Provider makes VMs on this host. A VM has a folder <run>/<vm> on the host with
-// the bootstrapper's socket and secret (see core/guest); the testrunner finds it
+// the bootstrapper's socket and secret (see core/agent); the testrunner finds it
 // by that path. Implementations pass providertest.
 //
 // VMs outlive the process that made them, unless the provider was told to tie

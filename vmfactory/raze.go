@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // DestroyAll destroys every VM that the factory's providers made on this host,

@@ -7,13 +7,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // session is a command of a user: the registrar, which checks every right, and who acts.
 type session struct {
 	*cluster
-	reg   *coursework.Service
+	reg   *classes.Service
 	actor core.Actor
 	notes io.Writer // what is said beside the answer
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func assignmentCommand() *cli.Command {
@@ -70,9 +70,9 @@ func listAssignments(c *cli.Context, d backend) error {
 	if left > 0 && !c.Bool("json") {
 		defer sayLeftOut(c, left)
 	}
-	return page[coursework.AssignmentEntry]{
+	return page[classes.AssignmentEntry]{
 		empty: "no assignments", header: table.Row{"assignment", "title", "due", "cutoff", "yours", ""},
-		row: func(e *coursework.AssignmentEntry) table.Row {
+		row: func(e *classes.AssignmentEntry) table.Row {
 			return table.Row{e.Name(), clean(e.Title), shortMoment(e.Due, at), shortMoment(e.Cutoff, at), e.Progress, stageOf(*e)}
 		},
 	}.print(c, all)
@@ -80,8 +80,8 @@ func listAssignments(c *cli.Context, d backend) error {
 
 // assignments lists those of the class that an argument names, or of all that the actor is
 // in; the operator, who is in none, sees those of every class.
-func assignmentsOf(c *cli.Context, d backend) (all []coursework.AssignmentEntry, left int, err error) {
-	f := coursework.AssignmentFilter{All: c.Bool("all")}
+func assignmentsOf(c *cli.Context, d backend) (all []classes.AssignmentEntry, left int, err error) {
+	f := classes.AssignmentFilter{All: c.Bool("all")}
 	if c.NArg() == 1 {
 		class, err := classArg(c, d)
 		if err != nil {
@@ -90,11 +90,11 @@ func assignmentsOf(c *cli.Context, d backend) (all []coursework.AssignmentEntry,
 		f.Class = class.Handle
 		return d.ListAssignments(c.Context, f)
 	}
-	classes, err := ownClasses(c, d)
-	for i := 0; err == nil && i < len(classes); i++ {
-		var some []coursework.AssignmentEntry
+	own, err := ownClasses(c, d)
+	for i := 0; err == nil && i < len(own); i++ {
+		var some []classes.AssignmentEntry
 		var out int
-		f.Class = classes[i]
+		f.Class = own[i]
 		some, out, err = d.ListAssignments(c.Context, f)
 		all, left = append(all, some...), left+out
 	}
@@ -126,7 +126,7 @@ func ownClasses(c *cli.Context, d backend) ([]string, error) {
 }
 
 // stageOf is what is particular about an assignment.
-func stageOf(e coursework.AssignmentEntry) string {
+func stageOf(e classes.AssignmentEntry) string {
 	switch {
 	case e.Deleting:
 		return deletingWord(true)

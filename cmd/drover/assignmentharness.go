@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 )
 
@@ -52,7 +52,7 @@ func withHarness(c *cli.Context, d backend, as core.Assignment, pack *harness.Pa
 			if err != nil {
 				return err
 			}
-			if i := slices.IndexFunc(pools, func(p coursework.PoolChoice) bool { return p.Name == as.Pool }); i >= 0 {
+			if i := slices.IndexFunc(pools, func(p classes.PoolChoice) bool { return p.Name == as.Pool }); i >= 0 {
 				found.look(pack.Cases, as.Limits.Or(pools[i].Limits))
 			}
 		}

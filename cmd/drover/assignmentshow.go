@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func sayLeftOut(c *cli.Context, left int) {
@@ -41,7 +41,7 @@ func showAssignment(c *cli.Context, d backend) error {
 	}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, struct {
-			coursework.AssignmentEntry
+			classes.AssignmentEntry
 			Deadlines []core.Deadline `json:"deadlines,omitempty"`
 		}{e, deadlines})
 	}
@@ -52,7 +52,7 @@ func showAssignment(c *cli.Context, d backend) error {
 	return printDeadlines(c, deadlines, at)
 }
 
-func assignmentRows(e coursework.AssignmentEntry, staff bool, at *time.Location) []table.Row {
+func assignmentRows(e classes.AssignmentEntry, staff bool, at *time.Location) []table.Row {
 	rows := []table.Row{
 		{"assignment", e.Name()},
 		{"title", clean(e.Title)},

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/claims"
-	"drover/core/clock"
 	"drover/core/redisstore"
+	"drover/core/service/clock"
+	"drover/core/worker"
 	"drover/overseer"
 )
 
 // bystanders are owners that only live, and an overseer's look at them.
 type bystanders struct {
 	store *redisstore.Store
-	all   []*claims.Presence
+	all   []*worker.Presence
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 	fault error // of the looks; to be read when they are done
@@ -31,14 +31,14 @@ func crowd(ctx context.Context, url string, n int) (*bystanders, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bystanders{store: s, all: make([]*claims.Presence, n)}
+	b := &bystanders{store: s, all: make([]*worker.Presence, n)}
 	ctx, b.stop = context.WithCancel(ctx)
 	var g errgroup.Group
 	g.SetLimit(8)
 	for i := range n {
 		g.Go(func() error {
 			host := fmt.Sprintf("beside%d", i/10)
-			p, _, err := claims.Join(ctx, s, claims.PresenceConfig{Registration: core.Registration{
+			p, _, err := worker.Join(ctx, s, worker.PresenceConfig{Registration: core.Registration{
 				Owner: core.OwnerName(core.RoleTaskrunner, host, i%10), Host: host, Machine: host, Beat: time.Second,
 			}})
 			b.all[i] = p

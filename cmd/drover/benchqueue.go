@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/claims"
-	"drover/core/clock"
-	"drover/core/redisserver"
 	"drover/core/redisstore"
+	"drover/core/redisstore/redisserver"
+	"drover/core/service/clock"
+	"drover/core/worker"
 )
 
 // queueBench is one measurement of the queue.
@@ -89,7 +89,7 @@ func (b queueBench) run(ctx context.Context) (r queueReport, err error) {
 		died, worse := beside.leave()
 		r.FalseDeaths, err = died, errors.Join(err, worse)
 	}()
-	backend, _, err := claims.Open(ctx, s, s, claims.Config{
+	backend, _, err := worker.Open(ctx, s, s, worker.Config{
 		Registration: core.Registration{Owner: core.OwnerName(core.RoleTestrunner, benchHost, 0), Host: benchHost, Machine: benchHost, Beat: time.Second},
 		Pools:        []string{benchPool}, Slots: b.Slots,
 	})
@@ -163,7 +163,7 @@ func (b queueBench) submit(ctx context.Context, s *redisstore.Store) error {
 }
 
 // drain lets all slots claim and finish until every request is done.
-func (b queueBench) drain(ctx context.Context, s *redisstore.Store, backend *claims.Worker, r *queueReport) error {
+func (b queueBench) drain(ctx context.Context, s *redisstore.Store, backend *worker.Worker, r *queueReport) error {
 	start, err := readMeter(ctx, s)
 	if err != nil {
 		return err
@@ -216,13 +216,13 @@ func (b queueBench) drain(ctx context.Context, s *redisstore.Store, backend *cla
 }
 
 // idle submits single requests to slots that wait.
-func (b queueBench) idle(ctx context.Context, s *redisstore.Store, backend *claims.Worker, r *queueReport) error {
+func (b queueBench) idle(ctx context.Context, s *redisstore.Store, backend *worker.Worker, r *queueReport) error {
 	if b.IdleSamples == 0 {
 		return nil
 	}
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
-	claimed := make(chan *claims.Work)
+	claimed := make(chan *worker.Work)
 	var g errgroup.Group
 	for range b.Slots {
 		g.Go(func() error {

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func classCommand() *cli.Command {
@@ -56,13 +56,13 @@ func listClasses(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	return page[coursework.ClassEntry]{
+	return page[classes.ClassEntry]{
 		empty:  "no classes: an admin makes one with drover class add HANDLE",
 		header: table.Row{"class", "title", "term", "you are", "", "made"},
-		row: func(one *coursework.ClassEntry) table.Row {
+		row: func(one *classes.ClassEntry) table.Row {
 			return table.Row{one.Handle, clean(one.Title), clean(one.Term), one.Role, deletingWord(one.Deleting), since(one.Created)}
 		},
-		cursor: "after", last: func(one *coursework.ClassEntry) string { return one.Handle },
+		cursor: "after", last: func(one *classes.ClassEntry) string { return one.Handle },
 	}.print(c, all)
 }
 
@@ -148,13 +148,13 @@ func listMembers(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	return page[coursework.Member]{
+	return page[classes.Member]{
 		empty:  "nobody is in class " + of.Handle + ": drover class enrol " + of.Handle + " USER",
 		header: table.Row{"user", "name", "e-mail", "role", "since"},
-		row: func(m *coursework.Member) table.Row {
+		row: func(m *classes.Member) table.Row {
 			return table.Row{m.User, clean(m.Name), clean(m.Email), m.Role, since(m.Since)}
 		},
-		cursor: "after", last: func(m *coursework.Member) string { return m.User },
+		cursor: "after", last: func(m *classes.Member) string { return m.User },
 	}.print(c, all)
 }
 

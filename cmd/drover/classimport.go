@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func importRoster(c *cli.Context, d backend) error {
@@ -38,7 +38,7 @@ func importRoster(c *cli.Context, d backend) error {
 	return err
 }
 
-func printImported(c *cli.Context, class string, done coursework.Imported) error {
+func printImported(c *cli.Context, class string, done classes.Imported) error {
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, done)
 	}

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/blobstore"
-	"drover/core/clock"
+	"drover/core/blobs"
+	"drover/core/classes"
+	"drover/core/cluster/operate"
 	"drover/core/config"
-	"drover/core/coursework"
-	"drover/core/intake"
-	"drover/core/operate"
 	"drover/core/redisstore"
 	"drover/core/requests"
-	"drover/core/resultstore"
+	"drover/core/requests/intake"
+	"drover/core/service/clock"
+	"drover/core/store"
 	"drover/core/webhook"
 )
 
@@ -81,13 +81,13 @@ func connect(ctx context.Context, cfg *config.Config) (*cluster, error) {
 	if err = h.firstFolder(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	if h.store, err = resultstore.Open(ctx, cfg.Store.Reveal()); err != nil {
+	if h.store, err = store.Open(ctx, cfg.Store.Reveal()); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	if h.storeID, err = h.store.ID(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	if h.blobs, err = blobstore.Open(ctx, cfg.Blobs.Reveal()); err != nil {
+	if h.blobs, err = blobs.Open(ctx, cfg.Blobs.Reveal()); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	h.now = clock.NewShared(h.redis.Skew).Now
@@ -115,8 +115,8 @@ func (h *cluster) firstFolder(ctx context.Context) error {
 }
 
 // registrar makes the way by which users do things.
-func (h *cluster) registrar() *coursework.Service {
-	return &coursework.Service{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: coursework.Quota{
+func (h *cluster) registrar() *classes.Service {
+	return &classes.Service{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: classes.Quota{
 		Limits: h.redis, Rate: h.cfg.Submits(), Bytes: int64(h.cfg.SubmitBytes),
 	}}
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func (s *session) Enrol(ctx context.Context, class, user string, role core.UserRole) error {
@@ -16,11 +16,11 @@ func (s *session) Drop(ctx context.Context, class, user string) error {
 	return s.reg.Drop(ctx, s.actor, class, user)
 }
 
-func (s *session) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (coursework.Imported, error) {
+func (s *session) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error) {
 	return s.reg.ImportRoster(ctx, s.actor, class, csv, dry)
 }
 
-func (s *session) Missing(ctx context.Context, class, assignment, after string, limit int) ([]coursework.Absence, error) {
+func (s *session) Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error) {
 	return s.reg.Missing(ctx, s.actor, class, assignment, after, limit)
 }
 
@@ -44,7 +44,7 @@ func (s *session) RemoveHarness(ctx context.Context, class, handle string) (core
 	return s.reg.RemoveHarness(ctx, s.actor, class, handle)
 }
 
-func (s *session) PoolChoices(ctx context.Context, class string) ([]coursework.PoolChoice, error) {
+func (s *session) PoolChoices(ctx context.Context, class string) ([]classes.PoolChoice, error) {
 	return s.reg.PoolChoices(ctx, s.actor, class)
 }
 
@@ -52,7 +52,7 @@ func (s *session) SetDeadline(ctx context.Context, own core.Deadline) error {
 	return s.reg.SetDeadline(ctx, s.actor, own)
 }
 
-func (s *session) StartExperiment(ctx context.Context, class, assignment string, t coursework.Trial) (core.Experiment, error) {
+func (s *session) StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (core.Experiment, error) {
 	return s.reg.StartExperiment(ctx, s.actor, class, assignment, t)
 }
 
@@ -64,11 +64,11 @@ func (s *session) ExperimentProgress(ctx context.Context, id string) (core.Exper
 	return s.reg.ExperimentProgress(ctx, s.actor, id)
 }
 
-func (s *session) ViewExperiment(ctx context.Context, id string, p coursework.OutcomePage) (coursework.ExperimentView, error) {
+func (s *session) ViewExperiment(ctx context.Context, id string, p classes.OutcomePage) (classes.ExperimentView, error) {
 	return s.reg.ViewExperiment(ctx, s.actor, id, p)
 }
 
-func (s *session) ApplyExperiment(ctx context.Context, id string) (coursework.Applied, error) {
+func (s *session) ApplyExperiment(ctx context.Context, id string) (classes.Applied, error) {
 	return s.reg.ApplyExperiment(ctx, s.actor, id)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 )
 
@@ -44,7 +44,7 @@ var demoPeople = []struct {
 // demoSchool fills a cluster with a class, its assignments, and what was handed in.
 type demoSchool struct {
 	h   *cluster
-	reg *coursework.Service
+	reg *classes.Service
 	now time.Time
 }
 
@@ -131,7 +131,7 @@ func (s *demoSchool) handIn(ctx context.Context, a *assignment, n int) ([]string
 		if err != nil {
 			return nil, err
 		}
-		sub, err := s.reg.Submit(ctx, actor, coursework.Handin{
+		sub, err := s.reg.Submit(ctx, actor, classes.Handin{
 			Class: demoClass, Assignment: a.Name, Files: uploads([]string{filepath.Join(a.dir, "submissions", e.Name)}),
 		})
 		if err != nil {
@@ -167,6 +167,6 @@ func (s *demoSchool) extras(ctx context.Context, all []*assignment) error {
 		return err
 	}
 	score := 9.5
-	_, err = s.reg.ChangeGrade(ctx, teacher, coursework.GradeChange{Class: demoClass, Assignment: all[0].Name, User: "ann", Score: &score, Reason: "explained it well"})
+	_, err = s.reg.ChangeGrade(ctx, teacher, classes.GradeChange{Class: demoClass, Assignment: all[0].Name, User: "ann", Score: &score, Reason: "explained it well"})
 	return err
 }

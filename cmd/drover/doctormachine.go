@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/agent/wire"
 	"drover/core/config"
-	"drover/core/guest/wire"
 	"drover/vmfactory"
 )
 

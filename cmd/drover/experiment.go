@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
-	"drover/core/experiment"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/core/harness"
 )
 
@@ -50,7 +50,7 @@ func rerunAssignment(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	trial := coursework.Trial{Users: c.StringSlice("user"), Repeat: c.Int("repeat")}
+	trial := classes.Trial{Users: c.StringSlice("user"), Repeat: c.Int("repeat")}
 	if trial.Repeat == 0 {
 		return core.Errorf(core.CodeInvalid, "", "--repeat 0 runs nothing: use 1 to %d", experiment.MaxRepeat)
 	}
@@ -71,7 +71,7 @@ func rerunAssignment(c *cli.Context, d backend) error {
 	if err := followExperiment(c, d, e.ID); err != nil {
 		return err
 	}
-	return printExperiment(c, d, e.ID, coursework.OutcomePage{Differing: true, Limit: 100})
+	return printExperiment(c, d, e.ID, classes.OutcomePage{Differing: true, Limit: 100})
 }
 
 // experimentMost is the longest pause between looks at an experiment, which read all its waiting requests.
@@ -94,7 +94,7 @@ func followExperiment(c *cli.Context, d backend, id string) error {
 		if err != nil {
 			return err
 		}
-		tell.tell(&coursework.TaskView{Task: core.Task{Kind: t.Kind, State: core.TaskState(e.State), Progress: &p}})
+		tell.tell(&classes.TaskView{Task: core.Task{Kind: t.Kind, State: core.TaskState(e.State), Progress: &p}})
 		select {
 		case <-c.Context.Done():
 			return c.Context.Err()
@@ -141,10 +141,10 @@ func showExperiment(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	return printExperiment(c, d, id, coursework.OutcomePage{Differing: !c.Bool("all"), After: c.String("after"), Limit: limit})
+	return printExperiment(c, d, id, classes.OutcomePage{Differing: !c.Bool("all"), After: c.String("after"), Limit: limit})
 }
 
-func printExperiment(c *cli.Context, d backend, id string, p coursework.OutcomePage) error {
+func printExperiment(c *cli.Context, d backend, id string, p classes.OutcomePage) error {
 	v, err := d.ViewExperiment(c.Context, id, p)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func printExperiment(c *cli.Context, d backend, id string, p coursework.OutcomeP
 }
 
 // printMatrix prints the old verdicts as rows and the new ones as columns.
-func printMatrix(out io.Writer, v *coursework.ExperimentView) error {
+func printMatrix(out io.Writer, v *classes.ExperimentView) error {
 	_, err := fmt.Fprintf(out, "experiment %s of %s/%s is %s: %s\n\n", v.ID, v.Class, v.Assignment, v.State, v.Summary.Sentence())
 	if err != nil || len(v.Summary.Matrix) == 0 {
 		return err

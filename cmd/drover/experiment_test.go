@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
-	"drover/core/experiment"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/core/harness"
 )
 
@@ -37,10 +37,10 @@ printf '{"score":%%s,"max_score":10000000000,"tests":[]}\n' "$((said * %d))"
 // handIn hands in an answer to cs/hw1 for a student.
 func (h *testCluster) handIn(user, answer string) core.Submission {
 	h.t.Helper()
-	s, err := h.cluster.registrar().Submit(context.Background(), operator(), coursework.Handin{
+	s, err := h.cluster.registrar().Submit(context.Background(), operator(), classes.Handin{
 		Class: "cs", Assignment: "hw1", User: user,
-		Files: func(yield func(coursework.Upload, error) bool) {
-			yield(coursework.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
+		Files: func(yield func(classes.Upload, error) bool) {
+			yield(classes.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
 		},
 	})
 	require.NoError(h.t, err)
@@ -138,7 +138,7 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	require.Contains(t, errs, e.ID)
 	await(t, "some have ended", func() bool { return len(h.rows(e.ID, core.RequestCompleted)) >= 3 })
 	late := h.handIn("latecomer", "1")
-	var v coursework.ExperimentView
+	var v classes.ExperimentView
 	await(t, "it is ready", func() bool {
 		h.asJSON(&v, "experiment", "show", e.ID)
 		return v.State == core.ExperimentReady

@@ -11,7 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/redisserver"
+	"drover/core/redisstore/redisserver"
 )
 
 // freshly is a job that exits with 0 only in a VM that no job has been in.

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func gradeFlags() []cli.Flag {
@@ -20,7 +20,7 @@ func gradeFlags() []cli.Flag {
 }
 
 func changeGrade(c *cli.Context, d backend) error {
-	change := coursework.GradeChange{Submission: c.String("submission"), Reason: c.String("reason")}
+	change := classes.GradeChange{Submission: c.String("submission"), Reason: c.String("reason")}
 	what := []string{"the assignment", "the user", "the score"}
 	if c.Bool("none") {
 		what = what[:2]

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // submitUsage says both ways to submit.
@@ -42,7 +42,7 @@ func handIn(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	sub, err := d.Submit(c.Context, coursework.Handin{
+	sub, err := d.Submit(c.Context, classes.Handin{
 		Class: as.Class, Assignment: as.Handle, User: c.String("for"), Kind: kindFlag(c), Files: files, Idempotency: c.String("key"),
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/guest/boxrun"
-	"drover/core/guest/wire"
+	"drover/core/agent/boxrun"
+	"drover/core/agent/wire"
 	"drover/core/harness"
 	"drover/core/harness/cases"
 	"drover/core/requests"

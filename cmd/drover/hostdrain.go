@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 	"drover/overseer"
 )
 

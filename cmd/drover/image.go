@@ -15,9 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/rootfs"
-	"drover/core/rootfs/debian"
-	"drover/core/rootfs/oci"
+	"drover/core/images"
+	"drover/core/images/debian"
+	"drover/core/images/oci"
 )
 
 func imageCommand() *cli.Command {
@@ -67,7 +67,7 @@ func buildImage(c *cli.Context, h *cluster) error {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	var image core.Image
-	err = debian.Build(ctx, spec, c.App.ErrWriter, func(system io.Reader, opts rootfs.Options) error {
+	err = debian.Build(ctx, spec, c.App.ErrWriter, func(system io.Reader, opts images.Options) error {
 		var err error
 		image, err = h.images().Keep(ctx, name, spec.Source(), system, opts)
 		return err
@@ -76,7 +76,7 @@ func buildImage(c *cli.Context, h *cluster) error {
 }
 
 // images is where the cluster keeps its images.
-func (h *cluster) images() rootfs.Store { return rootfs.Store{Images: h.store, Blobs: h.blobs} }
+func (h *cluster) images() images.Store { return images.Store{Images: h.store, Blobs: h.blobs} }
 
 // stopped says of a command that it was stopped, if that is why it failed.
 func stopped(ctx context.Context, err error) error {
@@ -96,12 +96,12 @@ func importImage(c *cli.Context, h *cluster) error {
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	system, what, err := oci.Open(ctx, file, "", rootfs.Defaults())
+	system, what, err := oci.Open(ctx, file, "", images.Defaults())
 	if err != nil {
 		return stopped(ctx, err)
 	}
 	source := strings.ToValidUTF8(what+" "+file, "?")
-	image, err := h.images().Keep(ctx, name, source[:min(len(source), core.MaxSource)], system, rootfs.Options{})
+	image, err := h.images().Keep(ctx, name, source[:min(len(source), core.MaxSource)], system, images.Options{})
 	return made(c, image, stopped(ctx, errors.Join(err, system.Close())))
 }
 

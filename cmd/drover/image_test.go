@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guard"
+	"drover/core/service/guard"
 )
 
 // systemTar writes the tar of a root file system with one file.
@@ -113,7 +113,7 @@ func TestImageCommands(t *testing.T) {
 	require.Contains(t, out, "its image debian is not there")
 }
 
-// The tool is a script here; core/rootfs/debian and vmfactory/images have real ones.
+// The tool is a script here; core/images/debian and vmfactory/imagecache have real ones.
 func TestImageBuild(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t)

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/config"
 	"drover/core/redisstore"
 	"drover/core/service"
+	"drover/core/service/clock"
 )
 
 // blobsTimeout is how long the blob store may take to say its id.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/resultstore"
+	"drover/core/store"
 )
 
 // registered starts a component and waits until it works.
@@ -41,7 +41,7 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 		require.Contains(t, errs, "--store", args)
 		require.NotContains(t, errs, "registered", args)
 	}
-	s, err := resultstore.Open(context.Background(), other)
+	s, err := store.Open(context.Background(), other)
 	require.NoError(t, err)
 	rows, err := s.List(context.Background(), core.Filter{})
 	require.NoError(t, err)

@@ -14,9 +14,9 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/harness"
+	"drover/core/images"
+	"drover/core/images/imagetest"
 	"drover/core/requests"
-	"drover/core/rootfs"
-	"drover/core/rootfs/imagetest"
 	"drover/vmfactory/lxc"
 )
 
@@ -34,7 +34,7 @@ func gradingCluster(t *testing.T) (*testCluster, core.Image) {
 		coretest.Missing(t, "gcc, which VMs of provider local use", err)
 	}
 	h := newTestCluster(t)
-	image := imagetest.Debian(t, rootfs.Store{Images: h.cluster.store, Blobs: h.cluster.blobs}, "languages", imagetest.Languages...)
+	image := imagetest.Debian(t, images.Store{Images: h.cluster.store, Blobs: h.cluster.blobs}, "languages", imagetest.Languages...)
 	h.withContainers()
 	up := h.up()
 	t.Cleanup(up.stop)

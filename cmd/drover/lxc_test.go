@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core/coretest"
-	"drover/core/guard"
+	"drover/core/service/guard"
 	"drover/vmfactory/lxc"
 	vmprogram "drover/vmfactory/program"
 )
@@ -34,7 +34,7 @@ func (h *testCluster) withContainers() (dir string) {
 	return filepath.Dir(path)
 }
 
-// contained is drover with provider lxc, with drover-guest beside it. It is this program of
+// contained is drover with provider lxc, with drover-agent beside it. It is this program of
 // tests if that has the provider: to link another as large takes longer than either test.
 var contained = sync.OnceValues(func() (string, error) {
 	dir, err := builds()
@@ -44,7 +44,7 @@ var contained = sync.OnceValues(func() (string, error) {
 		err = os.Mkdir(dir, 0o755)
 	}
 	if err == nil {
-		err = build(filepath.Join(dir, vmprogram.Name), "CGO_ENABLED=0", "drover/cmd/drover-guest")
+		err = build(filepath.Join(dir, vmprogram.Name), "CGO_ENABLED=0", "drover/cmd/drover-agent")
 	}
 	if err != nil {
 		return "", err

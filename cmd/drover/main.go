@@ -15,7 +15,7 @@ import (
 	"github.com/xrash/smetrics"
 
 	"drover/core"
-	_ "drover/core/guest/boot" // a VM's agent is this executable under another name
+	_ "drover/core/agent/boot" // a VM's agent is this executable under another name
 )
 
 // version is set by the build.

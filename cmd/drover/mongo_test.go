@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/resultstore/mongo/mongotest"
+	"drover/core/store/mongo/mongotest"
 )
 
 // A cluster on MongoDB grades the example. What runs while the server is dead is recorded once it

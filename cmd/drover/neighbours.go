@@ -7,10 +7,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/cluster/recovery"
 	"drover/core/config"
-	"drover/core/neighbour"
-	"drover/core/recovery"
 	"drover/core/service"
+	"drover/core/worker/neighbour"
 	"drover/testrunner"
 )
 

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/core/service"
 	"drover/vmfactory"
 )

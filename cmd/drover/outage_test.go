@@ -12,7 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/redisserver"
+	"drover/core/redisstore/redisserver"
 )
 
 // newAloneCluster makes a cluster on a redis-server that the test may kill.

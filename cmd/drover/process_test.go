@@ -19,10 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore/s3server"
+	"drover/core/blobs/s3server"
 	"drover/core/config"
 	"drover/core/coretest"
-	"drover/core/redisserver"
+	"drover/core/redisstore/redisserver"
 	"drover/core/service"
 	"drover/vmfactory/local"
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func assignmentProgress(c *cli.Context, from backend) error {
@@ -32,7 +32,7 @@ func assignmentProgress(c *cli.Context, from backend) error {
 }
 
 // histogram is a line for each tenth of the points, with a bar as long as its share of the most.
-func histogram(d coursework.Distribution, terminal bool) []table.Row {
+func histogram(d classes.Distribution, terminal bool) []table.Row {
 	const width = 40
 	most := 0
 	for _, n := range d.Counts {
@@ -40,7 +40,7 @@ func histogram(d coursework.Distribution, terminal bool) []table.Row {
 	}
 	rows := make([]table.Row, len(d.Counts))
 	for i, n := range d.Counts {
-		from, to := d.Max*float64(i)/coursework.Buckets, d.Max*float64(i+1)/coursework.Buckets
+		from, to := d.Max*float64(i)/classes.Buckets, d.Max*float64(i+1)/classes.Buckets
 		rows[i] = table.Row{points(&from) + " to " + points(&to), n, bar(terminal, float64(n), float64(most), width)}
 	}
 	return rows

@@ -14,7 +14,7 @@ import (
 	"drover/core/config"
 	"drover/core/service"
 	"drover/vmfactory"
-	"drover/vmfactory/images"
+	"drover/vmfactory/imagecache"
 	"drover/vmfactory/local"
 	"drover/vmfactory/lxc"
 )
@@ -29,9 +29,9 @@ func noProvider(name string) error {
 // providers are what makes this host's VMs.
 type providers struct {
 	all    []vmfactory.Provider
-	images *images.Store // nil without a cluster, or without a provider that has images
-	lxc    *lxc.Provider // nil if it is not set up
-	throw  bool          // images go with this process
+	images *imagecache.Store // nil without a cluster, or without a provider that has images
+	lxc    *lxc.Provider     // nil if it is not set up
+	throw  bool              // images go with this process
 }
 
 // newProviders makes the providers that the settings name. Without a cluster, h nil,
@@ -65,7 +65,7 @@ func newProviders(cfg *config.Config, h *cluster, embedded bool) (p *providers, 
 func (p *providers) addLXC(cfg *config.Config, h *cluster, embedded bool) (err error) {
 	var from lxc.Images = noImages{}
 	if h != nil {
-		if p.images, err = images.Open(images.Config{Dir: filepath.Join(cfg.Data, "images"), Images: h.store, Blobs: h.blobs}); err != nil {
+		if p.images, err = imagecache.Open(imagecache.Config{Dir: filepath.Join(cfg.Data, "images"), Images: h.store, Blobs: h.blobs}); err != nil {
 			return err
 		}
 		from = hostImages{p.images}
@@ -102,7 +102,7 @@ func left(ctx context.Context, cfg *config.Config) ([]string, error) {
 }
 
 // hostImages are the images of this host as provider lxc asks for them.
-type hostImages struct{ *images.Store }
+type hostImages struct{ *imagecache.Store }
 
 // Rootfs implements lxc.Images.
 func (h hostImages) Rootfs(ctx context.Context, ref string) (digest, path string, err error) {

@@ -18,10 +18,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
 	"drover/core/config"
-	"drover/core/neighbour"
 	"drover/core/service"
+	"drover/core/worker/neighbour"
 	"drover/overseer"
 	"drover/taskrunner"
 	"drover/testrunner"
@@ -97,7 +97,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 	if err != nil {
 		return role{}, err
 	}
-	cache, err := blobstore.OpenCache(s.cluster.blobs, blobstore.CacheOptions{Dir: filepath.Join(cfg.Run, "cache"), MaxBytes: int64(cfg.CacheBytes)})
+	cache, err := blobs.OpenCache(s.cluster.blobs, blobs.CacheOptions{Dir: filepath.Join(cfg.Run, "cache"), MaxBytes: int64(cfg.CacheBytes)})
 	if err != nil {
 		lock.Release()
 		return role{}, err
@@ -132,7 +132,7 @@ func newTestrunner(ctx context.Context, s surroundings) (role, error) {
 // cached reads blobs through the host's cache.
 type cached struct {
 	core.Blobs
-	cache *blobstore.Cache
+	cache *blobs.Cache
 }
 
 // Open implements core.Blobs.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore/s3server"
+	"drover/core/blobs/s3server"
 	"drover/core/coretest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/schedule"
+	"drover/core/cluster/schedule"
 )
 
 func scheduleCommand() *cli.Command {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
 	"drover/core/config"
 	"drover/core/service"
+	"drover/core/service/clock"
 )
 
 // siteAddress is where the site listens, unless it is told.

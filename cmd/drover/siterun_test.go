@@ -46,7 +46,7 @@ func runsOnASite(h *testCluster, s *testSite) {
 		require.Equal(t, out, gotOut, args)
 		require.Equal(t, steady(errs), steady(gotErrs), args)
 	}
-	s.refused(exitUsage, "high, normal, low", "run", "--class", "best", "--", "true")
+	s.refused(exitUsage, "high, normal, low", "run", "--priority", "best", "--", "true")
 	s.refused(exitUsage, "timed_out", "request", "list", "--state", "gone")
 	out, errs, code := s.run("typed\n", "run", "--stdin", "-", "--collect", "made", "--json", "--", "sh", "-c", "cat; echo $0 > made", "here")
 	require.Zero(t, code, errs)

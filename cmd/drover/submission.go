@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func submissionCommand() *cli.Command {
@@ -57,7 +57,7 @@ func listSubmissions(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	all := []coursework.SubmissionEntry{}
+	all := []classes.SubmissionEntry{}
 	for _, f := range filters {
 		f.User, f.Before, f.Limit = c.String("user"), c.String("before"), limit
 		some, err := d.ListSubmissions(c.Context, f)
@@ -66,15 +66,15 @@ func listSubmissions(c *cli.Context, d backend) error {
 		}
 		all = append(all, some...)
 	}
-	slices.SortStableFunc(all, func(x, y coursework.SubmissionEntry) int { return strings.Compare(y.Submission.ID, x.Submission.ID) })
+	slices.SortStableFunc(all, func(x, y classes.SubmissionEntry) int { return strings.Compare(y.Submission.ID, x.Submission.ID) })
 	all = all[:min(len(all), limit)]
-	return page[coursework.SubmissionEntry]{
+	return page[classes.SubmissionEntry]{
 		empty: "no submissions", header: table.Row{"id", "assignment", "user", "handed in", "", "status", "score"},
-		row: func(e *coursework.SubmissionEntry) table.Row {
+		row: func(e *classes.SubmissionEntry) table.Row {
 			sub := e.Submission
 			return table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, shortMoment(sub.At, at), particulars(sub), e.Status, standingScore(e.Standing)}
 		},
-		cursor: "before", last: func(e *coursework.SubmissionEntry) string { return e.Submission.ID },
+		cursor: "before", last: func(e *classes.SubmissionEntry) string { return e.Submission.ID },
 	}.print(c, all)
 }
 
@@ -95,12 +95,12 @@ func listMissing(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	return page[coursework.Absence]{
+	return page[classes.Absence]{
 		empty: "everybody has handed something in for " + as.Name(), header: table.Row{"user", "name", "e-mail", "due", "cutoff"},
-		row: func(one *coursework.Absence) table.Row {
+		row: func(one *classes.Absence) table.Row {
 			return table.Row{one.User, clean(one.Name), clean(one.Email), shortMoment(one.Due, at), shortMoment(one.Cutoff, at)}
 		},
-		cursor: "after", last: func(one *coursework.Absence) string { return one.User },
+		cursor: "after", last: func(one *classes.Absence) string { return one.User },
 	}.print(c, all)
 }
 
@@ -185,10 +185,10 @@ func showSubmission(c *cli.Context, d backend) error {
 	return printReport(c.App.Writer, v.Result)
 }
 
-func submissionArg(c *cli.Context, d backend) (coursework.SubmissionView, error) {
+func submissionArg(c *cli.Context, d backend) (classes.SubmissionView, error) {
 	id, err := oneArg(c, "submission id")
 	if err != nil {
-		return coursework.SubmissionView{}, err
+		return classes.SubmissionView{}, err
 	}
 	return d.ViewSubmission(c.Context, id)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func taskCommand() *cli.Command {
@@ -78,12 +78,12 @@ func listTasks(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	return page[coursework.TaskView]{
+	return page[classes.TaskView]{
 		empty: "no tasks", header: table.Row{"id", "kind", "state", "about", "requester", "progress", "made", "note"},
-		row: func(t *coursework.TaskView) table.Row {
+		row: func(t *classes.TaskView) table.Row {
 			return table.Row{t.ID, t.Kind, t.State, t.About, t.Requester, progressWord(t.Progress), since(t.Created), firstLine(noteOf(&t.Task))}
 		},
-		cursor: "before", last: func(t *coursework.TaskView) string { return t.ID },
+		cursor: "before", last: func(t *classes.TaskView) string { return t.ID },
 	}.print(c, views)
 }
 
@@ -131,7 +131,7 @@ func showTask(c *cli.Context, d backend) error {
 	return err
 }
 
-func printTask(c *cli.Context, t *coursework.TaskView) error {
+func printTask(c *cli.Context, t *classes.TaskView) error {
 	rows := []table.Row{{"task", t.ID}, {"kind", t.Kind}, {"state", t.State}}
 	add := func(name, value string) {
 		if value != "" && value != "-" {

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // How often one looks how far a task is: soon at first, then gently.
@@ -29,7 +29,7 @@ type teller struct {
 	last     string
 }
 
-func (t *teller) tell(view *coursework.TaskView) {
+func (t *teller) tell(view *classes.TaskView) {
 	text := string(view.State)
 	if p := view.Progress; p != nil {
 		text += ", " + progressWord(p)
@@ -56,7 +56,7 @@ func (t *teller) done() {
 }
 
 // followTask tells how far a task is until it has ended, and returns it then.
-func followTask(c *cli.Context, d backend, id string) (coursework.TaskView, error) {
+func followTask(c *cli.Context, d backend, id string) (classes.TaskView, error) {
 	tell := &teller{w: c.App.ErrWriter, terminal: onTerminal(c.App.ErrWriter)}
 	defer tell.done()
 	wonder, began := followWonder, time.Now()

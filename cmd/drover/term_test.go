@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 const (
@@ -176,10 +176,10 @@ func wholeTerm(h *testCluster, dir string) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, out, "4 of 5 lines are right: 4 to enrol (4 users to make)")
 	require.Contains(t, errs, "line 5: ")
-	require.Len(t, jsonOf[[]coursework.Member](h, "class", "members", "algo"), 1, "a dry run does nothing")
+	require.Len(t, jsonOf[[]classes.Member](h, "class", "members", "algo"), 1, "a dry run does nothing")
 	_, _, code = h.run("class", "import", "algo", roster)
 	require.Equal(t, exitUsage, code, "a wrong line is told by the exit code too")
-	require.Len(t, jsonOf[[]coursework.Member](h, "class", "members", "algo"), 5)
+	require.Len(t, jsonOf[[]classes.Member](h, "class", "members", "algo"), 5)
 
 	out = h.said("assignment", "add", "--as", "tess", "--title", "Sorting", "--due", "2025-06-01 12:00", "--time-zone", "Europe/Berlin",
 		"--cutoff", "+2d", "--final", "--timeout", "10s", "--harness", ledgerHarness, "algo/sort")
@@ -200,11 +200,11 @@ func wholeTerm(h *testCluster, dir string) {
 	h.refused(exitRefused, "cutoff", "submit", "--as", "cleo", "--to", "algo/old", allRight)
 	require.Contains(t, h.said("submit", "--as", "tim", "--for", "cleo", "--to", "algo/old", allRight), "it is not graded")
 
-	all := jsonOf[[]coursework.SubmissionEntry](h, "submission", "list", "--as", "tim", "algo/sort")
+	all := jsonOf[[]classes.SubmissionEntry](h, "submission", "list", "--as", "tim", "algo/sort")
 	require.Len(t, all, 2)
 	dans, cleos := all[0].Submission, all[1].Submission
 	require.Equal(t, []any{"dan", "final", false, "cleo", "public", true}, []any{dans.User, dans.Kind, dans.Late, cleos.User, cleos.Kind, cleos.Late})
-	require.Len(t, jsonOf[[]coursework.SubmissionEntry](h, "submission", "list", "--as", "cleo"), 2, "only one's own")
+	require.Len(t, jsonOf[[]classes.SubmissionEntry](h, "submission", "list", "--as", "cleo"), 2, "only one's own")
 	h.refused(exitNotFound, "no submission", "submission", "show", "--as", "cleo", dans.ID)
 	h.refused(exitNotFound, "no submission", "submission", "files", "--as", "ann", cleos.ID)
 	h.refused(exitRefused, "hand it in again", "submission", "resubmit", "--as", "cleo", cleos.ID)
@@ -214,7 +214,7 @@ func wholeTerm(h *testCluster, dir string) {
 
 	require.Contains(t, h.said("assignment", "progress", "--as", "tim", "algo/sort"), "2 of 3 students have handed in; 1 final, 1 late, 0 waiting for results")
 	require.Contains(t, h.said("assignment", "grade", "--as", "tim", "--reason", "explained it well", "algo/sort", "cleo", "9.5"), "cleo has 9.5 / 12")
-	p := jsonOf[coursework.Progress](h, "assignment", "progress", "algo/sort")
+	p := jsonOf[classes.Progress](h, "assignment", "progress", "algo/sort")
 	require.InEpsilon(t, 10.75, p.Distribution.Mean, 0.0001)
 	require.Equal(t, 1, p.Distribution.Counts[7])
 	exports(h, dir, cleos)
@@ -286,7 +286,7 @@ func taskCommands(h *testCluster) {
 		Kind: core.KindAssignmentCSV, Args: args, Requester: "tess", About: "algo", NotBefore: time.Now().Add(time.Hour).UnixMilli(),
 	})
 	require.NoError(t, err)
-	list := jsonOf[[]coursework.TaskView](h, "task", "list", "--state", "delayed", "--class", "algo")
+	list := jsonOf[[]classes.TaskView](h, "task", "list", "--state", "delayed", "--class", "algo")
 	require.Len(t, list, 1)
 	require.Equal(t, later.ID, list[0].ID)
 	h.refused(exitNotFound, "no task", "task", "cancel", "--as", "cleo", later.ID)

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 	"drover/core/requests"
 )
@@ -22,8 +22,8 @@ import (
 const maxStdin = 64 << 20
 
 // uploads opens files, or all files of folders under their paths there, one after the other.
-func uploads(paths []string) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
+func uploads(paths []string) iter.Seq2[classes.Upload, error] {
+	return func(yield func(classes.Upload, error) bool) {
 		for _, root := range paths {
 			err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 				if err != nil {
@@ -38,7 +38,7 @@ func uploads(paths []string) iter.Seq2[coursework.Upload, error] {
 				return
 			}
 			if err != nil {
-				yield(coursework.Upload{}, err)
+				yield(classes.Upload{}, err)
 				return
 			}
 		}
@@ -46,7 +46,7 @@ func uploads(paths []string) iter.Seq2[coursework.Upload, error] {
 }
 
 // upload yields one file; SkipAll if no more are wanted.
-func upload(root, at string, yield func(coursework.Upload, error) bool) error {
+func upload(root, at string, yield func(classes.Upload, error) bool) error {
 	in, info, err := openPlain(at, at == root)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func upload(root, at string, yield func(coursework.Upload, error) bool) error {
 	if err != nil || at == root {
 		name = filepath.Base(at)
 	}
-	if !yield(coursework.Upload{Path: path.Clean(filepath.ToSlash(name)), Mode: uint32(info.Mode().Perm()), Content: in}, nil) {
+	if !yield(classes.Upload{Path: path.Clean(filepath.ToSlash(name)), Mode: uint32(info.Mode().Perm()), Content: in}, nil) {
 		return fs.SkipAll
 	}
 	return nil

@@ -22,8 +22,8 @@ import (
 	"drover/core/requests"
 	"drover/core/service"
 	"drover/web"
+	"drover/web/compat/judge0"
 	"drover/web/frontend"
-	"drover/web/judge0"
 	"drover/web/services"
 	"drover/web/sign"
 )

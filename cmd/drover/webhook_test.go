@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/resultstore/resultstoretest"
+	"drover/core/store/storetest"
 )
 
 // allowHere lets deliveries reach the tests' own receivers.
@@ -180,7 +180,7 @@ func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
 	end := func(hook string, n int) {
 		for range n {
 			spec := core.Spec{
-				ID: resultstoretest.NewID(), Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: "ann", Command: []string{"true"},
+				ID: storetest.NewID(), Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: "ann", Command: []string{"true"},
 				Submitted: time.Now().UnixMilli(), Notify: []string{hook},
 			}
 			_, _, err := h.cluster.store.Create(ctx, spec)

@@ -9,8 +9,8 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/coretest"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/resultstore/bounds"
+	"drover/core/store/bounds"
 )
 
 // Claim is what a provider of OpenID Connect says of somebody who signed in there.

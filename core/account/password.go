@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/resultstore/bounds"
+	"drover/core/store/bounds"
 )
 
 // How often passwords are tried. An address may be a whole school's. Who signed in from

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"drover/core/redisserver"
 	"drover/core/redisstore"
+	"drover/core/redisstore/redisserver"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"

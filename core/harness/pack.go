@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"drover/core"
-	"drover/core/blobstore/pack"
+	"drover/core/blobs/pack"
 	"drover/core/harness/cases"
 )
 

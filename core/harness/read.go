@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/archive"
-	"drover/core/blobstore/pack"
+	"drover/core/blobs/archive"
+	"drover/core/blobs/pack"
 	"drover/core/harness/cases"
 )
 

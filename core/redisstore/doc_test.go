@@ -14,8 +14,8 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/guard"
 	"drover/core/redisstore"
+	"drover/core/service/guard"
 
 	"github.com/stretchr/testify/require"
 )

@@ -13,8 +13,8 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/redisserver"
 	"drover/core/redisstore"
+	"drover/core/redisstore/redisserver"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"

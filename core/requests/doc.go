@@ -13,5 +13,5 @@
 //
 // A request that grades a submission is seen by operators, without what the tests found,
 // and by who teaches the class. Whose submission it is sees it through that, see
-// core/coursework. What an actor may not know of is NOTFOUND, in the words of what does not exist.
+// core/classes. What an actor may not know of is NOTFOUND, in the words of what does not exist.
 package requests

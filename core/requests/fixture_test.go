@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
 	"drover/core/coretest"
-	"drover/core/intake"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite/sqlitetest"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
@@ -49,7 +49,7 @@ func fixtureOn(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, b: b, now: time.UnixMilli(start), printed: map[string]string{}}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // Every calls fn at once and then again and again, each time d ± 10 % after the

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core/clock"
 	"drover/core/service"
+	"drover/core/service/clock"
 )
 
 func TestEveryKeepsItsRhythmAndNotItsStep(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/vmfactory/process"
 	"drover/vmfactory/providertest"
 )

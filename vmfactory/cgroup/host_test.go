@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 )
 
 const (

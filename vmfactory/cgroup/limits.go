@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 )
 
 const (

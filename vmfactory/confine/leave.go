@@ -3,7 +3,7 @@ package confine
 import (
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/enter"
 )
 
@@ -43,5 +43,5 @@ func Leave(vm string, s Situation) ([]enter.Step, error) {
 		return nil, err
 	}
 	all = append(all, enter.Step{Do: enter.Seccomp, Num: []uint64{unix.SYS_SECCOMP}, Raw: filter})
-	return append(all, enter.Step{Do: enter.Exec, Args: []string{guest.AgentName, vm}, Env: guest.AgentEnv()}), nil
+	return append(all, enter.Step{Do: enter.Exec, Args: []string{agent.AgentName, vm}, Env: agent.AgentEnv()}), nil
 }

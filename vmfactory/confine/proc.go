@@ -3,8 +3,8 @@ package confine
 import (
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -35,8 +35,8 @@ func Proc() []enter.Step {
 	all = append(all,
 		// What there is to write serves jobs only against limits and each other:
 		// oom_score_adj, mem. The agent's own way goes by the mount below.
-		enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{guest.BadgeFD}},
-		enter.Step{Do: enter.Keep, Path: "proc", Num: []uint64{guest.ProcFD}, Bits: unix.O_DIRECTORY},
+		enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{agent.BadgeFD}},
+		enter.Step{Do: enter.Keep, Path: "proc", Num: []uint64{agent.ProcFD}, Bits: unix.O_DIRECTORY},
 		// User code sees one in which the agent is not: what that one has computed, read
 		// and written tells of the runs before.
 		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: HidePIDs, Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},

@@ -1,4 +1,4 @@
-// Package enter is our own executable, or drover-guest, on its way into a VM. Re-executed under
+// Package enter is our own executable, or drover-agent, on its way into a VM. Re-executed under
 // one of two names it is caught before main and before the heavy packages
 // initialise:
 //

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 )
 
 // floor starts a trivial program in the same namespaces and waits for its end:
@@ -123,12 +123,12 @@ func BenchmarkTest(b *testing.B) {
 				}
 			}
 			defer p.Destroy(b.Context(), "vm")
-			c, err := guest.Dial(filepath.Join(p.traces.Path("vm")))
+			c, err := agent.Dial(filepath.Join(p.traces.Path("vm")))
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer c.Close()
-			run := guest.Run{Args: []string{"/bin/sh", "-c", "echo built >built"}, Share: core.Limits{Memory: 32 << 20, Pids: 8}, CPU: time.Second}
+			run := agent.Run{Args: []string{"/bin/sh", "-c", "echo built >built"}, Share: core.Limits{Memory: 32 << 20, Pids: 8}, CPU: time.Second}
 			must := func(err error) {
 				if err != nil {
 					b.Fatal(err)

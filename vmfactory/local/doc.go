@@ -16,7 +16,7 @@
 // What cgroups cannot hold is held by rlimits, the size of tmpfs, and the
 // agent's watchdog; Limits and every run's report say what holds what.
 //
-// What a VM starts is drover-guest (package program) where it is beside drover,
+// What a VM starts is drover-agent (package program) where it is beside drover,
 // else drover itself under another name: the same, and twice as heavy.
 //
 // A VM's folder <run>/<vm> is its trace on the host: who it is (vm.json), its

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/vmfactory/cgroup"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/vmfactory/confine"
 	"drover/vmfactory/trace"
 )

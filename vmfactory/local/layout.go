@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -285,7 +285,7 @@ func within(path string, folders []string) bool {
 // etc makes a small /etc of its own with a few of the host's files in it.
 func (l *layout) etc() error {
 	l.text("/etc/passwd", fmt.Sprintf("root:x:0:0:root:/:/bin/sh\njob:x:%d:%d:job:%s:/bin/sh\nbox:x:%d:%d:box:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
-		jobID, jobID, guest.HomeDir, boxID, boxID, guest.BoxDir))
+		jobID, jobID, agent.HomeDir, boxID, boxID, agent.BoxDir))
 	l.text("/etc/group", fmt.Sprintf("root:x:0:\njob:x:%d:\nbox:x:%d:\nnogroup:x:65534:\n", jobID, boxID))
 	l.text("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n")
 	l.text("/etc/resolv.conf", "")
@@ -329,7 +329,7 @@ var scratch = []string{"/tmp", "/dev/shm"}
 
 func (l *layout) writable(limits core.Limits) {
 	l.tmpfs(scratch[0], limits.Disk, 0o1777, jobID)
-	l.tmpfs(guest.HomeDir, limits.Disk, 0o755, jobID)
+	l.tmpfs(agent.HomeDir, limits.Disk, 0o755, jobID)
 	l.tmpfs(scratch[1], min(limits.Disk, mostShm), 0o1777, jobID)
 	l.link("/var/tmp", "/tmp")
 	l.folder("/run")

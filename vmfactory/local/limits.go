@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
 	"drover/vmfactory/confine"

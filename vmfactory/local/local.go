@@ -30,7 +30,7 @@ type Config struct {
 	Run          string  // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	TieToProcess bool    // VMs end when this process does, however it ends
 	Cgroup       string  // of version 2, to make VMs' cgroups in; "" finds one, CgroupsOff uses none
-	Guest        string  // the program that VMs start; "" is drover-guest beside the executable, or the executable itself where there is none
+	Guest        string  // the program that VMs start; "" is drover-agent beside the executable, or the executable itself where there is none
 	Version      string  // that it must be of, which is drover's own; "" is any
 	CPUs         float64 // most CPUs that a VM may use, where cgroups hold them; 0 is DefaultCPUs
 }

@@ -19,10 +19,10 @@ import (
 	"drover/vmfactory/trace"
 
 	"drover/core"
-	"drover/core/guest"
-	_ "drover/core/guest/boot"   // our executable is the agent's, too
-	_ "drover/core/guest/boxrun" // and drover-run
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	_ "drover/core/agent/boot"   // our executable is the agent's, too
+	_ "drover/core/agent/boxrun" // and drover-run
+	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -124,18 +124,18 @@ func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 		return enter.Plan{}, err
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
-	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{guest.DoorFD + wire.Doors}}}, steps...)
+	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{agent.DoorFD + wire.Doors}}}, steps...)
 	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }
 
 // config is what the agent is told.
-func (p *Provider) config(r trace.Record, usage guest.Cgroup, doors []int) ([]byte, error) {
-	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), guest.SecretFile))
+func (p *Provider) config(r trace.Record, usage agent.Cgroup, doors []int) ([]byte, error) {
+	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), agent.SecretFile))
 	if err != nil {
 		return nil, err
 	}
-	c := guest.Config{
+	c := agent.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
 		HeldBy: p.heldBy(), Alone: true, Badge: true, Proc: true, Renews: unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
 		Scratch: scratch, Cgroup: usage, Doors: doors, BoxUID: boxID, BoxGID: boxID,

@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
 	"drover/vmfactory/providertest"
@@ -123,7 +123,7 @@ func TestAgentDies(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir()})
 	who := started(t, p, "vm")
 	require.NoError(t, p.Check(t.Context(), "vm"))
-	info, err := os.Stat(filepath.Join(p.traces.Path("vm"), guest.SocketFile))
+	info, err := os.Stat(filepath.Join(p.traces.Path("vm"), agent.SocketFile))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "its socket is its owner's")
 	require.NoError(t, who.Kill(t.Context()))
@@ -278,14 +278,14 @@ func TestHidden(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir()})
 	started(t, p, "vm")
-	c, err := guest.Dial(p.traces.Path("vm"))
+	c, err := agent.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
 	script := "cd /proc; for f in $(ls | grep -v '^[0-9]'); do case $f in " + strings.Join(confine.Shown, "|") +
 		") ;; *) ls $f/ 2>/dev/null; cat $f 2>/dev/null; mkdir $f/x 2>/dev/null && echo wrote ;; esac; done; cat " + strings.Join(confine.Hidden, " ")
 	var said strings.Builder
-	_, err = c.Run(t.Context(), guest.Run{Args: []string{"/bin/sh", "-c", script + "; echo end"}}, func(_ string, text []byte) { said.Write(text) })
+	_, err = c.Run(t.Context(), agent.Run{Args: []string{"/bin/sh", "-c", script + "; echo end"}}, func(_ string, text []byte) { said.Write(text) })
 	require.NoError(t, err)
 	assert.Equal(t, "end\n", said.String())
 }
@@ -308,7 +308,7 @@ func TestReadyInside(t *testing.T) {
 	}
 	p := open(t, Config{Run: t.TempDir()})
 	started(t, p, "vm")
-	c, err := guest.Dial(p.traces.Path("vm"))
+	c, err := agent.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
@@ -322,7 +322,7 @@ func TestReadyInside(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.NoError(t, c.Stage(t.Context(), "work", &archive))
 	var said strings.Builder
-	exit, err := c.Run(t.Context(), guest.Run{Args: []string{"./test", "-test.run=^TestReadyInside$"}, Env: []string{nested + "=1"}},
+	exit, err := c.Run(t.Context(), agent.Run{Args: []string{"./test", "-test.run=^TestReadyInside$"}, Env: []string{nested + "=1"}},
 		func(_ string, text []byte) { said.Write(text) })
 	require.NoError(t, err)
 	assert.Zero(t, exit.Code, said.String())
@@ -335,11 +335,11 @@ func TestCPU(t *testing.T) {
 	p := open(t, Config{Run: t.TempDir(), CPUs: 0.25})
 	providertest.Need(t, p.cgroups.host.Has(cgroup.CPU), "cgroups that hold the cpu: "+p.cgroups.why)
 	started(t, p, "vm")
-	c, err := guest.Dial(p.traces.Path("vm"))
+	c, err := agent.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "test"))
-	exit, err := c.Run(t.Context(), guest.Run{Args: []string{
+	exit, err := c.Run(t.Context(), agent.Run{Args: []string{
 		"/bin/sh", "-c", "for i in 1 2 3 4; do while :; do :; done & done; sleep 1",
 	}}, func(string, []byte) {})
 	require.NoError(t, err)
@@ -350,12 +350,12 @@ func TestCPU(t *testing.T) {
 // TestGuestProgram shows that VMs start the small program where it is, and else ours.
 func TestGuestProgram(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "drover-guest-") // where VMs' users can get
+	dir, err := os.MkdirTemp("", "drover-agent-") // where VMs' users can get
 	require.NoError(t, err)
 	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
 	require.NoError(t, os.Chmod(dir, 0o755))
 	path := filepath.Join(dir, program.Name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-guest")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "drover/cmd/drover-agent")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

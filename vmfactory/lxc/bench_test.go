@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/enter"
 	"drover/vmfactory/process"
 )
@@ -49,11 +49,11 @@ func (b *bench) id() string { return "vm-" + strconv.FormatInt(b.next.Add(1), 10
 
 // client runs true in a VM, as its one job.
 func (b *bench) client(id string) {
-	c, err := guest.Dial(b.traces.Path(id))
+	c, err := agent.Dial(b.traces.Path(id))
 	require.NoError(b.t, err)
 	defer c.Close()
 	require.NoError(b.t, c.Assign(context.Background(), "work"))
-	exit, err := c.Run(context.Background(), guest.Run{Args: []string{"/bin/true"}}, nil)
+	exit, err := c.Run(context.Background(), agent.Run{Args: []string{"/bin/true"}}, nil)
 	require.NoError(b.t, err)
 	require.Zero(b.t, exit.Code)
 }
@@ -99,15 +99,15 @@ func (b *bench) floor() {
 		require.NoError(b.t, f.Close())
 	}
 	require.NoError(b.t, group.Take(cmd.Process.Pid))
-	agent, err := b.agent(r, guest.Cgroup{}, nil)
+	config, err := b.agent(r, agent.Cgroup{}, nil)
 	require.NoError(b.t, err)
-	var told guest.Config
-	require.NoError(b.t, json.Unmarshal(agent, &told))
+	var told agent.Config
+	require.NoError(b.t, json.Unmarshal(config, &told))
 	told.Badge, told.Proc = false, false // neither is opened for it below
-	agent, err = json.Marshal(told)
+	config, err = json.Marshal(told)
 	require.NoError(b.t, err)
 	plan := enter.Plan{Steps: b.floorSteps(id)}
-	require.NoError(b.t, errors.Join(d.Config.Send(agent), d.Plan.Send(plan.Encode())))
+	require.NoError(b.t, errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode())))
 	d.Close()
 	first := func(string) (process.Process, error) { return process.Identify(cmd.Process.Pid) }
 	require.NoError(b.t, b.traces.Await(ctx, id, first))
@@ -132,12 +132,12 @@ func (b *bench) floorSteps(id string) []enter.Step {
 		{Do: enter.Restrict, Path: base, Bits: readOnly},
 		{Do: enter.Mount, From: "proc", Path: base + "/proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
 		tmpfs("/dev"), tmpfs("/tmp"), tmpfs("/home"),
-		{Do: enter.Mkdir, Path: base + guest.HomeDir, Bits: 0o755},
+		{Do: enter.Mkdir, Path: base + agent.HomeDir, Bits: 0o755},
 		{Do: enter.Hostname, Text: id},
 		{Do: enter.Loopback},
 		{Do: enter.Chdir, Path: base},
 		{Do: enter.Pivot},
-		{Do: enter.Exec, Args: []string{guest.AgentName, id}, Env: guest.AgentEnv()},
+		{Do: enter.Exec, Args: []string{agent.AgentName, id}, Env: agent.AgentEnv()},
 	}
 }
 
@@ -284,7 +284,7 @@ func (b *bench) warm(out io.Writer) {
 		require.NoError(b.t, b.Create(context.Background(), id, pool()))
 		require.NoError(b.t, b.Prepare(context.Background(), id))
 		began := time.Now()
-		c, err := guest.Dial(b.traces.Path(id))
+		c, err := agent.Dial(b.traces.Path(id))
 		require.NoError(b.t, err)
 		require.NoError(b.t, c.Assign(context.Background(), "work"))
 		for i := range 10 {
@@ -292,7 +292,7 @@ func (b *bench) warm(out io.Writer) {
 				began = time.Now()
 			}
 			var heard time.Duration
-			_, err = c.Run(context.Background(), guest.Run{Args: []string{"/bin/echo"}}, func(string, []byte) { heard = time.Since(began) })
+			_, err = c.Run(context.Background(), agent.Run{Args: []string{"/bin/echo"}}, func(string, []byte) { heard = time.Since(began) })
 			require.NoError(b.t, err)
 			if i == 0 {
 				first = append(first, heard)

@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 )
 
 // Where things are in the container while it is made.
 const (
 	imageAt   = "/run/image" // as the monitor sees it; see starter.c
 	rootAt    = "/run/root"
-	programAt = "/run/drover-guest"
+	programAt = "/run/drover-agent"
 	cgroupsAt = "run/cgroup" // of the container, where its agent reads usage
 )
 
@@ -113,5 +113,5 @@ func (k container) places(c *config) {
 	c.tmpfs("tmp", disk, files, "1777", jobID, "")
 	c.tmpfs("var/tmp", disk, files, "1777", jobID, ",optional")
 	c.tmpfs("home", runSize, someFiles, "755", agentID, "")
-	c.tmpfs(strings.TrimPrefix(guest.HomeDir, "/"), disk, files, "755", jobID, ",create=dir")
+	c.tmpfs(strings.TrimPrefix(agent.HomeDir, "/"), disk, files, "755", jobID, ",create=dir")
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore"
-	"drover/core/resultstore/sqlite"
-	"drover/core/rootfs"
-	"drover/core/rootfs/imagetest"
+	"drover/core/blobs"
+	"drover/core/images"
+	"drover/core/images/imagetest"
+	"drover/core/store/sqlite"
 	"drover/vmfactory"
-	"drover/vmfactory/images"
+	"drover/vmfactory/imagecache"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/programs"
 )
 
 // debian is an image of Debian packages, unpacked on this host.
-type debian struct{ *images.Store }
+type debian struct{ *imagecache.Store }
 
 // Rootfs implements Images.
 func (d debian) Rootfs(ctx context.Context, ref string) (digest, path string, err error) {
@@ -39,12 +39,12 @@ func newDebian(t *testing.T, name string, packages ...string) (debian, core.Imag
 	require.NoError(t, os.Chmod(dir, 0o711))
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "drover.db"), sqlite.Options{})
 	require.NoError(t, err)
-	blobs, err := blobstore.Open(t.Context(), "file://"+filepath.Join(dir, "blobs"))
+	blobs, err := blobs.Open(t.Context(), "file://"+filepath.Join(dir, "blobs"))
 	require.NoError(t, err)
-	host, err := images.Open(images.Config{Dir: filepath.Join(dir, "images"), Images: store, Blobs: blobs})
+	host, err := imagecache.Open(imagecache.Config{Dir: filepath.Join(dir, "images"), Images: store, Blobs: blobs})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(host.Close(), store.Close(), blobs.Close(), os.RemoveAll(dir))) })
-	return debian{host}, imagetest.Debian(t, rootfs.Store{Images: store, Blobs: blobs}, name, packages...)
+	return debian{host}, imagetest.Debian(t, images.Store{Images: store, Blobs: blobs}, name, packages...)
 }
 
 // A container of Debian packages runs a job within the limits of an ordinary pool, and
@@ -88,7 +88,7 @@ func TestImageIsMissing(t *testing.T) {
 	providertest.Need(t, os.Geteuid() == 0, "root")
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
 	require.NoError(t, err)
-	host, err := images.Open(images.Config{Dir: t.TempDir(), Images: store})
+	host, err := imagecache.Open(imagecache.Config{Dir: t.TempDir(), Images: store})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(host.Close(), store.Close())) })
 	p, err := New(Config{Run: folder(t), Images: debian{host}, Guest: "/none"})

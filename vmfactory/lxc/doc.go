@@ -3,7 +3,7 @@
 // A VM has its own range of the host's users, a read-only image that the root in
 // it cannot open again, tmpfs for what it may write, and cgroups that hold its
 // memory with swap, its processes and its processors, on hosts with cgroups of
-// version 1, of version 2, and of both. Its first process is drover-guest, a small
+// version 1, of version 2, and of both. Its first process is drover-agent, a small
 // static program, which carries out the last steps inside (package confine) and
 // becomes the agent.
 //

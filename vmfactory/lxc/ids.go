@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 )
 
 // Users inside a VM.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/confine"
 	"drover/vmfactory/enter"
 	"drover/vmfactory/trace"
@@ -37,7 +37,7 @@ func files(image, vm, resolvers string) (map[string]string, error) {
 		return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/sh", name, id, id, name, home)
 	}
 	return map[string]string{
-		"passwd":      account(people, "root:x:0:0:root:/:/bin/sh", user(jobID, "job", guest.HomeDir), user(boxID, "box", guest.BoxDir)),
+		"passwd":      account(people, "root:x:0:0:root:/:/bin/sh", user(jobID, "job", agent.HomeDir), user(boxID, "box", agent.BoxDir)),
 		"group":       account(groups, "root:x:0:", fmt.Sprintf("job:x:%d:", jobID), fmt.Sprintf("box:x:%d:", boxID)),
 		"hosts":       "127.0.0.1 localhost " + vm + "\n::1 localhost\n",
 		"hostname":    vm + "\n",

@@ -2,7 +2,7 @@ package lxc
 
 import (
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/vmfactory"
 )
 

@@ -34,7 +34,7 @@ type Images interface {
 type Config struct {
 	Run          string // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	Images       Images
-	Guest        string  // the guest program; "" is drover-guest beside the executable
+	Guest        string  // the guest program; "" is drover-agent beside the executable
 	Version      string  // that it must be of, which is drover's own; "" is any
 	TieToProcess bool    // VMs end when this process does, however it ends
 	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs

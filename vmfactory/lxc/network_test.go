@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/providertest"
 )
 
@@ -219,12 +219,12 @@ func egressInside(t *testing.T) {
 		return p.link(r).address
 	}
 	in := func(from string, args ...string) string {
-		c, err := guest.Dial(p.traces.Path(from))
+		c, err := agent.Dial(p.traces.Path(from))
 		require.NoError(t, err)
 		defer c.Close()
 		require.NoError(t, c.Assign(context.Background(), "work"))
 		var said strings.Builder
-		_, err = c.Run(context.Background(), guest.Run{Args: args}, func(_ string, data []byte) { said.Write(data) })
+		_, err = c.Run(context.Background(), agent.Run{Args: args}, func(_ string, data []byte) { said.Write(data) })
 		require.NoError(t, err)
 		return said.String()
 	}

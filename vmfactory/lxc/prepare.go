@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
@@ -190,8 +190,8 @@ func (p *Provider) container(r trace.Record, cgroups []string) container {
 }
 
 // agent is what the agent is told.
-func (p *Provider) agent(r trace.Record, usage guest.Cgroup, doors []int) ([]byte, error) {
-	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), guest.SecretFile))
+func (p *Provider) agent(r trace.Record, usage agent.Cgroup, doors []int) ([]byte, error) {
+	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), agent.SecretFile))
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (p *Provider) agent(r trace.Record, usage guest.Cgroup, doors []int) ([]byt
 	if !egress(r.Pool) { // the way out is in the VM's own network
 		renews |= unix.CLONE_NEWNET
 	}
-	return json.Marshal(guest.Config{
+	return json.Marshal(agent.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
 		Alone: true, Badge: true, Proc: true, Renews: renews, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Doors: doors,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
@@ -209,5 +209,5 @@ func (p *Provider) agent(r trace.Record, usage guest.Cgroup, doors []int) ([]byt
 // Descriptors of the first process beside those that package guest names.
 const (
 	logFD   = 2
-	guestFD = guest.DoorFD + wire.Doors // the guest program
+	guestFD = agent.DoorFD + wire.Doors // the guest program
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory"
 	"drover/vmfactory/process"
 	"drover/vmfactory/providertest"
@@ -423,15 +423,15 @@ func TestAgentSeesUsage(t *testing.T) {
 	t.Parallel()
 	p := provider(t, folder(t))
 	started(t, p, "vm", pool())
-	c, err := guest.Dial(p.traces.Path("vm"))
+	c, err := agent.Dial(p.traces.Path("vm"))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(t.Context(), "work"))
-	exit, err := c.Run(t.Context(), guest.Run{Args: []string{"sh", "-c", "dd if=/dev/zero of=/tmp/x bs=1M count=32 2>/dev/null"}}, nil)
+	exit, err := c.Run(t.Context(), agent.Run{Args: []string{"sh", "-c", "dd if=/dev/zero of=/tmp/x bs=1M count=32 2>/dev/null"}}, nil)
 	require.NoError(t, err)
 	require.Zero(t, exit.Code)
 	assert.Greater(t, exit.MemoryPeakBytes, int64(32<<20), "files are on tmpfs and count")
-	exit, err = c.Run(t.Context(), guest.Run{Args: []string{"sh", "-c", "cat /run/cgroup/0/memory.limit_in_bytes"}}, nil)
+	exit, err = c.Run(t.Context(), agent.Run{Args: []string{"sh", "-c", "cat /run/cgroup/0/memory.limit_in_bytes"}}, nil)
 	require.NoError(t, err)
 	assert.NotZero(t, exit.Code, "user code does not see it")
 }

@@ -85,14 +85,14 @@ static int seclude(const struct request *r) {
 		return complain("mount a place for liblxc's files");
 	if (mkdir("/run/image", 0755) != 0 || mkdir("/run/root", 0755) != 0)
 		return complain("make folders for the image");
-	int at = open("/run/drover-guest", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
+	int at = open("/run/drover-agent", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
 	if (at < 0)
 		return complain("make a place for the guest program");
 	close(at);
 	char from[64];
 	snprintf(from, sizeof from, "/proc/self/fd/%d", program);
-	if (mount(from, "/run/drover-guest", NULL, MS_BIND, NULL) != 0 ||
-	    mount(NULL, "/run/drover-guest", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
+	if (mount(from, "/run/drover-agent", NULL, MS_BIND, NULL) != 0 ||
+	    mount(NULL, "/run/drover-agent", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
 		return complain("show the guest program read-only");
 	close(program);
 	snprintf(from, sizeof from, "/proc/self/fd/%d", image);

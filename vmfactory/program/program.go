@@ -1,4 +1,4 @@
-// Package program is drover-guest, the small static program that VMs start: every
+// Package program is drover-agent, the small static program that VMs start: every
 // provider's first process, and its agent.
 package program
 
@@ -20,7 +20,7 @@ import (
 )
 
 // Name is what it is called, beside drover's own unless a setting names another.
-const Name = "drover-guest"
+const Name = "drover-agent"
 
 // Beside is the path that it has beside the program that we are.
 func Beside() (string, error) {

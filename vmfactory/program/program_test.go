@@ -42,7 +42,7 @@ func TestVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	build := func(version string) {
 		made := path + ".new"
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w -X main.version="+version, "-o", made, "drover/cmd/drover-guest")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w -X main.version="+version, "-o", made, "drover/cmd/drover-agent")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/providertest/probe"
 )
 
@@ -25,7 +25,7 @@ func (s suite) anew(t *testing.T) {
 	require.NoError(t, v.Reset(bounded(t), "probe"))
 	look := func() map[string]string {
 		t.Helper()
-		o := v.shared(t, guest.Run{Share: pool.Limits}, probe.Args("sight", probe.Target{})...)
+		o := v.shared(t, agent.Run{Share: pool.Limits}, probe.Args("sight", probe.Target{})...)
 		require.Zero(t, o.Code, "%s", o.stderr)
 		require.False(t, o.Truncated)
 		return lines(t, strings.TrimSuffix(o.stdout, probe.Held))
@@ -33,7 +33,7 @@ func (s suite) anew(t *testing.T) {
 	first := look()
 	require.Greater(t, len(first), 300, "it sees little")
 	for range 2 {
-		o := v.shared(t, guest.Run{Share: pool.Limits}, probe.Args("stains", probe.Target{})...)
+		o := v.shared(t, agent.Run{Share: pool.Limits}, probe.Args("stains", probe.Target{})...)
 		require.Zero(t, o.Code, "%s", o.stderr)
 		require.NoError(t, v.Reset(bounded(t), "probe"))
 		again := look()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/providertest/probe"
 )
 
@@ -24,7 +24,7 @@ func (s suite) isolation(t *testing.T) {
 	p := s.provider(t, run)
 	for name, aim := range map[string]func(*testing.T, vm) probe.Target{
 		"network": none, "host-loopback": loopback, "host-files": hostFiles, "system-files": systemFiles, "mounts": none,
-		"devices": none, "host-processes": hostProcess, "agent-socket": agentSocket, "agent-tracing": agent, "agent-signals": agent,
+		"devices": none, "host-processes": hostProcess, "agent-socket": agentSocket, "agent-tracing": firstProcess, "agent-signals": firstProcess,
 		"privileges": none, "namespaces": none, "kernel-calls": none, "foreign-calls": none, "hostname": hostName,
 		"proc-files": none, "own-files": none, "cgroup-names": none, "sockets": none,
 	} {
@@ -67,8 +67,8 @@ func alive(t *testing.T, v vm) {
 
 func none(*testing.T, vm) probe.Target { return probe.Target{} }
 
-// agent is process 1 of every VM.
-func agent(*testing.T, vm) probe.Target { return probe.Target{PID: 1} }
+// firstProcess is the agent of every VM.
+func firstProcess(*testing.T, vm) probe.Target { return probe.Target{PID: 1} }
 
 func loopback(t *testing.T, _ vm) probe.Target {
 	t.Helper()
@@ -89,7 +89,7 @@ func hostFiles(t *testing.T, v vm) probe.Target {
 	t.Cleanup(func() { _ = os.Remove(path) })
 	require.NoError(t, os.Chmod(path, 0o666))
 	return probe.Target{Files: []string{
-		path, v.run, filepath.Join(v.run, v.id), filepath.Join(v.run, v.id, guest.SecretFile), "/etc/shadow", "/etc/gshadow", "/etc/sudoers",
+		path, v.run, filepath.Join(v.run, v.id), filepath.Join(v.run, v.id, agent.SecretFile), "/etc/shadow", "/etc/gshadow", "/etc/sudoers",
 		"/etc/ssh", "/etc/ssl/private", "/etc/machine-id", "/etc/environment", "/root", "/boot", "/home/" + filepath.Base(os.Getenv("HOME")) + "/.",
 		"/var/lib", "/var/log", "/var/run/docker.sock", "/run/docker.sock", "/run/dbus", "/run/user", "/run/systemd", "/sys/class", "/lost+found",
 	}}
@@ -114,8 +114,8 @@ func hostProcess(t *testing.T, _ vm) probe.Target {
 }
 
 func agentSocket(_ *testing.T, v vm) probe.Target {
-	path := filepath.Join(v.run, v.id, guest.SocketFile)
-	return probe.Target{Sockets: []string{path, "/" + guest.SocketFile, "/run/" + guest.SocketFile, filepath.Join("/run", v.id, guest.SocketFile)}}
+	path := filepath.Join(v.run, v.id, agent.SocketFile)
+	return probe.Target{Sockets: []string{path, "/" + agent.SocketFile, "/run/" + agent.SocketFile, filepath.Join("/run", v.id, agent.SocketFile)}}
 }
 
 func hostName(t *testing.T, _ vm) probe.Target {

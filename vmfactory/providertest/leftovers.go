@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drover/core/guest"
+	"drover/core/agent"
 )
 
 // running lists the host's processes with a text in their command line.
@@ -67,7 +67,7 @@ func (s suite) leftovers(t *testing.T) {
 	mark := "drover-" + name()
 	ended, begun := make(chan error, 1), make(chan struct{}, 16)
 	go func() {
-		_, err := busy.Run(context.Background(), guest.Run{Args: []string{
+		_, err := busy.Run(context.Background(), agent.Run{Args: []string{
 			"/bin/sh", "-c", "echo x > /tmp/x; mkdir -p /tmp/a/b/c; trap '' TERM; echo begun; sleep 1000 & sleep 1000; : " + mark, mark,
 		}}, func(string, []byte) { begun <- struct{}{} })
 		ended <- err

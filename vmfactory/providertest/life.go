@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory"
 )
 
@@ -182,7 +182,7 @@ func (s suite) takeOver(t *testing.T) {
 
 func assign(t *testing.T, run, id string) {
 	t.Helper()
-	c, err := guest.Dial(filepath.Join(run, id))
+	c, err := agent.Dial(filepath.Join(run, id))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(bounded(t), "work"))
@@ -199,7 +199,7 @@ func (s suite) adopt(t *testing.T, run, clean, used string) {
 	one, there = instance(t, p, used)
 	require.True(t, there)
 	assert.True(t, one.Used)
-	c, err := guest.Dial(filepath.Join(run, clean))
+	c, err := agent.Dial(filepath.Join(run, clean))
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Assign(bounded(t), "work"))
@@ -280,7 +280,7 @@ func (s suite) runsJob(t *testing.T) {
 	o, err := v.try(bounded(t), core.Limits{}, strings.NewReader("in"), "/bin/sh", "-c",
 		`cat; echo " $(pwd) $(whoami) $HOME"; echo e >&2; for d in /tmp /dev/shm /home/job/work; do echo x > $d/x && cat $d/x; done; exit 3`)
 	require.NoError(t, err)
-	assert.Equal(t, "in "+guest.WorkDir+" job "+guest.HomeDir+"\nx\nx\nx\n", o.stdout, "%s", o)
+	assert.Equal(t, "in "+agent.WorkDir+" job "+agent.HomeDir+"\nx\nx\nx\n", o.stdout, "%s", o)
 	assert.Equal(t, "e\n", o.stderr)
 	assert.Equal(t, 3, o.Code)
 	assert.NotEmpty(t, o.HeldBy[core.LimitMemory])

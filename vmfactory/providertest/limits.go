@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/providertest/probe"
 )
 
@@ -21,7 +21,7 @@ func (s suite) limits(t *testing.T) {
 	run := s.folder(t)
 	p := s.provider(t, run)
 	most := Pool().Limits
-	writable := []string{"/tmp", "/var/tmp", "/dev/shm", guest.HomeDir, guest.WorkDir, "/", "/usr", "/run", "/dev", "/mnt"}
+	writable := []string{"/tmp", "/var/tmp", "/dev/shm", agent.HomeDir, agent.WorkDir, "/", "/usr", "/run", "/dev", "/mnt"}
 	for name, c := range map[string]struct {
 		target probe.Target
 		limit  string // the limit that may end the run, too
@@ -80,7 +80,7 @@ func lessThanPool(t *testing.T, v vm) {
 		"open-files": {core.Limits{OpenFiles: most.OpenFiles / 2}, probe.Target{Most: int64(most.OpenFiles) - 8}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := v.do(t, c.limits, append([]string{guest.WorkDir + "/probe"}, probe.Args(name, c.target)...)...)
+			o := v.do(t, c.limits, append([]string{agent.WorkDir + "/probe"}, probe.Args(name, c.target)...)...)
 			bound(t, o, c.limit)
 		})
 	}

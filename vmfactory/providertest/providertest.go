@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/core/service"
 	"drover/vmfactory"
 	"drover/vmfactory/providertest/probe"
@@ -156,7 +156,7 @@ func (s suite) provider(t *testing.T, run string) vmfactory.Provider {
 type vm struct {
 	id, run  string
 	provider vmfactory.Provider
-	*guest.Client
+	*agent.Client
 }
 
 // ready makes a VM that is destroyed with the test.
@@ -170,7 +170,7 @@ func ready(t *testing.T, p vmfactory.Provider, run string, pool core.Pool) vm {
 		require.NoError(t, p.Destroy(ctx, id))
 	})
 	require.NoError(t, p.Prepare(ctx, id))
-	c, err := guest.Dial(filepath.Join(run, id))
+	c, err := agent.Dial(filepath.Join(run, id))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return vm{id, run, p, c}
@@ -206,7 +206,7 @@ var archive = func() func(t *testing.T) []byte {
 
 // outcome is how a run ended, with what it wrote.
 type outcome struct {
-	guest.Exit
+	agent.Exit
 	stdout, stderr string
 }
 
@@ -223,13 +223,13 @@ func (v vm) do(t *testing.T, limits core.Limits, args ...string) outcome {
 }
 
 func (v vm) try(ctx context.Context, limits core.Limits, stdin io.Reader, args ...string) (outcome, error) {
-	return v.start(ctx, guest.Run{Args: args, Stdin: stdin, Limits: limits})
+	return v.start(ctx, agent.Run{Args: args, Stdin: stdin, Limits: limits})
 }
 
-func (v vm) start(ctx context.Context, run guest.Run) (outcome, error) {
+func (v vm) start(ctx context.Context, run agent.Run) (outcome, error) {
 	var stdout, stderr strings.Builder
 	exit, err := v.Run(ctx, run, func(stream string, data []byte) {
-		if stream == guest.Stdout {
+		if stream == agent.Stdout {
 			stdout.Write(data)
 			return
 		}
@@ -247,5 +247,5 @@ func (v vm) shell(t *testing.T, line string) outcome {
 // probe runs a probe in the VM.
 func (v vm) probe(t *testing.T, name string, target probe.Target) outcome {
 	t.Helper()
-	return v.do(t, core.Limits{}, append([]string{guest.WorkDir + "/probe"}, probe.Args(name, target)...)...)
+	return v.do(t, core.Limits{}, append([]string{agent.WorkDir + "/probe"}, probe.Args(name, target)...)...)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory"
 	"drover/vmfactory/providertest/probe"
 )
@@ -34,7 +34,7 @@ type VM struct {
 
 // Outcome is how a run ended, with what it wrote.
 type Outcome struct {
-	guest.Exit
+	agent.Exit
 	Stdout, Stderr string
 }
 
@@ -79,8 +79,8 @@ func (v VM) Try(t *testing.T, limits core.Limits, stdin io.Reader, args ...strin
 // Harness runs a script as a harness, which may run others in the VM's box.
 func (v VM) Harness(t *testing.T, script string, env ...string) Outcome {
 	t.Helper()
-	env = append(env, "DROVER_HARNESS="+guest.HarnessDir, "DROVER_SUBMISSION="+guest.SubmissionDir, "DROVER_WORK="+guest.WorkDir)
-	o, err := v.start(bounded(t), guest.Run{Args: []string{"/bin/sh", "-c", script}, Env: env, Harness: true})
+	env = append(env, "DROVER_HARNESS="+agent.HarnessDir, "DROVER_SUBMISSION="+agent.SubmissionDir, "DROVER_WORK="+agent.WorkDir)
+	o, err := v.start(bounded(t), agent.Run{Args: []string{"/bin/sh", "-c", script}, Env: env, Harness: true})
 	require.NoError(t, err)
 	return Outcome{o.Exit, o.stdout, o.stderr}
 }
@@ -93,7 +93,7 @@ func (v VM) Probe(t *testing.T, name string, target probe.Target) Outcome {
 
 // ProbeArgs is the command that runs a probe in an armed VM.
 func (v VM) ProbeArgs(name string, target probe.Target) []string {
-	return append([]string{guest.WorkDir + "/probe"}, probe.Args(name, target)...)
+	return append([]string{agent.WorkDir + "/probe"}, probe.Args(name, target)...)
 }
 
 // Alive sees that the VM's agent still does its work, alone.

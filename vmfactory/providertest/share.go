@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/providertest/probe"
 )
 
@@ -45,7 +45,7 @@ func (s suite) share(t *testing.T) {
 				target.Most += 64 << 20 // between two looks of a watchdog only what is well over the limit is proven
 			}
 			for range tries {
-				o := v.shared(t, guest.Run{Share: c.share}, probe.Args(c.probe, target)...)
+				o := v.shared(t, agent.Run{Share: c.share}, probe.Args(c.probe, target)...)
 				if whole[core.LimitMemory] == wire.HeldByCgroup {
 					assert.Equal(t, wire.HeldByCgroup, o.HeldBy[core.LimitMemory], "what holds the pool's limit holds a run's own")
 				}
@@ -66,7 +66,7 @@ func (s suite) share(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := armed(t, p, run, Pool())
-			o := v.shared(t, guest.Run{CPU: 300 * time.Millisecond, Share: core.Limits{Timeout: testTimeout / 2}}, probe.Args(name, probe.Target{Most: 100})...)
+			o := v.shared(t, agent.Run{CPU: 300 * time.Millisecond, Share: core.Limits{Timeout: testTimeout / 2}}, probe.Args(name, probe.Target{Most: 100})...)
 			assert.True(t, o.TimedOut, "%s", o)
 			assert.Less(t, strings.Count(o.stdout, "slice"), 60, "children that computed for a tenth of a second each")
 		})
@@ -74,9 +74,9 @@ func (s suite) share(t *testing.T) {
 }
 
 // shared runs the probe that is kept as one of several runs.
-func (v vm) shared(t *testing.T, run guest.Run, args ...string) outcome {
+func (v vm) shared(t *testing.T, run agent.Run, args ...string) outcome {
 	t.Helper()
-	run.Args = append([]string{guest.WorkDir + "/probe"}, args...)
+	run.Args = append([]string{agent.WorkDir + "/probe"}, args...)
 	o, err := v.start(bounded(t), run)
 	require.NoError(t, err)
 	return o

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 )
 
 // Limits of the VM that is attacked: so small that every attack soon meets them,
@@ -29,7 +29,7 @@ type attack struct {
 
 // run is how an attack ended.
 type run struct {
-	guest.Exit
+	agent.Exit
 	stdout string
 	bytes  int64 // received of both streams
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory"
 )
 
@@ -29,7 +29,7 @@ const last = 20 * time.Second
 type trial struct {
 	provider vmfactory.Provider
 	vm       string
-	client   *guest.Client
+	client   *agent.Client
 	peak     int // most processes seen at once
 }
 
@@ -60,7 +60,7 @@ func (t *trial) attack(ctx context.Context, folder string, pool core.Pool, res *
 	if err := t.provider.Prepare(ctx, t.vm); err != nil {
 		return err
 	}
-	client, err := guest.Dial(filepath.Join(folder, t.vm))
+	client, err := agent.Dial(filepath.Join(folder, t.vm))
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (t *trial) run(ctx context.Context, script string) (run, error) {
 		}
 	})
 	var r run
-	exit, err := t.client.Run(ctx, guest.Run{Args: []string{"/bin/sh", "-c", script}}, func(stream string, data []byte) {
+	exit, err := t.client.Run(ctx, agent.Run{Args: []string{"/bin/sh", "-c", script}}, func(stream string, data []byte) {
 		r.bytes += int64(len(data))
-		if room := int(limits.Output) - len(r.stdout); stream == guest.Stdout && room > 0 {
+		if room := int(limits.Output) - len(r.stdout); stream == agent.Stdout && room > 0 {
 			r.stdout += string(data[:min(room, len(data))])
 		}
 	})

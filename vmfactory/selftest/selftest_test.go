@@ -14,9 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
-	"drover/core/guest"
-	_ "drover/core/guest/boot" // the test binary is the agent, too
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	_ "drover/core/agent/boot" // the test binary is the agent, too
+	"drover/core/agent/wire"
 	"drover/vmfactory"
 	"drover/vmfactory/fake"
 	"drover/vmfactory/local"
@@ -107,15 +107,15 @@ func TestJudges(t *testing.T) {
 		"an idle tunnel":      {(*trial).network, 0, run{stdout: lo + "tunl0:  0  0  0\n"}, core.VerdictHeld},
 		"the host's card":     {(*trial).network, 0, run{stdout: lo + "  eth0: 1203 44 0\n"}, core.VerdictFail},
 		"a route":             {(*trial).network, 0, run{stdout: lo + "route Iface\nroute eth0\t00000000\t0101A8C0\n"}, core.VerdictFail},
-		"no word":             {(*trial).network, 0, run{Exit: guest.Exit{Code: 2}}, core.VerdictWeak},
+		"no word":             {(*trial).network, 0, run{Exit: agent.Exit{Code: 2}}, core.VerdictWeak},
 		"many at once":        {(*trial).processes, 120, run{}, core.VerdictFail},
-		"watched processes":   {(*trial).processes, 20, run{Exit: guest.Exit{PidsExceeded: true, HeldBy: map[string]string{core.LimitPids: wire.HeldByWatchdog}}, stdout: through}, core.VerdictWeak},
-		"flood that ends":     {(*trial).output, 0, run{Exit: guest.Exit{Code: 0}, bytes: 9}, core.VerdictFail},
-		"flood not cut":       {(*trial).output, 0, run{Exit: guest.Exit{Truncated: true, OutputExceeded: true}, bytes: 1 << 20}, core.VerdictFail},
-		"full by memory":      {(*trial).disk, 0, run{Exit: guest.Exit{MemoryExceeded: true}}, core.VerdictHeld},
-		"disk not tried":      {(*trial).disk, 0, run{Exit: guest.Exit{Code: 2}}, core.VerdictWeak},
+		"watched processes":   {(*trial).processes, 20, run{Exit: agent.Exit{PidsExceeded: true, HeldBy: map[string]string{core.LimitPids: wire.HeldByWatchdog}}, stdout: through}, core.VerdictWeak},
+		"flood that ends":     {(*trial).output, 0, run{Exit: agent.Exit{Code: 0}, bytes: 9}, core.VerdictFail},
+		"flood not cut":       {(*trial).output, 0, run{Exit: agent.Exit{Truncated: true, OutputExceeded: true}, bytes: 1 << 20}, core.VerdictFail},
+		"full by memory":      {(*trial).disk, 0, run{Exit: agent.Exit{MemoryExceeded: true}}, core.VerdictHeld},
+		"disk not tried":      {(*trial).disk, 0, run{Exit: agent.Exit{Code: 2}}, core.VerdictWeak},
 		"memory without end":  {(*trial).memory, 0, run{}, core.VerdictFail},
-		"memory, but judged":  {(*trial).memory, 0, run{Exit: guest.Exit{Code: 137, MemoryExceeded: true}, stdout: through}, core.VerdictHeld},
+		"memory, but judged":  {(*trial).memory, 0, run{Exit: agent.Exit{Code: 137, MemoryExceeded: true}, stdout: through}, core.VerdictHeld},
 		"memory and no judge": {(*trial).memory, 0, run{stdout: through}, core.VerdictFail},
 	} {
 		got, why := c.judge(&trial{peak: c.peak}, c.run)

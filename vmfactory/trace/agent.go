@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory"
 	"drover/vmfactory/process"
 )
@@ -64,10 +64,10 @@ func (s Set) Unused(ctx context.Context, id string, first func(id string) (proce
 	return nil
 }
 
-func (s Set) status(ctx context.Context, id string) (guest.Status, error) {
-	c, err := guest.Dial(s.Path(id))
+func (s Set) status(ctx context.Context, id string) (agent.Status, error) {
+	c, err := agent.Dial(s.Path(id))
 	if err != nil {
-		return guest.Status{}, err
+		return agent.Status{}, err
 	}
 	defer c.Close()
 	return c.Status(ctx)

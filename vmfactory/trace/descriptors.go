@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/process"
 )
 
@@ -49,7 +49,7 @@ func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 		return d, err
 	}
 	// It leads nowhere: a file that is only named can be neither read nor left.
-	if d.anchor, err = unix.Open(filepath.Join(folder, guest.SocketFile), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+	if d.anchor, err = unix.Open(filepath.Join(folder, agent.SocketFile), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
 		return d, fmt.Errorf("name the agent's socket: %w", err)
 	}
 	return d, nil

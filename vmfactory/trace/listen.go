@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"drover/core/guest"
+	"drover/core/agent"
 	"drover/vmfactory/process"
 )
 
@@ -22,7 +22,7 @@ func listen(folder string) (int, error) {
 		return -1, fmt.Errorf("make the agent's socket: %w", err)
 	}
 	const backlog = 64
-	name := fmt.Sprintf("/proc/self/fd/%d/%s", dir, guest.SocketFile)
+	name := fmt.Sprintf("/proc/self/fd/%d/%s", dir, agent.SocketFile)
 	err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
 	if err == nil {
 		err = unix.Chmod(name, 0o600) // before anybody can connect

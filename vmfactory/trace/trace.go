@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/guest"
+	"drover/core/agent"
 )
 
 // RecordFile holds who a VM is, in its folder.
@@ -55,7 +55,7 @@ func (s Set) Keep(r Record) error {
 	if _, err := rand.Read(secret); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(tmp, guest.SecretFile), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tmp, agent.SecretFile), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
 		return err
 	}
 	if err := WriteJSON(filepath.Join(tmp, RecordFile), r); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/api"
 	"drover/web/caller"
 )
@@ -109,7 +109,7 @@ func TestListsAreWalkedByCursor(t *testing.T) {
 	w := newFixture(t)
 	next, seen := "/classes?limit=1", []string{}
 	for next != "" {
-		var page api.Page[coursework.ClassEntry]
+		var page api.Page[classes.ClassEntry]
 		a := w.call("root", "GET", next, nil).is(http.StatusOK).into(&page)
 		for _, c := range page.Items {
 			seen = append(seen, c.Handle)
@@ -135,7 +135,7 @@ func TestAssignments(t *testing.T) {
 
 	// A teacher's own deadline is told, and does not become everybody's.
 	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess").Actor, core.Deadline{Class: "cs101", Assignment: "hw1", User: "tess", Due: theEnd}))
-	var e coursework.AssignmentEntry
+	var e classes.AssignmentEntry
 	w.call("tess", "GET", hw1, nil).is(http.StatusOK).into(&e)
 	require.Equal(t, theEnd, e.Due)
 	w.call("tess", "PATCH", hw1, map[string]any{"text": "*Do it.*"}).is(http.StatusOK).into(&as)

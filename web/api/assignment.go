@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func assignmentTable() []entry {
@@ -62,7 +62,7 @@ func (f AssignmentFields) onto(as *core.Assignment) {
 
 // AssignmentPage is a list of assignments, which are few enough for one page.
 type AssignmentPage struct {
-	Page[coursework.AssignmentEntry]
+	Page[classes.AssignmentEntry]
 	Left int `json:"left" doc:"how many are not listed because they ended longer than a week ago: ask for all"`
 }
 
@@ -71,16 +71,16 @@ type Ended struct {
 	All bool `query:"all" doc:"also those that ended longer than a week ago"`
 }
 
-func (s *server) assignments(ctx context.Context, a core.Actor, f coursework.AssignmentFilter) (*answer[AssignmentPage], error) {
+func (s *server) assignments(ctx context.Context, a core.Actor, f classes.AssignmentFilter) (*answer[AssignmentPage], error) {
 	found, left, err := s.Classes.ListAssignments(ctx, a, f)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[AssignmentPage]{AssignmentPage{Page[coursework.AssignmentEntry]{Items: found}, left}}, nil
+	return &answer[AssignmentPage]{AssignmentPage{Page[classes.AssignmentEntry]{Items: found}, left}}, nil
 }
 
 func (s *server) listMyAssignments(ctx context.Context, a core.Actor, in *Ended) (*answer[AssignmentPage], error) {
-	return s.assignments(ctx, a, coursework.AssignmentFilter{All: in.All})
+	return s.assignments(ctx, a, classes.AssignmentFilter{All: in.All})
 }
 
 func (s *server) listAssignments(ctx context.Context, a core.Actor, in *struct {
@@ -88,7 +88,7 @@ func (s *server) listAssignments(ctx context.Context, a core.Actor, in *struct {
 	Ended
 },
 ) (*answer[AssignmentPage], error) {
-	return s.assignments(ctx, a, coursework.AssignmentFilter{Class: in.Class, All: in.All})
+	return s.assignments(ctx, a, classes.AssignmentFilter{Class: in.Class, All: in.All})
 }
 
 func (s *server) createAssignment(ctx context.Context, a core.Actor, in *struct {
@@ -109,7 +109,7 @@ func (s *server) viewAssignment(ctx context.Context, a core.Actor, in *struct {
 	InAssignment
 	Reading
 },
-) (*tagged[coursework.AssignmentEntry], error) {
+) (*tagged[classes.AssignmentEntry], error) {
 	e, err := s.Classes.ViewAssignment(ctx, a, in.Class, in.Assignment)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (s *server) deleteAssignment(ctx context.Context, a core.Actor, in *InAssig
 	return begun(s.Classes.DeleteAssignment(ctx, a, in.Class, in.Assignment))
 }
 
-func (s *server) listPoolChoices(ctx context.Context, a core.Actor, in *InClass) (*answer[Page[coursework.PoolChoice]], error) {
+func (s *server) listPoolChoices(ctx context.Context, a core.Actor, in *InClass) (*answer[Page[classes.PoolChoice]], error) {
 	return all(s.Classes.PoolChoices(ctx, a, in.Class))
 }
 

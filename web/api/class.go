@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func classTable() []entry {
@@ -35,12 +35,12 @@ type InClass struct {
 	Class string `path:"class" doc:"handle of the class"`
 }
 
-func (s *server) listClasses(ctx context.Context, a core.Actor, in *Cursor) (*listed[coursework.ClassEntry], error) {
+func (s *server) listClasses(ctx context.Context, a core.Actor, in *Cursor) (*listed[classes.ClassEntry], error) {
 	found, err := s.Classes.ListClasses(ctx, a, in.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
-	return paged(ctx, *in, found, func(c *coursework.ClassEntry) string { return c.Handle }), nil
+	return paged(ctx, *in, found, func(c *classes.ClassEntry) string { return c.Handle }), nil
 }
 
 func (s *server) createClass(ctx context.Context, a core.Actor, in *struct{ Body NewClass }) (*tagged[core.Class], error) {
@@ -55,7 +55,7 @@ func (s *server) viewClass(ctx context.Context, a core.Actor, in *struct {
 	InClass
 	Reading
 },
-) (*tagged[coursework.ClassEntry], error) {
+) (*tagged[classes.ClassEntry], error) {
 	c, err := s.Classes.ViewClass(ctx, a, in.Class)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 )
 
 func clusterTable() []entry {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 	"drover/web/api"
 )
 

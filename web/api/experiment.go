@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"drover/core"
-	"drover/core/coursework"
-	"drover/core/experiment"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/core/harness"
 )
 
@@ -29,7 +29,7 @@ func (s *server) startExperiment(ctx context.Context, a core.Actor, in *struct {
 	Repeat int      `query:"repeat" minimum:"1" maximum:"100" default:"1" doc:"runs of each submission: more than one tells flaky tests"`
 },
 ) (*tagged[core.Experiment], error) {
-	trial := coursework.Trial{Users: in.User, Repeat: in.Repeat}
+	trial := classes.Trial{Users: in.User, Repeat: in.Repeat}
 	tar := bufio.NewReader(s.body(ctx, harness.MaxPackBytes+1))
 	if _, err := tar.Peek(1); !errors.Is(err, io.EOF) {
 		trial.Harness = tar
@@ -69,7 +69,7 @@ func (s *server) viewExperiment(ctx context.Context, a core.Actor, in *struct {
 
 // Outcomes is a page of an experiment's matrix of verdicts.
 type Outcomes struct {
-	coursework.ExperimentView
+	classes.ExperimentView
 	Next string `json:"next" doc:"cursor of the next page; empty on the last"`
 }
 
@@ -83,7 +83,7 @@ func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 	Body Outcomes
 }, error,
 ) {
-	v, err := s.Classes.ViewExperiment(ctx, a, in.ID, coursework.OutcomePage{Differing: in.Differing, After: in.Cursor.Cursor, Limit: in.more()})
+	v, err := s.Classes.ViewExperiment(ctx, a, in.ID, classes.OutcomePage{Differing: in.Differing, After: in.Cursor.Cursor, Limit: in.more()})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 	}{page.Link, Outcomes{v, page.Body.Next}}, nil
 }
 
-func (s *server) applyExperiment(ctx context.Context, a core.Actor, in *One) (*answer[coursework.Applied], error) {
+func (s *server) applyExperiment(ctx context.Context, a core.Actor, in *One) (*answer[classes.Applied], error) {
 	return answered(s.Classes.ApplyExperiment(ctx, a, in.ID))
 }
 

@@ -20,13 +20,13 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
+	"drover/core/cluster/operate"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/intake"
-	"drover/core/operate"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/live"
@@ -45,13 +45,13 @@ const (
 )
 
 // fixture is a school behind the API: a Registrar on a real store and Redis, and the users
-// of core/coursework/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
+// of core/classes/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
 // cleo learn; in cs202 theo teaches and eve learns.
 type fixture struct {
 	t       testing.TB
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	reg     *coursework.Service
+	reg     *classes.Service
 	api     http.Handler
 
 	accounts *account.Service
@@ -64,13 +64,13 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, now: time.UnixMilli(start)}
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
-	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})

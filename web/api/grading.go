@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 )
 
@@ -40,7 +40,7 @@ func changedTo(as core.Assignment, err error) (*tagged[core.Assignment], error) 
 	return read(Reading{}, as.Revision, as), nil
 }
 
-func (s *server) viewProgress(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Progress], error) {
+func (s *server) viewProgress(ctx context.Context, a core.Actor, in *InAssignment) (*answer[classes.Progress], error) {
 	return answered(s.Classes.Progress(ctx, a, in.Class, in.Assignment))
 }
 
@@ -48,15 +48,15 @@ func (s *server) listMissing(ctx context.Context, a core.Actor, in *struct {
 	InAssignment
 	Cursor
 },
-) (*listed[coursework.Absence], error) {
+) (*listed[classes.Absence], error) {
 	found, err := s.Classes.Missing(ctx, a, in.Class, in.Assignment, in.Cursor.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
-	return paged(ctx, in.Cursor, found, func(one *coursework.Absence) string { return one.User }), nil
+	return paged(ctx, in.Cursor, found, func(one *classes.Absence) string { return one.User }), nil
 }
 
-func (s *server) viewReport(ctx context.Context, a core.Actor, in *InAssignment) (*answer[coursework.Report], error) {
+func (s *server) viewReport(ctx context.Context, a core.Actor, in *InAssignment) (*answer[classes.Report], error) {
 	return answered(s.Classes.Report(ctx, a, in.Class, in.Assignment))
 }
 
@@ -76,7 +76,7 @@ func (s *server) changeGrade(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return s.grade(ctx, a, coursework.GradeChange{Class: v.Submission.Class, Assignment: v.Submission.Assignment, Submission: in.ID}, in.Body)
+	return s.grade(ctx, a, classes.GradeChange{Class: v.Submission.Class, Assignment: v.Submission.Assignment, Submission: in.ID}, in.Body)
 }
 
 func (s *server) changeUserGrade(ctx context.Context, a core.Actor, in *struct {
@@ -85,10 +85,10 @@ func (s *server) changeUserGrade(ctx context.Context, a core.Actor, in *struct {
 	Body NewGrade
 },
 ) (*answer[core.Standing], error) {
-	return s.grade(ctx, a, coursework.GradeChange{Class: in.Class, Assignment: in.Assignment, User: in.User}, in.Body)
+	return s.grade(ctx, a, classes.GradeChange{Class: in.Class, Assignment: in.Assignment, User: in.User}, in.Body)
 }
 
-func (s *server) grade(ctx context.Context, a core.Actor, c coursework.GradeChange, g NewGrade) (*answer[core.Standing], error) {
+func (s *server) grade(ctx context.Context, a core.Actor, c classes.GradeChange, g NewGrade) (*answer[core.Standing], error) {
 	c.Score, c.MaxScore, c.Reason = g.Score, g.MaxScore, g.Reason
 	return answered(s.Classes.ChangeGrade(ctx, a, c))
 }

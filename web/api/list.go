@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"drover/core/resultstore/bounds"
+	"drover/core/store/bounds"
 )
 
 // MaxLimit bounds a page of a list: one more is asked for, to know whether there is more.

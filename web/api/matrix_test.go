@@ -103,10 +103,10 @@ func samples() map[string]sample {
 	}
 }
 
-// rights is core/coursework/testdata/rights.txt: action → who → yes, no or hidden.
+// rights is core/classes/testdata/rights.txt: action → who → yes, no or hidden.
 func rights(t testing.TB) (who []string, verdicts map[core.Action]map[string]string) {
 	t.Helper()
-	raw, err := os.ReadFile("../../core/coursework/testdata/rights.txt")
+	raw, err := os.ReadFile("../../core/classes/testdata/rights.txt")
 	require.NoError(t, err)
 	verdicts = map[core.Action]map[string]string{}
 	for line := range strings.Lines(string(raw)) {

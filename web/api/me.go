@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/caller"
 )
 
@@ -16,7 +16,7 @@ func selfTable() []entry {
 
 // Me is who calls.
 type Me struct {
-	coursework.Profile
+	classes.Profile
 	Token  string       `json:"token,omitempty" doc:"id of the token that calls"`
 	Scopes []core.Scope `json:"scopes" doc:"what the token is good for"`
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/services"
@@ -35,7 +35,7 @@ func TestProblemsAreWrittenSo(t *testing.T) {
 }
 
 // broken is a store that does not answer, and says why in words that are nobody's business.
-type broken struct{ coursework.Store }
+type broken struct{ classes.Store }
 
 var errSecret = errors.New("dial tcp 10.0.0.1: password hunter2 refused")
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/api"
 )
 
@@ -47,9 +47,9 @@ func TestTags(t *testing.T) {
 
 	// What is told of it is another thing once ann has handed in, of the same revision.
 	w.upload("ann", hw1+"/submissions", "main.py", "x").is(http.StatusCreated)
-	var e coursework.AssignmentEntry
+	var e classes.AssignmentEntry
 	w.call("ann", "GET", hw1, nil, "If-None-Match", student).is(http.StatusOK).into(&e)
-	require.Equal(t, coursework.ProgressSubmitted, e.Progress)
+	require.Equal(t, classes.ProgressSubmitted, e.Progress)
 	w.call("tess", "GET", hw1, nil, "If-None-Match", `"0-x", W/`+teacher).is(http.StatusNotModified)
 
 	// So If-Match looks at the revision only.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func rosterTable() []entry {
@@ -28,12 +28,12 @@ func (s *server) listMembers(ctx context.Context, a core.Actor, in *struct {
 	InClass
 	Cursor
 },
-) (*listed[coursework.Member], error) {
+) (*listed[classes.Member], error) {
 	found, err := s.Classes.Roster(ctx, a, in.Class, in.Cursor.Cursor, in.more())
 	if err != nil {
 		return nil, err
 	}
-	return paged(ctx, in.Cursor, found, func(m *coursework.Member) string { return m.User }), nil
+	return paged(ctx, in.Cursor, found, func(m *classes.Member) string { return m.User }), nil
 }
 
 func (s *server) enrol(ctx context.Context, a core.Actor, in *struct {
@@ -57,8 +57,8 @@ func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
 	InClass
 	Dry bool `query:"dry_run" doc:"only tell what would be done"`
 },
-) (*answer[coursework.Imported], error) {
-	return answered(s.Classes.ImportRoster(ctx, a, in.Class, s.body(ctx, coursework.MaxImportBytes+1), in.Dry))
+) (*answer[classes.Imported], error) {
+	return answered(s.Classes.ImportRoster(ctx, a, in.Class, s.body(ctx, classes.MaxImportBytes+1), in.Dry))
 }
 
 // DeadlinePage is a list of deadlines, which are few enough for one page.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func submissionTable() []entry {
@@ -34,7 +34,7 @@ func (s *server) submit(ctx context.Context, a core.Actor, in *handingIn) (*stru
 	Body     core.Submission
 }, error,
 ) {
-	made, err := s.Classes.Submit(ctx, a, coursework.Handin{
+	made, err := s.Classes.Submit(ctx, a, classes.Handin{
 		Class: in.Class, Assignment: in.Assignment, User: in.User, Kind: in.Kind, Files: s.uploads(ctx), Idempotency: in.Key,
 	})
 	if err != nil {
@@ -52,21 +52,21 @@ type SubmissionList struct {
 	User string `query:"user" maxLength:"64" doc:"only this user's"`
 }
 
-func (s *server) submissions(ctx context.Context, a core.Actor, class, assignment string, in SubmissionList) (*listed[coursework.SubmissionEntry], error) {
+func (s *server) submissions(ctx context.Context, a core.Actor, class, assignment string, in SubmissionList) (*listed[classes.SubmissionEntry], error) {
 	found, err := s.Classes.ListSubmissions(ctx, a, core.SubmissionFilter{
 		Class: class, Assignment: assignment, User: in.User, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return paged(ctx, in.Cursor, found, func(e *coursework.SubmissionEntry) string { return e.Submission.ID }), nil
+	return paged(ctx, in.Cursor, found, func(e *classes.SubmissionEntry) string { return e.Submission.ID }), nil
 }
 
 func (s *server) listSubmissions(ctx context.Context, a core.Actor, in *struct {
 	InClass
 	SubmissionList
 },
-) (*listed[coursework.SubmissionEntry], error) {
+) (*listed[classes.SubmissionEntry], error) {
 	return s.submissions(ctx, a, in.Class, "", in.SubmissionList)
 }
 
@@ -74,7 +74,7 @@ func (s *server) listAssignmentSubmissions(ctx context.Context, a core.Actor, in
 	InAssignment
 	SubmissionList
 },
-) (*listed[coursework.SubmissionEntry], error) {
+) (*listed[classes.SubmissionEntry], error) {
 	return s.submissions(ctx, a, in.Class, in.Assignment, in.SubmissionList)
 }
 
@@ -83,7 +83,7 @@ type One struct {
 	ID string `path:"id"`
 }
 
-func (s *server) viewSubmission(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
+func (s *server) viewSubmission(ctx context.Context, a core.Actor, in *One) (*answer[classes.SubmissionView], error) {
 	return answered(s.Classes.ViewSubmission(ctx, a, in.ID))
 }
 
@@ -107,7 +107,7 @@ func (s *server) submissionZip(ctx context.Context, a core.Actor, in *One) (*dow
 	return s.saved(ctx, "downloadSubmission", zip.Name, -1, func(to io.Writer) error { return zip.Write(ctx, to) }), nil
 }
 
-func (s *server) resubmit(ctx context.Context, a core.Actor, in *One) (*answer[coursework.SubmissionView], error) {
+func (s *server) resubmit(ctx context.Context, a core.Actor, in *One) (*answer[classes.SubmissionView], error) {
 	if err := s.Classes.Resubmit(ctx, a, in.ID); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func taskTable() []entry {
@@ -30,17 +30,17 @@ func (s *server) listTasks(ctx context.Context, a core.Actor, in *struct {
 	Class     string           `query:"class" maxLength:"64" doc:"only about this class and its assignments"`
 	Parent    string           `query:"parent" maxLength:"64" doc:"only the parts of this task"`
 },
-) (*listed[coursework.TaskView], error) {
+) (*listed[classes.TaskView], error) {
 	found, err := s.Classes.TrackTasks(ctx, a, core.TaskFilter{
 		States: in.State, Kind: in.Kind, Requester: in.Requester, Class: in.Class, Parent: in.Parent, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return paged(ctx, in.Cursor, found, func(t *coursework.TaskView) string { return t.ID }), nil
+	return paged(ctx, in.Cursor, found, func(t *classes.TaskView) string { return t.ID }), nil
 }
 
-func (s *server) viewTask(ctx context.Context, a core.Actor, in *One) (*answer[coursework.TaskView], error) {
+func (s *server) viewTask(ctx context.Context, a core.Actor, in *One) (*answer[classes.TaskView], error) {
 	return answered(s.Classes.TrackTask(ctx, a, in.ID))
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/api"
 	"drover/web/caller"
 )
@@ -50,11 +50,11 @@ func TestSubmit(t *testing.T) {
 	w.call("cleo", "GET", "/submissions/"+s.ID, nil).problem(http.StatusNotFound, core.CodeNotFound)
 	w.call("ann", "GET", "/submissions/"+s.ID+"/files/..%2f..%2fetc/passwd", nil).problem(http.StatusNotFound, core.CodeNotFound)
 
-	var v coursework.SubmissionView
+	var v classes.SubmissionView
 	w.call("ann", "GET", "/submissions/"+s.ID, nil).is(http.StatusOK).into(&v)
-	require.Equal(t, coursework.StatusSubmitted, v.Status)
+	require.Equal(t, classes.StatusSubmitted, v.Status)
 	for _, path := range []string{"/classes/cs101/submissions", hw1 + "/submissions"} {
-		var page api.Page[coursework.SubmissionEntry]
+		var page api.Page[classes.SubmissionEntry]
 		w.call("ann", "GET", path, nil).is(http.StatusOK).into(&page)
 		require.Len(t, page.Items, 1)
 	}

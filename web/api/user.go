@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func userTable() []entry {
@@ -65,7 +65,7 @@ func (s *server) viewUser(ctx context.Context, a core.Actor, in *struct {
 	OneUser
 	Reading
 },
-) (*tagged[coursework.Profile], error) {
+) (*tagged[classes.Profile], error) {
 	p, err := s.Classes.ViewUser(ctx, a, in.User)
 	if err != nil {
 		return nil, err

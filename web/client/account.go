@@ -9,12 +9,12 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // Me is who calls.
 type Me struct {
-	coursework.Profile
+	classes.Profile
 	Token  string       `json:"token,omitempty"` // id of the token that calls
 	Scopes []core.Scope `json:"scopes"`          // what the token is good for
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // FindClass returns the one class that a handle, a title or a part of either means; mine
@@ -17,18 +17,18 @@ func (c *Client) FindClass(ctx context.Context, query string) (core.Class, error
 }
 
 // ListClasses lists the classes that one may see, in order of handle, from behind one of them.
-func (c *Client) ListClasses(ctx context.Context, after string, limit int) ([]coursework.ClassEntry, error) {
-	return list[coursework.ClassEntry](ctx, c, []string{"classes"}, nil, after, limit)
+func (c *Client) ListClasses(ctx context.Context, after string, limit int) ([]classes.ClassEntry, error) {
+	return list[classes.ClassEntry](ctx, c, []string{"classes"}, nil, after, limit)
 }
 
 // ViewClass returns a class. Returns NOTFOUND.
-func (c *Client) ViewClass(ctx context.Context, handle string) (coursework.ClassEntry, error) {
-	return get[coursework.ClassEntry](ctx, c, nil, "classes", handle)
+func (c *Client) ViewClass(ctx context.Context, handle string) (classes.ClassEntry, error) {
+	return get[classes.ClassEntry](ctx, c, nil, "classes", handle)
 }
 
 // Roster lists who is in a class, in order of handle, from behind one of them.
-func (c *Client) Roster(ctx context.Context, class, after string, limit int) ([]coursework.Member, error) {
-	return list[coursework.Member](ctx, c, []string{"classes", class, "members"}, nil, after, limit)
+func (c *Client) Roster(ctx context.Context, class, after string, limit int) ([]classes.Member, error) {
+	return list[classes.Member](ctx, c, []string{"classes", class, "members"}, nil, after, limit)
 }
 
 // FindAssignment returns the one assignment that class/assignment means, each as FindClass has it.
@@ -38,21 +38,21 @@ func (c *Client) FindAssignment(ctx context.Context, query string) (core.Assignm
 
 // ListAssignments lists assignments, those that end last first, and says how many it left
 // out because they ended long ago.
-func (c *Client) ListAssignments(ctx context.Context, f coursework.AssignmentFilter) (all []coursework.AssignmentEntry, left int, err error) {
+func (c *Client) ListAssignments(ctx context.Context, f classes.AssignmentFilter) (all []classes.AssignmentEntry, left int, err error) {
 	parts := []string{"assignments"}
 	if f.Class != "" {
 		parts = []string{"classes", f.Class, "assignments"}
 	}
 	page, err := get[struct {
-		Items []coursework.AssignmentEntry `json:"items"`
-		Left  int                          `json:"left"`
+		Items []classes.AssignmentEntry `json:"items"`
+		Left  int                       `json:"left"`
 	}](ctx, c, values("all", strconv.FormatBool(f.All)), parts...)
 	return page.Items, page.Left, err
 }
 
 // ViewAssignment returns an assignment with one's own deadlines. Returns NOTFOUND.
-func (c *Client) ViewAssignment(ctx context.Context, class, handle string) (coursework.AssignmentEntry, error) {
-	return get[coursework.AssignmentEntry](ctx, c, nil, "classes", class, "assignments", handle)
+func (c *Client) ViewAssignment(ctx context.Context, class, handle string) (classes.AssignmentEntry, error) {
+	return get[classes.AssignmentEntry](ctx, c, nil, "classes", class, "assignments", handle)
 }
 
 // Deadlines lists the dates that users have of their own, or those of one user.
@@ -64,13 +64,13 @@ func (c *Client) Deadlines(ctx context.Context, class, assignment, user string) 
 
 // Missing lists the students who have handed in nothing for an assignment, in order of handle,
 // from behind one of them.
-func (c *Client) Missing(ctx context.Context, class, assignment, after string, limit int) ([]coursework.Absence, error) {
-	return list[coursework.Absence](ctx, c, []string{"classes", class, "assignments", assignment, "missing"}, nil, after, limit)
+func (c *Client) Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error) {
+	return list[classes.Absence](ctx, c, []string{"classes", class, "assignments", assignment, "missing"}, nil, after, limit)
 }
 
 // Progress says how many have handed in, and how the scores are spread.
-func (c *Client) Progress(ctx context.Context, class, assignment string) (coursework.Progress, error) {
-	return get[coursework.Progress](ctx, c, nil, "classes", class, "assignments", assignment, "progress")
+func (c *Client) Progress(ctx context.Context, class, assignment string) (classes.Progress, error) {
+	return get[classes.Progress](ctx, c, nil, "classes", class, "assignments", assignment, "progress")
 }
 
 // StartGradebook starts the task that writes the grades of a class as CSV.
@@ -90,7 +90,7 @@ func (c *Client) StartAssignmentCSV(ctx context.Context, args core.AssignmentCSV
 
 // Submit hands in files. They are read anew if the call is repeated, so that a lost answer
 // costs no second submission: the idempotency key is h's, or one that is made here.
-func (c *Client) Submit(ctx context.Context, h coursework.Handin) (core.Submission, error) {
+func (c *Client) Submit(ctx context.Context, h classes.Handin) (core.Submission, error) {
 	return ask[core.Submission](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", h.Class, "assignments", h.Assignment, "submissions"},
 		query: values("user", h.User, "kind", h.Kind), stream: files(h.Files), key: keyOr(h.Idempotency),

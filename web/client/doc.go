@@ -1,7 +1,7 @@
 // Package client speaks drover's API from Go: it is what the command line stands on
 // where it is given a site instead of a cluster.
 //
-// Answers are the structs of core and core/coursework. What the site refuses is a
+// Answers are the structs of core and core/classes. What the site refuses is a
 // *core.Error with the site's own code and sentence, so a program need not know
 // whether it asked a cluster or a site.
 //

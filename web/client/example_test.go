@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/client"
 )
 
@@ -24,10 +24,10 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sub, err := c.Submit(context.Background(), coursework.Handin{
+	sub, err := c.Submit(context.Background(), classes.Handin{
 		Class: "cs101", Assignment: "hw1",
-		Files: func(yield func(coursework.Upload, error) bool) {
-			yield(coursework.Upload{Path: "main.py", Content: strings.NewReader("print(1)\n")}, nil)
+		Files: func(yield func(classes.Upload, error) bool) {
+			yield(classes.Upload{Path: "main.py", Content: strings.NewReader("print(1)\n")}, nil)
 		},
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/client"
 
 	"github.com/stretchr/testify/assert"
@@ -81,13 +81,13 @@ func TestWhatMayHaveBeenDoneIsNotRepeated(t *testing.T) {
 	assert.Len(t, s.asked, 1)
 }
 
-func twoFiles(yield func(coursework.Upload, error) bool) {
-	_ = yield(coursework.Upload{Path: "src/main.py", Mode: 0o755, Content: strings.NewReader("print(1)\n")}, nil) &&
-		yield(coursework.Upload{Path: "größe \"x\".txt", Content: strings.NewReader("two")}, nil)
+func twoFiles(yield func(classes.Upload, error) bool) {
+	_ = yield(classes.Upload{Path: "src/main.py", Mode: 0o755, Content: strings.NewReader("print(1)\n")}, nil) &&
+		yield(classes.Upload{Path: "größe \"x\".txt", Content: strings.NewReader("two")}, nil)
 }
 
-func handin(files iter.Seq2[coursework.Upload, error]) coursework.Handin {
-	return coursework.Handin{Class: "cs101", Assignment: "hw1", User: "ann", Kind: "final", Files: files}
+func handin(files iter.Seq2[classes.Upload, error]) classes.Handin {
+	return classes.Handin{Class: "cs101", Assignment: "hw1", User: "ann", Kind: "final", Files: files}
 }
 
 // A lost answer costs no second submission: the files go out again under the same key.
@@ -127,12 +127,12 @@ func TestSubmitIsRepeatedUnderItsKey(t *testing.T) {
 func TestFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	gone := core.Errorf(core.CodeInvalid, "b", "b cannot be read")
-	for name, files := range map[string]iter.Seq2[coursework.Upload, error]{
-		"open": func(yield func(coursework.Upload, error) bool) {
-			_ = yield(coursework.Upload{Path: "a", Content: strings.NewReader("a")}, nil) && yield(coursework.Upload{}, gone)
+	for name, files := range map[string]iter.Seq2[classes.Upload, error]{
+		"open": func(yield func(classes.Upload, error) bool) {
+			_ = yield(classes.Upload{Path: "a", Content: strings.NewReader("a")}, nil) && yield(classes.Upload{}, gone)
 		},
-		"read": func(yield func(coursework.Upload, error) bool) {
-			yield(coursework.Upload{Path: "b", Content: io.MultiReader(strings.NewReader("b"), &broken{})}, nil)
+		"read": func(yield func(classes.Upload, error) bool) {
+			yield(classes.Upload{Path: "b", Content: io.MultiReader(strings.NewReader("b"), &broken{})}, nil)
 		},
 	} {
 		s := &site{answers: []func(*http.Request) (*http.Response, error){good(`{"id":"s1"}`)}}
@@ -150,8 +150,8 @@ func (*broken) Read([]byte) (int, error) { return 0, errReset }
 // Who may not hand in is told so, with the rest of the files unread.
 func TestSiteThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
-	endless := func(yield func(coursework.Upload, error) bool) {
-		for yield(coursework.Upload{Path: "a", Content: bytes.NewReader(make([]byte, 1<<20))}, nil) {
+	endless := func(yield func(classes.Upload, error) bool) {
+		for yield(classes.Upload{Path: "a", Content: bytes.NewReader(make([]byte, 1<<20))}, nil) {
 		}
 	}
 	c, err := client.New(client.Options{Server: "https://drover.example.org", Transport: refusing{}})

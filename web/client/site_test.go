@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/intake"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/client"
@@ -28,7 +28,7 @@ import (
 // school is a real API on a real store and Redis: tess teaches cs101, ann and bob learn there.
 type school struct {
 	t   *testing.T
-	reg *coursework.Service
+	reg *classes.Service
 	in  *intake.Intake
 	url string
 }
@@ -37,13 +37,13 @@ func newSchool(t *testing.T) *school {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	cluster := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", "default")
 	s := &school{t: t, in: &intake.Intake{Store: store, Queue: cluster.Store, Pools: cluster.Store, Tasks: cluster.Store, Blobs: blobs}}
 	require.NoError(t, s.in.SetPool(ctx, core.DefaultPool("default")))
-	s.reg = &coursework.Service{Store: store, Intake: s.in, Blobs: blobs}
+	s.reg = &classes.Service{Store: store, Intake: s.in, Blobs: blobs}
 	root := core.System()
 	now := time.Now()
 	_, err = s.reg.CreateClass(ctx, root, core.Class{Handle: "cs101", Title: "Programming I"})
@@ -96,13 +96,13 @@ func TestClassesOfASite(t *testing.T) {
 	class, err := ann.FindClass(ctx, "mine")
 	require.NoError(t, err)
 	assert.Equal(t, "Programming I", class.Title)
-	classes, err := ann.ListClasses(ctx, "", 1000)
+	mine, err := ann.ListClasses(ctx, "", 1000)
 	require.NoError(t, err)
-	require.Len(t, classes, 1)
-	assert.Equal(t, core.RoleStudent, classes[0].Role)
+	require.Len(t, mine, 1)
+	assert.Equal(t, core.RoleStudent, mine[0].Role)
 	entry, err := ann.ViewClass(ctx, "cs101")
 	require.NoError(t, err)
-	assert.Equal(t, classes[0], entry)
+	assert.Equal(t, mine[0], entry)
 	members, err := tess.Roster(ctx, "cs101", "ann", 1)
 	require.NoError(t, err)
 	require.Len(t, members, 1)
@@ -111,13 +111,13 @@ func TestClassesOfASite(t *testing.T) {
 	as, err := ann.FindAssignment(ctx, "mine/hw1")
 	require.NoError(t, err)
 	assert.Equal(t, "cs101/hw1", as.Name())
-	all, left, err := ann.ListAssignments(ctx, coursework.AssignmentFilter{Class: "cs101", All: true})
+	all, left, err := ann.ListAssignments(ctx, classes.AssignmentFilter{Class: "cs101", All: true})
 	require.NoError(t, err)
 	assert.Len(t, all, 2)
 	assert.Zero(t, left)
 	one, err := ann.ViewAssignment(ctx, "cs101", "hw1")
 	require.NoError(t, err)
-	assert.Equal(t, coursework.ProgressNotYet, one.Progress)
+	assert.Equal(t, classes.ProgressNotYet, one.Progress)
 	deadlines, err := tess.Deadlines(ctx, "cs101", "hw1", "")
 	require.NoError(t, err)
 	assert.Empty(t, deadlines)
@@ -203,7 +203,7 @@ func TestSubmissionsOfASite(t *testing.T) {
 	assert.Len(t, z.File, 2)
 
 	nine := 9.0
-	grade := coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &nine, Reason: "by hand"}
+	grade := classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &nine, Reason: "by hand"}
 	standing, err := tess.ChangeGrade(ctx, grade)
 	require.NoError(t, err)
 	assert.Equal(t, &nine, standing.Score)

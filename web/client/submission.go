@@ -10,24 +10,24 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // keyOr is an idempotency key: the caller's, or one that nobody else has.
 func keyOr(key string) string { return cmp.Or(key, "once-"+strings.ToLower(ulid.Make().String())) }
 
 // ListSubmissions lists submissions of a class, newest first: one's own, or all where one teaches.
-func (c *Client) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]coursework.SubmissionEntry, error) {
+func (c *Client) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]classes.SubmissionEntry, error) {
 	parts := []string{"classes", f.Class, "submissions"}
 	if f.Assignment != "" {
 		parts = []string{"classes", f.Class, "assignments", f.Assignment, "submissions"}
 	}
-	return list[coursework.SubmissionEntry](ctx, c, parts, values("user", f.User), f.Before, f.Limit)
+	return list[classes.SubmissionEntry](ctx, c, parts, values("user", f.User), f.Before, f.Limit)
 }
 
 // ViewSubmission returns a submission with its result. Returns NOTFOUND.
-func (c *Client) ViewSubmission(ctx context.Context, id string) (coursework.SubmissionView, error) {
-	return get[coursework.SubmissionView](ctx, c, nil, "submissions", id)
+func (c *Client) ViewSubmission(ctx context.Context, id string) (classes.SubmissionView, error) {
+	return get[classes.SubmissionView](ctx, c, nil, "submissions", id)
 }
 
 // OpenFile opens one file of a submission. Returns NOTFOUND.
@@ -63,7 +63,7 @@ func (c *Client) CancelSubmission(ctx context.Context, id string) (core.RequestS
 }
 
 // ChangeGrade gives a submission a person's grade: the one that is named, or the user's newest.
-func (c *Client) ChangeGrade(ctx context.Context, g coursework.GradeChange) (core.Standing, error) {
+func (c *Client) ChangeGrade(ctx context.Context, g classes.GradeChange) (core.Standing, error) {
 	parts := []string{"classes", g.Class, "assignments", g.Assignment, "grades", g.User}
 	if g.Submission != "" {
 		if err := c.isOf(ctx, g); err != nil {
@@ -82,7 +82,7 @@ func (c *Client) ChangeGrade(ctx context.Context, g coursework.GradeChange) (cor
 }
 
 // isOf returns NOTFOUND if the submission whose grade is meant is another user's or for something else.
-func (c *Client) isOf(ctx context.Context, g coursework.GradeChange) error {
+func (c *Client) isOf(ctx context.Context, g classes.GradeChange) error {
 	v, err := c.ViewSubmission(ctx, g.Submission)
 	if s := v.Submission; err == nil && (s.Class != g.Class || s.Assignment != g.Assignment || g.User != "" && s.User != g.User) {
 		err = core.Errorf(core.CodeNotFound, g.Submission, "there is no submission %.80q", g.Submission)

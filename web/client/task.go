@@ -6,22 +6,22 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // TrackTask returns a task and where it is. Returns NOTFOUND.
-func (c *Client) TrackTask(ctx context.Context, id string) (coursework.TaskView, error) {
-	return get[coursework.TaskView](ctx, c, nil, "tasks", id)
+func (c *Client) TrackTask(ctx context.Context, id string) (classes.TaskView, error) {
+	return get[classes.TaskView](ctx, c, nil, "tasks", id)
 }
 
 // TrackTasks lists the tasks that one may see, newest first, in one of f.States if it names any.
-func (c *Client) TrackTasks(ctx context.Context, f core.TaskFilter) ([]coursework.TaskView, error) {
+func (c *Client) TrackTasks(ctx context.Context, f core.TaskFilter) ([]classes.TaskView, error) {
 	states := make([]string, len(f.States))
 	for i, s := range f.States {
 		states[i] = string(s)
 	}
 	query := values("kind", f.Kind, "requester", f.Requester, "class", f.Class, "parent", f.Parent, "state", strings.Join(states, ","))
-	return list[coursework.TaskView](ctx, c, []string{"tasks"}, query, f.Before, f.Limit)
+	return list[classes.TaskView](ctx, c, []string{"tasks"}, query, f.Before, f.Limit)
 }
 
 // CancelTask stops a task wherever it is, and returns its state.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 )
 
@@ -24,8 +24,8 @@ func (c *Client) Drop(ctx context.Context, class, user string) error {
 }
 
 // ImportRoster enrols who is in a CSV file; a dry run only says what would be done.
-func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (coursework.Imported, error) {
-	return ask[coursework.Imported](ctx, c, call{
+func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error) {
+	return ask[classes.Imported](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", class, "roster"}, query: values("dry_run", strconv.FormatBool(dry)),
 		stream: func() upload { return upload{kind: "text/csv", from: io.NopCloser(csv)} },
 	})
@@ -96,8 +96,8 @@ func (c *Client) RemoveHarness(ctx context.Context, class, handle string) (core.
 }
 
 // PoolChoices lists the pools that assignments of a class can be graded in.
-func (c *Client) PoolChoices(ctx context.Context, class string) ([]coursework.PoolChoice, error) {
-	page, err := get[pageOf[coursework.PoolChoice]](ctx, c, nil, "classes", class, "pools")
+func (c *Client) PoolChoices(ctx context.Context, class string) ([]classes.PoolChoice, error) {
+	page, err := get[pageOf[classes.PoolChoice]](ctx, c, nil, "classes", class, "pools")
 	return page.Items, err
 }
 
@@ -113,7 +113,7 @@ func (c *Client) SetDeadline(ctx context.Context, own core.Deadline) error {
 }
 
 // StartExperiment reruns the newest submissions to an assignment for a try.
-func (c *Client) StartExperiment(ctx context.Context, class, assignment string, t coursework.Trial) (core.Experiment, error) {
+func (c *Client) StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (core.Experiment, error) {
 	stream, err := pack(t.Harness)
 	if err != nil {
 		return core.Experiment{}, err
@@ -144,12 +144,12 @@ func (c *Client) ExperimentProgress(ctx context.Context, id string) (core.Experi
 }
 
 // ViewExperiment returns an experiment with its verdicts against the old ones.
-func (c *Client) ViewExperiment(ctx context.Context, id string, p coursework.OutcomePage) (coursework.ExperimentView, error) {
-	var all coursework.ExperimentView
+func (c *Client) ViewExperiment(ctx context.Context, id string, p classes.OutcomePage) (classes.ExperimentView, error) {
+	var all classes.ExperimentView
 	for first := true; first || p.After != "" && p.Limit > 0; first = false {
 		query := values("differing", strconv.FormatBool(p.Differing), "cursor", p.After, "limit", strconv.Itoa(min(p.Limit, maxPage)))
 		page, err := get[struct {
-			coursework.ExperimentView
+			classes.ExperimentView
 			Next string `json:"next"`
 		}](ctx, c, query, "experiments", id, "outcomes")
 		if err != nil {
@@ -163,8 +163,8 @@ func (c *Client) ViewExperiment(ctx context.Context, id string, p coursework.Out
 }
 
 // ApplyExperiment lets the results of an experiment count.
-func (c *Client) ApplyExperiment(ctx context.Context, id string) (coursework.Applied, error) {
-	return post[coursework.Applied](ctx, c, nil, "experiments", id, "apply")
+func (c *Client) ApplyExperiment(ctx context.Context, id string) (classes.Applied, error) {
+	return post[classes.Applied](ctx, c, nil, "experiments", id, "apply")
 }
 
 // AbortExperiment drops an experiment; nothing of it counts.

@@ -22,15 +22,15 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
+	"drover/core/cluster/operate"
 	"drover/core/coretest"
-	"drover/core/coursework"
 	"drover/core/harness"
-	"drover/core/intake"
-	"drover/core/operate"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/frontend"
 	"drover/web/page"
@@ -54,7 +54,7 @@ const (
 // start is when what there is was made, and before all that is made later.
 var start = time.Now().Add(-time.Minute).UnixMilli()
 
-// fixture is a whole site with the users of core/coursework/testdata/rights.txt, who are as
+// fixture is a whole site with the users of core/classes/testdata/rights.txt, who are as
 // that says: in cs101 tess teaches, tina assists, ann and cleo learn; in cs202 theo
 // teaches and eve learns.
 type fixture struct {
@@ -75,7 +75,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, store: store, blobs: blobs, harness: harnessTar(t), cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
@@ -87,7 +87,7 @@ func newFixture(t *testing.T) *fixture {
 	log.SetOutput(io.Discard)
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	reg := &coursework.Service{Store: store, Intake: w.in, Blobs: blobs}
+	reg := &classes.Service{Store: store, Intake: w.in, Blobs: blobs}
 	w.deps = frontend.Deps{
 		Deps: services.Deps{
 			Name: "Test school", Classes: reg,
@@ -183,16 +183,16 @@ func harnessTar(t *testing.T) []byte {
 // submission is ann's for an assignment of hers alone.
 func (w *fixture) submission() core.Submission {
 	w.t.Helper()
-	s, err := w.deps.Classes.Submit(w.t.Context(), w.as("ann"), coursework.Handin{
+	s, err := w.deps.Classes.Submit(w.t.Context(), w.as("ann"), classes.Handin{
 		Class: "cs101", Assignment: w.tested(), Files: files("main.py", "print()"),
 	})
 	require.NoError(w.t, err)
 	return s
 }
 
-func files(path, content string) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
-		yield(coursework.Upload{Path: path, Content: strings.NewReader(content)}, nil)
+func files(path, content string) iter.Seq2[classes.Upload, error] {
+	return func(yield func(classes.Upload, error) bool) {
+		yield(classes.Upload{Path: path, Content: strings.NewReader(content)}, nil)
 	}
 }
 

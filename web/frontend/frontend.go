@@ -15,7 +15,8 @@ import (
 	"drover/core/webhook"
 	"drover/web"
 	"drover/web/api"
-	"drover/web/judge0"
+	"drover/web/compat/judge0"
+	"drover/web/compat/tango"
 	"drover/web/live"
 	"drover/web/operator"
 	"drover/web/page"
@@ -24,7 +25,6 @@ import (
 	"drover/web/sign"
 	"drover/web/staff"
 	"drover/web/student"
-	"drover/web/tango"
 )
 
 // Config is how a site is set.

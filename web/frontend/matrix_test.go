@@ -59,10 +59,10 @@ func (all things) fill(path string) string {
 	return strings.NewReplacer(pairs...).Replace(path)
 }
 
-// rights is core/coursework/testdata/rights.txt: action → who → yes, no or hidden.
+// rights is core/classes/testdata/rights.txt: action → who → yes, no or hidden.
 func rights(t *testing.T) (who []string, verdicts map[core.Action]map[string]string) {
 	t.Helper()
-	raw, err := os.ReadFile("../../core/coursework/testdata/rights.txt")
+	raw, err := os.ReadFile("../../core/classes/testdata/rights.txt")
 	require.NoError(t, err)
 	verdicts = map[core.Action]map[string]string{}
 	for line := range strings.Lines(string(raw)) {

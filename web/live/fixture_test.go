@@ -19,13 +19,13 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/intake"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web"
 	"drover/web/api"
 	"drover/web/client"
@@ -48,7 +48,7 @@ type fixture struct {
 	cluster *coretest.Cluster
 	store   *sqlite.Store
 	in      *intake.Intake
-	reg     *coursework.Service
+	reg     *classes.Service
 	account *account.Service
 	streams *live.Streams
 	url     string
@@ -65,7 +65,7 @@ func newFixture(t *testing.T, b *coretest.Backend, change ...func(s *live.Stream
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
@@ -78,7 +78,7 @@ func newFixture(t *testing.T, b *coretest.Backend, change ...func(s *live.Stream
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
-	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs}
+	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs}
 	w.account = &account.Service{Store: store, Limits: redis, Hasher: hasher}
 	desk := &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg,

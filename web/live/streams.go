@@ -10,7 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/requests"
 	"drover/web/caller"
 )
@@ -29,7 +29,7 @@ const (
 // for concurrent use.
 type Streams struct {
 	Requests *requests.Service
-	Classes  *coursework.Service
+	Classes  *classes.Service
 	Keeper   Keeper
 	Log      logrus.FieldLogger
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 	"drover/web/page"
 )
 

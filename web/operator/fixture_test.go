@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
+	"drover/core/cluster/operate"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/intake"
-	"drover/core/operate"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/operator"
 	"drover/web/page"
@@ -60,14 +60,14 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{b: b, store: store}
 	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
-	reg := &coursework.Service{Store: store, Intake: w.in, Blobs: blobs}
+	reg := &classes.Service{Store: store, Intake: w.in, Blobs: blobs}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	desk := &requests.Service{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 	"drover/web/page"
 )
 

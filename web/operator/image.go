@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 	"drover/web/page"
 )
 

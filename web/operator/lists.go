@@ -2,7 +2,7 @@ package operator
 
 import (
 	"drover/core"
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 	"drover/web/page"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core/operate"
+	"drover/core/cluster/operate"
 )
 
 // A bar shows what there is, however many there may be.

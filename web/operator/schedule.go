@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/schedule"
+	"drover/core/cluster/schedule"
 	"drover/web/page"
 )
 

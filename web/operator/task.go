@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -28,7 +28,7 @@ type tasksData struct {
 }
 
 type taskRow struct {
-	coursework.TaskView
+	classes.TaskView
 
 	Badge string
 	Stop  bool // it can be stopped

@@ -10,8 +10,8 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/coursework"
-	"drover/core/operate"
+	"drover/core/classes"
+	"drover/core/cluster/operate"
 	"drover/core/requests"
 	"drover/web/live"
 )
@@ -20,7 +20,7 @@ import (
 type Deps struct {
 	Name     string   // of the site
 	URL      *url.URL // by which browsers reach the site, without a path
-	Classes  *coursework.Service
+	Classes  *classes.Service
 	Requests *requests.Service
 	Cluster  *operate.Service
 	Accounts *account.Service

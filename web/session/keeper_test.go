@@ -14,10 +14,10 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/session"
 )
@@ -45,7 +45,7 @@ func newFixture(t *testing.T, secure bool) *fixture {
 	w := &fixture{t: t, store: store, redis: coretest.Mini(t), cookies: map[string]*http.Cookie{}}
 	redis := w.redis.Open(t)
 	w.Keeper = &session.Keeper{
-		Sessions: session.New(redis, secure, log), Actors: &coursework.Service{Store: store}, Log: log,
+		Sessions: session.New(redis, secure, log), Actors: &classes.Service{Store: store}, Log: log,
 		Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher},
 	}
 	w.put(core.User{Handle: "root", Roles: root.Roles})

@@ -9,13 +9,13 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
 // accountData is what the page of one's own account shows.
 type accountData struct {
-	coursework.Profile
+	classes.Profile
 	account.Sheet
 
 	Languages []choice

@@ -16,10 +16,10 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web"
 	"drover/web/page"
 	"drover/web/services"
@@ -60,7 +60,7 @@ func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	require.NoError(t, err)
 	redis := w.redis.Open(t)
 	w.desk = &account.Service{Store: store, Limits: redis, Hasher: hasher}
-	w.deps = services.Deps{URL: w.url, Classes: &coursework.Service{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
+	w.deps = services.Deps{URL: w.url, Classes: &classes.Service{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
 	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Accounts: w.desk, Actors: w.deps.Classes, Log: log}
 	where := page.Section{Pages: fstest.MapFS{}, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: func(r *page.Request) error { return r.Redirect("/account", "") }},

@@ -5,13 +5,13 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
 // userData is what the page of one user shows.
 type userData struct {
-	coursework.Profile
+	classes.Profile
 	account.Sheet
 
 	Form   userForm

@@ -13,7 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -169,7 +169,7 @@ func TestFormsOfOtherSites(t *testing.T) {
 
 // crowd is a store with very many users, that counts how often they are listed.
 type crowd struct {
-	coursework.Store
+	classes.Store
 	of    int
 	lists int
 }

@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -17,7 +17,7 @@ const auditRows = 100
 
 // auditPage says who did what in a class.
 type auditPage struct {
-	Class        coursework.ClassEntry
+	Class        classes.ClassEntry
 	AuditEntries []core.AuditEntry
 	Next         string
 	Typed        url.Values

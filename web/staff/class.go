@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -21,7 +21,7 @@ func (s *staff) classRoutes() []page.Route {
 
 // classPage is the form of a class.
 type classPage struct {
-	Class coursework.ClassEntry // the zero value for a new one
+	Class classes.ClassEntry // the zero value for a new one
 	Typed url.Values
 }
 
@@ -54,7 +54,7 @@ func (s *staff) editClass(r *page.Request) error {
 	}})
 }
 
-func (s *staff) classToEdit(r *page.Request) (coursework.ClassEntry, error) {
+func (s *staff) classToEdit(r *page.Request) (classes.ClassEntry, error) {
 	c, err := s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class"))
 	if err != nil {
 		return c, err

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/coursework"
-	"drover/core/experiment"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/core/harness"
 	"drover/web/page"
 )
@@ -30,7 +30,7 @@ const experimentRows = 50
 
 // experimentsPage lists those of an assignment, with the form that starts one.
 type experimentsPage struct {
-	*coursework.AssignmentEntry
+	*classes.AssignmentEntry
 	All   []core.Experiment
 	Open  bool // one of them is not decided
 	Most  int  // runs of each submission
@@ -69,7 +69,7 @@ func (s *staff) startExperiment(r *page.Request) error {
 		return err
 	}
 	p.Typed = f.Typed
-	trial := coursework.Trial{
+	trial := classes.Trial{
 		Users:  strings.FieldsFunc(f.line("users"), func(c rune) bool { return strings.ContainsRune(" ,;\r\n\t", c) }),
 		Repeat: f.small(r, "repeat", page.Sentence("Runs of each")),
 	}
@@ -85,13 +85,13 @@ func (s *staff) startExperiment(r *page.Request) error {
 
 // experimentPage is an experiment with its verdicts.
 type experimentPage struct {
-	*coursework.ExperimentView
+	*classes.ExperimentView
 	Progress core.TaskProgress
 	News     []harness.Verdict // columns of the matrix
 	Rows     []matrixRow
 	All      bool // also submissions whose verdict and score stay
 	Next     string
-	Applied  *coursework.Applied
+	Applied  *classes.Applied
 }
 
 // matrixRow says what the submissions with one old verdict have become.
@@ -114,7 +114,7 @@ func (s *staff) experimentPage(r *page.Request) (experimentPage, error) {
 	q := r.URL.Query()
 	p := experimentPage{All: q.Get("all") != ""}
 	id := r.PathValue("id")
-	v, err := s.Classes.ViewExperiment(r.Context(), r.Actor(), id, coursework.OutcomePage{Differing: !p.All, After: q.Get("after"), Limit: experimentRows})
+	v, err := s.Classes.ViewExperiment(r.Context(), r.Actor(), id, classes.OutcomePage{Differing: !p.All, After: q.Get("after"), Limit: experimentRows})
 	if err != nil {
 		return p, err
 	}
@@ -164,27 +164,27 @@ func (s *staff) experiment(r *page.Request) error {
 
 // applyExperiment answers with what was left as it is, if there is any.
 func (s *staff) applyExperiment(r *page.Request) error {
-	return s.decide(r, func() (*coursework.Applied, string, error) {
+	return s.decide(r, func() (*classes.Applied, string, error) {
 		done, err := s.Classes.ApplyExperiment(r.Context(), r.Actor(), r.PathValue("id"))
 		return &done, r.N(done.Bound, "It is applied: the new result of %d submission counts.", "It is applied: the new results of %d submissions count."), err
 	})
 }
 
 func (s *staff) abortExperiment(r *page.Request) error {
-	return s.decide(r, func() (*coursework.Applied, string, error) {
+	return s.decide(r, func() (*classes.Applied, string, error) {
 		_, err := s.Classes.AbortExperiment(r.Context(), r.Actor(), r.PathValue("id"))
 		return nil, r.T("It is aborted: nothing of it counts."), err
 	})
 }
 
 // decide does what was confirmed.
-func (s *staff) decide(r *page.Request, do func() (*coursework.Applied, string, error)) error {
+func (s *staff) decide(r *page.Request, do func() (*classes.Applied, string, error)) error {
 	f, err := typed(r)
 	if err != nil {
 		return err
 	}
 	f.confirmed(r)
-	var done *coursework.Applied
+	var done *classes.Applied
 	var said string
 	if err = f.err; err == nil {
 		done, said, err = do()

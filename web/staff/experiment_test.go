@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 // httptestPost is a form whose body must not be read.
@@ -101,7 +101,7 @@ func TestAnExperimentsOutcomes(t *testing.T) {
 	require.Contains(t, w.shows("tess", at+"?all=yes"), ">tina</a>")
 
 	again(t, w.post("tess", at+"/apply"), "Tick that you are sure")
-	_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: "tina", Score: &none, Reason: "x"})
+	_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "tina", Score: &none, Reason: "x"})
 	require.NoError(t, err)
 	w.submit("cleo", "hw1")
 	rec := w.post("tess", at+"/apply", "sure", "yes")

@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -58,7 +58,7 @@ const exportRows = 20
 
 // gradebookPage is the form of a class's gradebook, with what was made before.
 type gradebookPage struct {
-	Class coursework.ClassEntry
+	Class classes.ClassEntry
 	Tasks []core.Task // the reader's own about the class
 	Typed url.Values
 }

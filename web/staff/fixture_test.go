@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
-	"drover/core/intake"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/page"
 	"drover/web/services"
@@ -38,7 +38,7 @@ const (
 // fixture is a site of staff pages over a real registrar.
 type fixture struct {
 	t       *testing.T
-	reg     *coursework.Service
+	reg     *classes.Service
 	in      *intake.Intake
 	cluster *coretest.Cluster
 	site    http.Handler
@@ -51,13 +51,13 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
 	clock := func() time.Time { return time.UnixMilli(start) }
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: clock}
-	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
+	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	log := logrus.New()
@@ -120,16 +120,16 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 // submit hands something in for an assignment of cs101.
 func (w *fixture) submit(user, assignment string) core.Submission {
 	w.t.Helper()
-	s, err := w.reg.Submit(w.t.Context(), w.as(user), coursework.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
+	s, err := w.reg.Submit(w.t.Context(), w.as(user), classes.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
 	require.NoError(w.t, err)
 	return s
 }
 
 // files are what somebody hands in: path and content in turn.
-func files(pairs ...string) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
+func files(pairs ...string) iter.Seq2[classes.Upload, error] {
+	return func(yield func(classes.Upload, error) bool) {
 		for i := 0; i < len(pairs); i += 2 {
-			if !yield(coursework.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
+			if !yield(classes.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
 				return
 			}
 		}

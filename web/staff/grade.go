@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -22,7 +22,7 @@ func gradePath(id string) string { return "/submissions/" + url.PathEscape(id) +
 
 // gradePage is the form of a submission's grade, with what people made of it so far.
 type gradePage struct {
-	coursework.SubmissionView
+	classes.SubmissionView
 	Class, Assignment, User string
 	History                 []core.AuditEntry // of the user's submissions to the assignment
 	Typed                   url.Values
@@ -67,7 +67,7 @@ func (s *staff) changeGrade(r *page.Request) error {
 		return err
 	}
 	p.Typed = f.Typed
-	change := coursework.GradeChange{Class: p.Class, Assignment: p.Assignment, User: p.User, Submission: p.Submission.ID, Reason: f.line("reason")}
+	change := classes.GradeChange{Class: p.Class, Assignment: p.Assignment, User: p.User, Submission: p.Submission.ID, Reason: f.line("reason")}
 	back := f.line("do") == "back"
 	if !back {
 		change.Score = f.points(r, "score", page.Sentence("Score"))

@@ -7,8 +7,8 @@ import (
 	"net/url"
 
 	"drover/core"
-	"drover/core/blobstore/pack"
-	"drover/core/coursework"
+	"drover/core/blobs/pack"
+	"drover/core/classes"
 	"drover/core/harness"
 	"drover/web/page"
 	"drover/web/transfer"
@@ -89,7 +89,7 @@ func (s *staff) setHarness(r *page.Request) error {
 		}
 		return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("%s is graded by the new harness from now on.", p.Name()))
 	}
-	e, err := s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, coursework.Trial{
+	e, err := s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, classes.Trial{
 		Harness: bytes.NewReader(packed.Tar), Users: []string{p.User}, Repeat: 1,
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/browsertest"
 	"drover/web/caller"
 )
@@ -62,7 +62,7 @@ func (w *fixture) sample() []string {
 		user, score := fmt.Sprintf("student-%02d", i), float64(i*7%11)
 		w.submit(user, "hw1")
 		w.grade(nil)
-		_, err := w.reg.ChangeGrade(ctx, w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "the tests were wrong about the empty list"})
+		_, err := w.reg.ChangeGrade(ctx, w.as("tess"), classes.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "the tests were wrong about the empty list"})
 		require.NoError(w.t, err)
 	}
 	return append([]string{

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -17,10 +17,10 @@ func (s *staff) progressRoutes() []page.Route {
 
 // progressPage says how far a class is, and how its scores are spread.
 type progressPage struct {
-	*coursework.AssignmentEntry
-	coursework.Progress
+	*classes.AssignmentEntry
+	classes.Progress
 	Bars    []bar
-	Missing []coursework.Absence
+	Missing []classes.Absence
 	Next    string // where more of these are
 }
 
@@ -58,12 +58,12 @@ func (s *staff) progress(r *page.Request) error {
 // tallest is the height of the tallest bar: the rest is its number's.
 const tallest = 85
 
-func bars(d coursework.Distribution) []bar {
+func bars(d classes.Distribution) []bar {
 	most := slices.Max(d.Counts[:])
 	if d.Max <= 0 || most == 0 {
 		return nil
 	}
-	const width = 100 / coursework.Buckets
+	const width = 100 / classes.Buckets
 	all := make([]bar, len(d.Counts))
 	for i, n := range d.Counts {
 		height := n * tallest / most
@@ -71,7 +71,7 @@ func bars(d coursework.Distribution) []bar {
 			height = max(height, 1)
 		}
 		all[i] = bar{
-			From: d.Max * float64(i) / coursework.Buckets, To: d.Max * float64(i+1) / coursework.Buckets, Count: n,
+			From: d.Max * float64(i) / classes.Buckets, To: d.Max * float64(i+1) / classes.Buckets, Count: n,
 			X: i * width, Width: width - 1, Y: 100 - height, Height: height, Label: 100 - height - 3,
 		}
 	}

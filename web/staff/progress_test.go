@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core/coursework"
+	"drover/core/classes"
 )
 
 func TestProgress(t *testing.T) {
@@ -22,7 +22,7 @@ func TestProgress(t *testing.T) {
 	for user, score := range map[string]float64{"ann": 7.5, "cleo": 10} {
 		w.submit(user, "hw1")
 		most := 10.0
-		_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "x"})
+		_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), classes.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, MaxScore: &most, Reason: "x"})
 		require.NoError(t, err)
 	}
 	text = w.shows("tina", hw1+"/progress")

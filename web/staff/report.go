@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -17,10 +17,10 @@ func (s *staff) reportRoutes() []page.Route {
 
 // reportPage says which tests of an assignment are flaky, and which are slow.
 type reportPage struct {
-	*coursework.AssignmentEntry
-	coursework.Report
-	Flaky []coursework.TestReport // the worst first
-	Slow  []coursework.TestReport // all tests, the slowest first
+	*classes.AssignmentEntry
+	classes.Report
+	Flaky []classes.TestReport // the worst first
+	Slow  []classes.TestReport // all tests, the slowest first
 }
 
 func (s *staff) report(r *page.Request) error {
@@ -39,7 +39,7 @@ func (s *staff) report(r *page.Request) error {
 			p.Flaky = append(p.Flaky, t)
 		}
 	}
-	slices.SortStableFunc(p.Flaky, func(x, y coursework.TestReport) int { return cmp.Compare(y.Flaky*x.Repeated, x.Flaky*y.Repeated) })
-	slices.SortStableFunc(p.Slow, func(x, y coursework.TestReport) int { return cmp.Compare(y.P95, x.P95) })
+	slices.SortStableFunc(p.Flaky, func(x, y classes.TestReport) int { return cmp.Compare(y.Flaky*x.Repeated, x.Flaky*y.Repeated) })
+	slices.SortStableFunc(p.Slow, func(x, y classes.TestReport) int { return cmp.Compare(y.P95, x.P95) })
 	return r.Render("staff/report", p)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -24,8 +24,8 @@ const rosterRows = 100
 
 // rosterPage lists who is in a class.
 type rosterPage struct {
-	Class   coursework.ClassEntry
-	Members []coursework.Member
+	Class   classes.ClassEntry
+	Members []classes.Member
 	Roles   []core.UserRole // that the reader may give
 	Next    string
 	Typed   url.Values

@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
 // maxImportBody leaves room for what a form has around a roster, which is sent again, as
 // text and with its line ends written out, after its preview.
-const maxImportBody = 3*coursework.MaxImportBytes + page.MaxForm
+const maxImportBody = 3*classes.MaxImportBytes + page.MaxForm
 
 // importPage is the form of an import, and what it did or would do.
 type importPage struct {
-	Class coursework.ClassEntry
+	Class classes.ClassEntry
 	Text  string // the file, as it was read
-	Done  *coursework.Imported
+	Done  *classes.Imported
 	More  int // troubles that are not listed
 }
 
@@ -78,7 +78,7 @@ func readRoster(r *page.Request) (text string, sure bool, err error) {
 		if err != nil {
 			return text, sure, core.Wrap(err, core.CodeInvalid, "", "the form cannot be read")
 		}
-		content, err := io.ReadAll(io.LimitReader(part, coursework.MaxImportBytes+1))
+		content, err := io.ReadAll(io.LimitReader(part, classes.MaxImportBytes+1))
 		if err != nil {
 			return text, sure, core.Wrap(err, core.CodeInvalid, "", "the form cannot be read")
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
-	"drover/core/experiment"
+	"drover/core/classes"
+	"drover/core/classes/experiment"
 	"drover/web/page"
 )
 
@@ -33,7 +33,7 @@ func newSchool(t *testing.T, text string) *school {
 	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text, as.ShowOutput = text, text, true })
 	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, Reason: text}))
 
-	h := coursework.Handin{Class: "cs101", Assignment: "hw1", Files: files(strings.ReplaceAll(text, "/", "-"), "print()")}
+	h := classes.Handin{Class: "cs101", Assignment: "hw1", Files: files(strings.ReplaceAll(text, "/", "-"), "print()")}
 	s, err := w.reg.Submit(ctx, w.as("ann"), h)
 	require.NoError(t, err)
 	ended := func(score float64) func(r *core.Result) {
@@ -44,7 +44,7 @@ func newSchool(t *testing.T, text string) *school {
 	}
 	w.grade(ended(7))
 	score := 8.0
-	_, err = w.reg.ChangeGrade(ctx, tess, coursework.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: text})
+	_, err = w.reg.ChangeGrade(ctx, tess, classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: text})
 	require.NoError(t, err)
 
 	e := w.experiment("hw1", 2)
@@ -65,7 +65,7 @@ func newSchool(t *testing.T, text string) *school {
 // experiment is one of an assignment of cs101 whose task has done its work.
 func (w *fixture) experiment(assignment string, repeat int) core.Experiment {
 	w.t.Helper()
-	e, err := w.reg.StartExperiment(w.t.Context(), w.as("tess"), "cs101", assignment, coursework.Trial{Repeat: repeat})
+	e, err := w.reg.StartExperiment(w.t.Context(), w.as("tess"), "cs101", assignment, classes.Trial{Repeat: repeat})
 	require.NoError(w.t, err)
 	return w.ready(e.ID)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -21,11 +21,11 @@ func (s *staff) studentRoutes() []page.Route {
 // studentPage is one of a class, with what that one sees and has handed in there.
 type studentPage struct {
 	Class, User string
-	Is          *coursework.MemberView // nil for who is in the class no more
-	Found       []coursework.SubmissionEntry
+	Is          *classes.MemberView // nil for who is in the class no more
+	Found       []classes.SubmissionEntry
 	Next        string
 
-	Assignment *coursework.AssignmentEntry // as the user sees it; of the page of one
+	Assignment *classes.AssignmentEntry // as the user sees it; of the page of one
 }
 
 func (s *staff) student(r *page.Request) error {
@@ -49,7 +49,7 @@ func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, e
 		p.Is = &v
 	}
 	if assignment != "" {
-		i := slices.IndexFunc(v.Assignments, func(e coursework.AssignmentEntry) bool { return e.Handle == assignment })
+		i := slices.IndexFunc(v.Assignments, func(e classes.AssignmentEntry) bool { return e.Handle == assignment })
 		if i < 0 {
 			return p, core.Errorf(core.CodeNotFound, assignment, "%s sees no assignment %.80q in class %s", p.User, assignment, p.Class)
 		}
@@ -76,7 +76,7 @@ func (s *staff) studentAssignment(r *page.Request) error {
 
 // previewPage is a submission as its owner sees it.
 type previewPage struct {
-	coursework.SubmissionView
+	classes.SubmissionView
 	Class, Assignment, User string
 }
 

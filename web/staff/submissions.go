@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -22,21 +22,21 @@ const (
 // statuses are what submissions can be filtered by: what stands in the URL, and its words.
 var statuses = []struct {
 	Name   string
-	Status coursework.Status
+	Status classes.Status
 	Text   string
 }{
-	{"waiting", coursework.StatusWaiting, page.Sentence("waiting for its tests")},
-	{"tested", coursework.StatusCompleted, page.Sentence("tested")},
-	{"failed", coursework.StatusFailed, page.Sentence("tests failed")},
-	{"timed-out", coursework.StatusTimedOut, page.Sentence("took too long")},
-	{"cancelled", coursework.StatusCancelled, page.Sentence("cancelled")},
-	{"submitted", coursework.StatusSubmitted, page.Sentence("submitted")},
+	{"waiting", classes.StatusWaiting, page.Sentence("waiting for its tests")},
+	{"tested", classes.StatusCompleted, page.Sentence("tested")},
+	{"failed", classes.StatusFailed, page.Sentence("tests failed")},
+	{"timed-out", classes.StatusTimedOut, page.Sentence("took too long")},
+	{"cancelled", classes.StatusCancelled, page.Sentence("cancelled")},
+	{"submitted", classes.StatusSubmitted, page.Sentence("submitted")},
 }
 
 // submissionsPage lists what was handed in for an assignment.
 type submissionsPage struct {
-	*coursework.AssignmentEntry
-	Found  []coursework.SubmissionEntry
+	*classes.AssignmentEntry
+	Found  []classes.SubmissionEntry
 	Next   string
 	Broken bool // there may be more than were looked through
 	Most   int  // that are looked through
@@ -74,7 +74,7 @@ func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
 
 // found are submissions, newest first.
 type found struct {
-	Found  []coursework.SubmissionEntry
+	Found  []classes.SubmissionEntry
 	Before string // where the next ones begin; "" for the last ones
 	Broken bool   // there may be more than were looked through
 }
@@ -82,7 +82,7 @@ type found struct {
 // find lists submissions that are in a state. The store cannot select by it, so only so
 // many are looked through at once.
 func (s *staff) find(r *page.Request, f core.SubmissionFilter, state string) (found, error) {
-	var status coursework.Status
+	var status classes.Status
 	f.Limit = submissionRows
 	for _, one := range statuses {
 		if one.Name == state {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -38,7 +38,7 @@ var events = []struct{ Name, Text string }{
 
 // webhooksPage lists the webhooks of a class, with the form for another.
 type webhooksPage struct {
-	Class coursework.ClassEntry
+	Class classes.ClassEntry
 	All   []core.Webhook
 	Next  string
 	webhookForm

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 	"drover/web/page"
 )
@@ -16,8 +16,8 @@ const attemptsShown = 50
 
 // assignment is what is to be done, the form for it, and what was done.
 type assignment struct {
-	Class    coursework.ClassEntry
-	Is       coursework.AssignmentEntry
+	Class    classes.ClassEntry
+	Is       classes.AssignmentEntry
 	Progress badge
 	Due      string // in absolute time: a telephone shows no tooltips
 	Cutoff   string
@@ -39,7 +39,7 @@ type form struct {
 }
 
 type attempt struct {
-	coursework.SubmissionEntry
+	classes.SubmissionEntry
 	Badge badge
 }
 

@@ -2,7 +2,7 @@ package student
 
 import (
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -11,20 +11,20 @@ type badge struct{ Kind, Text string }
 
 // progresses are how far a user is with an assignment.
 var progresses = map[string]badge{
-	coursework.ProgressSubmitted: {"good", page.Sentence("submitted")},
-	coursework.ProgressNotYet:    {"calm", page.Sentence("not submitted yet")},
-	coursework.ProgressOverdue:   {"warn", page.Sentence("overdue")},
-	coursework.ProgressTooLate:   {"bad", page.Sentence("too late")},
+	classes.ProgressSubmitted: {"good", page.Sentence("submitted")},
+	classes.ProgressNotYet:    {"calm", page.Sentence("not submitted yet")},
+	classes.ProgressOverdue:   {"warn", page.Sentence("overdue")},
+	classes.ProgressTooLate:   {"bad", page.Sentence("too late")},
 }
 
 // statuses are how far a submission is.
-var statuses = map[coursework.Status]badge{
-	coursework.StatusSubmitted: {"good", page.Sentence("submitted")},
-	coursework.StatusWaiting:   {"calm", page.Sentence("waiting for its tests")},
-	coursework.StatusTimedOut:  {"bad", page.Sentence("took too long")},
-	coursework.StatusFailed:    {"bad", page.Sentence("tests failed")},
-	coursework.StatusCancelled: {"", page.Sentence("cancelled")},
-	coursework.StatusCompleted: {"good", page.Sentence("tested")},
+var statuses = map[classes.Status]badge{
+	classes.StatusSubmitted: {"good", page.Sentence("submitted")},
+	classes.StatusWaiting:   {"calm", page.Sentence("waiting for its tests")},
+	classes.StatusTimedOut:  {"bad", page.Sentence("took too long")},
+	classes.StatusFailed:    {"bad", page.Sentence("tests failed")},
+	classes.StatusCancelled: {"", page.Sentence("cancelled")},
+	classes.StatusCompleted: {"good", page.Sentence("tested")},
 }
 
 // states are how far a request is.

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite"
+	"drover/core/store/sqlite"
 )
 
 // counted counts how often a store is read.
@@ -157,7 +157,7 @@ var writes = regexp.MustCompile(`^(Add|Bind|Create|Delete|Drop|Enrol|Put|Sent|Se
 // Every method that reads is counted.
 func TestCountedCountsAll(t *testing.T) {
 	t.Parallel()
-	for _, of := range []reflect.Type{reflect.TypeFor[coursework.Store](), reflect.TypeFor[requests.Store]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[classes.Store](), reflect.TypeFor[requests.Store]()} {
 		for i := range of.NumMethod() {
 			if name := of.Method(i).Name; !writes.MatchString(name) {
 				require.Equal(t, int64(1), calls(name), name)

@@ -2,7 +2,7 @@ package student
 
 import (
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -34,7 +34,7 @@ var endings = []struct {
 
 // ending says how a submission's tests ended and whose fault that is; "" while they
 // have not, and for a good end.
-func ending(r *page.Request, v coursework.SubmissionView) string {
+func ending(r *page.Request, v classes.SubmissionView) string {
 	if !v.State.Terminal() || v.State == core.RequestCompleted && v.Blame == core.BlameNone {
 		return ""
 	}

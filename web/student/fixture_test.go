@@ -20,14 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/blobstore"
+	"drover/core/blobs"
+	"drover/core/classes"
 	"drover/core/coretest"
-	"drover/core/coursework"
 	"drover/core/harness"
-	"drover/core/intake"
 	"drover/core/requests"
-	"drover/core/resultstore/sqlite"
-	"drover/core/resultstore/sqlite/sqlitetest"
+	"drover/core/requests/intake"
+	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/page"
 	"drover/web/services"
@@ -50,7 +50,7 @@ type fixture struct {
 	backend *coretest.Backend
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	reg     *coursework.Service
+	reg     *classes.Service
 	desk    *requests.Service
 	store   *sqlite.Store
 	log     *logrus.Logger
@@ -66,7 +66,7 @@ func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
-	blobs, err := blobstore.Open(ctx, "mem://")
+	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, store: store, now: time.UnixMilli(start)}
@@ -74,7 +74,7 @@ func newFixture(t testing.TB) *fixture {
 	w.backend.Mini.SetTime(time.Now()) // it stands: however slow a test is, the cluster is alive
 	w.cluster = coretest.NewCluster(t, w.backend.Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
-	w.reg = &coursework.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
+	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	w.desk = &requests.Service{
 		Store: store, Intake: w.in, Queue: w.cluster.Store, Cluster: w.cluster.Store, Output: w.cluster.Store, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/core/harness"
 	"drover/web/page"
 	"drover/web/transfer"
@@ -27,7 +27,7 @@ func (d *student) handIn(r *page.Request) error {
 	typed := form{Kind: harness.TestPublic}
 	var s core.Submission
 	if err == nil {
-		h := coursework.Handin{
+		h := classes.Handin{
 			Class: r.PathValue("class"), Assignment: r.PathValue("assignment"),
 			Kind: f.Fields[fieldKind], Files: f.Files(), Idempotency: f.Fields[fieldKey],
 		}

@@ -1,7 +1,7 @@
 package student
 
 import (
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -10,7 +10,7 @@ const classesShown = 100
 
 // home is what a user has: classes, and what is to be done there.
 type home struct {
-	Classes []coursework.ClassEntry
+	Classes []classes.ClassEntry
 	Next    string
 	Work    work
 }
@@ -25,7 +25,7 @@ type work struct {
 }
 
 type workRow struct {
-	coursework.AssignmentEntry
+	classes.AssignmentEntry
 	Class    string // its title
 	Progress badge
 }
@@ -53,7 +53,7 @@ func (d *student) home(r *page.Request) error {
 // work lists the assignments of a class, or those of all of the actor's with "".
 func (d *student) work(r *page.Request, class string, titles map[string]string) (work, error) {
 	w := work{Of: class, All: r.URL.Query().Get("all") != ""}
-	all, left, err := d.deps.Classes.ListAssignments(r.Context(), r.Actor(), coursework.AssignmentFilter{Class: class, All: w.All})
+	all, left, err := d.deps.Classes.ListAssignments(r.Context(), r.Actor(), classes.AssignmentFilter{Class: class, All: w.All})
 	if err != nil {
 		return w, err
 	}
@@ -73,7 +73,7 @@ func (d *student) work(r *page.Request, class string, titles map[string]string) 
 
 // class is one class with its assignments.
 type class struct {
-	Class coursework.ClassEntry
+	Class classes.ClassEntry
 	Work  work
 }
 

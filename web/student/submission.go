@@ -2,15 +2,15 @@ package student
 
 import (
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 	"drover/web/transfer"
 )
 
 // submission is what became of something that was handed in.
 type submission struct {
-	Is         coursework.SubmissionView
-	Assignment coursework.AssignmentEntry
+	Is         classes.SubmissionView
+	Assignment classes.AssignmentEntry
 	Badge      badge
 	Open       bool // its tests have not ended
 	Progress   progress
@@ -55,7 +55,7 @@ func (d *student) follow(r *page.Request, s *submission) error {
 		return err
 	}
 	s.Tries = readTries(r, all)
-	if s.Open = s.Is.Status == coursework.StatusWaiting; !s.Open {
+	if s.Open = s.Is.Status == classes.StatusWaiting; !s.Open {
 		return nil
 	}
 	at, err := d.deps.Requests.Status(r.Context(), r.Actor(), sub.Request)

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/coursework"
+	"drover/core/classes"
 	"drover/web/page"
 )
 
@@ -18,7 +18,7 @@ type tasks struct {
 }
 
 type task struct {
-	coursework.TaskView
+	classes.TaskView
 	Name  string // of its kind
 	Badge badge
 	Open  bool // it has not ended
@@ -70,7 +70,7 @@ func (d *student) tasks(r *page.Request) error {
 	return r.Render("student/tasks", t)
 }
 
-func readTask(r *page.Request, is coursework.TaskView) task {
+func readTask(r *page.Request, is classes.TaskView) task {
 	class, _, _ := strings.Cut(is.About, "/")
 	o := core.Object{Class: class, Owner: is.Requester}
 	d, control := is.Download, core.Allow(r.Actor(), core.ActTaskControl, o) == nil

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strconv"
 
-	"drover/core/portable"
+	"drover/core/classes/portable"
 )
 
 // Attachment makes an answer a download: browsers save it under the name's last part,

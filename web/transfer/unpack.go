@@ -5,9 +5,9 @@ import (
 	"iter"
 	"strings"
 
-	"drover/core/archive"
-	"drover/core/coursework"
-	"drover/core/portable"
+	"drover/core/blobs/archive"
+	"drover/core/classes"
+	"drover/core/classes/portable"
 )
 
 // endings are those of archives that are unpacked.
@@ -44,11 +44,11 @@ func safe(names *portable.Names, path string) (string, bool) {
 
 // unpack yields the plain files of an archive, as archive.Files does. A folder that is
 // named as the archive is taken off: that is how most programs pack a folder.
-func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[coursework.Upload, error] {
-	return func(yield func(coursework.Upload, error) bool) {
+func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[classes.Upload, error] {
+	return func(yield func(classes.Upload, error) bool) {
 		for f, err := range archive.Files(name, from) {
 			if err != nil {
-				yield(coursework.Upload{}, err)
+				yield(classes.Upload{}, err)
 				return
 			}
 			if f.Mode.IsDir() {
@@ -58,7 +58,7 @@ func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[course
 			if !ok {
 				continue
 			}
-			u := coursework.Upload{Path: path, Content: f.Content}
+			u := classes.Upload{Path: path, Content: f.Content}
 			if f.Mode&0o111 != 0 {
 				u.Mode = 0o755
 			}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // overseerRole is what is no owner, but dies as well.

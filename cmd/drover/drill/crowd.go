@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // A crowd is so many submitters, who hand in through so many doors.

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/clock"
-	"drover/core/intake"
 	"drover/core/redisstore"
+	"drover/core/requests/intake"
 	"drover/core/service"
+	"drover/core/service/clock"
 )
 
 // Config is what a drill does.

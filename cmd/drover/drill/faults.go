@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // kind is one kind of fault.

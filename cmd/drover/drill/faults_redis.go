@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 func killRedis(ctx context.Context, h *cluster, _ fault) (func(context.Context) error, error) {

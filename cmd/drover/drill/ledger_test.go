@@ -9,13 +9,13 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
-	"drover/core/resultstore"
+	"drover/core/store"
 )
 
 // ledger is a result store with a few accepted requests, and a Redis that knows none.
 func ledger(t *testing.T, ids ...string) (*cluster, *load) {
 	t.Helper()
-	store, err := resultstore.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "drover.db"))
+	store, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "drover.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	h := &cluster{client: &Client{Redis: coretest.Mini(t).Open(t), Store: store}}

@@ -13,7 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // submitters are those who hand in work at the same time.

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"drover/core"
-	"drover/core/clock"
+	"drover/core/service/clock"
 )
 
 // watch measures, from the cluster's own events and the times of the faults, how soon

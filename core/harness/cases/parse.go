@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 )
 
 // What holds where the file says nothing.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 )
 
 // The verdicts on a test.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/core/harness"
 	"drover/core/harness/cases"
 )

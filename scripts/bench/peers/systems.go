@@ -14,7 +14,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"drover/core/redisserver"
+	"drover/core/redisstore/redisserver"
 )
 
 // droverBench runs the program itself, which starts its own server.

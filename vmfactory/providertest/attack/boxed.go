@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/probe"
 )
@@ -41,9 +41,9 @@ func onHarness(names ...string) func(*testing.T, *scene) []string {
 		for _, name := range names {
 			target := probe.Target{
 				PID: harnessPID, Marker: secretWord,
-				Folders: []string{guest.HomeDir, guest.HarnessDir, guest.HarnessDir + "/sub", guest.WorkDir, guest.SubmissionDir},
-				Files:   []string{guest.HarnessDir + "/answers", guest.WorkDir + "/answers", guest.HarnessDir + "/sub/module.py"},
-				Sockets: []string{guest.HomeDir + "/" + wire.BoxSocket, "/proc/1/cwd/" + guest.SocketFile},
+				Folders: []string{agent.HomeDir, agent.HarnessDir, agent.HarnessDir + "/sub", agent.WorkDir, agent.SubmissionDir},
+				Files:   []string{agent.HarnessDir + "/answers", agent.WorkDir + "/answers", agent.HarnessDir + "/sub/module.py"},
+				Sockets: []string{agent.HomeDir + "/" + wire.BoxSocket, "/proc/1/cwd/" + agent.SocketFile},
 			}
 			if name == "harness-door" {
 				target.Files = []string{wire.BoxProgram}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"drover/core/guest/wire"
+	"drover/core/agent/wire"
 	"drover/core/harness"
 	"drover/vmfactory/providertest"
 )

@@ -14,19 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/probe"
 )
 
 // collected takes all of the folder "out" that a script leaves behind.
-func collected(t *testing.T, v providertest.VM, script string) (files map[string]string, skipped []guest.Skipped) {
+func collected(t *testing.T, v providertest.VM, script string) (files map[string]string, skipped []agent.Skipped) {
 	t.Helper()
 	o := v.Do(t, core.Limits{}, nil, "/bin/sh", "-c", "mkdir -p out && cd out && "+script)
 	require.Zero(t, o.Code, "%s", o.Stderr)
 	files = map[string]string{}
-	skipped, err := v.Collect(t.Context(), wire.Work, guest.Collection{Paths: []string{"out"}}, func(f guest.Taken, r io.Reader) error {
+	skipped, err := v.Collect(t.Context(), wire.Work, agent.Collection{Paths: []string{"out"}}, func(f agent.Taken, r io.Reader) error {
 		text, err := io.ReadAll(r)
 		files[f.Path] = string(text)
 		return err
@@ -54,7 +54,7 @@ func linkedResults(t *testing.T, s *scene) []string {
 	// The places for files become links to where a root of the host, or of the VM, could write.
 	o := v.Do(t, core.Limits{}, nil, "/bin/sh", "-c", fmt.Sprintf(
 		`cd %s && { mv submission was && ln -s /etc submission; mv harness gone && ln -s %s harness; } 2>/dev/null; ln -s /etc/passwd submission/x 2>/dev/null; ls -ln /etc/passwd`,
-		guest.HomeDir, filepath.Dir(target)))
+		agent.HomeDir, filepath.Dir(target)))
 	owner := o.Stdout
 	for _, place := range []string{wire.Submission, wire.Harness} {
 		var archive bytes.Buffer
@@ -87,7 +87,7 @@ func linkedResults(t *testing.T, s *scene) []string {
 func oddResults(t *testing.T, s *scene) []string {
 	t.Helper()
 	v := s.Armed(t, providertest.Pool())
-	o := v.Probe(t, "litter", probe.Target{Folders: []string{guest.WorkDir + "/out"}, Most: 30 << 20})
+	o := v.Probe(t, "litter", probe.Target{Folders: []string{agent.WorkDir + "/out"}, Most: 30 << 20})
 	require.Equal(t, probe.Held, o.Stdout, "%+v", o)
 	files, skipped := collected(t, v, "true")
 	var leaks []string

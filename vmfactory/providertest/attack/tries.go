@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
-	"drover/core/guest"
-	"drover/core/guest/wire"
+	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/probe"
 )
@@ -96,7 +96,7 @@ func memoryElsewhere(t *testing.T, s *scene) []string {
 	t.Helper()
 	var leaks []string
 	pool := providertest.Pool()
-	target := probe.Target{Most: 2 * pool.Limits.Memory, Folders: []string{"/tmp", guest.HomeDir, "/dev/shm"}}
+	target := probe.Target{Most: 2 * pool.Limits.Memory, Folders: []string{"/tmp", agent.HomeDir, "/dev/shm"}}
 	for _, name := range []string{"memory-files", "memory-file", "memory-system-v", "memory-pipes", "memory-tables"} {
 		v := s.Armed(t, pool)
 		require.NoError(t, v.Stage(t.Context(), wire.Submission, oneFile(t, 20<<20)))
@@ -187,7 +187,7 @@ func uploads(t *testing.T, s *scene) []string {
 			leaks = append(leaks, fmt.Sprintf("an archive with too much of %s: %v", what, err))
 		}
 	}
-	o := v.Do(t, core.Limits{}, nil, "/bin/sh", "-c", "ls -A "+guest.SubmissionDir+" /tmp")
+	o := v.Do(t, core.Limits{}, nil, "/bin/sh", "-c", "ls -A "+agent.SubmissionDir+" /tmp")
 	assert.NotContains(t, o.Stdout, "x\n")
 	v.Alive(t)
 	s.end(t, v)
@@ -238,7 +238,7 @@ func locksAcross(t *testing.T, s *scene) []string {
 	locked := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := v.Run(t.Context(), guest.Run{Args: v.ProbeArgs("locks", shared)}, func(string, []byte) { close(locked) })
+		_, err := v.Run(t.Context(), agent.Run{Args: v.ProbeArgs("locks", shared)}, func(string, []byte) { close(locked) })
 		ended <- err
 	}()
 	select {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"drover/core/guard"
+	"drover/core/service/guard"
 	"drover/vmfactory/providertest/programs"
 )
 

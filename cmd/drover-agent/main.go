@@ -1,0 +1,26 @@
+// Command drover-agent is all that a VM has of drover: static, small, and shared
+// by all VMs of a host. A provider starts it as the VM's first process, where it
+// carries out the last steps of the way in and becomes the agent. It is of no use
+// to anybody else.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	_ "drover/core/agent/boot"   // never returns in an agent
+	_ "drover/core/agent/boxrun" // never returns in drover-run
+	_ "drover/vmfactory/enter"   // never returns in a VM's first process
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Fprintln(os.Stdout, version)
+		return
+	}
+	fmt.Fprintln(os.Stderr, "drover-agent: drover's vmfactory starts this in VMs; there is nothing to call here")
+	os.Exit(2)
+}

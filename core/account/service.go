@@ -1,0 +1,198 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/account/auditlog"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Service signs users in and keeps what they sign in with. The fields are set once; all
+// methods are safe for concurrent use, by several processes as well.
+type Service struct {
+	Store  Store
+	Limits core.Limiter
+	Hasher *Hasher
+	Now    func() time.Time // nil: time.Now
+	NewID  func() string    // nil: lower-case ULIDs
+}
+
+// Store is what a Desk needs of the result store.
+type Store interface {
+	core.Accounts
+	core.AuditLog
+
+	PutUser(ctx context.Context, u core.User) (revision int64, err error)
+	GetUser(ctx context.Context, handle string) (core.User, error)
+	ListUsers(ctx context.Context, after string, limit int) ([]core.User, error)
+	GetClass(ctx context.Context, handle string) (core.Class, error)
+	Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error)
+}
+
+// SignedIn is a user that has proved who it is.
+type SignedIn struct {
+	User    core.User
+	Account core.Account
+	Since   int64 // when its session begins, ms since 1970: for Present
+}
+
+func (d *Service) now() time.Time {
+	if d.Now != nil {
+		return d.Now()
+	}
+	return time.Now()
+}
+
+func (d *Service) newID() string {
+	if d.NewID != nil {
+		return d.NewID()
+	}
+	return strings.ToLower(ulid.Make().String())
+}
+
+// change does what a sentence says to a user's account, once that is in the audit log.
+func (d *Service) change(ctx context.Context, a core.Actor, user, text string, do func() error) error {
+	entry := core.AuditEntry{Action: core.ActAccount, Subject: user, Text: text}
+	return auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}.Do(ctx, a, entry, do)
+}
+
+// put changes an account as edit says, again if somebody else changed it in that very moment.
+func (d *Service) put(ctx context.Context, user string, edit func(a *core.Account) error) (core.Account, error) {
+	const tries = 5
+	for n := 1; ; n++ {
+		a, err := d.Store.GetAccount(ctx, user)
+		if err != nil {
+			return core.Account{}, err
+		}
+		if err := edit(&a); err != nil {
+			return core.Account{}, err
+		}
+		a.Revision, err = d.Store.PutAccount(ctx, a)
+		if err == nil || n == tries || !core.Is(err, core.CodeConflict) {
+			return a, err
+		}
+	}
+}
+
+// own returns the actor of a user that changes what is its own.
+func own(user string) core.Actor { return core.Actor{Handle: user} }
+
+// welcome makes a user that proved who it is one that is signed in.
+func (d *Service) welcome(u core.User, a core.Account) SignedIn {
+	return SignedIn{User: u, Account: a, Since: d.next(a)}
+}
+
+// next is now, ms since 1970, and later than all that ended sessions before: those that
+// begin are not ended by that, and those that are there are ended by what comes next.
+func (d *Service) next(a core.Account) int64 {
+	return max(d.now().UnixMilli(), a.SignedOut+1, a.ChangedAt+1)
+}
+
+// enabled returns a user that may sign in. Returns NOTFOUND, and FORBIDDEN for one who is disabled.
+func (d *Service) enabled(ctx context.Context, handle string) (core.User, error) {
+	u, err := d.Store.GetUser(ctx, handle)
+	if err == nil && u.Disabled {
+		err = disabled(u.Handle)
+	}
+	return u, err
+}
+
+func disabled(handle string) error {
+	return core.Errorf(core.CodeForbidden, handle, "user %s is disabled: ask who runs this site to enable it again", handle)
+}
+
+// Present returns the user of a session that began at a time, ms since 1970, with its
+// account of this moment. Returns FORBIDDEN if the session is over: the user is
+// disabled or gone, has signed out everywhere, or has changed its password since.
+func (d *Service) Present(ctx context.Context, handle string, since int64) (SignedIn, error) {
+	u, err := d.enabled(ctx, handle)
+	if core.Is(err, core.CodeNotFound) {
+		err = over()
+	}
+	if err != nil {
+		return SignedIn{}, err
+	}
+	a, err := d.Store.GetAccount(ctx, u.Handle)
+	switch {
+	case core.Is(err, core.CodeNotFound):
+		return SignedIn{}, over()
+	case err != nil:
+		return SignedIn{}, err
+	case since <= max(a.SignedOut, a.ChangedAt) || since < u.Created: // a user made anew is another one
+		return SignedIn{}, over()
+	}
+	return SignedIn{User: u, Account: a, Since: since}, nil
+}
+
+func over() error {
+	return core.Errorf(core.CodeForbidden, "", "your session is over: sign in again")
+}
+
+// SignOut ends all sessions of a user and makes its sign-in links void: one's own, or
+// anybody's for admins. API tokens stay. Returns FORBIDDEN, NOTFOUND.
+func (d *Service) SignOut(ctx context.Context, a core.Actor, handle string) error {
+	u, err := d.whose(ctx, a, handle)
+	if err != nil {
+		return err
+	}
+	return d.change(ctx, a, u.Handle, "signs "+u.Handle+" out everywhere", func() error {
+		_, err := d.put(ctx, u.Handle, func(a *core.Account) error {
+			a.SignedOut = d.next(*a)
+			return nil
+		})
+		return err
+	})
+}
+
+// SetLanguage sets in what language the actor reads pages; "" is the browser's. Returns INVALID.
+func (d *Service) SetLanguage(ctx context.Context, a core.Actor, language string) error {
+	return d.change(ctx, a, a.Handle, "reads pages in "+strings.TrimSpace("language "+language), func() error {
+		_, err := d.put(ctx, a.Handle, func(a *core.Account) error { a.Language = language; return nil })
+		return err
+	})
+}
+
+// View returns a user's account, tokens and identities: one's own, or anybody's for
+// admins. Returns FORBIDDEN, NOTFOUND.
+func (d *Service) View(ctx context.Context, a core.Actor, handle string) (Sheet, error) {
+	u, err := d.whose(ctx, a, handle)
+	if err != nil {
+		return Sheet{}, err
+	}
+	s := Sheet{}
+	if s.Account, err = d.Store.GetAccount(ctx, u.Handle); err != nil {
+		return Sheet{}, err
+	}
+	s.HasPassword = s.Account.Password != ""
+	if s.Tokens, err = d.Store.Tokens(ctx, u.Handle, core.TokenAPI); err != nil {
+		return Sheet{}, err
+	}
+	s.Identities, err = d.Store.Identities(ctx, u.Handle)
+	return s, err
+}
+
+// Sheet is what a user signs in with.
+type Sheet struct {
+	Account     core.Account
+	HasPassword bool
+	Tokens      []core.Token // of programs, newest first
+	Identities  []core.Identity
+}
+
+// whose returns a user whose account the actor may look at. Returns FORBIDDEN,
+// whether there is such a user or not; NOTFOUND.
+func (d *Service) whose(ctx context.Context, a core.Actor, handle string) (core.User, error) {
+	u, err := d.Store.GetUser(ctx, handle)
+	owner := handle
+	if err == nil {
+		owner = u.Handle
+	}
+	if denied := core.Allow(a, core.ActAccount, core.Object{Owner: owner}); denied != nil {
+		return core.User{}, denied
+	}
+	return u, err
+}

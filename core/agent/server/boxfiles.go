@@ -1,0 +1,114 @@
+package server
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"drover/core"
+	"drover/core/agent/wire"
+)
+
+const boxMode = 0o700
+
+// oneUser reports whether the box has the user of the harness.
+func (a *Agent) oneUser() bool { return a.cfg.BoxUID == 0 }
+
+// makeBox makes the folder of the box, empty.
+func (a *Agent) makeBox() error {
+	dir := path.Join(a.cfg.Home, wire.Box)
+	info, err := os.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		err = os.Remove(dir)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.Mkdir(dir, boxMode)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := a.boxCred.own(func(uid, gid int) error { return os.Lchown(dir, uid, gid) }); err != nil {
+		return err
+	}
+	return a.empty(dir, boxMode)
+}
+
+// tidy removes whatever the box's user has left, who has no process any more.
+func (b *box) tidy() error {
+	// By now the harness's user, who owns the folder above, may have put something else
+	// in its place, so it is not looked up again; and its own user may have shut it.
+	err := b.agent.empty(b.folder.path(), boxMode)
+	if err == nil && !b.agent.oneUser() {
+		err = b.sweep()
+	}
+	if err == nil {
+		return nil
+	}
+	err = unclean{core.Wrap(err, core.CodeBadVM, b.agent.cfg.VM, "remove what a run in the box left")}
+	b.mu.Lock()
+	b.spoilt = err
+	b.mu.Unlock()
+	b.owner.stop(causeKilled)
+	return err
+}
+
+// sweep removes what the box's user has where all may write.
+func (b *box) sweep() error {
+	for _, dir := range b.agent.cfg.Scratch {
+		top, err := os.OpenRoot(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // an image may do without
+		}
+		if err != nil {
+			return err
+		}
+		err = b.sweepOwn(top)
+		if cerr := top.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !b.agent.tree.init {
+		return nil // the host's are around it
+	}
+	var err error
+	b.as(func() { err = forgetOwn(syscall.EINVAL, syscall.EIDRM, syscall.EPERM, syscall.EACCES) }) // the harness's stay
+	return err
+}
+
+// sweepOwn removes the entries of a folder that the box's user owns, with all that
+// is below them. The harness may use the folder meanwhile.
+func (b *box) sweepOwn(top *os.Root) error {
+	s := &sweep{top: top}
+	for {
+		moved := s.moved
+		f, err := top.Open(".")
+		if err != nil {
+			return err
+		}
+		names, err := f.Readdirnames(-1)
+		_ = f.Close() // only read from
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			info, err := top.Lstat(name)
+			if err != nil {
+				continue // it went by itself
+			}
+			if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != b.cred.uid {
+				continue
+			}
+			if err := s.one(name); err != nil {
+				return err
+			}
+		}
+		if s.moved == moved {
+			return nil // no folder was moved to the top
+		}
+	}
+}

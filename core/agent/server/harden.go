@@ -1,0 +1,176 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"unsafe"
+
+	"drover/core/agent/wire"
+)
+
+// Numbers that package syscall does not know on every architecture.
+const (
+	prSetNoNewPrivs     = 38
+	prSetChildSubreaper = 36
+	prCapAmbient        = 47
+	capAmbientClearAll  = 4
+	sysCloseRange       = 436
+	closeRangeCloexec   = 4
+)
+
+// harden closes the agent's process to user code, also to user code of its own
+// uid: no tracing or reading of it, no stopping it by a signal, no descriptor
+// that a command could inherit, no privilege that a command could gain.
+func (a *Agent) harden() error {
+	if err := prctl(syscall.PR_SET_DUMPABLE, 0); err != nil {
+		return fmt.Errorf("make it undumpable: %w", err)
+	}
+	if err := prctl(prSetChildSubreaper, 1); err != nil {
+		return fmt.Errorf("make it the parent of orphans: %w", err)
+	}
+	syscall.Umask(0o022)
+	// A file that is too long is an error to tell, not the agent's end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
+	if a.cred.sys == nil {
+		deafen()
+	}
+	if err := closeOnExec(); err != nil {
+		return fmt.Errorf("keep descriptors from commands: %w", err)
+	}
+	return nil
+}
+
+// deafen takes every signal that can be taken and drops it. A signal without a
+// handler is harmless to a PID namespace's init; the Go runtime has handlers for
+// most, and user code could end an agent of its own uid by one. Handlers, other
+// than ignored signals, are not passed on to commands.
+func deafen() {
+	var all []os.Signal
+	for s := syscall.Signal(1); s <= 64; s++ {
+		switch s {
+		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPROF:
+		default:
+			all = append(all, s)
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), all...)
+}
+
+// closeOnExec marks every descriptor but the standard three.
+func closeOnExec() error {
+	_, _, errno := syscall.RawSyscall(sysCloseRange, 3, ^uintptr(0)>>32, closeRangeCloexec)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// commandNice puts commands behind the agent, which must come to reap and to look
+// however many of them there are, and behind the host's own work.
+const commandNice = 10
+
+// giveUp binds the calling thread and all that it starts, which cannot be undone:
+// a program that is executed as another user than root has no capabilities,
+// whatever the agent holds and whatever the file says, and no more than its share.
+func giveUp() error {
+	// A host that runs at a lower priority already may not be left.
+	kernel, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
+		return err
+	}
+	if nice := 20 - kernel; nice < commandNice {
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, commandNice); err != nil {
+			return err
+		}
+	}
+	if err := prctl(prSetNoNewPrivs, 1); err != nil {
+		return err
+	}
+	if err := prctl(prCapAmbient, capAmbientClearAll); err != nil {
+		return err
+	}
+	return bequeathNothing()
+}
+
+// bequeathNothing keeps the calling thread's capabilities from what it executes.
+func bequeathNothing() error {
+	const version3 = 0x20080522
+	header := struct{ version, pid uint32 }{version: version3}
+	var data [2]struct{ effective, permitted, inheritable uint32 }
+	for _, call := range []uintptr{syscall.SYS_CAPGET, syscall.SYS_CAPSET} {
+		data[0].inheritable, data[1].inheritable = 0, 0
+		if _, _, errno := syscall.RawSyscall(call, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data)), 0); errno != 0 {
+			return fmt.Errorf("give capabilities to no command: %w", errno)
+		}
+	}
+	return nil
+}
+
+func prctl(option, arg uintptr) error {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// credential is how commands become the job user.
+type credential struct {
+	uid, gid int
+	sys      *syscall.Credential // nil if the agent is that user already
+}
+
+func newCredential(uid, gid int) credential {
+	c := credential{uid: uid, gid: gid}
+	if os.Getuid() == uid && os.Getgid() == gid {
+		return c
+	}
+	c.sys = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // checked to be positive
+	// A user namespace with one mapped group refuses setgroups for good.
+	c.sys.NoSetGroups = errors.Is(syscall.Setgroups(nil), syscall.EPERM)
+	return c
+}
+
+// own gives a file or folder to the job user.
+func (c credential) own(chown func(uid, gid int) error) error {
+	if c.sys == nil {
+		return nil
+	}
+	return chown(c.uid, c.gid)
+}
+
+// oomBadge makes commands the kernel's first choice when memory runs out. It is
+// opened before the agent becomes undumpable, which would forbid it.
+type oomBadge struct{ file *os.File }
+
+func openBadge(cfg wire.Config) oomBadge {
+	if cfg.Badge {
+		return oomBadge{os.NewFile(wire.BadgeFD, "badge")}
+	}
+	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
+	if err != nil {
+		return oomBadge{} // the agent runs unprotected where it may not do this
+	}
+	return oomBadge{f}
+}
+
+// around calls start while the process wears the badge, which children inherit.
+// Taking it off again is allowed down to where the process began.
+func (b oomBadge) around(start func() error) error {
+	if b.file == nil {
+		return start()
+	}
+	if _, err := b.file.WriteAt([]byte("1000"), 0); err == nil {
+		defer b.file.WriteAt([]byte("0"), 0) //nolint:errcheck // nothing better is left to try
+	}
+	return start()
+}
+
+func (b oomBadge) close() {
+	if b.file != nil {
+		_ = b.file.Close()
+	}
+}

@@ -1,0 +1,225 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"drover/core/agent/wire"
+)
+
+// System calls that package syscall does not know, which have these numbers on all architectures.
+const (
+	sysLandlockCreate   = 444
+	sysLandlockAddRule  = 445
+	sysLandlockRestrict = 446
+	sysPidfdOpen        = 434
+)
+
+// Rights of Landlock, and what else a domain holds.
+const (
+	llExecute  = 1 << 0
+	llWrite    = 1 << 1
+	llRead     = 1 << 2
+	llReadDir  = 1 << 3
+	llTruncate = 1 << 14
+	llSignals  = 1 << 1           // to those outside
+	llScopes   = 1<<0 | llSignals // and abstract sockets of theirs
+
+	llVersion   = 1 // asks for the version
+	llBeneath   = 1 // kind of a rule
+	llHasRefer  = 2 // versions from which on there is: a link or a move to another folder,
+	llHasTrunc  = 3 // the length of a file,
+	llHasScopes = 6 // scopes
+)
+
+// confined puts the calling thread, and all that it starts, into the domain of the
+// box where that has the harness's user: of the harness's files it can open none,
+// into its processes it cannot look, and where the kernel has scopes (Linux 6.12)
+// it cannot signal them. It returns what holds the harness; "" is nothing: a kernel
+// without Landlock still gets the filter, by which the box's processes are known.
+func (a *Agent) confined() (string, error) {
+	held, err := a.landlock()
+	if err != nil {
+		return "", fmt.Errorf("make a Landlock domain: %w", err)
+	}
+	filter := []instruction{{code: 0x06, value: allowed}}
+	if n := len(a.cfg.BoxBPF) / int(unsafe.Sizeof(instruction{})); n > 0 {
+		filter = unsafe.Slice((*instruction)(unsafe.Pointer(&a.cfg.BoxBPF[0])), n)
+	}
+	return held, addFilter(filter)
+}
+
+const allowed = 0x7fff0000 // SECCOMP_RET_ALLOW
+
+// addFilter adds a filter to those of the calling thread.
+func addFilter(filter []instruction) error {
+	program := struct {
+		length uint16
+		filter *instruction
+	}{uint16(len(filter)), &filter[0]} //nolint:gosec // the kernel has a bound far below
+	const modeFilter = 2 // SECCOMP_MODE_FILTER
+	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, modeFilter, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return fmt.Errorf("add a filter: %w", errno)
+	}
+	return nil
+}
+
+// instruction is a struct sock_filter.
+type instruction struct {
+	code      uint16
+	then, els uint8
+	value     uint32
+}
+
+// domain is what a Landlock domain is about: a struct landlock_ruleset_attr.
+type domain struct{ files, network, scopes uint64 }
+
+// landlockVersion is 0 where the kernel has no Landlock, or it is switched off.
+func landlockVersion() int {
+	version, _, errno := syscall.RawSyscall(sysLandlockCreate, 0, 0, llVersion)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
+}
+
+// mutes is how many filters a starter of commands has beside the agent's.
+func (a *Agent) mutes() int {
+	if a.cred.sys != nil {
+		return 0
+	}
+	return 1
+}
+
+// muted keeps the calling thread, and all that it starts, from signalling the agent
+// where that has the same user: by a domain from all threads of it but the calling
+// one, which is in there, too; and by a filter from that. Kernels before scopes let
+// signals through; the agent has handlers for those that it can have.
+func (a *Agent) muted() error {
+	if a.mutes() == 0 {
+		return nil
+	}
+	const number, first, denied = 0, 16, 0x00050000 | uint32(syscall.EPERM) // parts of struct seccomp_data; SECCOMP_RET_ERRNO
+	const load, equal, give = 0x20, 0x15, 0x06                              // BPF's LD+W+ABS, JMP+JEQ+K, RET+K
+	low := uint32(first)
+	if *(*byte)(unsafe.Pointer(&[]uint16{1}[0])) == 0 {
+		low += 4 // the lower half of an argument comes last
+	}
+	if err := addFilter([]instruction{
+		{code: load, value: number},
+		{code: equal, then: 2, value: syscall.SYS_KILL},
+		{code: equal, then: 1, value: syscall.SYS_TKILL},
+		{code: equal, els: 3, value: sysPidfdOpen},
+		{code: load, value: low},
+		{code: equal, els: 1, value: uint32(syscall.Gettid())}, //nolint:gosec // a number of a thread
+		{code: give, value: denied},
+		{code: give, value: allowed},
+	}); err != nil {
+		return err
+	}
+	if landlockVersion() < llHasScopes {
+		return nil
+	}
+	attr := domain{scopes: llSignals}
+	fd, _, errno := syscall.RawSyscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return fmt.Errorf("make a Landlock domain: %w", errno)
+	}
+	defer syscall.Close(int(fd)) //nolint:errcheck // nothing was written
+	if _, _, errno := syscall.RawSyscall(sysLandlockRestrict, fd, 0, 0); errno != 0 {
+		return fmt.Errorf("enter a Landlock domain: %w", errno)
+	}
+	return nil
+}
+
+func (a *Agent) landlock() (string, error) {
+	version := landlockVersion()
+	if version == 0 {
+		return "", nil
+	}
+	attr := domain{files: 1<<13 - 1}
+	size := unsafe.Sizeof(attr.files)
+	if version >= llHasRefer {
+		attr.files |= 1 << 13
+	}
+	if version >= llHasTrunc {
+		attr.files |= llTruncate
+	}
+	if version >= llHasScopes {
+		attr.scopes, size = llScopes, unsafe.Sizeof(attr)
+	}
+	fd, _, errno := syscall.RawSyscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return "", errno
+	}
+	defer syscall.Close(int(fd)) //nolint:errcheck // nothing was written
+	if err := a.allow(int(fd), attr.files); err != nil {
+		return "", err
+	}
+	if _, _, errno := syscall.RawSyscall(sysLandlockRestrict, fd, 0, 0); errno != 0 {
+		return "", errno
+	}
+	return wire.HeldByLandlock, nil
+}
+
+// allow names what the box may open: the system, its own folder, and the files
+// that were handed in. What is not named it may not.
+func (a *Agent) allow(rules int, all uint64) error {
+	const look = llRead | llReadDir | llExecute
+	own := append([]string{a.cfg.Home}, a.cfg.Scratch...)
+	top, err := os.ReadDir("/")
+	if err != nil {
+		return err
+	}
+	for _, e := range top {
+		at := "/" + e.Name()
+		private := slices.Contains([]string{"dev", "home", "root", "run", "tmp", "var"}, e.Name()) ||
+			slices.ContainsFunc(own, func(dir string) bool { return dir == at || strings.HasPrefix(dir, at+"/") })
+		if private {
+			continue
+		}
+		if err := beneath(rules, at, look&all); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
+		if err := beneath(rules, "/dev/"+name, (llRead|llWrite|llTruncate)&all); err != nil {
+			return err
+		}
+	}
+	return errors.Join(beneath(rules, path.Join(a.cfg.Home, wire.Submission), look&all), beneath(rules, path.Join(a.cfg.Home, wire.Box), all))
+}
+
+// beneath adds a rule for a folder and all below it, or for a file, if it is there.
+func beneath(rules int, at string, rights uint64) error {
+	fd, err := syscall.Open(at, oPath|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd) //nolint:errcheck // only named
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		rights &= llExecute | llRead | llWrite | llTruncate
+	}
+	// Twelve bytes without padding: the rights, and the descriptor.
+	var rule [12]byte
+	*(*uint64)(unsafe.Pointer(&rule[0])) = rights
+	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd) //nolint:gosec // a descriptor
+	if _, _, errno := syscall.RawSyscall6(sysLandlockAddRule, uintptr(rules), llBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+		return fmt.Errorf("allow %s: %w", at, errno)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"maps"
+	"syscall"
+
+	"drover/core"
+	"drover/core/agent/wire"
+)
+
+// pidSlack is the distance between the limit on processes, where the watchdog
+// ends a run with a reason, and the wall that the kernel holds between two looks.
+// The agent's own threads count there if user code has its uid.
+const pidSlack = 32
+
+// Resource numbers that package syscall does not name.
+const (
+	rlimitNproc    = 6
+	rlimitMemlock  = 8
+	rlimitMsgqueue = 12
+	rlimitNice     = 13
+	rlimitRtprio   = 14
+)
+
+// Sizes that no setting changes.
+const (
+	stackSoft   = 8 << 20
+	stackHard   = 1 << 30
+	memlockSize = 64 << 10
+)
+
+// effective is what binds a run: what it asks for, at most what the VM has, and
+// a default where neither says anything.
+func effective(run, vm core.Limits) core.Limits {
+	least := func(a, b int64) int64 {
+		if a > 0 && b > 0 {
+			return min(a, b)
+		}
+		return max(a, b)
+	}
+	l := core.Limits{
+		Timeout:   min(run.Or(vm).Timeout, vm.Or(run).Timeout),
+		Memory:    least(run.Memory, vm.Memory),
+		Disk:      least(run.Disk, vm.Disk),
+		FileSize:  least(run.FileSize, vm.FileSize),
+		Pids:      int(least(int64(run.Pids), int64(vm.Pids))),
+		OpenFiles: int(least(int64(run.OpenFiles), int64(vm.OpenFiles))),
+		Output:    least(run.Output, vm.Output),
+	}.Or(core.Limits{
+		Timeout:   wire.DefaultTimeout,
+		Disk:      wire.DefaultDisk,
+		OpenFiles: wire.DefaultOpenFiles,
+		Output:    wire.DefaultOutput,
+	})
+	l.FileSize = least(l.FileSize, l.Disk)
+	l.OpenFiles = max(l.OpenFiles, wire.MinOpenFiles)
+	return l
+}
+
+// bind puts the agent's own process under the limits of the run. Commands
+// inherit them, so there is no moment in which user code runs without. Limits
+// only ever go down: a VM serves one assignment, whose runs share its limits.
+func (a *Agent) bind(l core.Limits) error {
+	walls := []struct {
+		resource   int
+		soft, hard uint64
+	}{
+		{syscall.RLIMIT_STACK, stackSoft, stackHard},
+		{rlimitMemlock, memlockSize, memlockSize},
+		{rlimitMsgqueue, 0, 0},
+		{rlimitNice, 0, 0},
+		{rlimitRtprio, 0, 0},
+		{syscall.RLIMIT_FSIZE, uint64(l.FileSize), uint64(l.FileSize)},    //nolint:gosec // positive
+		{syscall.RLIMIT_NOFILE, uint64(l.OpenFiles), uint64(l.OpenFiles)}, //nolint:gosec // positive
+	}
+	if a.cfg.Alone && l.Pids > 0 {
+		wall := uint64(l.Pids) + pidSlack
+		walls = append(walls, struct {
+			resource   int
+			soft, hard uint64
+		}{rlimitNproc, wall, wall})
+	}
+	for _, w := range walls {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(w.resource, &now); err != nil {
+			return core.Wrap(err, core.CodeBadVM, a.cfg.VM, "read resource limit %d", w.resource)
+		}
+		hard := min(w.hard, now.Max)
+		want := syscall.Rlimit{Cur: min(w.soft, hard), Max: hard}
+		if err := syscall.Setrlimit(w.resource, &want); err != nil {
+			return core.Wrap(err, core.CodeBadVM, a.cfg.VM, "set resource limit %d to %d", w.resource, want.Max)
+		}
+	}
+	return nil
+}
+
+// heldBy says what holds each limit of a run; "" is nothing.
+func (a *Agent) heldBy(l core.Limits) map[string]string {
+	held := map[string]string{
+		core.LimitTime:      wire.HeldByAgent,
+		core.LimitOutput:    wire.HeldByAgent,
+		core.LimitMemory:    "",
+		core.LimitPids:      "",
+		wire.LimitFileSize:  wire.HeldByRlimit,
+		wire.LimitOpenFiles: wire.HeldByRlimit,
+		wire.LimitProcesses: wire.HeldByAgent,
+		wire.LimitCPU:       "",
+		wire.LimitDisk:      "",
+		wire.LimitNetwork:   "",
+	}
+	if l.Memory > 0 {
+		held[core.LimitMemory] = wire.HeldByWatchdog
+	}
+	if l.Pids > 0 {
+		held[core.LimitPids] = wire.HeldByWatchdog
+		if a.cfg.Alone {
+			held[core.LimitPids] = wire.HeldByRlimit
+		}
+	}
+	pids := held[core.LimitPids]
+	maps.Copy(held, a.cfg.HeldBy)
+	// The provider holds what the VM has, not what the run asked for.
+	if a.doors.holds() { // and the agent tells it
+		return held
+	}
+	if l.Memory > 0 && l.Memory < a.cfg.Limits.Memory {
+		held[core.LimitMemory] = wire.HeldByWatchdog
+	}
+	if l.Pids > 0 && l.Pids < a.cfg.Limits.Pids {
+		held[core.LimitPids] = pids
+	}
+	return held
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"drover/core/agent/wire"
+)
+
+// enter takes the calling thread, which is to start commands, to where they shall be.
+// User code is never in the VM's own namespaces: those stay as they were made.
+func (a *Agent) enter() error {
+	return errors.Join(a.doors.stay(shared), a.renew(&a.tree.network), a.muted())
+}
+
+// renew gives the calling thread, and what it starts from now on, a network and System
+// V objects that nobody has used. All that outlives a process in the old ones, such as
+// connections that wait, counters and routes, goes with the last process in there. The
+// thread is noted as one that is in that network.
+func (a *Agent) renew(note *atomic.Int64) error {
+	if a.cfg.Renews == 0 {
+		return nil
+	}
+	if err := syscall.Unshare(int(a.cfg.Renews)); err != nil {
+		return fmt.Errorf("renew namespaces: %w", err)
+	}
+	if a.cfg.Renews&syscall.CLONE_NEWNET == 0 {
+		return nil
+	}
+	for name, text := range wire.NetSettings() {
+		if err := a.tree.set("sys/net/"+name, text); err != nil && !errors.Is(err, syscall.ENOENT) {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	note.Store(int64(syscall.Gettid()))
+	return loopback()
+}
+
+// firstNumber is what the first process of a run has for its number: above those that
+// the agent's threads have. What runs before had would tell how many they started.
+const firstNumber = 300
+
+// renumber has the next process get that number, where the kernel can do this.
+func (a *Agent) renumber() {
+	if a.cfg.Renews != 0 {
+		_ = a.tree.set("sys/kernel/ns_last_pid", strconv.Itoa(firstNumber-1))
+	}
+}
+
+// set writes to a file of the /proc that can be written to.
+func (t *tree) set(name, text string) error {
+	fd, err := syscall.Openat(t.proc, name, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = syscall.Write(fd, []byte(text))
+	_ = syscall.Close(fd) // a setting is in force or not when it was written
+	return err
+}
+
+// loopback sets the loopback interface up.
+func loopback() error {
+	const (
+		getFlags, setFlags = 0x8913, 0x8914
+		up                 = 1
+	)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("set loopback up: %w", err)
+	}
+	defer syscall.Close(fd) //nolint:errcheck // nothing was sent
+	req := struct {
+		name  [16]byte
+		flags uint16
+		_     [22]byte
+	}{name: [16]byte{'l', 'o'}}
+	for _, call := range []uintptr{getFlags, setFlags} {
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), call, uintptr(unsafe.Pointer(&req))); errno != 0 {
+			return fmt.Errorf("set loopback up: %w", errno)
+		}
+		req.flags |= up
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/agent/wire"
+)
+
+// reset removes every trace of the runs so far, whose processes are dead, and
+// puts back what was kept under the name, if it is not "". A VM that does not come
+// clean does nothing more.
+func (a *Agent) reset(owner, name string) error {
+	if err := a.begin(owner, nil); err != nil {
+		return err
+	}
+	var bad error
+	defer func() { a.end(bad) }()
+	if len(a.cfg.Scratch) == 0 {
+		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s cannot be reset: its provider does not say where user code can write", a.cfg.VM)
+	}
+	s := a.kept[name]
+	if s == nil && name != "" {
+		return core.Errorf(core.CodeInvalid, a.cfg.VM, "nothing is kept as %q", name)
+	}
+	if err := a.wipe(); err != nil {
+		bad = unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "remove what earlier runs left")}
+		return bad
+	}
+	if s == nil {
+		return nil
+	}
+	if err := a.places[wire.Work].restore(s); err != nil {
+		bad = unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name)}
+		return bad
+	}
+	a.places[wire.Work].taken = true
+	return nil
+}
+
+// unclean is why a VM can do nothing more: user code left what cannot be removed.
+type unclean struct{ error }
+
+func (u unclean) Unwrap() error { return u.error }
+
+// Modes of the places that all of a VM use.
+const (
+	homeMode    = 0o755
+	scratchMode = 0o1777
+)
+
+func (a *Agent) wipe() error {
+	for _, dir := range a.cfg.Scratch {
+		if err := a.empty(dir, scratchMode); err != nil {
+			return err
+		}
+	}
+	for _, p := range a.places {
+		p.close()
+	}
+	a.places = nil
+	if err := a.empty(a.cfg.Home, homeMode); err != nil {
+		return err
+	}
+	if err := a.forgetRun(); err != nil {
+		return err
+	}
+	var err error
+	a.places, err = openPlaces(a.cfg, a.cred)
+	return err
+}
+
+// empty removes all that a folder holds and all that it says of itself: user
+// code may own it. Its path leads through nothing that user code could replace.
+func (a *Agent) empty(dir string, mode uint32) error {
+	const readOnly = 1
+	var fs syscall.Statfs_t
+	err := syscall.Statfs(dir, &fs)
+	if errors.Is(err, syscall.ENOENT) || err == nil && fs.Flags&readOnly != 0 {
+		return nil // an image may do without, or show its own, which nobody can write to
+	}
+	if err == nil {
+		err = chmodOf(dir, mode)
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, err)
+	}
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	err = (&sweep{top: top}).all()
+	if cerr := top.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = forgetAttributes(dir)
+	}
+	if err == nil {
+		now := syscall.NsecToTimespec(time.Now().UnixNano())
+		err = syscall.UtimesNano(dir, []syscall.Timespec{now, now})
+	}
+	if err != nil {
+		return fmt.Errorf("empty %s: %w", dir, err)
+	}
+	return nil
+}
+
+// chmodOf sets a folder's mode, sticky bit included, unless it has it.
+func chmodOf(dir string, mode uint32) error {
+	var st syscall.Stat_t
+	if err := syscall.Stat(dir, &st); err != nil {
+		return err
+	}
+	if st.Mode&0o7777 == mode {
+		return nil
+	}
+	return syscall.Chmod(dir, mode)
+}
+
+// sweep empties one folder. User code may have nested folders as deep as it
+// likes, so those below are moved to the top and emptied there: two descriptors
+// and no recursion, however deep.
+type sweep struct {
+	top   *os.Root
+	moved int
+}
+
+const batch = 512 // names at a time
+
+func (s *sweep) all() error {
+	return drain(s.top, s.one)
+}
+
+// one removes one name of the top; folders below it may be in the top then.
+func (s *sweep) one(name string) error {
+	err := s.top.Remove(name)
+	if !errors.Is(err, syscall.ENOTEMPTY) {
+		return gone(err)
+	}
+	if err := s.hollow(name); err != nil {
+		return err
+	}
+	return s.top.Remove(name)
+}
+
+// hollow takes everything out of a folder of the top: files go, folders move up.
+func (s *sweep) hollow(name string) error {
+	if err := s.top.Chmod(name, 0o700); err != nil { // its owner may have shut himself out
+		return err
+	}
+	inner, err := s.top.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer inner.Close() //nolint:errcheck // nothing was written
+	return drain(inner, func(n string) error {
+		err := inner.Remove(n)
+		if !errors.Is(err, syscall.ENOTEMPTY) {
+			return gone(err)
+		}
+		// To be moved a folder must be writable: its ".." changes.
+		if err := inner.Chmod(n, 0o700); err != nil {
+			return err
+		}
+		return s.lift(name + "/" + n)
+	})
+}
+
+// lift moves a folder to the top. A name there may be user code's own.
+func (s *sweep) lift(from string) error {
+	for {
+		s.moved++
+		err := s.top.Rename(from, ".swept-"+strconv.Itoa(s.moved))
+		if !errors.Is(err, syscall.EEXIST) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.ENOTDIR) {
+			return err
+		}
+	}
+}
+
+// drain calls remove with the names in a folder until there is none.
+func drain(dir *os.Root, remove func(name string) error) error {
+	for {
+		f, err := dir.Open(".")
+		if err != nil {
+			return err
+		}
+		names, err := f.Readdirnames(batch)
+		_ = f.Close() // only read from
+		if len(names) == 0 {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+		for _, name := range names {
+			if err := remove(name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// gone is nil for what is not there any more.
+func gone(err error) error {
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// forgetAttributes removes what user code may have written on a folder that it
+// owns, lists of access among it. The kernel's own stay.
+func forgetAttributes(dir string) error {
+	list := make([]byte, 64<<10)
+	n, err := syscall.Listxattr(dir, list)
+	if errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for name := range bytes.SplitSeq(list[:n], []byte{0}) {
+		if !bytes.HasPrefix(name, []byte("user.")) && !bytes.HasPrefix(name, []byte("system.posix_acl_")) {
+			continue
+		}
+		if err := syscall.Removexattr(dir, string(name)); err != nil && !errors.Is(err, syscall.ENODATA) {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetRun removes what is in the kernel. The old namespaces of user code may last a
+// while after the last process in there, so what counts as memory goes at once.
+func (a *Agent) forgetRun() error {
+	if a.cfg.Renews == 0 {
+		return a.forgetSysV()
+	}
+	a.starter.ready(a.enter)
+	var err error
+	a.starter.do(func() {
+		err = errors.Join(a.starter.failed, forgetOwn(syscall.EINVAL, syscall.EIDRM), a.renew(&a.tree.network))
+	})
+	return err
+}
+
+// forgetSysV removes shared memory, semaphores and messages of the job user.
+// Only who made them may, so a thread becomes the job user for it and ends. An
+// agent that is no VM's init has the host's around it, and leaves them alone.
+func (a *Agent) forgetSysV() error {
+	if !a.tree.init {
+		return nil
+	}
+	ended := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with its user
+		if a.cred.sys != nil {
+			uid := uintptr(a.cfg.UID)
+			if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); errno != 0 {
+				ended <- errno
+				return
+			}
+		}
+		ended <- forgetOwn(syscall.EINVAL, syscall.EIDRM)
+	}()
+	return <-ended
+}
+
+const ipcRemove = 0
+
+// forgetOwn removes what the user of the calling thread has made. What cannot be
+// removed for one of the reasons may stay.
+func forgetOwn(may ...syscall.Errno) error {
+	for name, control := range map[string]uintptr{"shm": syscall.SYS_SHMCTL, "sem": syscall.SYS_SEMCTL, "msg": syscall.SYS_MSGCTL} {
+		text, err := os.ReadFile(path.Join("/proc/sysvipc", name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // a kernel without
+		}
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			fields := bytes.Fields(line)
+			if len(fields) < 2 || number(fields[1]) < 0 {
+				continue // the title
+			}
+			id := uintptr(number(fields[1])) //nolint:gosec // not negative
+			second, third := uintptr(ipcRemove), uintptr(0)
+			if control == syscall.SYS_SEMCTL { // semctl has a number of the semaphore first
+				second, third = 0, ipcRemove
+			}
+			_, _, errno := syscall.RawSyscall6(control, id, second, third, 0, 0, 0)
+			if errno != 0 && !slices.Contains(may, errno) {
+				return fmt.Errorf("remove %s %d: %w", name, id, errno)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,355 @@
+package server
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/agent/wire"
+)
+
+// cause is why a run was stopped before its command ended.
+type cause int
+
+const (
+	causeNone   cause = iota
+	causeKilled       // somebody asked for it, or the agent ends
+	causeGone         // the host's connection ended
+	causeTimeout
+	causeOutput
+	causeMemory
+	causePids
+)
+
+// job is one run: a command, all that it starts, and the connection it belongs to.
+type job struct {
+	agent   *Agent
+	limits  core.Limits
+	compute time.Duration // processor time that it may use; 0 is as much as it likes
+	apart   bool          // it is one of several runs, and what it used is told without the others
+	cell    cell          // where it is
+	held    map[string]string
+	save    string // the state that is made of what it leaves in the box; "" is none
+	unsaved string // why what it left in the box could not be kept
+	lends   *box   // in which it may run others; nil is none
+	in      *box   // that it runs in; nil is none
+	frames  *frames
+	began   time.Time
+	before  reading       // of the cgroups
+	floor   int64         // the agent's own most resident bytes: a child counts them until its exec
+	over    chan struct{} // closed when the run has ended and everything is dead
+	failure error         // why the VM is bad; read after over
+
+	mu      sync.Mutex
+	cause   cause         // the first one
+	stopped chan struct{} // closed with it
+
+	// Written by reap, read after dead or exited.
+	pid    int
+	exited chan struct{} // closed when the command itself has ended
+	dead   chan struct{} // closed when no child is left
+	status syscall.WaitStatus
+	cpu    atomic.Int64 // nanoseconds
+
+	metered atomic.Int64 // nanoseconds that the meter knows of
+	most    int64        // the largest resident set of one process, bytes
+
+	looking sync.Mutex
+	saw     sight
+	session int   // its own
+	calmed  []int // further ones, that were put behind those of the host
+}
+
+func newJob(a *Agent, out *os.File) *job {
+	return &job{
+		agent: a, frames: newFrames(out), over: make(chan struct{}),
+		stopped: make(chan struct{}), exited: make(chan struct{}), dead: make(chan struct{}),
+	}
+}
+
+// stop asks for the end of the run. The first cause counts.
+func (j *job) stop(why cause) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.cause == causeNone {
+		j.cause = why
+		close(j.stopped)
+	}
+}
+
+// leave makes the agent free for the next thing to do, unless the VM is bad.
+func (j *job) leave() {
+	if j.in == nil {
+		j.agent.end(j.failure)
+	} else {
+		j.in.leave(j)
+	}
+	close(j.over)
+}
+
+// run starts a command and stays until everything of it is dead and reported. An
+// error means that nothing was started and nothing was answered yet.
+func (a *Agent) run(conn *os.File, in *bufio.Reader, req *request) error {
+	j := newJob(a, conn)
+	if err := a.begin(req.owner, j); err != nil {
+		return err
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // what to run comes at once
+	ends, err := j.start(req)
+	_ = conn.SetReadDeadline(time.Time{}) // input comes when it likes
+	if err != nil {
+		j.leave()
+		return err
+	}
+	j.supervise(conn, in, req, ends)
+	return nil
+}
+
+// start reads what to run and starts it.
+func (j *job) start(req *request) (*pipes, error) {
+	spec, err := readSpec(req.body)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := j.agent.prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
+	if j.apart && !spec.Harness && j.agent.doors.holds() { // those of a harness are what it runs in the box
+		cmd.cell = own
+	}
+	j.cell, j.limits, j.held = cmd.cell, cmd.share, j.agent.heldBy(cmd.share)
+	if j.cell == shared && cmd.share.Pids < cmd.limits.Pids {
+		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's wall stays for later runs
+	}
+	if spec.Harness {
+		if j.lends, err = j.agent.openBox(j, cmd.share); err != nil {
+			return nil, err
+		}
+		j.held[wire.LimitHarness] = j.lends.heldBy()
+	}
+	ends, err := j.begin(func(ends *pipes) (err error) {
+		j.pid, err = j.agent.start(cmd, ends)
+		j.session = j.pid
+		return err
+	})
+	if err != nil && j.lends != nil {
+		err = errors.Join(err, j.lends.close())
+	}
+	return ends, err
+}
+
+// begin starts the command with pipes for its streams.
+func (j *job) begin(start func(*pipes) error) (*pipes, error) {
+	ends, err := openPipes()
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
+	}
+	j.began, j.before, j.floor = time.Now(), j.gauges().read(), ownPeak()
+	if err := start(ends); err != nil {
+		ends.closeOurs()
+		return nil, err
+	}
+	return ends, nil
+}
+
+// gauges tell what the run uses.
+func (j *job) gauges() *gauges {
+	if j.cell == own {
+		return &j.agent.usage.own
+	}
+	return &j.agent.usage.runs
+}
+
+// readSpec reads the head of a run's body.
+func readSpec(body io.Reader) (wire.Spec, error) {
+	var spec wire.Spec
+	err := readHead(body, &spec)
+	return spec, err
+}
+
+func readHead(body io.Reader, into any) error {
+	var size [4]byte
+	if _, err := io.ReadFull(body, size[:]); err != nil {
+		return core.Wrap(err, core.CodeInvalid, "", "read the run")
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > wire.MaxSpec {
+		return core.Errorf(core.CodeLimit, "", "the run has %d bytes; %d are allowed", n, wire.MaxSpec)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(body, text); err != nil {
+		return core.Wrap(err, core.CodeInvalid, "", "read the run")
+	}
+	return core.Wrap(json.Unmarshal(text, into), core.CodeInvalid, "", "read the run")
+}
+
+// supervise carries the streams, waits for the first of all reasons to end, and
+// sees everything dead before it reports.
+func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pipes) {
+	var streams, guards sync.WaitGroup
+	dead := make(chan struct{})
+	if j.in == nil {
+		go j.reap()
+	}
+	streams.Go(func() { j.pump(wire.KindStdout, ends.ours[1]) })
+	streams.Go(func() { j.pump(wire.KindStderr, ends.ours[2]) })
+	streams.Go(func() { j.watch(dead) })
+	streams.Go(func() { j.meter(dead) })
+	guards.Go(func() { j.feed(req, in, ends.ours[0], dead) })
+	guards.Go(func() { j.keepAlive(dead) })
+
+	clock := time.NewTimer(j.limits.Timeout)
+	defer clock.Stop()
+	select {
+	case <-j.exited:
+		j.lastLook()
+	case <-clock.C:
+		j.stop(causeTimeout)
+	case <-j.stopped:
+	}
+	if j.lends != nil {
+		j.lends.shut() // nothing starts any more
+	}
+	j.failure = j.killAll()
+	wall := time.Since(j.began)
+	close(dead)
+	if j.failure != nil {
+		ends.closeOurs()
+	}
+	streams.Wait() // what was written before the end is still in the pipes
+	ends.closeOurs()
+	if j.lends != nil {
+		j.failure = errors.Join(j.failure, j.lends.close())
+	}
+	j.leave() // before the host hears of the end and asks for more
+	if j.failure != nil {
+		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error(), Unclean: errors.As(j.failure, new(unclean))})
+	} else {
+		j.frames.last(wire.KindExit, j.report(wall))
+	}
+	// The host may still be sending input. It must come to read the end before its
+	// sending fails, so the connection is the host's to close.
+	_ = conn.SetReadDeadline(time.Now().Add(drainTime))
+	guards.Wait()
+	_, _ = io.CopyN(io.Discard, in, drainBytes)
+}
+
+// killAll kills everything and waits until it is dead and reaped.
+func (j *job) killAll() error {
+	if j.in != nil {
+		return j.in.killAll()
+	}
+	late := time.NewTimer(killTimeout)
+	defer late.Stop()
+	again := time.NewTicker(killAgain)
+	defer again.Stop()
+	for {
+		j.agent.tree.strike()
+		select {
+		case <-j.dead:
+			return nil
+		case <-again.C:
+		case <-late.C:
+			err := core.Wrap(errUndead, core.CodeBadVM, j.agent.cfg.VM, "end a run")
+			if j.lends == nil { // else it may be the harness that did not die
+				err = unclean{err}
+			}
+			return err
+		}
+	}
+}
+
+var errUndead = errors.New("processes of user code did not die")
+
+// reap takes every child until there is none. It runs only while the agent has
+// children, and nobody else waits meanwhile, so the command's own status is its.
+func (j *job) reap() {
+	defer close(j.dead)
+	ended, last := false, j.lends == nil
+	for {
+		next := -1
+		if j.lends != nil {
+			var boxed bool
+			if next, boxed = j.lends.next(); boxed {
+				j.account(j.lends.reap(next))
+				continue
+			}
+		}
+		var status syscall.WaitStatus
+		var used syscall.Rusage
+		pid, err := syscall.Wait4(next, &status, 0, &used)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			if !last { // one may have been started meanwhile
+				j.lends.shut()
+				last = true
+				continue
+			}
+			return // ECHILD: nobody is left
+		}
+		j.account(used)
+		if pid == j.pid && !ended { // another process may get its number later
+			ended = true
+			j.status = status
+			close(j.exited)
+		}
+	}
+}
+
+// account adds what a process that was reaped has used.
+func (j *job) account(used syscall.Rusage) {
+	j.cpu.Add(used.Utime.Nano() + used.Stime.Nano())
+	j.most = max(j.most, used.Maxrss<<10)
+}
+
+// report sums the run up. Everything of it is dead.
+func (j *job) report(wall time.Duration) wire.Exit {
+	j.mu.Lock()
+	why := j.cause
+	j.mu.Unlock()
+	e := wire.Exit{
+		Code:           j.status.ExitStatus(),
+		TimedOut:       why == causeTimeout,
+		PidsExceeded:   why == causePids,
+		OutputExceeded: why == causeOutput,
+		Truncated:      j.frames.cut.Load(),
+		WallMs:         wall.Milliseconds(),
+		HeldBy:         j.held,
+		Unsaved:        j.unsaved,
+	}
+	if j.status.Signaled() {
+		e.Code, e.Signal = 128+int(j.status.Signal()), signalName(j.status.Signal())
+	}
+	j.measure(&e, why)
+	return e
+}
+
+// feed carries standard input, and notices when the host is gone. A command that
+// does not read holds it up, and through it the sender; keepAlive notices then.
+func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, dead <-chan struct{}) {
+	_, err := io.Copy(struct{ io.Writer }{stdin}, req.body)
+	_ = stdin.Close() // again at the end of the run
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return // the command wants no more; the rest stays with the sender
+	}
+	if err == nil {
+		_, _ = in.ReadByte() // nothing may follow: this waits for the end
+	}
+	select {
+	case <-dead:
+	default:
+		j.stop(causeGone)
+	}
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+)
+
+// spareThreads is how many threads wait ready for all that the agent may do at a
+// time during a run. User code can use up every process that the VM may have,
+// and the Go runtime ends a program that cannot have a thread when it wants one.
+const spareThreads = 16
+
+// starter is the thread that starts commands. It has given up for good what they
+// shall not have, and is where they shall be.
+type starter struct {
+	once   sync.Once
+	work   chan func()
+	failed error // why it is not
+}
+
+// ready makes the starter, which goes where enter takes it, and the spare threads,
+// once. A VM that waits for its assignment does without them.
+func (s *starter) ready(enter func() error) {
+	s.once.Do(func() {
+		s.begin(enter)
+		var locked, unlocked sync.WaitGroup
+		locked.Add(spareThreads)
+		for range spareThreads {
+			unlocked.Go(func() {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				locked.Done()
+				locked.Wait() // as long as all of them hold one, each has its own
+			})
+		}
+		unlocked.Wait()
+	})
+}
+
+// begin makes the starter's thread, which ends with the starter.
+func (s *starter) begin(enter func() error) {
+	s.work = make(chan func())
+	go func() {
+		runtime.LockOSThread() // for good
+		s.failed = errors.Join(giveUp(), enter())
+		for f := range s.work {
+			f()
+		}
+	}()
+}
+
+// do runs f on the starter's thread.
+func (s *starter) do(f func()) {
+	done := make(chan struct{})
+	s.work <- func() {
+		defer close(done)
+		f()
+	}
+	<-done
+}
+
+func (s *starter) close() {
+	s.once.Do(func() {}) // nobody makes it any more
+	if s.work != nil {
+		close(s.work)
+	}
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+
+	"drover/core"
+	"drover/core/agent/wire"
+)
+
+// How often the watchdog looks. It reckons that a program fills memory at
+// fillRate and forks at forkRate, and looks again before that could use up what
+// is left; but looking takes a small share of a processor at most.
+const (
+	lookFirst = 2 * time.Millisecond
+	lookLeast = 4 * time.Millisecond
+	lookMost  = 100 * time.Millisecond
+	lookShare = 20
+	fillRate  = 4 << 30 // bytes a second
+	forkRate  = 20000   // processes a second
+)
+
+// socketMost is about what the kernel may keep in the buffers of one socket. They
+// are on no process's account, and those of TCP on no cgroup's of version 1.
+const socketMost = 512 << 10
+
+// sight is the most that the watchdog ever saw of a run, in bytes.
+type sight struct {
+	sum  int64 // of all processes at one moment, without pages of files
+	file int64 // pages of files of one process
+	one  int64 // of one process at any moment before, without pages of files
+}
+
+// watch holds the limits on memory and processes where nothing in the kernel
+// does, over all processes of the run together.
+func (j *job) watch(dead <-chan struct{}) {
+	memory, pids := j.watched()
+	if memory == 0 && pids == 0 && j.cell != own {
+		return
+	}
+	look := time.NewTimer(lookFirst)
+	defer look.Stop()
+	for {
+		select {
+		case <-dead:
+			return
+		case <-look.C:
+		}
+		wait := j.judge(memory, pids)
+		if j.cell == own { // the kernel holds it: this is to end who has met a limit and lives on
+			wait = lookMost
+		}
+		look.Reset(wait)
+	}
+}
+
+// watched is the limits that the watchdog holds; 0 where it does not. What else
+// holds processes stands a little behind it: it says why a run has ended.
+func (j *job) watched() (memory int64, pids int) {
+	if j.held[core.LimitMemory] == wire.HeldByWatchdog {
+		memory = j.limits.Memory
+	}
+	if j.held[core.LimitPids] != "" {
+		pids = j.limits.Pids
+	}
+	return memory, pids
+}
+
+// judge looks, stops the run if it is over a limit, and says when to look again.
+func (j *job) judge(memory int64, pids int) time.Duration {
+	if j.cell == own {
+		switch memory, pids := j.gauges().read().passed(j.before); {
+		case memory:
+			j.stop(causeMemory)
+		case pids:
+			j.stop(causePids)
+		}
+	}
+	runtime.LockOSThread() // whose time is measured
+	defer runtime.UnlockOSThread()
+	before := threadTime()
+	used, tasks, loud, err := j.look(memory)
+	switch {
+	case err != nil:
+		return lookMost // the next look may do better; killAll does not depend on it
+	case memory > 0 && used > memory, j.in == nil && j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
+		j.stop(causeMemory)
+	case j.in == nil && j.agent.tree.manyLocks():
+		j.stop(causeMemory)
+	case pids > 0 && tasks > pids, loud > loudSessions:
+		j.stop(causePids)
+	}
+	return pause(memory, used, pids, tasks, threadTime()-before)
+}
+
+// threadTime is what the calling thread has computed so far. On a busy machine
+// looking takes a while and costs no more than on an idle one.
+func threadTime() time.Duration {
+	const rusageThread = 1
+	var used syscall.Rusage
+	if err := syscall.Getrusage(rusageThread, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// lastLook judges what a command leaves behind. One that failed may have done so
+// for want of a process before the watchdog came to look.
+func (j *job) lastLook() {
+	memory, pids := j.watched()
+	if !j.status.Signaled() && j.status.ExitStatus() == 0 {
+		pids = 0
+	}
+	if memory > 0 || pids > 0 {
+		j.judge(memory, pids)
+	}
+}
+
+// look sums up what the run's processes use, or returns what one of them had at
+// its peak if that was more. Memory that they share is counted once for each of
+// them, which is quick; only a sum over the limit is worth an exact count.
+// Sessions that are not behind the host's are counted, too.
+func (j *job) look(limit int64) (used int64, tasks, sessions int, err error) {
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	var found []process
+	var loud []int
+	err = j.agent.tree.scan(func(p process) {
+		if p.zombie && p.parent == j.agent.tree.self {
+			return // reap is about to take it
+		}
+		if !j.has(p) {
+			return
+		}
+		tasks += max(p.threads, 1)
+		loud = j.loud(loud, p)
+		used += p.anon
+		j.saw.file = max(j.saw.file, p.file)
+		if p.peak > j.floor {
+			j.saw.one = max(j.saw.one, p.peak-j.saw.file)
+		}
+		if p.anon > 0 {
+			found = append(found, p)
+		}
+	})
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if limit > 0 && used > limit && len(found) > 1 {
+		used = 0
+		for _, p := range found {
+			share, known := j.agent.tree.share(p.pid)
+			if !known || p.headless {
+				share = p.anon
+			}
+			used += share
+		}
+	}
+	j.saw.sum = max(j.saw.sum, used)
+	return max(used, j.saw.one), tasks, len(loud), nil
+}
+
+// pause is how long the watchdog may look away.
+func pause(memory, used int64, pids, tasks int, cost time.Duration) time.Duration {
+	wait := lookMost
+	if memory > 0 {
+		wait = min(wait, time.Duration(float64(memory-used)/fillRate*float64(time.Second)))
+	}
+	if pids > 0 {
+		wait = min(wait, time.Duration(pids-tasks)*time.Second/forkRate)
+	}
+	return min(max(wait, lookLeast, lookShare*cost), lookMost)
+}

@@ -1,0 +1,245 @@
+// Package wire is what both ends of the bootstrapper agree on: the types, the
+// bounds and the frames. The agent inside a VM imports it, so it must stay light:
+// package boot says why and holds the test.
+package wire
+
+import (
+	"time"
+
+	"drover/core"
+)
+
+// AgentName is argv[0] of an executable that is to be a VM's agent.
+const AgentName = "drover-agent"
+
+// Descriptors that an agent inherits.
+const (
+	ListenerFD = 3  // a listening unix socket, bound outside the VM
+	ConfigFD   = 4  // Config as JSON, read to its end
+	BadgeFD    = 60 // /proc/self/oom_score_adj, open for writing, if Config.Badge
+	ProcFD     = 61 // a /proc that shows everything and can be written to, if Config.Proc
+	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
+	AnchorFD   = 6  // the socket's file in the VM's folder, only named (O_PATH), if Config.Anchor: the agent ends when it is removed
+	DoorFD     = 7  // the first of Doors descriptors, of which Config.Doors names those that are something
+)
+
+// The doors are files of the cgroups that user code has for itself, open for
+// writing. They are numbered from DoorFD on.
+const (
+	DoorThreads    = 0 // and the next two: tasks of version 1, of all runs, by which the thread that starts commands goes in
+	DoorOwnThreads = 3 // and the next two: the same of a run with limits of its own
+	DoorIn         = 6 // cgroup.procs of version 2, by which the agent goes in to start a command
+	DoorOwnIn      = 7 // the same of a run with limits of its own
+	DoorOut        = 8 // and out again
+	DoorMemory     = 9 // the limit on memory of all runs together
+	DoorPids       = 10
+	DoorOwnMemory  = 11 // the same of a run with limits of its own
+	DoorOwnPids    = 12
+	DoorOwnPeak    = 13 // the most memory, open for reading as well: what is written begins it anew
+	Doors          = 14 // how many there are
+)
+
+// PidsBehind is how far the cgroup of all runs stands behind their limit of processes.
+// Before it the agent's watchdog ends a run and says why; behind it is RLIMIT_NPROC,
+// which refuses without telling anybody.
+const PidsBehind = 16
+
+// Home is the job user's home inside a VM; the places lie below it.
+const Home = "/home/job"
+
+// The places that files are staged into.
+const (
+	Harness    = "harness"
+	Submission = "submission"
+	Work       = "work"
+)
+
+// The box is where a harness runs its submission: a user and a folder of its own, by
+// the program drover-run, which asks the agent for it.
+const (
+	Box        = "box"                    // the folder, below Home, in which such a run begins
+	BoxProgram = "/run/drover/drover-run" // in every VM
+	BoxSocket  = ".drover-run"            // below Home: where the program asks, while a harness runs
+	EnvBox     = "DROVER_RUN_SOCKET"      // of a harness: the path of that socket
+	EnvFiles   = "DROVER_SUBMISSION"      // of a harness and of its box: where the place Submission is
+)
+
+// Users inside a VM.
+const (
+	JobUID = 1000 // of user code, and its group
+	BoxUID = 1001 // of the box, and its group, where the VM has more than one user
+)
+
+// Places lists the places.
+func Places() []string { return []string{Harness, Submission, Work} }
+
+// Names of the protocol.
+const (
+	PathStatus     = "/status"
+	PathAssignment = "/assignment"
+	PathStage      = "/stage/" // and the place
+	PathRun        = "/run"
+	PathLay        = "/lay/"     // and the place: files over what is there
+	PathKeep       = "/keep/"    // and a name: what work holds now
+	PathReset      = "/reset"    // empty everything
+	PathRestore    = "/reset/"   // and a name: and put back what was kept under it
+	PathCollect    = "/collect/" // and the place
+	PathKill       = "/kill"
+	PathBox        = "/box"              // on BoxSocket alone: a BoxSpec as PathRun takes a Spec, and its answer
+	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
+	AuthScheme     = "Bearer "
+)
+
+// Config is what a provider tells the agent of its VM, once, by ConfigFD.
+type Config struct {
+	VM       string            `json:"vm"`
+	Secret   string            `json:"secret"`             // what every call must bring; 16 to 256 bytes
+	UID      int               `json:"uid"`                // of user code, inside the VM; not 0
+	GID      int               `json:"gid"`                // of user code, inside the VM
+	BoxUID   int               `json:"box_uid,omitempty"`  // of the box; 0 is that it has UID, and Landlock
+	BoxGID   int               `json:"box_gid,omitempty"`  // of the box
+	BoxBPF   []byte            `json:"box_bpf,omitempty"`  // without BoxUID: one more seccomp filter for the box, an array of struct sock_filter
+	Home     string            `json:"home,omitempty"`     // where the places are; "" is Home
+	Env      []string          `json:"env,omitempty"`      // NAME=value for every run, beside a default PATH, HOME and LANG
+	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets these or less
+	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what holds it outside the agent
+	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
+	Scratch  []string          `json:"scratch,omitempty"`  // all folders beside Home that user code can write to; without them a VM cannot be reset
+	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
+	Doors    []int             `json:"doors,omitempty"`    // which of the doors are open; none if user code has no cgroups for itself
+	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
+	Proc     bool              `json:"proc,omitempty"`     // ProcFD is open
+	Renews   uintptr           `json:"renews,omitempty"`   // namespaces that user code has anew after each reset, as flags of clone: CLONE_NEWNET, CLONE_NEWIPC
+	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
+	Anchor   time.Duration     `json:"anchor,omitempty"`   // AnchorFD is open, and looked at so often; 0 is not
+}
+
+// Cgroup names files of the VM's cgroups as seen inside the VM, in either
+// version's format. An empty name leaves the agent to its own counting.
+type Cgroup struct {
+	Gauges
+	MemoryAll string `json:"memory_all,omitempty"` // memory.current or memory.usage_in_bytes: of the whole VM
+	MemoryJob string `json:"memory_job,omitempty"` // the same of user code alone, where it is apart
+	Own       Gauges `json:"own"`                  // of the run that has limits of its own
+}
+
+// Gauges name files that tell what is used in one cgroup.
+type Gauges struct {
+	MemoryPeak   string `json:"memory_peak,omitempty"`   // memory.peak or memory.max_usage_in_bytes
+	MemoryEvents string `json:"memory_events,omitempty"` // memory.events or memory.oom_control
+	MemoryStat   string `json:"memory_stat,omitempty"`   // memory.stat
+	CPU          string `json:"cpu,omitempty"`           // cpu.stat or cpuacct.usage
+	PidsEvents   string `json:"pids_events,omitempty"`   // pids.events
+}
+
+// Spec is a run as it travels: a number of bytes, so much JSON, then standard input.
+type Spec struct {
+	Args   []string    `json:"args"`
+	Env    []string    `json:"env,omitempty"`
+	Dir    string      `json:"dir,omitempty"`
+	Limits core.Limits `json:"limits"`
+
+	// Share is what this run alone gets of the limits, which stay for the runs
+	// after it; zero is all. CPU is how long its processes together may compute; 0 is
+	// as long as they like.
+	Share core.Limits   `json:"share"`
+	CPU   time.Duration `json:"cpu_ns,omitempty"`
+
+	// Harness is whether the command may run others in the box while it runs.
+	Harness bool `json:"harness,omitempty"`
+}
+
+// BoxSpec is a run in the box. Its Limits and Dir say nothing: it has those of the
+// harness, and begins in the folder Box.
+type BoxSpec struct {
+	Spec
+	With string `json:"with,omitempty"` // the state that Box holds at the start; "" is nothing
+	Save string `json:"save,omitempty"` // the state that Box holds at the end is kept under this name, in the place of what was; "" is not
+}
+
+// Assignment is the body of an assignment.
+type Assignment struct {
+	Assignment string `json:"assignment"`
+}
+
+// Collection asks for files of a place.
+type Collection struct {
+	Paths []string `json:"paths"` // files, and folders with all that is below them; relative to the place
+	Files int      `json:"files"` // most files; 0 is MaxTaken
+	Bytes int64    `json:"bytes"` // most bytes of all; 0 is MaxTakenBytes
+}
+
+// Taken is the head of a collected file.
+type Taken struct {
+	Path string `json:"path"` // relative to the place
+	Mode uint32 `json:"mode"` // permission bits
+	Size int64  `json:"size"` // bytes, all of which follow
+}
+
+// Skipped is what lies where a collection looked and was not taken.
+type Skipped struct {
+	Path string `json:"path"` // made printable
+	Why  string `json:"why"`  // one of the words below
+}
+
+// Why something was not taken.
+const (
+	SkipAbsent = "it is not there"
+	SkipKind   = "it is not a plain file" // a link, a pipe, a socket, a device
+	SkipName   = "its name cannot be kept"
+	SkipDepth  = "it lies too deep"
+	SkipRoom   = "there is no room for it" // too many files, or too many bytes
+	SkipRead   = "it cannot be read"
+)
+
+// Refusal is the body of every answer that is not 2xx.
+type Refusal struct {
+	Code    core.Code `json:"code"`
+	Text    string    `json:"text"`
+	Unclean bool      `json:"unclean,omitempty"` // the VM can do nothing more because what user code left cannot be removed
+}
+
+// Status is what a VM's agent says of itself.
+type Status struct {
+	State      string `json:"state"`                // Ready or Assigned
+	Assignment string `json:"assignment,omitempty"` // whose VM it is
+	Processes  int    `json:"processes"`            // alive in the VM beside the agent
+}
+
+// The states of a Status.
+const (
+	Ready    = "ready"
+	Assigned = "assigned"
+)
+
+// Exit says how a run ended, after all that it had started was dead.
+type Exit struct {
+	Code            int               `json:"code"`             // exit code; 128 + the signal's number if one ended it
+	Signal          string            `json:"signal,omitempty"` // such as "SIGKILL"; empty if it exited
+	TimedOut        bool              `json:"timed_out,omitempty"`
+	MemoryExceeded  bool              `json:"memory_exceeded,omitempty"`
+	OutputExceeded  bool              `json:"output_exceeded,omitempty"` // it wrote on so long after its limit that it was killed
+	PidsExceeded    bool              `json:"pids_exceeded,omitempty"`
+	Truncated       bool              `json:"truncated,omitempty"` // a stream went over its limit; the rest was thrown away
+	CPUMs           int64             `json:"cpu_ms"`
+	WallMs          int64             `json:"wall_ms"`
+	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
+	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what held it; "" if nothing did
+	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept
+	Refused         []string          `json:"refused,omitempty"` // limits (memory, pids) at which the kernel killed or refused something, even if the run coped
+}
+
+// Limit names the limit that ended the run, as core.Result does, or "".
+func (e Exit) Limit() string {
+	switch {
+	case e.MemoryExceeded:
+		return core.LimitMemory
+	case e.PidsExceeded:
+		return core.LimitPids
+	case e.OutputExceeded:
+		return core.LimitOutput
+	case e.TimedOut:
+		return core.LimitTime
+	}
+	return ""
+}

@@ -1,0 +1,247 @@
+// Package archive reads the archives that people send: a tar, compressed or not, or a zip,
+// as whatever program packed it. Nothing in one is taken on trust: what is read of it is
+// bounded, and links and devices are refused.
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/images"
+)
+
+// MaxEntries bounds what an archive may have of files and folders.
+const MaxEntries = 10_000
+
+// MaxUnpacked bounds the bytes of an archive that are read, also of what is left out.
+const MaxUnpacked = 512 << 20
+
+// litter are names of files and folders that programs leave behind and nobody means to send.
+var litter = []string{".git", "__MACOSX", ".DS_Store", "Thumbs.db"}
+
+// IsLitter reports whether programs leave files or folders of a name behind.
+func IsLitter(name string) bool { return slices.Contains(litter, name) }
+
+// File is a plain file or a folder of an archive. Its content is read before the next one is asked for.
+type File struct {
+	Path    string // as the archive has it but for a leading ./, with / between its parts: it may lead anywhere
+	Mode    fs.FileMode
+	Content io.Reader // nil of a folder
+}
+
+// Files yields the plain files and folders of an archive without litter. Name stands in errors. Returns
+// INVALID for what is no archive, or has links or devices in it, LIMIT beyond MaxEntries and
+// MaxUnpacked; how much of it is kept is for the caller to bound.
+func Files(name string, from io.Reader) iter.Seq2[File, error] {
+	in := bufio.NewReader(from)
+	begins, _ := in.Peek(4) // what cannot be read, reading tells
+	for _, zip := range []string{"PK\x03\x04", "PK\x05\x06"} {
+		if string(begins) == zip {
+			return unzip(name, in)
+		}
+	}
+	if strings.HasSuffix(strings.ToLower(name), ".zip") {
+		return unzip(name, in) // what unpacks itself begins as a program
+	}
+	return untar(name, in)
+}
+
+// entry is a file or folder in an archive.
+type entry struct {
+	path string
+	mode fs.FileMode
+	open func() (io.Reader, error)
+}
+
+// file is what an entry becomes; false if it is none.
+func file(archive string, e entry) (File, bool, error) {
+	path := strings.TrimPrefix(strings.ReplaceAll(e.path, `\`, "/"), "./")
+	for part := range strings.SplitSeq(path, "/") {
+		if IsLitter(part) {
+			return File{}, false, nil
+		}
+	}
+	if e.mode.IsDir() {
+		return File{Path: path, Mode: e.mode}, true, nil
+	}
+	if !e.mode.IsRegular() {
+		return File{}, false, core.Errorf(core.CodeInvalid, archive, "%.80q in %.80q is no plain file: no links and devices can be sent, put the content in their place", e.path, archive)
+	}
+	content, err := e.open()
+	if err != nil {
+		return File{}, false, unpacked(err, archive)
+	}
+	return File{Path: path, Mode: e.mode, Content: packed{content, archive}}, true, nil
+}
+
+func untar(name string, from io.Reader) iter.Seq2[File, error] {
+	return func(yield func(File, error) bool) {
+		plain, err := images.Decompress(from)
+		if err != nil {
+			yield(File{}, unpacked(err, name))
+			return
+		}
+		defer plain.Close() //nolint:errcheck // only read from
+		r := tar.NewReader(&bounded{plain, MaxUnpacked, name})
+		for n := 0; ; n++ {
+			head, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err == nil && n == MaxEntries {
+				err = tooMany(name)
+			}
+			var f File
+			ok := false
+			if err == nil && head.Typeflag != tar.TypeXGlobalHeader { // git writes its commit there
+				mode := head.FileInfo().Mode()
+				if head.Typeflag == tar.TypeLink {
+					mode |= fs.ModeIrregular // its mode is a plain file's
+				}
+				f, ok, err = file(name, entry{head.Name, mode, func() (io.Reader, error) { return r, nil }})
+			}
+			if err != nil {
+				yield(File{}, unpacked(err, name))
+				return
+			}
+			if ok && !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+// bounded reads so many bytes of an archive and fails with LIMIT then.
+type bounded struct {
+	from io.Reader
+	left int64
+	in   string
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, core.Errorf(core.CodeLimit, b.in, "%.80q has more than %d MiB in it", b.in, MaxUnpacked>>20)
+	}
+	return n, err
+}
+
+// unzip reads a zip, whose list of files is at its end, from a file without a name.
+func unzip(name string, from io.Reader) iter.Seq2[File, error] {
+	return func(yield func(File, error) bool) {
+		whole, size, err := spooled(from)
+		if err != nil {
+			yield(File{}, err)
+			return
+		}
+		defer whole.Close() //nolint:errcheck // it is gone with that
+		thrifty := &thrifty{from: whole, left: maxDirectory}
+		r, err := zip.NewReader(thrifty, size)
+		if err == nil && len(r.File) > MaxEntries || thrifty.over {
+			err = tooMany(name)
+		}
+		if err != nil {
+			yield(File{}, unpacked(err, name))
+			return
+		}
+		thrifty.left = -1
+		for _, f := range r.File {
+			u, ok, err := zipped(name, f)
+			if err != nil {
+				yield(File{}, err)
+				return
+			}
+			if ok && !yield(u, nil) {
+				return
+			}
+		}
+	}
+}
+
+func zipped(name string, f *zip.File) (File, bool, error) {
+	if f.Flags&1 != 0 {
+		return File{}, false, core.Errorf(core.CodeInvalid, name, "%.80q needs a password: pack it without one", name)
+	}
+	return file(name, entry{f.Name, f.Mode(), func() (io.Reader, error) { return f.Open() }})
+}
+
+// spooled writes a stream to a file that has no name any more.
+func spooled(from io.Reader) (*os.File, int64, error) {
+	file, err := os.CreateTemp("", "drover-zip-*")
+	if err != nil {
+		return nil, 0, core.Wrap(err, core.CodeUnavailable, "", "there is no room to unpack a zip")
+	}
+	err = os.Remove(file.Name())
+	size := int64(0)
+	if err == nil {
+		size, err = io.Copy(file, from) // what comes in is bounded by its body
+	}
+	if err != nil {
+		_ = file.Close()
+		if core.CodeOf(err) == core.CodeInternal {
+			err = core.Wrap(err, core.CodeUnavailable, "", "there is no room to unpack a zip")
+		}
+		return nil, 0, err
+	}
+	return file, size, nil
+}
+
+// maxDirectory bounds the bytes that are read of a zip's list of files: each takes ten
+// times as much memory.
+const maxDirectory = 4 << 20
+
+// thrifty reads so many bytes and no more; any number if left is -1.
+type thrifty struct {
+	from io.ReaderAt
+	left int
+	over bool
+}
+
+// ReadAt implements io.ReaderAt.
+func (t *thrifty) ReadAt(p []byte, at int64) (int, error) {
+	if t.left >= 0 {
+		if t.left -= len(p); t.left < 0 {
+			t.left, t.over = 0, true
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+	return t.from.ReadAt(p, at)
+}
+
+func tooMany(name string) error {
+	return core.Errorf(core.CodeLimit, name, "%.80q has more than %d files and folders", name, MaxEntries)
+}
+
+// unpacked words what goes wrong with an archive, if nobody else has.
+func unpacked(err error, name string) error {
+	var known *core.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return core.Wrap(err, core.CodeInvalid, name, "%.80q cannot be unpacked: pack it anew, or hand in the files themselves", name)
+}
+
+// packed reads a file of an archive.
+type packed struct {
+	from io.Reader
+	in   string
+}
+
+// Read implements io.Reader.
+func (p packed) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unpacked(err, p.in)
+	}
+	return n, err
+}

@@ -1,0 +1,151 @@
+// Package blobstore keeps files by their content hash, on gocloud.dev/blob: what
+// was put under a digest is what comes back, or an error.
+//
+// A file lies under "sha256/ab/cd/<64 hex digits>", so that no folder gets large.
+// It appears there whole or not at all. The same content put again is written
+// again, which mends a damaged copy and makes its age new.
+//
+// # Purging
+//
+// A purge decides by what it has read: files that are old and that no row names.
+// Between reading and deleting, somebody may put such a file again, and no service
+// deletes a file only if it is still the one that was read. So a purge never deletes
+// content from where Put writes it. It moves it to "leaving/ab/<digits>.<when>.<once>":
+// by one rename in a folder, elsewhere by a copy and then a deletion. At every moment
+// the content is in one place or the other, and Open looks at both. A later purge looks
+// at what was moved. What a row names by now is moved back; what was moved longer than
+// the grace ago and is named by nothing is deleted. Why that loses nothing:
+//
+//   - A Put at any moment of the first step leaves the content in its place, in the
+//     copy, or in both. Its request is durable long before the copy is old, so each
+//     purge that may delete the copy has read the request's row, and moves it back.
+//   - A Put after the first step writes the original, which the second step never
+//     touches.
+//   - Every move has a name of its own. A purge deletes only what it has itself seen to
+//     be old, so one that slept for days before its next call takes nothing that
+//     another has moved since.
+//   - One that slept between copy and deletion does not delete any more: it has half
+//     the grace for both, and the copy is safe for the whole of it.
+//   - Killed between the two, the content is there twice. The next purge takes the copy
+//     for what it is: superfluous if the file is in its place, else what it has to
+//     decide about. Half a copy has no name, as half a Put has none.
+//
+// So the grace must be at least twice the longest time from a Put to its request's row,
+// and a file goes two graces after it was last stored.
+//
+// # Clocks and services
+//
+// The age of a file in its place is by the service's clock, on S3 in whole seconds.
+// Nothing depends on how right it is: a file that only looks old is trashed, can be
+// opened there, and is back as soon as a purge finds it named. It costs a move; a
+// service whose clock is ahead costs time. What content is deleted by is the time in the
+// name of what was trashed, which the purging hosts write and compare by their own
+// clocks, in ms. These may differ by what the grace has beyond twice the time from a Put
+// to its row: of a day, that is hours.
+//
+// A service must show to everybody at once what was written, copied and deleted, also in
+// its lists. S3 does, and so must what stands in for it; a cache in front of it does
+// not. It must not carry out a deletion half a grace after it was asked to. S3 copies at
+// most 5 GiB at once: larger files are read and written again to be trashed.
+//
+// A file of 16 MiB or more goes to a service in parts. Only when the service is told
+// that all are there, it has its name. A writer that is killed leaves parts that nobody
+// sees, but that take room: a rule of the bucket should delete them after a day.
+//
+// # Identity
+//
+// Each store has an id, under the key "id", which whoever asks first makes, by a write
+// that succeeds only if there is none. It moves with the files and tells two stores apart
+// whose URLs do not.
+//
+// Cache keeps the files of a store that a host needs often on its own disk. The
+// folder pack makes one deterministic file of a folder.
+package blobs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"drover/core"
+
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+)
+
+// openers open a store by its URL's scheme, given what follows "://". A service
+// that gocloud.dev knows is one import and one line here.
+var openers = map[string]func(ctx context.Context, rest string) (*Store, error){
+	"file": openFile,
+	"mem":  openMem,
+	"s3":   openS3,
+}
+
+// Schemes lists the URLs that Open knows, as examples for people.
+func Schemes() []string {
+	return []string{"file://PATH", "s3://BUCKET?region=REGION", "mem://"}
+}
+
+// Open opens the store that a URL names: "file://PATH", a folder, absolute or
+// relative to the working folder, made (mode 0700) if only its last part is
+// missing; "s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true" (all but
+// the bucket may be left out), whose credentials come from the environment or the files of
+// the AWS tools and are not tried here; or "mem://", one of its own that ends with the
+// program. Returns INVALID for another URL, UNAVAILABLE if the store cannot be used.
+func Open(ctx context.Context, url string) (core.Blobs, error) {
+	scheme, rest, ok := strings.Cut(url, "://")
+	open := openers[scheme]
+	if !ok || open == nil {
+		// The URL itself is not repeated: it may hold a password.
+		return nil, core.Errorf(core.CodeInvalid, "", "this blob store URL is not known: write %s", strings.Join(Schemes(), ", "))
+	}
+	s, err := open(ctx, rest)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func openMem(_ context.Context, rest string) (*Store, error) {
+	if rest != "" {
+		return nil, core.Errorf(core.CodeInvalid, rest, "a blob store in memory has no name: write mem://")
+	}
+	return &Store{bucket: memblob.OpenBucket(nil), spool: os.TempDir()}, nil
+}
+
+func openFile(_ context.Context, path string) (*Store, error) {
+	if path == "" || strings.ContainsAny(path, "?#\x00") {
+		return nil, core.Errorf(core.CodeInvalid, path, "a blob store is named by a path without ? and #: file://PATH")
+	}
+	root, err := filepath.Abs(path)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, path, "path %s of the blob store has no absolute form", path)
+	}
+	if err := makeRoot(root); err != nil {
+		return nil, err
+	}
+	bucket, err := fileblob.OpenBucket(root, &fileblob.Options{
+		NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700,
+	})
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, root, "blob store %s cannot be opened", root)
+	}
+	return &Store{bucket: bucket, spool: root, disk: &disk{root: root, known: map[string]bool{}}}, nil
+}
+
+// makeRoot makes the folder for its owner alone if it is missing.
+func makeRoot(root string) error {
+	err := os.Mkdir(root, 0o700)
+	switch {
+	case err == nil:
+		return core.Wrap(syncDir(filepath.Dir(root)), core.CodeUnavailable, root, "blob store %s cannot be made durable", root)
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return core.Errorf(core.CodeInvalid, root, "the folder above blob store %s does not exist: make it, or name another path", root)
+	}
+	return core.Wrap(err, core.CodeUnavailable, root, "blob store %s cannot be made", root)
+}

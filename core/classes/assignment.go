@@ -1,0 +1,132 @@
+package classes
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// CreateAssignment makes an assignment without a harness. Returns NOTFOUND for the
+// class or pool, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
+	if _, err := r.openClass(ctx, a, as.Class, core.ActAssignmentEdit); err != nil {
+		return core.Assignment{}, err
+	}
+	as.Harness, as.Created, as.Deleting, as.Revision = nil, r.now().UnixMilli(), false, 0
+	as.Priority = cmp.Or(as.Priority, core.PriorityNormal)
+	if err := unreserved(as.Handle); err != nil {
+		return core.Assignment{}, err
+	}
+	if err := r.checkAssignment(ctx, as); err != nil {
+		return core.Assignment{}, err
+	}
+	return r.putAssignment(ctx, a, as, "creates assignment "+as.Name())
+}
+
+// EditAssignment changes all but the harness, if the assignment has the given
+// revision still. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
+	old, err := r.openAssignment(ctx, a, as.Class, as.Handle, core.ActAssignmentEdit, "")
+	if err != nil {
+		return core.Assignment{}, err
+	}
+	as.Harness, as.Created, as.Deleting = old.Harness, old.Created, false
+	as.Priority = cmp.Or(as.Priority, core.PriorityNormal)
+	if err := r.checkAssignment(ctx, as); err != nil {
+		return core.Assignment{}, err
+	}
+	var d diff
+	d.note("title", old.Title, as.Title)
+	d.note("text", old.Text, as.Text)
+	d.note("due date", moment(old.Due), moment(as.Due))
+	d.note("cutoff", moment(old.Cutoff), moment(as.Cutoff))
+	d.note("hidden until", moment(old.HideUntil), moment(as.HideUntil))
+	d.note("final submissions", old.AllowFinal, as.AllowFinal)
+	d.note("output shown", old.ShowOutput, as.ShowOutput)
+	d.note("pool", old.Pool, as.Pool)
+	d.note("priority", old.Priority, as.Priority)
+	d.note("limits", old.Limits, as.Limits)
+	d.note("most files", old.MaxFiles, as.MaxFiles)
+	d.note("most bytes", old.MaxBytes, as.MaxBytes)
+	if len(d) == 0 {
+		return old, nil
+	}
+	if as.Revision == 0 {
+		return core.Assignment{}, unrevised("assignment", as.Name())
+	}
+	return r.putAssignment(ctx, a, as, d.sentence("assignment "+as.Name()))
+}
+
+// checkAssignment checks what is to be stored, and that its pool can run it.
+func (r *Service) checkAssignment(ctx context.Context, as core.Assignment) error {
+	if err := bounds.Assignment(as); err != nil {
+		return err
+	}
+	if as.Pool == "" {
+		return nil
+	}
+	p, err := r.pool(ctx, as.Pool)
+	if err == nil {
+		_, err = p.Within(as.Limits)
+	}
+	return err
+}
+
+func (r *Service) pool(ctx context.Context, name string) (core.Pool, error) {
+	pools, err := r.Store.Pools(ctx)
+	if err != nil {
+		return core.Pool{}, err
+	}
+	for _, p := range pools {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %.80q: an operator makes it with drover pool set", name)
+}
+
+func (r *Service) putAssignment(ctx context.Context, a core.Actor, as core.Assignment, text string) (core.Assignment, error) {
+	err := r.change(ctx, a, aboutAssignment(core.ActAssignmentEdit, as, text), func() (err error) {
+		as.Revision, err = r.Store.PutAssignment(ctx, as)
+		return err
+	})
+	return as, err
+}
+
+func aboutAssignment(act core.Action, as core.Assignment, text string) core.AuditEntry {
+	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name(), Text: text}
+}
+
+// DeleteAssignment closes an assignment and starts the task that deletes it with all
+// that hangs on it. Once more starts the task anew, if it has ended. Returns NOTFOUND,
+// FORBIDDEN, CONFLICT.
+func (r *Service) DeleteAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Task, error) {
+	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
+	if err != nil {
+		return core.Task{}, err
+	}
+	var task core.Task
+	entry := aboutAssignment(core.ActAssignmentEdit, as, "deletes assignment "+as.Name()+" with all that hangs on it")
+	err = r.change(ctx, a, entry, func() (err error) {
+		if !as.Deleting {
+			as.Deleting = true
+			if _, err = r.Store.PutAssignment(ctx, as); err != nil {
+				return err
+			}
+		}
+		task, err = r.start(ctx, a, core.KindDeleteAssignment, as.Name(), core.DeleteArgs{Class: class, Assignment: handle})
+		return err
+	})
+	return task, err
+}
+
+// moment is a time as people read it; 0 is never.
+func moment(ms int64) string {
+	if ms == 0 {
+		return "never"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC")
+}

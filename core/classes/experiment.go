@@ -1,0 +1,242 @@
+package classes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/classes/experiment"
+	"drover/core/harness"
+)
+
+// Trial is what an experiment tries.
+type Trial struct {
+	Harness io.Reader // an archive as SetHarness takes it; nil: the assignment's own
+	Users   []string  // only theirs; none: everybody's newest submission
+	Repeat  int       // runs of each, 1 to experiment.MaxRepeat; 0 is 1
+}
+
+// decidedAtOnce is how many experiments are looked through for one that is not decided:
+// there is one, and it is among the newest.
+const decidedAtOnce = 50
+
+// StartExperiment starts the task that reruns the newest submissions to an assignment,
+// with results that count for nothing until they are applied. Returns NOTFOUND,
+// FORBIDDEN, INVALID, LIMIT, and CONFLICT with the name of the assignment's other
+// experiment, if that is neither applied nor aborted.
+func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, handle string, t Trial) (core.Experiment, error) {
+	as, err := r.openAssignment(ctx, a, class, handle, core.ActExperiment, "")
+	if err != nil {
+		return core.Experiment{}, err
+	}
+	if err := r.undecided(ctx, as); err != nil {
+		return core.Experiment{}, err
+	}
+	t.Repeat = cmp.Or(t.Repeat, 1)
+	if err := r.checkTrial(ctx, as, t); err != nil {
+		return core.Experiment{}, err
+	}
+	var p harness.Package
+	if t.Harness != nil {
+		if p, err = unpack(as, t.Harness); err != nil {
+			return core.Experiment{}, err
+		}
+	}
+	e := core.Experiment{ID: r.newID(), Class: class, Assignment: handle, Users: t.Users, Repeat: t.Repeat, State: core.ExperimentRunning, By: a.Handle}
+	text := fmt.Sprintf("starts experiment %s of %s with %s, %d times each", e.ID, as.Name(), trying(t), t.Repeat)
+	err = r.change(ctx, a, aboutExperiment(&e, text), func() (err error) {
+		if t.Harness != nil {
+			if e.Harness, err = r.keepHarness(ctx, as, p); err != nil {
+				return err
+			}
+		}
+		e.Created = r.now().UnixMilli()
+		e.Revision, err = r.begin(ctx, a, as, e)
+		return err
+	})
+	return e, err
+}
+
+func trying(t Trial) string {
+	what, whose := "its own harness", "everybody's newest submission"
+	if t.Harness != nil {
+		what = "another harness"
+	}
+	if len(t.Users) > 0 {
+		whose = "the newest submissions of " + strings.Join(t.Users, ", ")
+	}
+	return what + ", on " + whose
+}
+
+func (r *Service) checkTrial(ctx context.Context, as core.Assignment, t Trial) error {
+	switch {
+	case t.Repeat < 1 || t.Repeat > experiment.MaxRepeat:
+		return core.Errorf(core.CodeInvalid, as.Name(), "each submission can be rerun 1 to %d times, not %d", experiment.MaxRepeat, t.Repeat)
+	case as.Pool == "":
+		return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
+	case t.Harness == nil && as.Harness == nil:
+		return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no harness: name one to try", as.Name())
+	}
+	for i, user := range t.Users {
+		if !core.ValidName(user) || slices.Contains(t.Users[:i], user) {
+			return core.Errorf(core.CodeInvalid, user, "user %.80q cannot be, or is named twice", user)
+		}
+		if role, err := r.roleIn(ctx, as.Class, user); err != nil || role == "" {
+			return cmp.Or(err, noMember(as.Class, user))
+		}
+	}
+	_, err := r.pool(ctx, as.Pool)
+	return err
+}
+
+// begin makes the task, of which an assignment has one at a time, and then the
+// experiment. One that was ready before the task was there is seen afterwards.
+func (r *Service) begin(ctx context.Context, a core.Actor, as core.Assignment, e core.Experiment) (int64, error) {
+	args, err := json.Marshal(core.ExperimentArgs{Experiment: e.ID})
+	if err != nil {
+		return 0, core.Wrap(err, core.CodeInternal, e.ID, "the arguments of experiment %s cannot be written", e.ID)
+	}
+	notify, err := r.notified(ctx, as.Class, core.EventTaskEnded)
+	if err != nil {
+		return 0, err
+	}
+	_, created, err := r.Intake.SubmitTask(ctx, core.Task{
+		ID: e.ID, Kind: core.KindExperiment, Args: args, Unique: core.KindExperiment + ":" + as.Name(),
+		Priority: core.PriorityNormal, Requester: a.Handle, About: as.Name(), Notify: notify,
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !created {
+		return 0, cmp.Or(r.undecided(ctx, as), busy(as.Name()))
+	}
+	err = r.undecided(ctx, as)
+	var revision int64
+	if err == nil {
+		revision, err = r.Store.PutExperiment(ctx, e)
+	}
+	if err != nil {
+		// If this fails too, the task ends by itself.
+		_, _ = r.Intake.CancelTask(context.WithoutCancel(ctx), e.ID, core.System().Handle)
+	}
+	return revision, err
+}
+
+// undecided returns CONFLICT if an assignment has an experiment that is neither applied nor aborted.
+func (r *Service) undecided(ctx context.Context, as core.Assignment) error {
+	all, err := r.Store.ListExperiments(ctx, as.Class, as.Handle, decidedAtOnce)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if !e.State.Decided() {
+			return core.Errorf(core.CodeConflict, e.ID, "experiment %s of %s is %s: apply or abort it first", e.ID, as.Name(), e.State)
+		}
+	}
+	return nil
+}
+
+func aboutExperiment(e *core.Experiment, text string) core.AuditEntry {
+	return core.AuditEntry{Action: core.ActExperiment, Class: e.Class, Subject: e.Class + "/" + e.Assignment, Text: text}
+}
+
+func noExperiment(id string) error {
+	return core.Errorf(core.CodeNotFound, id, "there is no experiment %.80q", id)
+}
+
+// experiment returns an experiment and its assignment, for who may make such.
+func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (core.Experiment, core.Assignment, error) {
+	if !core.ValidName(id) {
+		return core.Experiment{}, core.Assignment{}, noExperiment(id)
+	}
+	e, err := r.Store.GetExperiment(ctx, id)
+	if core.Is(err, core.CodeNotFound) {
+		return core.Experiment{}, core.Assignment{}, noExperiment(id)
+	}
+	if err != nil {
+		return core.Experiment{}, core.Assignment{}, err
+	}
+	as, err := r.assignment(ctx, a, e.Class, e.Assignment, core.ActExperiment, "")
+	if core.Is(err, core.CodeNotFound) {
+		err = noExperiment(id)
+	}
+	return e, as, err
+}
+
+// Experiments lists those of an assignment, newest first. Returns NOTFOUND, FORBIDDEN, INVALID.
+func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle string, limit int) ([]core.Experiment, error) {
+	if _, err := r.assignment(ctx, a, class, handle, core.ActExperiment, ""); err != nil {
+		return nil, err
+	}
+	return r.Store.ListExperiments(ctx, class, handle, limit)
+}
+
+// ExperimentProgress returns an experiment with how many of its requests have ended,
+// of how many. It is made to be asked again and again. Returns NOTFOUND.
+func (r *Service) ExperimentProgress(ctx context.Context, a core.Actor, id string) (core.Experiment, core.TaskProgress, error) {
+	e, _, err := r.experiment(ctx, a, id)
+	if err != nil || e.State != core.ExperimentRunning {
+		return e, core.TaskProgress{Done: int64(e.Requests), Total: int64(e.Requests)}, err
+	}
+	ended, total, err := experiment.Ended(ctx, r.Store, id)
+	return e, core.TaskProgress{Done: int64(ended), Total: int64(total)}, err
+}
+
+// OutcomePage selects outcomes of an experiment. Zero fields do not select.
+type OutcomePage struct {
+	Differing bool   // only of submissions that differ, are flaky, or have no result
+	After     string // submissions after this one, oldest first: a page's cursor
+	Limit     int    // 1 to 1000; 0 is 50
+}
+
+// ExperimentView is an experiment with what it has come to so far.
+type ExperimentView struct {
+	core.Experiment
+	Summary  experiment.Summary   `json:"summary"`
+	Outcomes []experiment.Outcome `json:"outcomes"`
+}
+
+// ViewExperiment returns an experiment with its verdicts against the old ones, of all
+// in sum and of a page of submissions one by one. Returns NOTFOUND, INVALID.
+func (r *Service) ViewExperiment(ctx context.Context, a core.Actor, id string, p OutcomePage) (ExperimentView, error) {
+	e, _, err := r.experiment(ctx, a, id)
+	if err != nil {
+		return ExperimentView{}, err
+	}
+	p.Limit = cmp.Or(p.Limit, 50)
+	if p.Limit < 1 || p.Limit > 1000 {
+		return ExperimentView{}, core.Errorf(core.CodeInvalid, id, "a page of %d submissions cannot be: ask for 1 to 1000", p.Limit)
+	}
+	all, err := experiment.Outcomes(ctx, r.Store, e)
+	if err != nil {
+		return ExperimentView{}, err
+	}
+	v := ExperimentView{Experiment: e, Summary: experiment.Summarize(all), Outcomes: []experiment.Outcome{}}
+	for _, o := range all {
+		if o.Submission <= p.After || p.Differing && !o.Differs && !o.Flaky && o.Counts() != nil {
+			continue
+		}
+		if len(v.Outcomes) == p.Limit {
+			break
+		}
+		if o.User, err = r.handedInBy(ctx, o.Submission); err != nil {
+			return ExperimentView{}, err
+		}
+		v.Outcomes = append(v.Outcomes, o)
+	}
+	return v, nil
+}
+
+// handedInBy is whose a submission is; "" if it is gone.
+func (r *Service) handedInBy(ctx context.Context, id string) (string, error) {
+	s, err := r.Store.GetSubmission(ctx, id)
+	if core.Is(err, core.CodeNotFound) {
+		return "", nil
+	}
+	return s.User, err
+}

@@ -1,0 +1,109 @@
+package classes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// GradeChange says what a person makes of a submission.
+type GradeChange struct {
+	Class      string
+	Assignment string   // its handle
+	User       string   // whose submission
+	Submission string   // its id; "" is the newest
+	Score      *float64 // nil takes the person's grade back: the result counts again
+	MaxScore   *float64 // nil is the result's
+	Reason     string
+}
+
+// ChangeGrade gives a submission a person's grade, which goes before its result's.
+// Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) (core.Standing, error) {
+	as, err := r.openAssignment(ctx, a, c.Class, c.Assignment, core.ActGradeChange, "")
+	if err != nil {
+		return core.Standing{}, err
+	}
+	old, err := r.graded(ctx, as, c)
+	if err != nil {
+		return core.Standing{}, err
+	}
+	id := old.Submission.ID
+	var g *core.Grade
+	if c.Score != nil {
+		g = &core.Grade{Score: *c.Score, MaxScore: c.MaxScore, By: a.Handle, Reason: c.Reason, At: r.now().UnixMilli()}
+	}
+	switch err := bounds.Grade(id, g); {
+	case err != nil:
+		return core.Standing{}, err
+	case c.Reason == "":
+		return core.Standing{}, core.Errorf(core.CodeInvalid, id, "the grade is changed without a reason: say why, for the record")
+	}
+	s := old.Submission
+	s.Grade = g
+	now, _, err := r.standing(ctx, s)
+	if err != nil {
+		return core.Standing{}, err
+	}
+	text := fmt.Sprintf("changes the grade of %s for %s (submission %s) from %s to %s%s", s.User, as.Name(), id, points(old), points(now), because(c.Reason))
+	return now, r.change(ctx, a, aboutUser(core.ActGradeChange, as, s.User, text), func() error { return r.Store.SetGrade(ctx, id, g) })
+}
+
+// graded returns the submission whose grade is meant.
+func (r *Service) graded(ctx context.Context, as core.Assignment, c GradeChange) (core.Standing, error) {
+	if c.Submission == "" {
+		newest, err := r.newest(ctx, as, c.User)
+		if err == nil && newest == nil {
+			err = core.Errorf(core.CodeNotFound, c.User, "user %.80q has handed in nothing for %s", c.User, as.Name())
+		}
+		if err != nil {
+			return core.Standing{}, err
+		}
+		return *newest, nil
+	}
+	s, err := r.Store.GetSubmission(ctx, c.Submission)
+	if core.Is(err, core.CodeNotFound) || err == nil && (s.Class != as.Class || s.Assignment != as.Handle || c.User != "" && s.User != c.User) {
+		return core.Standing{}, noSubmission(c.Submission)
+	}
+	if err != nil {
+		return core.Standing{}, err
+	}
+	standing, _, err := r.standing(ctx, s)
+	return standing, err
+}
+
+// changesShown bounds the entries that a grade's history is looked for in.
+const changesShown = 200
+
+// GradeHistory lists what people have made of a user's grades for an assignment, newest
+// first, of the newest entries of the audit log about the two. Returns NOTFOUND, FORBIDDEN.
+func (r *Service) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.AuditEntry, error) {
+	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
+	if err != nil {
+		return nil, err
+	}
+	if !core.ValidName(user) {
+		return nil, noMember(class, user)
+	}
+	all, err := r.Store.ListAuditEntries(ctx, core.AuditFilter{Class: class, Subject: aboutUser("", as, user, "").Subject, Limit: changesShown})
+	return slices.DeleteFunc(all, func(d core.AuditEntry) bool { return d.Action != core.ActGradeChange }), err
+}
+
+// points is a score as people read it.
+func points(s core.Standing) string {
+	if s.Score == nil {
+		return "none"
+	}
+	text := strconv.FormatFloat(*s.Score, 'g', -1, 64)
+	if s.MaxScore != nil {
+		text += "/" + strconv.FormatFloat(*s.MaxScore, 'g', -1, 64)
+	}
+	if s.Submission.Grade != nil {
+		return text + " by " + s.Submission.Grade.By
+	}
+	return text
+}

@@ -1,0 +1,171 @@
+package classes
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// Progress of an actor in an assignment, in words.
+const (
+	ProgressSubmitted = "submitted"
+	ProgressNotYet    = "not submitted yet"
+	ProgressOverdue   = "overdue"
+	ProgressTooLate   = "too late"
+)
+
+// recent is how long an assignment is listed after its end.
+const recent = 7 * 24 * time.Hour
+
+// AssignmentEntry is an assignment as an actor sees it: with the actor's own
+// deadlines, and the harness itself only for staff.
+type AssignmentEntry struct {
+	core.Assignment
+	Hidden    bool   `json:"hidden,omitempty"`   // from students
+	Extended  bool   `json:"extended,omitempty"` // the deadlines are the actor's own
+	Graded    bool   `json:"graded,omitempty"`   // by a harness
+	Progress  string `json:"progress"`
+	Submitted int64  `json:"submitted_ms,omitempty"` // when the actor's newest submission was; 0 for none
+}
+
+// AssignmentFilter selects assignments. Zero fields do not select.
+type AssignmentFilter struct {
+	Class string // "": every class that the actor is in
+	All   bool   // also those that ended longer than a week ago
+}
+
+// ListAssignments lists the assignments that the actor may view, those that end last
+// first, and says how many it left out because they ended too long ago. Returns NOTFOUND.
+func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f AssignmentFilter) (all []AssignmentEntry, left int, err error) {
+	classes := slices.Sorted(maps.Keys(a.In))
+	if f.Class != "" {
+		classes = []string{f.Class}
+	}
+	all = []AssignmentEntry{}
+	for _, class := range classes {
+		_, err := r.class(ctx, a, class, core.ActAssignmentView)
+		if core.Is(err, core.CodeNotFound) && f.Class == "" {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		in, err := r.entries(ctx, a, class)
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, in...)
+	}
+	if !f.All {
+		whole := len(all)
+		since := r.now().Add(-recent).UnixMilli()
+		all = slices.DeleteFunc(all, func(e AssignmentEntry) bool { return end(e.Assignment) <= since })
+		left = whole - len(all)
+	}
+	slices.SortStableFunc(all, func(x, y AssignmentEntry) int {
+		return cmp.Or(cmp.Compare(end(y.Assignment), end(x.Assignment)), cmp.Compare(x.Name(), y.Name()))
+	})
+	return all, left, nil
+}
+
+// end is when an assignment ends: at its cutoff, else when it is due, else never.
+func end(as core.Assignment) int64 { return cmp.Or(as.Cutoff, as.Due, math.MaxInt64) }
+
+// ViewAssignment returns an assignment. Returns NOTFOUND, in the same words for one that is hidden.
+func (r *Service) ViewAssignment(ctx context.Context, a core.Actor, class, handle string) (AssignmentEntry, error) {
+	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentView, "")
+	if err != nil {
+		return AssignmentEntry{}, err
+	}
+	d, err := r.deadline(ctx, as, a.Handle)
+	if err != nil {
+		return AssignmentEntry{}, err
+	}
+	return r.entry(ctx, a, as, d)
+}
+
+// EditableAssignment returns an assignment as it was set, with nobody's own deadlines:
+// what EditAssignment takes. Returns NOTFOUND, FORBIDDEN.
+func (r *Service) EditableAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
+	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
+	if err != nil {
+		return core.Assignment{}, err
+	}
+	return as, nil
+}
+
+func (r *Service) entries(ctx context.Context, a core.Actor, class string) ([]AssignmentEntry, error) {
+	visible, err := r.visible(ctx, a, class)
+	if err != nil {
+		return nil, err
+	}
+	own, err := r.Store.Deadlines(ctx, class, "", a.Handle)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]AssignmentEntry, 0, len(visible))
+	for _, as := range visible {
+		i := slices.IndexFunc(own, func(d core.Deadline) bool { return d.Assignment == as.Handle })
+		var d *core.Deadline
+		if i >= 0 {
+			d = &own[i]
+		}
+		e, err := r.entry(ctx, a, as, d)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// deadline returns a user's own deadline; nil for none.
+func (r *Service) deadline(ctx context.Context, as core.Assignment, user string) (*core.Deadline, error) {
+	own, err := r.Store.Deadlines(ctx, as.Class, as.Handle, user)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	return &own[0], nil
+}
+
+func (r *Service) entry(ctx context.Context, a core.Actor, as core.Assignment, d *core.Deadline) (AssignmentEntry, error) {
+	newest, err := r.newest(ctx, as, a.Handle)
+	if err != nil {
+		return AssignmentEntry{}, err
+	}
+	e := AssignmentEntry{Assignment: withoutSecrets(a, as.For(d)), Hidden: r.hidden(as), Extended: d != nil, Graded: as.Harness != nil}
+	now := r.now().UnixMilli()
+	switch {
+	case newest != nil:
+		e.Progress, e.Submitted = ProgressSubmitted, newest.Submission.At
+	case e.Cutoff != 0 && now > e.Cutoff:
+		e.Progress = ProgressTooLate
+	case e.Due != 0 && now > e.Due:
+		e.Progress = ProgressOverdue
+	default:
+		e.Progress = ProgressNotYet
+	}
+	return e, nil
+}
+
+// withoutSecrets leaves out of an assignment what the actor may not see of it.
+func withoutSecrets(a core.Actor, as core.Assignment) core.Assignment {
+	if core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) != nil {
+		as.Harness = nil // it may tell what its tests are
+	}
+	return as
+}
+
+// newest returns a user's newest submission; nil for none.
+func (r *Service) newest(ctx context.Context, as core.Assignment, user string) (*core.Standing, error) {
+	all, err := r.Store.ListSubmissions(ctx, core.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: user, Limit: 1})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}

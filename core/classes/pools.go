@@ -1,0 +1,30 @@
+package classes
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// PoolChoice is a pool that an assignment can be graded in.
+type PoolChoice struct {
+	Name   string      `json:"name"`
+	Limits core.Limits `json:"limits"` // where the assignment names none
+}
+
+// PoolChoices lists the pools that the assignments of a class can be graded in, in order
+// of name. Returns NOTFOUND, FORBIDDEN.
+func (r *Service) PoolChoices(ctx context.Context, a core.Actor, class string) ([]PoolChoice, error) {
+	if _, err := r.class(ctx, a, class, core.ActAssignmentEdit); err != nil {
+		return nil, err
+	}
+	pools, err := r.Store.Pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]PoolChoice, len(pools))
+	for i, p := range pools {
+		all[i] = PoolChoice{p.Name, p.Limits}
+	}
+	return all, nil
+}

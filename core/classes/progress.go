@@ -1,0 +1,121 @@
+package classes
+
+import (
+	"context"
+	"slices"
+
+	"drover/core"
+	"drover/core/harness"
+)
+
+// Buckets is how many equal parts a distribution has.
+const Buckets = 10
+
+// Progress says how far a class is with an assignment. Only students count, and of
+// each the newest submission.
+type Progress struct {
+	Students  int `json:"students"`  // in the class
+	Submitted int `json:"submitted"` // of these, who handed something in
+	Finals    int `json:"finals"`    // of these, whose newest is final
+	Late      int `json:"late"`
+	Waiting   int `json:"waiting"`  // for test results
+	Ungraded  int `json:"ungraded"` // have no score: they count as 0 below
+
+	Distribution Distribution `json:"distribution"`
+}
+
+// Distribution says how the scores of those who submitted are spread.
+type Distribution struct {
+	Max    float64      `json:"max"` // the most that can be had; 0 if no one knows
+	Mean   float64      `json:"mean"`
+	Median float64      `json:"median"`
+	Counts [Buckets]int `json:"counts"` // from 0 to Max in equal parts; the last one has its upper end too
+}
+
+// Progress counts what was handed in for an assignment. Returns NOTFOUND, FORBIDDEN.
+func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment string) (Progress, error) {
+	if _, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, ""); err != nil {
+		return Progress{}, err
+	}
+	students, err := r.students(ctx, class)
+	if err != nil {
+		return Progress{}, err
+	}
+	p := Progress{Students: len(students)}
+	var scores []float64
+	for after := ""; ; {
+		some, err := r.Store.Standings(ctx, class, assignment, after, page)
+		if err != nil {
+			return Progress{}, err
+		}
+		for i := range some {
+			if after = some[i].Submission.User; students[after] {
+				scores = append(scores, p.count(some[i]))
+			}
+		}
+		if len(some) < page {
+			p.Distribution.spread(scores)
+			return p, nil
+		}
+	}
+}
+
+// students says who is a student of a class.
+func (r *Service) students(ctx context.Context, class string) (map[string]bool, error) {
+	all := map[string]bool{}
+	for after := ""; ; {
+		some, err := r.Store.Members(ctx, class, after, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range some {
+			if after = e.User; e.Role == core.RoleStudent {
+				all[e.User] = true
+			}
+		}
+		if len(some) < page {
+			return all, nil
+		}
+	}
+}
+
+// count adds a submission and returns its score.
+func (p *Progress) count(s core.Standing) float64 {
+	p.Submitted++
+	if s.Submission.Kind == harness.TestFinal {
+		p.Finals++
+	}
+	if s.Submission.Late {
+		p.Late++
+	}
+	if statusOf(s) == StatusWaiting {
+		p.Waiting++
+	}
+	if s.MaxScore != nil {
+		p.Distribution.Max = max(p.Distribution.Max, *s.MaxScore)
+	}
+	if s.Score == nil {
+		p.Ungraded++
+		return 0
+	}
+	return *s.Score
+}
+
+func (d *Distribution) spread(scores []float64) {
+	if len(scores) == 0 {
+		return
+	}
+	slices.Sort(scores)
+	d.Max = max(d.Max, scores[len(scores)-1])
+	sum := 0.0
+	for _, score := range scores {
+		sum += score
+		place := 0
+		if d.Max > 0 {
+			place = min(max(int(score/d.Max*Buckets), 0), Buckets-1)
+		}
+		d.Counts[place]++
+	}
+	n := len(scores)
+	d.Mean, d.Median = sum/float64(n), (scores[(n-1)/2]+scores[n/2])/2
+}

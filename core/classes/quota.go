@@ -1,0 +1,61 @@
+package classes
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+)
+
+// Quota bounds what each student hands in, in all classes together. The zero value bounds nothing.
+type Quota struct {
+	Limits core.Limiter
+	Rate   core.Rate // of what is handed in or tested again
+	Bytes  int64     // of files, in an hour; 0 is any
+}
+
+// Bytes are counted in units, of which each submission is at least one: a limiter counts no
+// further than to a thousand.
+const (
+	quotaUnit  = 1 << 20
+	quotaUnits = 1000
+)
+
+// submits counts a submission of the actor's own. Who teaches in the class is not bounded.
+// Returns FULL.
+func (r *Service) submits(ctx context.Context, a core.Actor, class string) error {
+	return r.spend(ctx, a, class, "submit", r.Quota.Rate, 1, "you have handed in much in a short time: try again in %s")
+}
+
+// keeps counts the bytes of a submission of the actor's own. Returns FULL.
+func (r *Service) keeps(ctx context.Context, a core.Actor, class string, files []core.File) error {
+	if r.Quota.Bytes <= 0 {
+		return nil
+	}
+	bytes := int64(0)
+	for i := range files {
+		bytes += files[i].Size
+	}
+	unit := max(quotaUnit, (r.Quota.Bytes+quotaUnits-1)/quotaUnits)
+	most := max(r.Quota.Bytes/unit, 1)
+	n := min(max((bytes+unit-1)/unit, 1), most) // a bound on one submission is the assignment's
+	rate := core.Rate{Every: time.Hour / time.Duration(most), Burst: int(most)}
+	return r.spend(ctx, a, class, "submit_bytes", rate, int(n), "you have handed in large files in a short time: try again in %s, or with smaller ones")
+}
+
+// spend takes n of what a rate allows. Where Redis is away nobody counts: what is handed
+// in is kept all the same.
+func (r *Service) spend(ctx context.Context, a core.Actor, class, what string, rate core.Rate, n int, refusal string) error {
+	if r.Quota.Limits == nil || rate == (core.Rate{}) || core.Allow(a, core.ActSubmitFor, core.Object{Class: class}) == nil {
+		return nil
+	}
+	left, err := r.Quota.Limits.Take(ctx, what+":"+a.Handle, rate, n)
+	if core.Is(err, core.CodeUnavailable) {
+		return nil
+	}
+	if err != nil || left.Allowed {
+		return err
+	}
+	wait := left.Retry.Truncate(time.Second) + time.Second
+	return core.Errorf(core.CodeFull, a.Handle, refusal, wait)
+}

@@ -1,0 +1,119 @@
+package classes
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// What an actor may not know of is not there, in the same words as what is not there.
+
+func noClass(handle string) error {
+	return core.Errorf(core.CodeNotFound, handle, "there is no class %.80q", handle)
+}
+
+func noAssignment(class, handle string) error {
+	name := class + "/" + handle
+	return core.Errorf(core.CodeNotFound, name, "there is no assignment %.160q", name)
+}
+
+func noSubmission(id string) error {
+	return core.Errorf(core.CodeNotFound, id, "there is no submission %.80q", id)
+}
+
+func noTask(id string) error {
+	return core.Errorf(core.CodeNotFound, id, "there is no task %.80q", id)
+}
+
+func being(what, name string) error {
+	return core.Errorf(core.CodeConflict, name, "%s %s is being deleted", what, name)
+}
+
+// class returns a class in which the actor may do the action.
+func (r *Service) class(ctx context.Context, a core.Actor, handle string, act core.Action) (core.Class, error) {
+	o := core.Object{Class: handle}
+	if !core.ValidName(handle) || core.Allow(a, core.ActClassView, o) != nil {
+		return core.Class{}, noClass(handle)
+	}
+	c, err := r.Store.GetClass(ctx, handle)
+	switch {
+	case core.Is(err, core.CodeNotFound), err == nil && !seesClass(a, c):
+		return core.Class{}, noClass(handle)
+	case err != nil:
+		return core.Class{}, err
+	}
+	return c, core.Allow(a, act, o)
+}
+
+// seesClass reports whether one who may view the class may do so at this stage of its life.
+func seesClass(a core.Actor, c core.Class) bool {
+	return !c.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: c.Handle}) == nil
+}
+
+// openClass is class for what changes something in it.
+func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, act core.Action) (core.Class, error) {
+	c, err := r.class(ctx, a, handle, act)
+	if err == nil && c.Deleting {
+		err = being("class", handle)
+	}
+	return c, err
+}
+
+// assignment returns an assignment, with nobody's own deadlines, of which the actor
+// may do the action with what the owner has there.
+func (r *Service) assignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
+	_, err := r.class(ctx, a, class, core.ActAssignmentView)
+	if core.Is(err, core.CodeNotFound) || err == nil && !core.ValidName(handle) {
+		return core.Assignment{}, noAssignment(class, handle)
+	}
+	if err != nil {
+		return core.Assignment{}, err
+	}
+	as, err := r.Store.GetAssignment(ctx, class, handle)
+	switch {
+	case core.Is(err, core.CodeNotFound), err == nil && !r.seesAssignment(a, as):
+		return core.Assignment{}, noAssignment(class, handle)
+	case err != nil:
+		return core.Assignment{}, err
+	}
+	return as, core.Allow(a, act, core.Object{Class: class, Owner: owner})
+}
+
+// seesAssignment reports whether one who may view the class's assignments may view this one.
+func (r *Service) seesAssignment(a core.Actor, as core.Assignment) bool {
+	return !r.hidden(as) && !as.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) == nil
+}
+
+func (r *Service) hidden(as core.Assignment) bool { return as.HideUntil > r.now().UnixMilli() }
+
+// openAssignment is assignment for what changes something in it.
+func (r *Service) openAssignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
+	as, err := r.assignment(ctx, a, class, handle, act, owner)
+	if err != nil {
+		return core.Assignment{}, err
+	}
+	if as.Deleting {
+		return core.Assignment{}, being("assignment", as.Name())
+	}
+	_, err = r.openClass(ctx, a, class, core.ActClassView)
+	return as, err
+}
+
+// submission returns a submission and its assignment, if the actor may do the action with it.
+func (r *Service) submission(ctx context.Context, a core.Actor, id string, act core.Action) (core.Submission, core.Assignment, error) {
+	if !core.ValidName(id) {
+		return core.Submission{}, core.Assignment{}, noSubmission(id)
+	}
+	s, err := r.Store.GetSubmission(ctx, id)
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return core.Submission{}, core.Assignment{}, err
+	}
+	if err != nil || core.Allow(a, core.ActSubmissionView, core.Object{Class: s.Class, Owner: s.User}) != nil {
+		return core.Submission{}, core.Assignment{}, noSubmission(id)
+	}
+	as, err := r.assignment(ctx, a, s.Class, s.Assignment, act, s.User)
+	if core.Is(err, core.CodeNotFound) {
+		err = noSubmission(id)
+	}
+	return s, as, err
+}

@@ -1,0 +1,111 @@
+package classes
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/webhook"
+
+	"github.com/oklog/ulid/v2"
+)
+
+//go:generate go test -run ^TestCoursesDocIsCurrent$ . -update
+
+// Service does what users ask for, if they may. The fields are set once; all
+// methods are safe for concurrent use, by several processes as well.
+type Service struct {
+	Store    Store
+	Intake   Intake
+	Blobs    core.Blobs
+	Webhooks webhook.Addresses
+	Quota    Quota
+	Now      func() time.Time // nil: time.Now
+	NewID    func() string    // nil: lower-case ULIDs
+}
+
+// Store is what a Registrar needs of the result store.
+type Store interface {
+	core.Roster
+	core.Coursework
+	core.AuditLog
+	core.Webhooks
+	core.Schedules
+
+	Get(ctx context.Context, id string) (core.Row, error)
+	List(ctx context.Context, f core.Filter) ([]core.Row, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	Pools(ctx context.Context) ([]core.Pool, error)
+	GetTask(ctx context.Context, id string) (core.Task, error)
+	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
+	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
+}
+
+// Intake is where requests and tasks go in, as in core/requests/intake.
+type Intake interface {
+	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
+	Rerun(ctx context.Context, id string) (core.Row, error)
+	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
+	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
+	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
+	RetryTask(ctx context.Context, id string) (core.Task, error)
+	LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error)
+}
+
+// page is how much is read at a time of a list that is needed whole.
+const page = 500
+
+func (r *Service) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
+}
+
+func (r *Service) newID() string {
+	if r.NewID != nil {
+		return r.NewID()
+	}
+	return strings.ToLower(ulid.Make().String())
+}
+
+// start submits a task for the actor. One that has not ended and does the same is
+// returned instead: of a file the actor's own, of a deletion anybody's.
+func (r *Service) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
+	}
+	notify, err := r.notified(ctx, of(about), core.EventTaskEnded)
+	if err != nil {
+		return core.Task{}, err
+	}
+	whose := a.Handle
+	if kind == core.KindDeleteClass || kind == core.KindDeleteAssignment {
+		whose = ""
+	}
+	sum := sha256.Sum256([]byte(about + "\n" + whose + "\n" + string(raw)))
+	t, created, err := r.Intake.SubmitTask(ctx, core.Task{
+		ID: r.newID(), Kind: kind, Args: raw, Unique: kind + ":" + hex.EncodeToString(sum[:16]),
+		Priority: core.PriorityNormal, Requester: a.Handle, About: about, Notify: notify,
+	})
+	if err != nil || created {
+		return t, err
+	}
+	open, err := r.Store.ListTasks(ctx, core.TaskFilter{States: []core.TaskState{core.TaskQueued}, Kind: kind, Requester: whose, Limit: page})
+	for i := range open {
+		if open[i].Unique == t.Unique {
+			return open[i], nil
+		}
+	}
+	return t, cmp.Or(err, busy(about)) // it has ended just now
+}
+
+func busy(about string) error {
+	return core.Errorf(core.CodeConflict, about, "the same task for %s has ended just now: ask again", about)
+}

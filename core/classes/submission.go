@@ -1,0 +1,261 @@
+package classes
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"drover/core"
+	"drover/core/classes/portable"
+	"drover/core/store/bounds"
+)
+
+// SubmissionEntry is a submission with how far it is, in words.
+type SubmissionEntry struct {
+	core.Standing
+	Status Status `json:"status"`
+}
+
+// SubmissionView is all that an actor may see of a submission.
+type SubmissionView struct {
+	SubmissionEntry
+	Reason      string       `json:"reason,omitempty"`  // of a bad end, one sentence
+	Explanation string       `json:"explain,omitempty"` // whose fault it is, and what to do
+	Resubmit    bool         `json:"resubmit"`          // whether the actor may have it tested again now
+	Result      *core.Result `json:"result,omitempty"`  // nil until there is one; place, and output unless it is shown, only for staff
+}
+
+// ViewSubmission returns a submission with its result: to its owner, while the
+// assignment is shown, and to who teaches there. Returns NOTFOUND.
+func (r *Service) ViewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
+	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
+	if err != nil {
+		return SubmissionView{}, err
+	}
+	standing, result, err := r.standing(ctx, s)
+	if err != nil {
+		return SubmissionView{}, err
+	}
+	v := SubmissionView{SubmissionEntry: SubmissionEntry{standing, statusOf(standing)}, Explanation: explain(standing)}
+	v.Resubmit = r.mayResubmit(ctx, a, as, standing) == nil
+	if result != nil {
+		v.Reason = result.Reason
+		if core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) != nil {
+			result = forStudents(*result, as.ShowOutput)
+		}
+		v.Result = result
+	}
+	return v, nil
+}
+
+// forStudents leaves out what tells how the tests were run, the exact figures of hidden ones, and unless its staff shows
+// it what the harness printed: that may be what its hidden tests are.
+func forStudents(r core.Result, output bool) *core.Result {
+	r = r.Coarse()
+	r.Host, r.VM, r.Token, r.HeldBy = "", "", "", nil
+	if !output {
+		r.Stdout, r.Stderr = "", ""
+	}
+	return &r
+}
+
+// WatchSubmission returns a submission whose tests the actor may watch while they run,
+// and whether what the harness prints is for the actor too. Returns NOTFOUND.
+func (r *Service) WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error) {
+	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
+	if err != nil {
+		return core.Submission{}, false, err
+	}
+	return s, as.ShowOutput || core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) == nil, nil
+}
+
+// standing returns what became of a submission, and its result if it has one.
+func (r *Service) standing(ctx context.Context, s core.Submission) (core.Standing, *core.Result, error) {
+	st := core.Standing{Submission: s}
+	var result *core.Result
+	if s.Request != "" {
+		row, err := r.Store.Get(ctx, s.Request)
+		switch {
+		case err == nil:
+			st.State, result = row.State, row.Result
+		case !core.Is(err, core.CodeNotFound):
+			return st, nil, err
+		}
+	}
+	if result != nil {
+		st.Blame, st.Score, st.MaxScore = result.Blame, result.Score, result.MaxScore
+	}
+	if g := s.Grade; g != nil {
+		st.Score = &g.Score
+		if g.MaxScore != nil {
+			st.MaxScore = g.MaxScore
+		}
+	}
+	return st, result, nil
+}
+
+// ListSubmissions lists submissions of a class, newest first: all of them for who
+// teaches there, else the actor's own to assignments that are shown. Returns
+// NOTFOUND, FORBIDDEN for another's, INVALID.
+func (r *Service) ListSubmissions(ctx context.Context, a core.Actor, f core.SubmissionFilter) ([]SubmissionEntry, error) {
+	if f.Assignment != "" {
+		if _, err := r.assignment(ctx, a, f.Class, f.Assignment, core.ActAssignmentView, ""); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := r.class(ctx, a, f.Class, core.ActClassView); err != nil {
+		return nil, err
+	}
+	if f.User == "" && core.Allow(a, core.ActSubmissionView, core.Object{Class: f.Class}) != nil {
+		f.User = a.Handle
+	}
+	if err := core.Allow(a, core.ActSubmissionView, core.Object{Class: f.Class, Owner: f.User}); err != nil {
+		return nil, err
+	}
+	visible, err := r.visible(ctx, a, f.Class)
+	if err != nil {
+		return nil, err
+	}
+	shown := make(map[string]bool, len(visible))
+	for i := range visible {
+		shown[visible[i].Handle] = true
+	}
+	f.Limit = cmp.Or(f.Limit, bounds.DefaultRows)
+	all := []SubmissionEntry{}
+	for {
+		some, err := r.Store.ListSubmissions(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range some {
+			if f.Before = s.Submission.ID; shown[s.Submission.Assignment] && len(all) < f.Limit {
+				all = append(all, SubmissionEntry{s, statusOf(s)})
+			}
+		}
+		if len(some) < f.Limit || len(all) == f.Limit {
+			return all, nil
+		}
+	}
+}
+
+// Resubmit has a submission tested again, as it is: by its owner until the cutoff
+// and if it was not tested to the end, by who teaches there at any time. Returns
+// NOTFOUND, FORBIDDEN, ENDED, LIMIT, and CONFLICT while it waits or runs.
+func (r *Service) Resubmit(ctx context.Context, a core.Actor, id string) error {
+	s, as, err := r.submission(ctx, a, id, core.ActSubmissionRerun)
+	if err != nil {
+		return err
+	}
+	standing, _, err := r.standing(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := r.mayResubmit(ctx, a, as, standing); err != nil {
+		return err
+	}
+	if err := r.submits(ctx, a, as.Class); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("has submission %s of %s to %s tested again", s.ID, s.User, as.Name())
+	return r.change(ctx, a, aboutUser(core.ActSubmissionRerun, as, s.User, text), func() error {
+		_, err := r.Intake.Rerun(ctx, s.Request)
+		return err
+	})
+}
+
+// mayResubmit says why a submission cannot be tested again now; nil if it can.
+func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as core.Assignment, s core.Standing) error {
+	id := s.Submission.ID
+	if err := core.Allow(a, core.ActSubmissionRerun, core.Object{Class: as.Class, Owner: s.Submission.User}); err != nil {
+		return err
+	}
+	if _, err := r.openClass(ctx, a, as.Class, core.ActClassView); err != nil {
+		return err
+	}
+	d, err := r.deadline(ctx, as, s.Submission.User)
+	if err != nil {
+		return err
+	}
+	if err := r.inTime(a, as.For(d)); err != nil {
+		return err
+	}
+	switch {
+	case as.Deleting:
+		return being("assignment", as.Name())
+	case s.Submission.Request == "" || s.State == "":
+		return core.Errorf(core.CodeConflict, id, "submission %s has no test request: hand it in again", id)
+	case !s.State.Terminal():
+		return core.Errorf(core.CodeConflict, id, "submission %s is waiting for its test results already", id)
+	case s.State == core.RequestCompleted && core.Allow(a, core.ActSubmitFor, core.Object{Class: as.Class}) != nil:
+		return core.Errorf(core.CodeConflict, id, "submission %s has its test results: hand it in again to have it tested anew", id)
+	}
+	return nil
+}
+
+// OpenFile opens one file of a submission. Returns NOTFOUND.
+func (r *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
+	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
+	if err != nil {
+		return core.File{}, nil, err
+	}
+	i := slices.IndexFunc(s.Files, func(f core.File) bool { return f.Path == path })
+	if i < 0 {
+		return core.File{}, nil, core.Errorf(core.CodeNotFound, id, "submission %s has no file %.80q", id, path)
+	}
+	content, err := r.Blobs.Open(ctx, s.Files[i].Digest)
+	return s.Files[i], content, err
+}
+
+// Zip is a submission that is ready to be written as a zip.
+type Zip struct {
+	Name string // that a browser saves it as
+	at   time.Time
+	of   []core.File
+	from core.Blobs
+}
+
+// OpenZip returns a submission as a zip. Returns NOTFOUND.
+func (r *Service) OpenZip(ctx context.Context, a core.Actor, id string) (*Zip, error) {
+	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
+	if err != nil {
+		return nil, err
+	}
+	at := time.UnixMilli(s.At).UTC()
+	name := fmt.Sprintf("%s-%s-%s-%s.zip", s.Class, s.Assignment, s.User, at.Format("2006-01-02-15-04-05"))
+	return &Zip{name, at, s.Files, r.Blobs}, nil
+}
+
+// Write writes the zip, file by file, under names that any system unpacks into one
+// folder. Returns NOTFOUND if a file is lost; what was
+// written then is no zip.
+func (z *Zip) Write(ctx context.Context, to io.Writer) error {
+	w := zip.NewWriter(to)
+	names := portable.NewNames()
+	for _, f := range z.of {
+		if err := z.add(ctx, w, names.Safe(f.Path), f); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func (z *Zip) add(ctx context.Context, w *zip.Writer, name string, f core.File) error {
+	content, err := z.from.Open(ctx, f.Digest)
+	if err != nil {
+		return err
+	}
+	defer content.Close() //nolint:errcheck // only read from
+	head := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: z.at}
+	head.SetMode(fs.FileMode(cmp.Or(f.Mode, 0o644)))
+	into, err := w.CreateHeader(head)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(into, content)
+	return err
+}

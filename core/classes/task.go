@@ -1,0 +1,169 @@
+package classes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// classOf is the class that a task is about; "" for none.
+func classOf(t *core.Task) string { return of(t.About) }
+
+// of is the class that class or class/assignment names.
+func of(about string) string {
+	class, _, _ := strings.Cut(about, "/")
+	return class
+}
+
+func objectOf(t *core.Task) core.Object { return core.Object{Class: classOf(t), Owner: t.Requester} }
+
+// task returns a task with which the actor may do the action.
+func (r *Service) task(ctx context.Context, a core.Actor, id string, act core.Action) (core.Task, error) {
+	if !core.ValidName(id) {
+		return core.Task{}, noTask(id)
+	}
+	t, err := r.Store.GetTask(ctx, id)
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return core.Task{}, err
+	}
+	if err != nil || core.Allow(a, core.ActTaskView, objectOf(&t)) != nil {
+		return core.Task{}, noTask(id)
+	}
+	return t, core.Allow(a, act, objectOf(&t))
+}
+
+// stillMay returns FORBIDDEN if the actor has lost the right to what a task makes, or never
+// had it: who makes schedules says what a task is about as well as what it does. What a
+// task does was allowed when it was asked for; the same again, and its file, need it anew.
+func stillMay(a core.Actor, t *core.Task) error {
+	var args core.ArchiveArgs // its fields are those of all kinds that name a class
+	if len(t.Args) > 0 {
+		if err := json.Unmarshal(t.Args, &args); err != nil {
+			return core.Wrap(err, core.CodeInternal, t.ID, "the arguments of task %s cannot be read", t.ID)
+		}
+	}
+	o := core.Object{Class: cmp.Or(args.Class, classOf(t))}
+	switch t.Kind {
+	case core.KindArchive:
+		var act core.Action
+		act, o.Owner = archiving(a, args)
+		return core.Allow(a, act, o)
+	case core.KindAssignmentCSV, core.KindGradebook:
+		return core.Allow(a, core.ActExport, o)
+	case core.KindExperiment, core.KindRerun:
+		return core.Allow(a, core.ActExperiment, o)
+	case core.KindDeleteAssignment:
+		return core.Allow(a, core.ActAssignmentEdit, o)
+	case core.KindDeleteClass:
+		return core.Allow(a, core.ActClassManage, o)
+	case core.KindWebhook:
+		return core.Allow(a, core.ActWebhook, o)
+	default:
+		return nil
+	}
+}
+
+// ViewTask returns a task: to its requester, to who teaches what it is about, to who
+// looks after the cluster. Returns NOTFOUND.
+func (r *Service) ViewTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
+	return r.task(ctx, a, id, core.ActTaskView)
+}
+
+// ListTasks lists the tasks that the actor may view, newest first. Returns INVALID.
+func (r *Service) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilter) ([]core.Task, error) {
+	if core.Allow(a, core.ActTaskView, core.Object{Class: f.Class}) != nil {
+		f.Requester = cmp.Or(f.Requester, a.Handle)
+	}
+	limit := cmp.Or(f.Limit, bounds.DefaultRows)
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	all := []core.Task{}
+	for {
+		some, err := r.Store.ListTasks(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range some {
+			f.Before = some[i].ID
+			if core.Allow(a, core.ActTaskView, objectOf(&some[i])) == nil && len(all) < limit {
+				all = append(all, some[i])
+			}
+		}
+		if len(some) < cmp.Or(f.Limit, bounds.DefaultRows) || len(all) == limit {
+			return all, nil
+		}
+		f.Limit = page // others' may be many
+	}
+}
+
+// CancelTask stops a task wherever it is and returns its state: cancelled if it
+// waited, cancelling if it runs and will be stopped. Returns NOTFOUND, FORBIDDEN, ENDED.
+func (r *Service) CancelTask(ctx context.Context, a core.Actor, id string) (core.TaskState, error) {
+	t, err := r.task(ctx, a, id, core.ActTaskControl)
+	if err != nil {
+		return "", err
+	}
+	var state core.TaskState
+	err = r.change(ctx, a, aboutTask(&t, "cancels"), func() (err error) {
+		state, err = r.Intake.CancelTask(ctx, id, a.Handle)
+		return err
+	})
+	return state, err
+}
+
+// RetryTask starts a dead or cancelled task once more. Returns NOTFOUND, FORBIDDEN,
+// CONFLICT, LIMIT.
+func (r *Service) RetryTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
+	t, err := r.task(ctx, a, id, core.ActTaskControl)
+	if err != nil {
+		return core.Task{}, err
+	}
+	if t.Requester == a.Handle {
+		if err := stillMay(a, &t); err != nil {
+			return core.Task{}, err
+		}
+	}
+	err = r.change(ctx, a, aboutTask(&t, "retries"), func() (err error) {
+		t, err = r.Intake.RetryTask(ctx, id)
+		return err
+	})
+	return t, err
+}
+
+func aboutTask(t *core.Task, verb string) core.AuditEntry {
+	about := ""
+	if t.About != "" {
+		about = ", about " + t.About
+	}
+	return core.AuditEntry{Action: core.ActTaskControl, Class: classOf(t), Subject: t.ID, Text: verb + " task " + t.ID + " (" + t.Kind + about + ")"}
+}
+
+// OpenDownload opens the file that a task made, for its requester only, and only
+// while that still has the right to what is in it. Returns NOTFOUND, FORBIDDEN,
+// CONFLICT if the task has not made it yet, ENDED once it has expired.
+func (r *Service) OpenDownload(ctx context.Context, a core.Actor, id string) (core.Download, io.ReadCloser, error) {
+	t, err := r.task(ctx, a, id, core.ActTaskDownload)
+	if err == nil {
+		err = stillMay(a, &t)
+	}
+	if err != nil {
+		return core.Download{}, nil, err
+	}
+	d := t.Download
+	switch {
+	case d == nil && !t.State.Terminal():
+		return core.Download{}, nil, core.Errorf(core.CodeConflict, id, "task %s has not made its file yet: ask again later", id)
+	case d == nil:
+		return core.Download{}, nil, core.Errorf(core.CodeNotFound, id, "task %s is %s and made no file", id, t.State)
+	case r.now().UnixMilli() >= d.Expires:
+		return core.Download{}, nil, core.Errorf(core.CodeEnded, id, "the file of task %s has expired (%s): ask for a new one", id, moment(d.Expires))
+	}
+	content, err := r.Blobs.Open(ctx, d.Digest)
+	return *d, content, err
+}

@@ -1,0 +1,74 @@
+package operate
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+	"drover/core/classes"
+)
+
+// Service looks after a cluster. The fields are set once; all methods are safe for
+// concurrent use. What they return is shared by all who asked: it is only read.
+type Service struct {
+	Classes *classes.Service // checks rights and keeps the audit log
+	Cluster Cluster
+	Store   Store
+	Intake  Intake
+	Now     func() time.Time // nil: time.Now
+
+	overview cached[Overview]
+	queues   cached[Queues]
+	findings cached[Findings]
+	events   cached[[]core.Event]
+	images   cached[[]Image]
+	dead     cached[map[string]Dead] // by key
+}
+
+// Cluster is what an Operator needs of Redis.
+type Cluster interface {
+	ListHosts(ctx context.Context) ([]core.HostInfo, error)
+	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
+	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
+	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
+	Probation(ctx context.Context, host, reason string, delay time.Duration, needed int) error
+	ForgetHost(ctx context.Context, host string) error
+	AddHostReport(ctx context.Context, r core.HostReport) error
+
+	Overseen(ctx context.Context) (core.Overseen, error)
+
+	ListPools(ctx context.Context) ([]core.Pool, error)
+	GetPool(ctx context.Context, name string) (core.Pool, error)
+
+	Waiting(ctx context.Context) ([]core.QueueInfo, error)
+	Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error)
+	Locate(ctx context.Context, key string) (core.Place, error)
+	ListDead(ctx context.Context, limit int) ([]string, error)
+	ForgetDead(ctx context.Context, key string) (bool, error)
+	Evacuations(ctx context.Context) ([]core.Evacuation, error)
+	TaskQueues(ctx context.Context) ([]core.TaskQueueInfo, error)
+
+	CheckConsistency(ctx context.Context) ([]core.Violation, error)
+	Events(ctx context.Context, after string) ([]core.Event, error)
+	LastEvents(ctx context.Context, n int) ([]core.Event, error)
+}
+
+// Store is what an Operator needs of the result store.
+type Store interface {
+	Get(ctx context.Context, id string) (core.Row, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	ListImages(ctx context.Context) ([]core.Image, error)
+	core.HostWishes
+}
+
+// Intake is where pools are set, as in core/requests/intake.
+type Intake interface {
+	SetPool(ctx context.Context, p core.Pool) error
+}
+
+func (o *Service) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
+}

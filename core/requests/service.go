@@ -1,0 +1,168 @@
+package requests
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"drover/core"
+	"drover/core/account/auditlog"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Service does what users ask for of requests, if they may. The fields are set once; all
+// methods are safe for concurrent use.
+type Service struct {
+	Store   Store
+	Intake  Intake
+	Queue   Queue
+	Cluster Cluster
+	Output  core.Output
+	Blobs   core.Blobs
+
+	Submissions Submissions
+	Watch       *Watch // of Follow; it must run
+
+	Now   func() time.Time // nil: time.Now
+	NewID func() string    // nil: lower-case ULIDs
+
+	// Keep is how long what is known of a pool, such as how fast it is, may be told to
+	// others who wait for it; 0: each asks anew.
+	Keep time.Duration
+
+	pools known // of Waiting
+}
+
+// Store is what a Desk needs of the result store.
+type Store interface {
+	Get(ctx context.Context, id string) (core.Row, error)
+	List(ctx context.Context, f core.Filter) ([]core.Row, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
+}
+
+// Intake is where requests go in, as in core/requests/intake.
+type Intake interface {
+	Accepted(ctx context.Context, submitter, key string) (core.Row, bool, error)
+	Check(ctx context.Context, spec core.Spec) (core.Spec, error)
+	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
+	Rerun(ctx context.Context, id string) (core.Row, error)
+	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
+}
+
+// Queue says where requests are.
+type Queue interface {
+	Locate(ctx context.Context, key string) (core.Place, error)
+	Preceding(ctx context.Context, key string) (core.Preceding, bool, error)
+}
+
+// Submissions says who may watch the tests of a submission, as a coursework.Registrar does.
+type Submissions interface {
+	WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error)
+}
+
+// Cluster says what there is to run them.
+type Cluster interface {
+	GetPool(ctx context.Context, name string) (core.Pool, error)
+	ListPools(ctx context.Context) ([]core.Pool, error)
+	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
+	ListHosts(ctx context.Context) ([]core.HostInfo, error)
+	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
+}
+
+func (d *Service) now() time.Time {
+	if d.Now != nil {
+		return d.Now()
+	}
+	return time.Now()
+}
+
+func (d *Service) newID() string {
+	if d.NewID != nil {
+		return d.NewID()
+	}
+	return strings.ToLower(ulid.Make().String())
+}
+
+// change does what an entry says, once that is in the audit log.
+func (d *Service) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
+	book := auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}
+	return book.Do(ctx, a, core.AuditEntry{Action: act, Subject: subject, Text: text}, do)
+}
+
+func noRequest(id string) error {
+	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q: see drover request list", id)
+}
+
+// grades reports whether a request tests what a class's student handed in: then it is
+// the class's, not its submitter's.
+func grades(s *core.Spec) bool { return s.Submission != "" || s.Instead != "" }
+
+// classOf is the class of a request that grades.
+func classOf(s *core.Spec) string {
+	class, _, _ := strings.Cut(s.Assignment, "/")
+	return class
+}
+
+// objectOf is what rights to a request are about.
+func objectOf(s *core.Spec) core.Object {
+	if grades(s) {
+		return core.Object{}
+	}
+	return core.Object{Owner: s.Submitter}
+}
+
+// sees reports whether the actor may view a request.
+func sees(a core.Actor, s *core.Spec) bool {
+	return core.Allow(a, core.ActRequestView, objectOf(s)) == nil || grades(s) && teaches(a, s)
+}
+
+// teaches reports whether the actor may see what the tests of a submission found.
+func teaches(a core.Actor, s *core.Spec) bool {
+	return core.Allow(a, core.ActGradeView, core.Object{Class: classOf(s)}) == nil
+}
+
+// watches reports whether the actor may see hosts, VMs and owners.
+func watches(a core.Actor) bool { return core.Allow(a, core.ActClusterView, core.Object{}) == nil }
+
+// row returns a request with which the actor may do the action.
+func (d *Service) row(ctx context.Context, a core.Actor, id string, act core.Action) (core.Row, error) {
+	if !core.ValidName(id) {
+		return core.Row{}, noRequest(id)
+	}
+	row, err := d.Store.Get(ctx, id)
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return core.Row{}, err
+	}
+	if err != nil || !sees(a, &row.Spec) {
+		return core.Row{}, noRequest(id)
+	}
+	if act == core.ActRequestView {
+		return row, nil
+	}
+	return row, core.Allow(a, act, objectOf(&row.Spec))
+}
+
+// watched returns a request that the actor may follow, itself or through the submission
+// that it grades, and whether what it prints is for the actor too.
+func (d *Service) watched(ctx context.Context, a core.Actor, id string) (row core.Row, output bool, err error) {
+	row, err = d.row(ctx, a, id, core.ActRequestView)
+	if err == nil {
+		return row, !grades(&row.Spec) || teaches(a, &row.Spec), nil
+	}
+	if !core.Is(err, core.CodeNotFound) || !core.ValidName(id) {
+		return row, false, err
+	}
+	if row, err = d.Store.Get(ctx, id); err != nil && !core.Is(err, core.CodeNotFound) {
+		return row, false, err
+	}
+	if err != nil || row.Spec.Submission == "" {
+		return row, false, noRequest(id)
+	}
+	s, output, err := d.Submissions.WatchSubmission(ctx, a, row.Spec.Submission)
+	if core.Is(err, core.CodeNotFound) || err == nil && s.Request != id { // an experiment's are its class's only
+		err = noRequest(id)
+	}
+	return row, output, err
+}

@@ -1,0 +1,165 @@
+package mongo
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// holder is a user's document as far as it says how the user signs in: the account is kept
+// there, so that it comes and goes with the user.
+type holder struct {
+	Account *account `bson:"account"`
+}
+
+type account struct {
+	JSON     string `bson:"json"` // of all but password and revision
+	Password string `bson:"password"`
+	Revision int64  `bson:"revision"`
+}
+
+// GetAccount returns how a user signs in, see core.Accounts.
+func (s *Store) GetAccount(ctx context.Context, user string) (core.Account, error) {
+	if err := core.CheckName("user", user); err != nil {
+		return core.Account{}, err
+	}
+	a := core.Account{User: user}
+	doc, found, err := one[holder](ctx, s, users, m{"_id": user, "gone": absent}, "account")
+	switch {
+	case err != nil:
+		return a, err
+	case !found:
+		return a, noUser(user)
+	case doc.Account == nil:
+		return a, nil
+	}
+	err = decode(doc.Account.JSON, &a, user)
+	a.Password, a.Revision = doc.Account.Password, doc.Account.Revision
+	return a, err
+}
+
+// PutAccount makes or changes an account, see core.Accounts.
+func (s *Store) PutAccount(ctx context.Context, a core.Account) (int64, error) {
+	if err := bounds.Account(a); err != nil {
+		return 0, err
+	}
+	doc, err := encode(a, a.User)
+	if err != nil {
+		return 0, err
+	}
+	which := m{"_id": a.User, "gone": absent, "account.revision": absent}
+	if a.Revision > 0 {
+		which["account.revision"] = a.Revision
+	}
+	is, err := s.change(ctx, users, which, m{"$set": m{"account": account{doc, a.Password, a.Revision + 1}}})
+	if err != nil || is {
+		return a.Revision + 1, err
+	}
+	there, err := s.GetAccount(ctx, a.User)
+	switch {
+	case err != nil:
+		return 0, err
+	case there.Revision == 0:
+		return 0, core.Errorf(core.CodeNotFound, a.User, "there is no account of %s any more", a.User)
+	}
+	return 0, core.Errorf(core.CodeConflict, a.User, "somebody changed account of %s meanwhile: read it again, then change it", a.User)
+}
+
+// own makes a document that hangs on a user, and takes it off again if that was deleted
+// meanwhile or has, with this one, more than most of them. all selects them.
+func (s *Store) own(ctx context.Context, in, user string, doc, all m, most int) (bool, error) {
+	if err := s.openUser(ctx, user); err != nil {
+		return false, err
+	}
+	is, err := s.insert(ctx, in, doc)
+	if err != nil || !is {
+		return false, err
+	}
+	n, err := s.count(ctx, in, all, most+1)
+	if err == nil && n > most {
+		err = core.Errorf(core.CodeLimit, user, "user %s has %d %s, the most there may be: remove some", user, most, in)
+	}
+	if err == nil {
+		err = s.openUser(ctx, user)
+	}
+	if err != nil {
+		_, failed := s.remove(ctx, in, m{"_id": doc["_id"]})
+		return false, first(failed, err)
+	}
+	return true, nil
+}
+
+// identityDoc is an identity. Its id is issuer and subject; an issuer has no space.
+type identityDoc struct {
+	ID      string `bson:"_id"`
+	User    string `bson:"user"`
+	Created int64  `bson:"created"`
+}
+
+func (d identityDoc) identity() core.Identity {
+	issuer, subject, _ := strings.Cut(d.ID, " ")
+	return core.Identity{Issuer: issuer, Subject: subject, User: d.User, Created: d.Created}
+}
+
+// AddIdentity ties an identity to a user, see core.Accounts.
+func (s *Store) AddIdentity(ctx context.Context, id core.Identity) error {
+	if err := bounds.Identity(id); err != nil {
+		return err
+	}
+	doc := m{"_id": id.Issuer + " " + id.Subject, "user": id.User, "created": id.Created}
+	is, err := s.own(ctx, identities, id.User, doc, m{"user": id.User}, core.MaxIdentities)
+	if err != nil || is {
+		return err
+	}
+	there, err := s.GetIdentity(ctx, id.Issuer, id.Subject)
+	switch {
+	case core.Is(err, core.CodeNotFound): // it went that very moment
+		return s.AddIdentity(ctx, id)
+	case err != nil:
+		return err
+	case there.User != id.User:
+		return core.Errorf(core.CodeConflict, id.User, "this identity of %s is another user's", id.Issuer)
+	}
+	return nil
+}
+
+// GetIdentity finds whose an identity is, see core.Accounts.
+func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (core.Identity, error) {
+	if err := bounds.IdentityKey(issuer, subject); err != nil {
+		return core.Identity{}, err
+	}
+	doc, found, err := one[identityDoc](ctx, s, identities, m{"_id": issuer + " " + subject})
+	if err == nil && !found {
+		err = core.Errorf(core.CodeNotFound, "", "no user has this identity of %s", issuer)
+	}
+	if err != nil {
+		return core.Identity{}, err
+	}
+	return doc.identity(), nil
+}
+
+// Identities lists a user's identities, see core.Accounts.
+func (s *Store) Identities(ctx context.Context, user string) ([]core.Identity, error) {
+	docs, err := some[identityDoc](ctx, s, identities, m{"user": user}, nil, 0)
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	all := make([]core.Identity, len(docs))
+	for i, doc := range docs {
+		all[i] = doc.identity()
+	}
+	slices.SortFunc(all, func(a, b core.Identity) int {
+		return cmp.Or(strings.Compare(a.Issuer, b.Issuer), strings.Compare(a.Subject, b.Subject))
+	})
+	return all, nil
+}
+
+// RemoveIdentity removes an identity of a user, see core.Accounts.
+func (s *Store) RemoveIdentity(ctx context.Context, user, issuer, subject string) (bool, error) {
+	n, err := s.remove(ctx, identities, m{"_id": issuer + " " + subject, "user": user})
+	return n == 1, err
+}

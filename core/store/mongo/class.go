@@ -1,0 +1,155 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// PutClass makes or changes a class, see core.Roster.
+func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
+	if err := bounds.Class(c); err != nil {
+		return 0, err
+	}
+	r := revised{what: "class " + c.Handle, in: classes, id: c.Handle, name: c.Handle, revision: c.Revision}
+	c.Revision++
+	doc, err := encode(c, c.Handle)
+	if err != nil {
+		return 0, err
+	}
+	r.fields = m{"json": doc, "deleting": c.Deleting}
+	return s.revise(ctx, r)
+}
+
+// GetClass returns a class, see core.Roster.
+func (s *Store) GetClass(ctx context.Context, handle string) (core.Class, error) {
+	return single[core.Class](ctx, s, noClass(handle), classes, m{"_id": handle})
+}
+
+// ListClasses lists classes, see core.Roster.
+func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]core.Class, error) {
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	return documents[core.Class](ctx, s, classes, m{"_id": m{"$gt": after}}, by("_id"), limit)
+}
+
+// DeleteClass removes a class, see core.Roster.
+func (s *Store) DeleteClass(ctx context.Context, handle string) error {
+	return s.delete(ctx, deletion{
+		what: "class " + handle, in: classes, id: handle, none: noClass(handle),
+		hindered: func(ctx context.Context) error {
+			n, err := s.count(ctx, assignments, m{"class": handle, "gone": absent}, 1)
+			if err == nil && n > 0 {
+				err = core.Errorf(core.CodeConflict, handle, "class %s has assignments: delete them first", handle)
+			}
+			return err
+		},
+	})
+}
+
+// openClass returns nil if a class is there, to have something hung on it.
+func (s *Store) openClass(ctx context.Context, handle string) error {
+	return s.open(ctx, classes, handle, "class "+handle, noClass(handle))
+}
+
+func noClass(handle string) error {
+	return core.Errorf(core.CodeNotFound, handle, "there is no class %s: see drover class list", handle)
+}
+
+// member is a user's document as far as it says what classes the user is in: enrolments are kept
+// there, so that a user that is in one cannot be deleted.
+type member struct {
+	ID      string              `bson:"_id"`
+	Classes []string            `bson:"classes"` // to be found by
+	In      map[string]enrolled `bson:"in"`
+}
+
+type enrolled struct {
+	Role  core.UserRole `bson:"role"`
+	Since int64         `bson:"since"`
+}
+
+// Enrol puts a user into a class, see core.Roster.
+func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
+	if err := bounds.Enrolment(e); err != nil {
+		return err
+	}
+	if err := s.openClass(ctx, e.Class); err != nil {
+		return err
+	}
+	place := m{"$set": m{"in." + e.Class: enrolled{e.Role, e.Since}}, "$addToSet": m{"classes": e.Class}}
+	for _, which := range []m{
+		{"_id": e.User, "gone": absent, "classes": e.Class},
+		{"_id": e.User, "gone": absent, fmt.Sprintf("classes.%d", core.MaxMemberships-1): m{"$exists": false}},
+	} {
+		is, err := s.change(ctx, users, which, place)
+		if err != nil {
+			return err
+		}
+		if !is {
+			continue
+		}
+		if err := s.openClass(ctx, e.Class); err != nil { // it was deleted meanwhile
+			_, _ = s.Drop(ctx, e.Class, e.User) // else who makes a class of this name does so
+			return err
+		}
+		return nil
+	}
+	if err := s.openUser(ctx, e.User); err != nil {
+		return err
+	}
+	return core.Errorf(core.CodeLimit, e.User, "user %s is in %d classes, the most there may be: drop it from some", e.User, core.MaxMemberships)
+}
+
+// Drop takes a user out of a class, see core.Roster.
+func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
+	if !core.ValidName(class) {
+		return false, nil
+	}
+	return s.change(ctx, users, m{"_id": user, "classes": class}, dropFrom(class))
+}
+
+func dropFrom(class string) m {
+	return m{"$unset": m{"in." + class: ""}, "$pull": m{"classes": class}}
+}
+
+// dismiss takes everybody out of a class.
+func (s *Store) dismiss(ctx context.Context, class string) error {
+	return s.changeAll(ctx, users, m{"classes": class}, dropFrom(class))
+}
+
+// Members lists who is in a class, see core.Roster.
+func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error) {
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	if !core.ValidName(class) {
+		return nil, nil
+	}
+	docs, err := some[member](ctx, s, users, m{"classes": class, "_id": m{"$gt": after}}, by("_id"), limit, "in."+class)
+	var all []core.Enrolment
+	for _, doc := range docs {
+		all = append(all, doc.enrolments()...)
+	}
+	return all, err
+}
+
+// Memberships lists the classes of a user, see core.Roster.
+func (s *Store) Memberships(ctx context.Context, user string) ([]core.Enrolment, error) {
+	doc, _, err := one[member](ctx, s, users, m{"_id": user, "gone": absent}, "in")
+	return doc.enrolments(), err
+}
+
+func (d *member) enrolments() []core.Enrolment {
+	var all []core.Enrolment
+	for class, e := range d.In {
+		all = append(all, core.Enrolment{Class: class, User: d.ID, Role: e.Role, Since: e.Since})
+	}
+	slices.SortFunc(all, func(a, b core.Enrolment) int { return strings.Compare(a.Class, b.Class) })
+	return all
+}

@@ -1,0 +1,67 @@
+package mongo_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/store/mongo"
+	"drover/core/store/mongo/mongotest"
+	"drover/core/store/storetest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Alone(t)
+	s := open(t, server.URL("d"))
+	storetest.Killed(t, func() core.ResultStore { return s },
+		func() { require.NoError(t, server.Kill()) },
+		func() { require.NoError(t, server.Restart(t.Context())) })
+}
+
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Alone(t)
+	s := open(t, server.URL("d"))
+	storetest.Silent(t, s,
+		func() { require.NoError(t, server.Pause()) },
+		func() { require.NoError(t, server.Resume()) })
+}
+
+// A call that nobody bounds ends by itself.
+func TestSilentForACallerThatWaits(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Alone(t)
+	s, err := mongo.Open(t.Context(), server.URL("d"), mongo.Options{Timeout: 300 * time.Millisecond})
+	require.NoError(t, err)
+	require.NoError(t, server.Pause())
+	_, err = s.ID(t.Context())
+	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+	require.NoError(t, server.Resume())
+	require.NoError(t, s.Close())
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	line := coretest.NewLine(t, mongotest.Alone(t).Socket)
+	s := open(t, mongotest.URL(line.Socket, "d"))
+	storetest.Cut(t, s, func() { line.Loses(9) }, line.Release)
+}
+
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]core.Code{
+		"mongodb://%2Fnowhere%2Fm.sock/d":          core.CodeUnavailable,
+		"mongodb://u:s3cret@%2Fnowhere%2Fm.sock/d": core.CodeUnavailable,
+		"mongodb://u:s3c@ret@h/d":                  core.CodeInvalid,
+		"mongodb://u:s3cret@h1:x/d":                core.CodeInvalid,
+	} {
+		_, err := mongo.Open(context.Background(), url, mongo.Options{Select: 50 * time.Millisecond})
+		require.Equal(t, want, core.CodeOf(err), "%s: %v", url, err)
+		require.NotContains(t, err.Error(), "s3c")
+	}
+}

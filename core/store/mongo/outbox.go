@@ -1,0 +1,109 @@
+package mongo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"drover/core"
+	"drover/core/store/bounds"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// outbox is the part of a request's or task's document that says of which ends somebody is
+// still to be told. An end gets there by the very change that records it.
+type outbox struct {
+	Untold []int  `bson:"outbox,omitempty"`    // generations
+	Since  string `bson:"outbox_at,omitempty"` // orders documents by the first of them
+}
+
+// tell adds to a change that somebody is to be told of the end.
+func tell(how m, generation int, now int64) {
+	at := fmt.Sprintf("%016d %s", now, bson.NewObjectID().Hex())
+	push, _ := how["$push"].(m)
+	if push == nil {
+		push = m{}
+	}
+	push["outbox"] = generation
+	how["$push"], how["$min"] = push, m{"outbox_at": at}
+}
+
+// boxes are the collections whose documents have an outbox.
+var boxes = map[string]string{core.EventRequestEnded: requests, core.EventTaskEnded: tasks}
+
+// told is a document with an outbox.
+type told struct {
+	ID    string            `bson:"_id"`
+	State core.RequestState `bson:"state"`
+	Box   outbox            `bson:",inline"`
+}
+
+// Outbox lists ends that nobody was told of yet, see core.Webhooks.
+func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
+	if err := bounds.Page(limit); err != nil {
+		return nil, err
+	}
+	type dated struct {
+		at     string
+		notice core.Notice
+	}
+	var all []dated
+	for event, in := range boxes {
+		docs, err := some[told](ctx, s, in, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "state", "outbox", "outbox_at")
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			if doc.State == gone {
+				continue
+			}
+			for _, generation := range doc.Box.Untold {
+				all = append(all, dated{doc.Box.Since, core.Notice{Event: event, Key: core.Key(doc.ID, generation)}})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return cmp.Compare(a.at, b.at) })
+	var notices []core.Notice
+	for _, one := range all[:min(limit, len(all))] {
+		notices = append(notices, one.notice)
+	}
+	return notices, nil
+}
+
+// Sent takes notices out of the outbox, see core.Webhooks.
+func (s *Store) Sent(ctx context.Context, notices []core.Notice) error {
+	ends, err := bounds.Notices(notices)
+	if err != nil {
+		return err
+	}
+	type key struct {
+		in         string
+		generation int
+	}
+	ids := map[key][]string{}
+	for _, e := range ends {
+		k := key{boxes[e.Event], e.Generation}
+		ids[k] = append(ids[k], e.ID)
+	}
+	for k, ids := range ids {
+		which := m{"_id": m{"$in": ids}}
+		if err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": k.generation}}); err != nil {
+			return err
+		}
+		if err := s.close(ctx, k.in, which); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close forgets when the outboxes of documents were opened, if they are empty.
+func (s *Store) close(ctx context.Context, in string, which m) error {
+	empty := m{"outbox.0": m{"$exists": false}, "outbox_at": m{"$gt": ""}}
+	for name, value := range which {
+		empty[name] = value
+	}
+	return s.changeAll(ctx, in, empty, m{"$unset": m{"outbox_at": "", "outbox": ""}})
+}

@@ -1,0 +1,57 @@
+package mongo
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// setting is a document that is read and written whole: a pool's or an image's.
+type setting struct {
+	ID     string `bson:"_id"`
+	Name   string `bson:"name,omitempty"`
+	Digest string `bson:"digest,omitempty"`
+	Seq    int64  `bson:"seq,omitempty"` // the greatest is the newest of its name
+	JSON   string `bson:"json"`
+}
+
+// PutPool keeps a pool's settings. Returns INVALID if they cannot be, LIMIT if there are too
+// many pools. (Where several new ones come at the same moment a few more are taken.)
+func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	doc, err := encode(p, p.Name)
+	if err != nil {
+		return err
+	}
+	others, err := s.count(ctx, pools, m{"_id": m{"$ne": p.Name}}, bounds.MaxPools)
+	if err != nil {
+		return err
+	}
+	if others >= bounds.MaxPools {
+		return core.Errorf(core.CodeLimit, p.Name, "there are %d pools already, the most there may be", others)
+	}
+	return s.put(ctx, pools, p.Name, m{"json": doc})
+}
+
+// Pools lists the pools by name.
+func (s *Store) Pools(ctx context.Context) ([]core.Pool, error) {
+	return settings[core.Pool](ctx, s, pools, m{}, "_id")
+}
+
+// settings reads documents into what they hold.
+func settings[T any](ctx context.Context, s *Store, in string, which m, order ...string) ([]T, error) {
+	docs, err := some[setting](ctx, s, in, which, by(order...), 0, "json")
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(docs))
+	for i, doc := range docs {
+		if err := decode(doc.JSON, &all[i], doc.ID); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,104 @@
+package mongo
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"drover/core"
+	"drover/core/service/clock"
+
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Options are a Store's settings.
+type Options struct {
+	Clock   clock.Clock   // default: the machine's
+	Timeout time.Duration // of one question to the server, retries included; default 20 s
+	Select  time.Duration // to find a server that can be written to; default 5 s
+}
+
+// Store is a core.ResultStore in a database. It is safe for concurrent use.
+type Store struct {
+	name     string // for people: hosts and database, without user and password
+	password string
+	clock    clock.Clock
+	timeout  time.Duration
+
+	client *driver.Client
+	db     *driver.Database
+	slots  chan struct{} // one for each connection
+
+	closing sync.Once
+	failed  error // of closing
+}
+
+var _ core.ResultStore = (*Store)(nil)
+
+// closeTimeout is how long Close waits for calls that others have under way.
+const closeTimeout = 5 * time.Second
+
+// Open connects to the database that a URL names and brings it to this program's
+// schema. Returns INVALID for a URL that cannot be one, VERSION if a newer drover
+// wrote the database, UNAVAILABLE.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	if opts.Clock == nil {
+		opts.Clock = clock.Real{}
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = 20 * time.Second
+	}
+	if opts.Select == 0 {
+		opts.Select = 5 * time.Second
+	}
+	to, err := parse(url, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{name: to.name, password: to.password, clock: opts.Clock, timeout: opts.Timeout, slots: make(chan struct{}, to.connections)}
+	if s.client, err = driver.Connect(to.client); err != nil {
+		return nil, s.fault(err)
+	}
+	s.db = s.client.Database(to.database)
+	if err := s.migrate(ctx); err != nil {
+		_ = s.Close() // the first fault says more
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends the connections. Later calls return UNAVAILABLE.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		s.failed = s.fault(s.client.Disconnect(ctx))
+	})
+	return s.failed
+}
+
+// Ping writes something small. Returns UNAVAILABLE if that fails.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.put(ctx, meta, "ping", m{"at": s.now()})
+}
+
+// ID names the store, see core.ResultStore.
+func (s *Store) ID(ctx context.Context) (string, error) {
+	doc, ok, err := one[identity](ctx, s, meta, m{"_id": "store"})
+	if err == nil && !ok {
+		err = core.Errorf(core.CodeInvalid, s.name, "result store %s has lost its name: restore a backup", s.name)
+	}
+	return doc.Name, err
+}
+
+// identity is the document that names the store.
+type identity struct {
+	ID   string `bson:"_id"`
+	Name string `bson:"name"`
+}
+
+// in is a collection.
+func (s *Store) in(name string) *driver.Collection { return s.db.Collection(name) }
+
+// now is the store's time in ms since 1970.
+func (s *Store) now() int64 { return s.clock.Now().UnixMilli() }

@@ -1,0 +1,50 @@
+package mongo_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"drover/core"
+	"drover/core/store/mongo"
+	"drover/core/store/mongo/mongotest"
+	"drover/core/store/storetest"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("MONGO_URL") == "" {
+		// FerretDB reads whole collections where MongoDB has an index: the model's random requests
+		// fill them. The command line still has the last word.
+		if err := flag.Set("rapid.checks", "8"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// open opens a store; the test closes it.
+func open(t *testing.T, url string) *mongo.Store {
+	t.Helper()
+	s, err := mongo.Open(t.Context(), url, mongo.Options{Timeout: 2 * time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) core.ResultStore { return open(t, mongotest.Database(t)) })
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	urls := []string{mongotest.Database(t), mongotest.Database(t)}
+	storetest.Identity(t, func(n int) (core.ResultStore, error) {
+		return mongo.Open(context.Background(), urls[n], mongo.Options{Timeout: 2 * time.Minute})
+	})
+}

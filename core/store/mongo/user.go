@@ -1,0 +1,78 @@
+package mongo
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// PutUser makes or changes a user, see core.Roster.
+func (s *Store) PutUser(ctx context.Context, u core.User) (int64, error) {
+	if err := bounds.User(u); err != nil {
+		return 0, err
+	}
+	r := revised{what: "user " + u.Handle, in: users, id: u.Handle, name: u.Handle, revision: u.Revision}
+	u.Revision++
+	doc, err := encode(u, u.Handle)
+	if err != nil {
+		return 0, err
+	}
+	r.fields = m{"json": doc}
+	if u.Email == "" {
+		r.without = []string{"email"}
+	} else {
+		r.fields["email"] = u.Email
+	}
+	revision, err := s.revise(ctx, r)
+	if isTaken(err) {
+		err = core.Errorf(core.CodeConflict, u.Handle, "the e-mail address %s is another user's: use another one", u.Email)
+	}
+	return revision, err
+}
+
+// GetUser finds a user by handle or e-mail address, see core.Roster.
+func (s *Store) GetUser(ctx context.Context, handle string) (core.User, error) {
+	key, byEmail, err := bounds.UserKey(handle)
+	if err != nil {
+		return core.User{}, err
+	}
+	which := m{"_id": key}
+	if byEmail {
+		which = m{"email": key}
+	}
+	return single[core.User](ctx, s, noUser(key), users, which)
+}
+
+// ListUsers lists users, see core.Roster.
+func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]core.User, error) {
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	return documents[core.User](ctx, s, users, m{"_id": m{"$gt": after}}, by("_id"), limit)
+}
+
+// DeleteUser removes a user, see core.Roster.
+func (s *Store) DeleteUser(ctx context.Context, handle string) error {
+	return s.delete(ctx, deletion{
+		what: "user " + handle, in: users, id: handle, none: noUser(handle),
+		unless:  m{"classes.0": m{"$exists": false}},
+		blocked: core.Errorf(core.CodeConflict, handle, "user %s is in a class: drop it there first", handle),
+		hindered: func(ctx context.Context) error {
+			n, err := s.count(ctx, submissions, m{"user": handle}, 1)
+			if err == nil && n > 0 {
+				err = core.Errorf(core.CodeConflict, handle, "user %s has submissions: disable it instead", handle)
+			}
+			return err
+		},
+	})
+}
+
+// openUser returns nil if a user is there, to have something hung on it.
+func (s *Store) openUser(ctx context.Context, handle string) error {
+	return s.open(ctx, users, handle, "user "+handle, noUser(handle))
+}
+
+func noUser(name string) error {
+	return core.Errorf(core.CodeNotFound, name, "there is no user %s: see drover user list", name)
+}

@@ -1,0 +1,83 @@
+package mongo
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// PutWebhook makes or changes a webhook, see core.Webhooks. (Where several new ones come at the
+// same moment a few more than the most are taken.)
+func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
+	if err := bounds.Webhook(w); err != nil {
+		return 0, err
+	}
+	r := revised{what: "webhook " + w.ID, in: webhooks, id: w.ID, name: w.ID, revision: w.Revision}
+	doc, err := encode(w, w.ID)
+	if err != nil {
+		return 0, err
+	}
+	r.fields = m{"class": w.Class, "json": doc}
+	if w.Secret != "" {
+		r.fields["secret"] = w.Secret
+	}
+	others, err := s.count(ctx, webhooks, m{"class": w.Class, "_id": m{"$ne": w.ID}}, bounds.MaxWebhooks)
+	if err != nil {
+		return 0, err
+	}
+	if others >= bounds.MaxWebhooks {
+		return 0, core.Errorf(core.CodeLimit, w.ID, "there are %d webhooks already, the most there may be: remove some that nobody listens to", others)
+	}
+	return s.revise(ctx, r)
+}
+
+// GetWebhook returns a webhook with its secret, see core.Webhooks.
+func (s *Store) GetWebhook(ctx context.Context, id string) (core.Webhook, error) {
+	doc, found, err := one[document](ctx, s, webhooks, m{"_id": id})
+	if err == nil && !found {
+		err = noWebhook(id)
+	}
+	if err != nil {
+		return core.Webhook{}, err
+	}
+	return doc.webhook()
+}
+
+func (d *document) webhook() (core.Webhook, error) {
+	var w core.Webhook
+	err := decode(d.JSON, &w, d.ID)
+	w.Secret, w.Revision = d.Secret, d.Revision
+	return w, err
+}
+
+// DeleteWebhook removes a webhook, see core.Webhooks.
+func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
+	n, err := s.remove(ctx, webhooks, m{"_id": id})
+	if err == nil && n == 0 {
+		err = noWebhook(id)
+	}
+	return err
+}
+
+func noWebhook(id string) error {
+	return core.Errorf(core.CodeNotFound, id, "there is no webhook %s: see drover webhook list", id)
+}
+
+// ListWebhooks lists a class's webhooks, see core.Webhooks.
+func (s *Store) ListWebhooks(ctx context.Context, class, after string, limit int) ([]core.Webhook, error) {
+	if err := bounds.Page(limit); err != nil {
+		return nil, err
+	}
+	docs, err := some[document](ctx, s, webhooks, m{"class": class, "_id": m{"$gt": after}}, by("_id"), limit, "json", "revision")
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	all := make([]core.Webhook, len(docs))
+	for i := range docs {
+		if all[i], err = docs[i].webhook(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

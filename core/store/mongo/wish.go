@@ -1,0 +1,62 @@
+package mongo
+
+import (
+	"context"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// wish is a document of what is wanted of a host.
+type wish struct {
+	ID   string `bson:"_id"` // host and kind
+	Host string `bson:"host"`
+	Kind string `bson:"kind"`
+	At   int64  `bson:"at"`
+	JSON string `bson:"json"`
+}
+
+// PutHostWish keeps what is wanted of a host, see core.HostWishes.
+func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) {
+	if err := bounds.HostWish(w); err != nil {
+		return false, err
+	}
+	text, err := encode(w, w.Host)
+	if err != nil {
+		return false, err
+	}
+	doc := wish{w.Host + "/" + string(w.Kind), w.Host, string(w.Kind), w.At, text}
+	// The change of the document decides, or its making; one that another makes at the same
+	// moment is changed then.
+	for range 2 {
+		is, err := s.change(ctx, wishes, m{"_id": doc.ID, "at": m{"$lte": doc.At}}, m{"$set": m{"at": doc.At, "json": doc.JSON}})
+		if err != nil || is {
+			return is, err
+		}
+		others, err := s.count(ctx, wishes, m{"_id": m{"$ne": doc.ID}}, core.MaxHostWishes)
+		if err != nil {
+			return false, err
+		}
+		if others >= core.MaxHostWishes {
+			return false, bounds.ManyWishes(w.Host, others)
+		}
+		if is, err := s.insert(ctx, wishes, doc); err != nil || is {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// HostWishes lists what is wanted of a host or of all, see core.HostWishes.
+func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, error) {
+	which := m{}
+	if host != "" {
+		which["host"] = host
+	}
+	return settings[core.HostWish](ctx, s, wishes, which, "host", "kind")
+}
+
+// ForgetHostWishes removes what is wanted of a host, see core.HostWishes.
+func (s *Store) ForgetHostWishes(ctx context.Context, host string) (int, error) {
+	return s.remove(ctx, wishes, m{"host": host})
+}

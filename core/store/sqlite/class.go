@@ -1,0 +1,143 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// PutClass makes or changes a class, see core.Roster.
+func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
+	if err := bounds.Class(c); err != nil {
+		return 0, err
+	}
+	row := revised{what: "class " + c.Handle, table: "classes", key: []column{{"handle", c.Handle}}, revision: c.Revision}
+	c.Revision++
+	doc, err := encode(c, c.Handle)
+	if err != nil {
+		return 0, err
+	}
+	row.columns = []column{{"deleting", c.Deleting}, {"doc", doc}}
+	return commit(ctx, s.committer, c.Handle, len(doc), func(t *tx) (int64, error) { return t.put(row) })
+}
+
+// GetClass returns a class, see core.Roster.
+func (s *Store) GetClass(ctx context.Context, handle string) (core.Class, error) {
+	return single[core.Class](ctx, s, noClass(handle), "SELECT doc FROM classes WHERE handle = ?", handle)
+}
+
+// ListClasses lists classes, see core.Roster.
+func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]core.Class, error) {
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	return documents[core.Class](ctx, s, "SELECT doc FROM classes WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
+}
+
+// DeleteClass removes a class, see core.Roster.
+func (s *Store) DeleteClass(ctx context.Context, handle string) error {
+	_, err := commit(ctx, s.committer, handle, 0, func(t *tx) (int, error) {
+		if is, err := t.any("SELECT 1 FROM assignments WHERE class = ?", handle); err != nil || is {
+			return 0, conflict(err, handle, "class %s has assignments: delete them first", handle)
+		}
+		n, err := t.exec("DELETE FROM classes WHERE handle = ?", handle)
+		if err == nil && n == 0 {
+			return 0, noClass(handle)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if _, err := t.exec("DELETE FROM webhooks WHERE class = ? AND class <> ''", handle); err != nil {
+			return 0, err
+		}
+		return t.exec("DELETE FROM enrolments WHERE class = ?", handle)
+	})
+	return err
+}
+
+func noClass(handle string) error {
+	return core.Errorf(core.CodeNotFound, handle, "there is no class %s: see drover class list", handle)
+}
+
+// open returns nil if the class is there and not being deleted.
+func (t *tx) open(class string) error {
+	var deleting bool
+	err := t.one("SELECT deleting FROM classes WHERE handle = ?", []any{class}, &deleting)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return noClass(class)
+	case err == nil && deleting:
+		return core.Errorf(core.CodeConflict, class, "class %s is being deleted", class)
+	}
+	return err
+}
+
+// Enrol puts a user into a class, see core.Roster.
+func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
+	if err := bounds.Enrolment(e); err != nil {
+		return err
+	}
+	_, err := commit(ctx, s.committer, e.User, 0, func(t *tx) (int, error) {
+		if err := t.open(e.Class); err != nil {
+			return 0, err
+		}
+		if err := t.hasUser(e.User); err != nil {
+			return 0, err
+		}
+		var others int
+		if err := t.one("SELECT count(*) FROM enrolments WHERE user = ? AND class <> ?", []any{e.User, e.Class}, &others); err != nil {
+			return 0, err
+		}
+		if others >= core.MaxMemberships {
+			return 0, core.Errorf(core.CodeLimit, e.User, "user %s is in %d classes, the most there may be: drop it from some", e.User, others)
+		}
+		return t.exec(`INSERT INTO enrolments (class, user, role, since) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET role = excluded.role, since = excluded.since`, e.Class, e.User, string(e.Role), e.Since)
+	})
+	return err
+}
+
+func (t *tx) hasUser(handle string) error {
+	is, err := t.any("SELECT 1 FROM users WHERE handle = ?", handle)
+	if err == nil && !is {
+		return noUser(handle)
+	}
+	return err
+}
+
+// Drop takes a user out of a class, see core.Roster.
+func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
+	return commit(ctx, s.committer, user, 0, func(t *tx) (bool, error) {
+		n, err := t.exec("DELETE FROM enrolments WHERE class = ? AND user = ?", class, user)
+		return n == 1, err
+	})
+}
+
+const selectEnrolments = "SELECT class, user, role, since FROM enrolments "
+
+// Members lists who is in a class, see core.Roster.
+func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error) {
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	return s.enrolments(ctx, selectEnrolments+"WHERE class = ? AND user > ? ORDER BY user LIMIT ?", class, after, limit)
+}
+
+// Memberships lists the classes of a user, see core.Roster.
+func (s *Store) Memberships(ctx context.Context, user string) ([]core.Enrolment, error) {
+	return s.enrolments(ctx, selectEnrolments+"WHERE user = ? ORDER BY class LIMIT ?", user, core.MaxMemberships)
+}
+
+func (s *Store) enrolments(ctx context.Context, query string, args ...any) ([]core.Enrolment, error) {
+	var all []core.Enrolment
+	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
+		var e core.Enrolment
+		err := rows.Scan(&e.Class, &e.User, &e.Role, &e.Since)
+		all = append(all, e)
+		return err
+	})
+	return all, err
+}

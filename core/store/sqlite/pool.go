@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// PutPool keeps a pool's settings. Returns INVALID if they cannot be, LIMIT if
+// there are too many pools.
+func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	doc, err := json.Marshal(p)
+	if err != nil {
+		return core.Wrap(err, core.CodeInvalid, p.Name, "pool %s cannot be written as JSON", p.Name)
+	}
+	_, err = commit(ctx, s.committer, p.Name, len(doc), func(t *tx) (int, error) {
+		var others int
+		if err := t.one("SELECT count(*) FROM pools WHERE name <> ?", []any{p.Name}, &others); err != nil {
+			return 0, err
+		}
+		if others >= bounds.MaxPools {
+			return 0, core.Errorf(core.CodeLimit, p.Name, "there are %d pools already, the most there may be", others)
+		}
+		return t.exec("INSERT INTO pools (name, settings) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET settings = ?2", p.Name, doc)
+	})
+	return err
+}
+
+// Pools lists the pools by name.
+func (s *Store) Pools(ctx context.Context) ([]core.Pool, error) {
+	var all []core.Pool
+	err := s.rows(ctx, "SELECT name, settings FROM pools ORDER BY name", nil, func(rows *sql.Rows) error {
+		var name string
+		var doc sql.RawBytes
+		if err := rows.Scan(&name, &doc); err != nil {
+			return err
+		}
+		var p core.Pool
+		err := decode(doc, &p, name)
+		all = append(all, p)
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// selectStandings reads submissions s with what became of them, all of which
+// stands in one index of requests.
+const selectStandings = "SELECT " + submissionColumns + ", r.state, r.blame, r.score, r.max_score FROM "
+
+const joinRequest = ` LEFT JOIN requests r INDEXED BY requests_submission
+	ON r.submission = s.id AND r.submission <> '' AND r.id = s.request`
+
+// ListSubmissions returns a page of submissions, see core.Coursework.
+func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
+	limit, err := bounds.Submissions(f)
+	if err != nil {
+		return nil, err
+	}
+	query, args := selection(selectStandings+"submissions s"+joinRequest, []condition{
+		{"s.class = ?", f.Class},
+		{"s.assignment = ?", f.Assignment},
+		{"s.user = ?", f.User},
+		{"s.id < ?", f.Before},
+		{"s.idempotency = ? AND s.idempotency <> ''", f.Idempotency},
+	})
+	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)
+}
+
+// Standings returns each user's newest submission, see core.Coursework.
+func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]core.Standing, error) {
+	if err := bounds.Rows(limit); err != nil {
+		return nil, err
+	}
+	return s.standings(ctx, selectStandings+`(SELECT user AS who, max(id) AS id FROM submissions WHERE class = ? AND assignment = ? AND user > ?
+		GROUP BY user ORDER BY user LIMIT ?) AS newest CROSS JOIN submissions s ON s.id = newest.id`+joinRequest+" ORDER BY who",
+		class, assignment, after, limit)
+}
+
+func (s *Store) standings(ctx context.Context, query string, args ...any) ([]core.Standing, error) {
+	var all []core.Standing
+	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
+		var row submissionRow
+		var state, blame sql.NullString
+		var score, most *float64
+		if err := rows.Scan(append(row.into(), &state, &blame, &score, &most)...); err != nil {
+			return err
+		}
+		sub, err := row.submission()
+		all = append(all, sub.Standing(core.RequestState(state.String), core.Blame(blame.String), score, most))
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// handed is the answer of CreateSubmission.
+type handed struct {
+	submission core.Submission
+	is         bool
+}
+
+// CreateSubmission makes a submission durable, see core.Coursework.
+func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
+	doc, err := bounds.Submission(sub)
+	if err != nil {
+		return core.Submission{}, false, err
+	}
+	made, err := commit(ctx, s.committer, sub.ID, len(doc), func(t *tx) (handed, error) {
+		if first, err := t.handed(&sub); err != nil || first.ID != "" {
+			return handed{submission: first}, err
+		}
+		if err := t.takes(sub.Class, sub.Assignment); err != nil {
+			return handed{}, err
+		}
+		if err := t.hasUser(sub.User); err != nil {
+			return handed{}, err
+		}
+		if sub.Request != "" {
+			if err := t.keep(sub.ID, sub.Request); err != nil {
+				return handed{}, err
+			}
+		}
+		_, err := t.exec("INSERT INTO submissions (id, class, assignment, user, idempotency, request, doc) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			sub.ID, sub.Class, sub.Assignment, sub.User, sub.Idempotency, sub.Request, doc)
+		return handed{sub, true}, err
+	})
+	return made.submission, made.is, err
+}
+
+// handed returns the submission that is there instead of sub, if one is. Returns
+// CONFLICT if its id is another one's.
+func (t *tx) handed(sub *core.Submission) (core.Submission, error) {
+	const query = "SELECT " + submissionColumns + " FROM submissions s WHERE "
+	if sub.Idempotency != "" {
+		first, err := t.submission(query+"s.user = ? AND s.idempotency = ? AND s.idempotency <> ''", sub.User, sub.Idempotency)
+		if err != nil || first.ID != "" {
+			return first, err
+		}
+	}
+	first, err := t.submission(query+"s.id = ?", sub.ID)
+	if err == nil && first.ID != "" && !bounds.SameSubmission(first, *sub) {
+		return core.Submission{}, core.Errorf(core.CodeConflict, sub.ID, "submission id %s is taken by another submission: make a new id", sub.ID)
+	}
+	return first, err
+}
+
+// submission returns what a query finds, or nothing.
+func (t *tx) submission(query string, args ...any) (core.Submission, error) {
+	var row submissionRow
+	err := t.one(query, args, row.into()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.Submission{}, nil
+	}
+	if err != nil {
+		return core.Submission{}, err
+	}
+	return row.submission()
+}
+
+// keep takes a request out of the reach of purges. Returns NOTFOUND if it was not
+// made for the submission.
+func (t *tx) keep(id, request string) error {
+	n, err := t.exec("UPDATE requests SET kept = 1 WHERE id = ? AND submission = ?", request, id)
+	if err == nil && n == 0 {
+		return core.Errorf(core.CodeNotFound, request, "there is no request %s that was made for submission %s", request, id)
+	}
+	return err
+}
+
+// submissionColumns are what submissionRow reads.
+const submissionColumns = "s.doc, s.idempotency, s.request, s.grade"
+
+// submissionRow is a submission as it is stored.
+type submissionRow struct {
+	doc, grade           []byte
+	idempotency, request string
+}
+
+func (r *submissionRow) into() []any { return []any{&r.doc, &r.idempotency, &r.request, &r.grade} }
+
+func (r *submissionRow) submission() (core.Submission, error) {
+	var sub core.Submission
+	if err := decode(r.doc, &sub, "a submission"); err != nil {
+		return core.Submission{}, err
+	}
+	sub.Idempotency, sub.Request = r.idempotency, r.request
+	if r.grade == nil {
+		return sub, nil
+	}
+	sub.Grade = &core.Grade{}
+	return sub, decode(r.grade, sub.Grade, sub.ID)
+}
+
+// GetSubmission returns a submission, see core.Coursework.
+func (s *Store) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
+	var found *core.Submission
+	err := s.rows(ctx, "SELECT "+submissionColumns+" FROM submissions s WHERE s.id = ?", []any{id}, func(rows *sql.Rows) error {
+		var row submissionRow
+		if err := rows.Scan(row.into()...); err != nil {
+			return err
+		}
+		sub, err := row.submission()
+		found = &sub
+		return err
+	})
+	if err == nil && found == nil {
+		err = noSubmission(id)
+	}
+	if err != nil {
+		return core.Submission{}, err
+	}
+	return *found, nil
+}
+
+func noSubmission(id string) error {
+	return core.Errorf(core.CodeNotFound, id, "there is no submission %s: see drover assignment submissions", id)
+}
+
+// Bind makes another request count, see core.Coursework.
+func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
+	if err := core.CheckName("request id", to); err != nil {
+		return false, err
+	}
+	return commit(ctx, s.committer, id, 0, func(t *tx) (bool, error) {
+		var request string
+		err := t.one("SELECT request FROM submissions WHERE id = ?", []any{id}, &request)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return false, noSubmission(id)
+		case err != nil || request != from:
+			return false, err
+		}
+		if err := t.keep(id, to); err != nil {
+			return false, err
+		}
+		_, err = t.exec("UPDATE submissions SET request = ? WHERE id = ?", to, id)
+		return err == nil, err
+	})
+}
+
+// SetGrade sets or removes a grade, see core.Coursework.
+func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
+	if err := bounds.Grade(id, g); err != nil {
+		return err
+	}
+	var doc []byte // NULL is none
+	if g != nil {
+		var err error
+		if doc, err = encode(g, id); err != nil {
+			return err
+		}
+	}
+	_, err := commit(ctx, s.committer, id, len(doc), func(t *tx) (int, error) {
+		n, err := t.exec("UPDATE submissions SET grade = ? WHERE id = ?", doc, id)
+		if err == nil && n == 0 {
+			err = noSubmission(id)
+		}
+		return n, err
+	})
+	return err
+}
+
+// removable selects the submissions of an assignment that one batch deletes, with
+// all requests that were made for them: none of those may still be waited for.
+const removable = `(SELECT s.id FROM submissions s WHERE s.class = ?1 AND s.assignment = ?2 AND NOT EXISTS
+	(SELECT 1 FROM requests r WHERE r.submission = s.id AND r.submission <> '' AND r.state = 'queued') ORDER BY s.id LIMIT ?3)`
+
+// DeleteSubmissions removes submissions of an assignment, see core.Coursework.
+func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error) {
+	if err := bounds.Page(limit); err != nil {
+		return 0, 0, err
+	}
+	for removed < limit {
+		batch := min(purgeBatch, limit-removed)
+		n, err := commit(ctx, s.committer, assignment, 0, func(t *tx) (int, error) { return t.deleteSubmissions(class, assignment, batch) })
+		removed += n
+		if err != nil {
+			return removed, 0, err
+		}
+		if n < batch {
+			break
+		}
+	}
+	err = s.rows(ctx, `SELECT count(DISTINCT s.id) FROM requests r JOIN submissions s ON s.id = r.submission
+		WHERE r.submission <> '' AND r.state = 'queued' AND s.class = ? AND s.assignment = ?`,
+		[]any{class, assignment}, func(rows *sql.Rows) error { return rows.Scan(&left) })
+	return removed, left, err
+}
+
+func (t *tx) deleteSubmissions(class, assignment string, batch int) (int, error) {
+	for _, query := range []string{
+		"DELETE FROM attempts WHERE id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
+		"DELETE FROM outbox WHERE event = 'request.ended' AND id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
+		"DELETE FROM requests WHERE submission <> '' AND submission IN " + removable,
+	} {
+		if _, err := t.exec(query, class, assignment, batch); err != nil {
+			return 0, err
+		}
+	}
+	return t.exec("DELETE FROM submissions WHERE id IN "+removable, class, assignment, batch)
+}

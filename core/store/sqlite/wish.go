@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"drover/core"
+	"drover/core/store/bounds"
+)
+
+// PutHostWish keeps what is wanted of a host, see core.HostWishes.
+func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) {
+	if err := bounds.HostWish(w); err != nil {
+		return false, err
+	}
+	doc, err := encode(w, w.Host)
+	if err != nil {
+		return false, err
+	}
+	return commit(ctx, s.committer, w.Host, len(doc), func(t *tx) (bool, error) {
+		var others int
+		if err := t.one("SELECT count(*) FROM host_wishes WHERE NOT (host = ? AND kind = ?)", []any{w.Host, w.Kind}, &others); err != nil {
+			return false, err
+		}
+		if others >= core.MaxHostWishes {
+			return false, bounds.ManyWishes(w.Host, others)
+		}
+		n, err := t.exec(`INSERT INTO host_wishes (host, kind, at, doc) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT DO UPDATE SET at = ?3, doc = ?4 WHERE at <= ?3`, w.Host, w.Kind, w.At, doc)
+		return n == 1, err
+	})
+}
+
+// HostWishes lists what is wanted of a host or of all, see core.HostWishes.
+func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, error) {
+	var all []core.HostWish
+	query, args := "SELECT doc FROM host_wishes ORDER BY host, kind", []any{}
+	if host != "" {
+		query, args = "SELECT doc FROM host_wishes WHERE host = ? ORDER BY kind", []any{host}
+	}
+	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
+		var doc sql.RawBytes
+		if err := rows.Scan(&doc); err != nil {
+			return err
+		}
+		var w core.HostWish
+		err := decode(doc, &w, "a wish of a host")
+		all = append(all, w)
+		return err
+	})
+	return all, err
+}
+
+// ForgetHostWishes removes what is wanted of a host, see core.HostWishes.
+func (s *Store) ForgetHostWishes(ctx context.Context, host string) (int, error) {
+	return commit(ctx, s.committer, host, 0, func(t *tx) (int, error) { return t.exec("DELETE FROM host_wishes WHERE host = ?", host) })
+}

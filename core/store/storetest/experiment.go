@@ -1,0 +1,70 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"drover/core"
+	"drover/core/store/bounds"
+
+	"github.com/stretchr/testify/require"
+)
+
+func experiments(t *testing.T, s core.ResultStore) {
+	school(t, s)
+	mustAssignment(t, s, Assignment("cs101", "hw2"))
+	a := Experiment("cs101", "hw1")
+	a.Harness, a.Users, a.Repeat = Harness(1), []string{"ann", "bob"}, 3
+	a = mustExperiment(t, s, a)
+	b := mustExperiment(t, s, Experiment("cs101", "hw1"))
+	mustExperiment(t, s, Experiment("cs101", "hw2"))
+	for _, state := range []core.ExperimentState{core.ExperimentReady, core.ExperimentApplying, core.ExperimentApplied} {
+		a.State, a.Requests, a.DecidedBy, a.Decided = state, 6, "tom", 9
+		a = mustExperiment(t, s, a)
+	}
+	got, err := s.GetExperiment(t.Context(), a.ID)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	all, err := s.ListExperiments(t.Context(), "cs101", "hw1", 10)
+	require.NoError(t, err)
+	require.Equal(t, []core.Experiment{b, a}, all, "newest first")
+	all, err = s.ListExperiments(t.Context(), "cs101", "hw1", 1)
+	require.NoError(t, err)
+	require.Equal(t, []core.Experiment{b}, all)
+	require.NoError(t, s.DeleteAssignment(t.Context(), "cs101", "hw1"))
+	_, err = s.GetExperiment(t.Context(), a.ID)
+	requireCode(t, core.CodeNotFound, err)
+	_, err = s.PutExperiment(t.Context(), a)
+	requireCode(t, core.CodeNotFound, err)
+}
+
+func experimentsRefuse(t *testing.T, s core.ResultStore) {
+	school(t, s)
+	for name, c := range map[string]struct {
+		change func(e *core.Experiment)
+		want   core.Code
+	}{
+		"id":         {func(e *core.Experiment) { e.ID = "" }, core.CodeInvalid},
+		"assignment": {func(e *core.Experiment) { e.Assignment = "hw9" }, core.CodeNotFound},
+		"class":      {func(e *core.Experiment) { e.Class = "cs102" }, core.CodeNotFound},
+		"state":      {func(e *core.Experiment) { e.State = "" }, core.CodeInvalid},
+		"by":         {func(e *core.Experiment) { e.By = "" }, core.CodeInvalid},
+		"decided":    {func(e *core.Experiment) { e.DecidedBy = "A" }, core.CodeInvalid},
+		"never":      {func(e *core.Experiment) { e.Repeat = 0 }, core.CodeInvalid},
+		"often":      {func(e *core.Experiment) { e.Repeat = bounds.MaxRepeat + 1 }, core.CodeInvalid},
+		"requests":   {func(e *core.Experiment) { e.Requests = -1 }, core.CodeInvalid},
+		"user":       {func(e *core.Experiment) { e.Users = []string{""} }, core.CodeInvalid},
+		"users":      {func(e *core.Experiment) { e.Users = slices.Repeat([]string{"ann"}, bounds.MaxExperimentUsers+1) }, core.CodeLimit},
+		"harness":    {func(e *core.Experiment) { e.Harness = &core.Harness{} }, core.CodeInvalid},
+	} {
+		e := Experiment("cs101", "hw1")
+		c.change(&e)
+		_, err := s.PutExperiment(t.Context(), e)
+		require.Equal(t, c.want, core.CodeOf(err), name)
+	}
+	_, err := s.ListExperiments(t.Context(), "cs101", "hw1", 0)
+	requireCode(t, core.CodeInvalid, err)
+	all, err := s.ListExperiments(t.Context(), "cs101", "hw1", 10)
+	require.NoError(t, err)
+	require.Empty(t, all)
+}

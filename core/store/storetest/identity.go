@@ -1,0 +1,53 @@
+package storetest
+
+import (
+	"testing"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+// id shows that a store has a name that nothing changes.
+func id(t *testing.T, s core.ResultStore) {
+	first := mustID(t, s)
+	require.NoError(t, core.CheckName("store", first))
+	spec := mustCreate(t, s, Spec("ann"))
+	mustRecord(t, s, Result(spec, "1.1"), true)
+	_, err := s.Purge(t.Context(), soon(), 10)
+	require.NoError(t, err)
+	require.Equal(t, first, mustID(t, s))
+}
+
+// Identity shows that a store has the same id however often it is opened, also by
+// several at once that all find it new, and that another one has another. open opens
+// the n-th store; the test closes it.
+func Identity(t *testing.T, open func(n int) (core.ResultStore, error)) {
+	t.Helper()
+	var stores [6]core.ResultStore
+	var ids [len(stores)]string
+	together(t, len(stores), func(i int) (err error) {
+		if stores[i], err = open(i % 2); err == nil {
+			ids[i], err = stores[i].ID(t.Context())
+		}
+		return err
+	})
+	for i, s := range stores {
+		require.Equal(t, ids[i%2], ids[i])
+		require.NoError(t, s.Close())
+	}
+	require.NotEqual(t, ids[0], ids[1])
+	for n := range 2 {
+		s, err := open(n)
+		require.NoError(t, err)
+		require.Equal(t, ids[n], mustID(t, s), "after it was closed by all")
+		require.NoError(t, s.Close())
+	}
+}
+
+func mustID(t *testing.T, s core.ResultStore) string {
+	t.Helper()
+	id, err := s.ID(t.Context())
+	require.NoError(t, err)
+	return id
+}

@@ -1,0 +1,193 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+func mustStandings(t *testing.T, s core.ResultStore, after string, limit int) []core.Standing {
+	t.Helper()
+	all, err := s.Standings(t.Context(), "cs101", "hw1", after, limit)
+	require.NoError(t, err)
+	return all
+}
+
+// standings shows what becomes of one submission, as both lists tell it.
+func standings(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub, spec := mustSubmit(t, s, "ann")
+	want := core.Standing{Submission: sub, State: core.RequestQueued}
+	is := func(why string) {
+		t.Helper()
+		require.Equal(t, []core.Standing{want}, mustStandings(t, s, "", 10), why)
+		all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
+		require.NoError(t, err)
+		require.Equal(t, []core.Standing{want}, all, why)
+	}
+	is("it waits")
+	r := scored(spec, "1.1", 7.25)
+	r.State, r.Blame = core.RequestFailed, core.BlameSubmission
+	mustRecord(t, s, r, true)
+	mustRecord(t, s, scored(spec, "1.2", 9), false)
+	want.State, want.Blame, want.Score, want.MaxScore = r.State, r.Blame, r.Score, r.MaxScore
+	is("the first result counts")
+
+	score, most := 3.5, 20.0
+	grade := &core.Grade{Score: score, By: "tess"}
+	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
+	want.Submission.Grade, want.Score = grade, &score
+	is("a grade goes before it")
+	grade.MaxScore = &most
+	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
+	want.MaxScore = &most
+	is("with what it is out of")
+	require.NoError(t, s.SetGrade(t.Context(), sub.ID, nil))
+
+	spec, err := s.Rerun(t.Context(), spec.ID, 5)
+	require.NoError(t, err)
+	want = core.Standing{Submission: sub, State: core.RequestQueued}
+	is("a rerun begins anew")
+	r = Result(spec, "2.1")
+	mustRecord(t, s, r, true)
+	want.State = core.RequestCompleted
+	is("without a score")
+
+	other := mustCreate(t, s, Grading(sub))
+	mustRecord(t, s, scored(other, "3.1", 0), true)
+	is("a run that is not bound counts for nothing")
+	bound, err := s.Bind(t.Context(), sub.ID, spec.ID, other.ID)
+	require.NoError(t, err)
+	require.True(t, bound)
+	r = scored(other, "3.1", 0)
+	want.Submission.Request, want.Score, want.MaxScore = other.ID, r.Score, r.MaxScore
+	is("0 is a score")
+}
+
+func standingsUngraded(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	mustCreate(t, s, Grading(sub)) // an experiment's, say
+	require.Equal(t, []core.Standing{{Submission: sub}}, mustStandings(t, s, "", 10))
+	grade := &core.Grade{Score: 1, By: "tess"}
+	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
+	sub.Grade = grade
+	require.Equal(t, []core.Standing{{Submission: sub, Score: &grade.Score}}, mustStandings(t, s, "", 10))
+}
+
+// standingsNewest shows each user's newest submission of that assignment alone.
+func standingsNewest(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann", "bob", "cleo")
+	mustAssignment(t, s, Assignment("cs101", "hw2"))
+	mustClass(t, s, Class("cs102"))
+	mustAssignment(t, s, Assignment("cs102", "hw1"))
+	mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
+	ann := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	bob := mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
+	mustHandIn(t, s, Submission("cs101", "hw2", "ann"))
+	mustHandIn(t, s, Submission("cs102", "hw1", "ann"))
+	mustHandIn(t, s, Submission("cs101", "hw2", "cleo"))
+	require.Equal(t, []core.Standing{{Submission: ann}, {Submission: bob}}, mustStandings(t, s, "", 10))
+	require.Equal(t, []core.Standing{{Submission: bob}}, mustStandings(t, s, "ann", 10))
+	require.Equal(t, []core.Standing{{Submission: ann}}, mustStandings(t, s, "", 1))
+	none, err := s.Standings(t.Context(), "cs101", "hw9", "", 10)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	for _, limit := range []int{-1, 0, 1001} {
+		_, err := s.Standings(t.Context(), "cs101", "hw1", "", limit)
+		requireCode(t, core.CodeInvalid, err)
+	}
+}
+
+// standingsPages reads standings page by page while more is handed in.
+func standingsPages(t *testing.T, s core.ResultStore) {
+	school(t, s)
+	var want, got []string
+	for i := range 10 {
+		user := fmt.Sprintf("u%d", i)
+		mustUser(t, s, User(user))
+		for range 3 {
+			mustHandIn(t, s, Submission("cs101", "hw1", user))
+		}
+		want = append(want, user)
+	}
+	for after := ""; ; {
+		page := mustStandings(t, s, after, 3)
+		for _, standing := range page {
+			got = append(got, standing.Submission.User)
+		}
+		if len(page) < 3 {
+			break
+		}
+		mustHandIn(t, s, Submission("cs101", "hw1", "u0")) // again, after it was read
+		after = page[2].Submission.User
+	}
+	require.Equal(t, want, got)
+}
+
+func listSubmissions(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann", "bob")
+	mustAssignment(t, s, Assignment("cs101", "hw2"))
+	mustClass(t, s, Class("cs102"))
+	mustAssignment(t, s, Assignment("cs102", "hw1"))
+	a := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	b := mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
+	c := mustHandIn(t, s, Submission("cs101", "hw2", "ann"))
+	d := mustHandIn(t, s, Submission("cs102", "hw1", "ann"))
+	e := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	for _, test := range []struct {
+		filter core.SubmissionFilter
+		want   []core.Submission
+	}{
+		{core.SubmissionFilter{}, []core.Submission{e, d, c, b, a}},
+		{core.SubmissionFilter{Limit: 2}, []core.Submission{e, d}},
+		{core.SubmissionFilter{Before: d.ID}, []core.Submission{c, b, a}},
+		{core.SubmissionFilter{Class: "cs101"}, []core.Submission{e, c, b, a}},
+		{core.SubmissionFilter{Class: "cs101", Assignment: "hw1"}, []core.Submission{e, b, a}},
+		{core.SubmissionFilter{Class: "cs101", Assignment: "hw1", User: "ann"}, []core.Submission{e, a}},
+		{core.SubmissionFilter{Class: "cs101", Assignment: "hw1", Before: e.ID, Limit: 1}, []core.Submission{b}},
+		{core.SubmissionFilter{Class: "cs101", User: "ann"}, []core.Submission{e, c, a}},
+		{core.SubmissionFilter{User: "ann", Before: e.ID}, []core.Submission{d, c, a}},
+		{core.SubmissionFilter{User: "nobody"}, nil},
+	} {
+		all, err := s.ListSubmissions(t.Context(), test.filter)
+		require.NoError(t, err)
+		var got []core.Submission
+		for _, one := range all {
+			got = append(got, one.Submission)
+		}
+		require.Equal(t, test.want, got, "%+v", test.filter)
+	}
+	for _, f := range []core.SubmissionFilter{{Assignment: "hw1"}, {Limit: -1}, {Limit: 1001}} {
+		_, err := s.ListSubmissions(t.Context(), f)
+		requireCode(t, core.CodeInvalid, err)
+	}
+}
+
+// submissionsPages reads submissions page by page while more are handed in.
+func submissionsPages(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	var want, got []string
+	for range 60 {
+		want = append([]string{mustHandIn(t, s, Submission("cs101", "hw1", "ann")).ID}, want...)
+	}
+	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
+	require.NoError(t, err)
+	require.Len(t, all, 50, "a page that names no limit")
+	for f := (core.SubmissionFilter{Class: "cs101", Limit: 7}); ; {
+		page, err := s.ListSubmissions(t.Context(), f)
+		require.NoError(t, err)
+		for _, one := range page {
+			got = append(got, one.Submission.ID)
+		}
+		if len(page) < f.Limit {
+			break
+		}
+		f.Before = page[len(page)-1].Submission.ID
+		mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	}
+	require.Equal(t, want, got)
+}

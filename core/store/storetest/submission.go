@@ -1,0 +1,258 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"drover/core"
+	"drover/core/store/bounds"
+
+	"github.com/stretchr/testify/require"
+)
+
+func submissions(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub := Submission("cs101", "hw1", "ann")
+	sub.By, sub.Kind, sub.Late, sub.Idempotency = "tess", "final", true, "once"
+	sub.Files = []core.File{{Path: "src/a b.c", Digest: digest(1), Size: 7, Mode: 0o755}, {Path: "ü", Digest: digest(2)}}
+	spec := Grading(sub)
+	sub.Request = spec.ID
+	mustCreate(t, s, spec)
+	mustHandIn(t, s, sub)
+	got, err := s.GetSubmission(t.Context(), sub.ID)
+	require.NoError(t, err)
+	require.Equal(t, sub, got)
+	_, err = s.GetSubmission(t.Context(), NewID())
+	requireCode(t, core.CodeNotFound, err)
+}
+
+func submissionsAgain(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub, _ := mustSubmit(t, s, "ann")
+	require.NoError(t, s.SetGrade(t.Context(), sub.ID, &core.Grade{Score: 1, By: "tess"}))
+	again := sub
+	again.At, again.Late = sub.At+5, true
+	got, is, err := s.CreateSubmission(t.Context(), again)
+	require.NoError(t, err)
+	require.False(t, is)
+	sub.Grade = &core.Grade{Score: 1, By: "tess"}
+	require.Equal(t, sub, got, "the first, with what became of it")
+	for name, change := range map[string]func(sub *core.Submission){
+		"files": func(sub *core.Submission) { sub.Files = []core.File{{Path: "main.c", Digest: digest(2), Size: 7}} },
+		"kind":  func(sub *core.Submission) { sub.Kind = "final" },
+		"user":  func(sub *core.Submission) { sub.User = "bob" },
+		"class": func(sub *core.Submission) { sub.Class = "cs102" },
+		"by":    func(sub *core.Submission) { sub.By = "tess" },
+	} {
+		other := again
+		change(&other)
+		_, _, err := s.CreateSubmission(t.Context(), other)
+		require.Equal(t, core.CodeConflict, core.CodeOf(err), name)
+	}
+}
+
+func submissionsIdempotent(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann", "bob")
+	first, second, stranger := Submission("cs101", "hw1", "ann"), Submission("cs101", "hw1", "ann"), Submission("cs101", "hw1", "bob")
+	for _, sub := range []*core.Submission{&first, &second, &stranger} {
+		sub.Idempotency = "key"
+	}
+	second.Kind = "final"
+	mustHandIn(t, s, first)
+	got, is, err := s.CreateSubmission(t.Context(), second)
+	require.NoError(t, err)
+	require.False(t, is)
+	require.Equal(t, first, got)
+	_, err = s.GetSubmission(t.Context(), second.ID)
+	requireCode(t, core.CodeNotFound, err)
+	mustHandIn(t, s, stranger) // a key is its user's
+	mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	mustHandIn(t, s, Submission("cs101", "hw1", "ann")) // no key is no key
+
+	// Who asks what a key stands for need not hand in anything.
+	for user, want := range map[string][]string{"ann": {first.ID}, "bob": {stranger.ID}, "cat": nil} {
+		all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{User: user, Idempotency: "key"})
+		require.NoError(t, err)
+		var found []string
+		for i := range all {
+			found = append(found, all[i].Submission.ID)
+		}
+		require.Equal(t, want, found)
+	}
+	_, err = s.ListSubmissions(t.Context(), core.SubmissionFilter{Idempotency: "key"})
+	requireCode(t, core.CodeInvalid, err)
+}
+
+func raceSubmissions(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	for round := range 5 {
+		var made atomic.Int32
+		var got sync.Map
+		race(t, func(int) error {
+			sub := Submission("cs101", "hw1", "ann")
+			sub.Idempotency = fmt.Sprintf("key %d", round)
+			first, is, err := s.CreateSubmission(t.Context(), sub)
+			if is {
+				made.Add(1)
+			}
+			got.Store(first.ID, true)
+			return err
+		})
+		require.EqualValues(t, 1, made.Load())
+		n := 0
+		got.Range(func(any, any) bool { n++; return true })
+		require.Equal(t, 1, n, "different submissions")
+		made.Store(0)
+		same := Submission("cs101", "hw1", "ann")
+		race(t, func(int) error {
+			_, is, err := s.CreateSubmission(t.Context(), same)
+			if is {
+				made.Add(1)
+			}
+			return err
+		})
+		require.EqualValues(t, 1, made.Load())
+	}
+	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{Limit: 1000})
+	require.NoError(t, err)
+	require.Len(t, all, 10)
+}
+
+func submissionsRefuse(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	stranger := mustCreate(t, s, Spec("ann"))
+	file := func(path, digest string, size int64) []core.File {
+		return []core.File{{Path: path, Digest: digest, Size: size}}
+	}
+	for name, c := range map[string]struct {
+		change func(sub *core.Submission)
+		want   core.Code
+	}{
+		"id":             {func(sub *core.Submission) { sub.ID = "a/b" }, core.CodeInvalid},
+		"no class":       {func(sub *core.Submission) { sub.Class = "" }, core.CodeInvalid},
+		"assignment":     {func(sub *core.Submission) { sub.Assignment = "hw9" }, core.CodeNotFound},
+		"user":           {func(sub *core.Submission) { sub.User = "nobody" }, core.CodeNotFound},
+		"kind":           {func(sub *core.Submission) { sub.Kind = "" }, core.CodeInvalid},
+		"by":             {func(sub *core.Submission) { sub.By = "A" }, core.CodeInvalid},
+		"at":             {func(sub *core.Submission) { sub.At = -1 }, core.CodeInvalid},
+		"grade":          {func(sub *core.Submission) { sub.Grade = &core.Grade{Score: 1, By: "ann"} }, core.CodeInvalid},
+		"key":            {func(sub *core.Submission) { sub.Idempotency = "a\nb" }, core.CodeInvalid},
+		"long key":       {func(sub *core.Submission) { sub.Idempotency = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
+		"digest":         {func(sub *core.Submission) { sub.Files = file("a", "sha256:00", 1) }, core.CodeInvalid},
+		"size":           {func(sub *core.Submission) { sub.Files = file("a", digest(1), -1) }, core.CodeInvalid},
+		"path up":        {func(sub *core.Submission) { sub.Files = file("../a", digest(1), 1) }, core.CodeInvalid},
+		"path absolute":  {func(sub *core.Submission) { sub.Files = file("/a", digest(1), 1) }, core.CodeInvalid},
+		"path control":   {func(sub *core.Submission) { sub.Files = file("a\nb", digest(1), 1) }, core.CodeInvalid},
+		"path UTF-8":     {func(sub *core.Submission) { sub.Files = file("a\xff", digest(1), 1) }, core.CodeInvalid},
+		"path twice":     {func(sub *core.Submission) { sub.Files = append(file("a", digest(1), 1), file("a", digest(2), 1)...) }, core.CodeInvalid},
+		"many files":     {func(sub *core.Submission) { sub.Files = make([]core.File, core.MaxFiles+1) }, core.CodeLimit},
+		"no request":     {func(sub *core.Submission) { sub.Request = NewID() }, core.CodeNotFound},
+		"other's":        {func(sub *core.Submission) { sub.Request = stranger.ID }, core.CodeNotFound},
+		"request's name": {func(sub *core.Submission) { sub.Request = "A" }, core.CodeInvalid},
+	} {
+		sub := Submission("cs101", "hw1", "ann")
+		c.change(&sub)
+		_, is, err := s.CreateSubmission(t.Context(), sub)
+		require.Equal(t, c.want, core.CodeOf(err), "%s: %v", name, err)
+		require.False(t, is)
+	}
+	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
+func bind(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub, first := mustSubmit(t, s, "ann")
+	second := mustCreate(t, s, Grading(sub))
+	bound := func(from, to string, want bool) {
+		t.Helper()
+		is, err := s.Bind(t.Context(), sub.ID, from, to)
+		require.NoError(t, err)
+		require.Equal(t, want, is)
+	}
+	bound(second.ID, second.ID, false)
+	bound("", second.ID, false)
+	bound(first.ID, second.ID, true)
+	bound(first.ID, second.ID, false)
+	got, err := s.GetSubmission(t.Context(), sub.ID)
+	require.NoError(t, err)
+	sub.Request = second.ID
+	require.Equal(t, sub, got)
+	bound(second.ID, first.ID, true)
+
+	ungraded := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	spec := mustCreate(t, s, Grading(ungraded))
+	is, err := s.Bind(t.Context(), ungraded.ID, "", spec.ID)
+	require.NoError(t, err)
+	require.True(t, is)
+
+	for to, want := range map[string]core.Code{"": core.CodeInvalid, "A": core.CodeInvalid, NewID(): core.CodeNotFound, spec.ID: core.CodeNotFound} {
+		_, err := s.Bind(t.Context(), sub.ID, first.ID, to)
+		require.Equal(t, want, core.CodeOf(err), to)
+	}
+	_, err = s.Bind(t.Context(), NewID(), first.ID, second.ID)
+	requireCode(t, core.CodeNotFound, err)
+}
+
+func raceBind(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub, first := mustSubmit(t, s, "ann")
+	var others [racers]core.Spec
+	for i := range others {
+		others[i] = mustCreate(t, s, Grading(sub))
+	}
+	var won atomic.Int32
+	var winner atomic.Pointer[string]
+	race(t, func(i int) error {
+		is, err := s.Bind(t.Context(), sub.ID, first.ID, others[i].ID)
+		if is {
+			won.Add(1)
+			winner.Store(&others[i].ID)
+		}
+		return err
+	})
+	require.EqualValues(t, 1, won.Load())
+	got, err := s.GetSubmission(t.Context(), sub.ID)
+	require.NoError(t, err)
+	require.Equal(t, *winner.Load(), got.Request)
+}
+
+func grades(t *testing.T, s core.ResultStore) {
+	school(t, s, "ann")
+	sub := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	most := 10.5
+	for _, g := range []*core.Grade{
+		{Score: 0.1, MaxScore: &most, By: "tess", Reason: "by hand:\n\tfine", At: 5},
+		{Score: -1, By: "tom"},
+		nil, nil,
+	} {
+		require.NoError(t, s.SetGrade(t.Context(), sub.ID, g))
+		got, err := s.GetSubmission(t.Context(), sub.ID)
+		require.NoError(t, err)
+		require.Equal(t, g, got.Grade)
+	}
+	requireCode(t, core.CodeNotFound, s.SetGrade(t.Context(), NewID(), &core.Grade{By: "tess"}))
+	requireCode(t, core.CodeNotFound, s.SetGrade(t.Context(), NewID(), nil))
+	inf := math.Inf(-1)
+	for name, c := range map[string]struct {
+		grade core.Grade
+		want  core.Code
+	}{
+		"no one":   {core.Grade{}, core.CodeInvalid},
+		"infinite": {core.Grade{By: "tess", Score: math.Inf(1)}, core.CodeInvalid},
+		"none":     {core.Grade{By: "tess", Score: math.NaN()}, core.CodeInvalid},
+		"most":     {core.Grade{By: "tess", MaxScore: &inf}, core.CodeInvalid},
+		"control":  {core.Grade{By: "tess", Reason: "\x7f"}, core.CodeInvalid},
+		"long":     {core.Grade{By: "tess", Reason: strings.Repeat("x", bounds.MaxReason+1)}, core.CodeLimit},
+	} {
+		require.Equal(t, c.want, core.CodeOf(s.SetGrade(t.Context(), sub.ID, &c.grade)), name)
+	}
+	got, err := s.GetSubmission(t.Context(), sub.ID)
+	require.NoError(t, err)
+	require.Equal(t, sub, got)
+}

@@ -1,0 +1,28 @@
+package worker
+
+import "time"
+
+// Stats is what a desk has done and has in hand, for metrics.
+type Stats struct {
+	InHand   int       // pieces of work taken whose finish was not answered yet
+	Idle     int       // workers waiting for work
+	Claimed  int64     // claims that arrived
+	Finished int64     // finishes that were answered, releases included
+	Released int64     // claims that the desk itself gave back: nobody waited for them any more
+	Taken    int64     // pieces of work whose slot was taken back
+	Calls    int64     // calls of Exchange that were answered
+	Repeats  int64     // repeats of a call after an error
+	Draining bool      // the host takes no new work
+	Ready    bool      // false: the host's vmfactory must reconcile first
+	LastBeat time.Time // when the last call that carried a heartbeat of this owner began
+}
+
+// Stats returns the present counts.
+func (d *Worker) Stats() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.stats
+	s.InHand, s.Idle = len(d.hand), d.waiters.len()
+	s.LastBeat = d.presence.LastBeat()
+	return s
+}

@@ -1,0 +1,125 @@
+package compat
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"drover/core"
+	"drover/web/caller"
+	"drover/web/services"
+)
+
+// Keys finds whose a token is, as session.Keeper does. Returns NOTFOUND or FORBIDDEN for
+// one that is no good.
+type Keys interface {
+	ByToken(ctx context.Context, secret string) (*caller.Caller, error)
+}
+
+// ErrKey says that nobody has the key that was shown.
+var ErrKey = errors.New("the key is nobody's")
+
+// TooMuch says that a user asks or brings more than one may, and how long to wait.
+type TooMuch struct{ Retry time.Duration }
+
+// Error says so.
+func (t *TooMuch) Error() string { return "too much is asked at once: wait a little" }
+
+// Gate lets users in.
+type Gate struct {
+	keys   Keys
+	limits core.Limiter // nil: none
+	log    logrus.FieldLogger
+	bytes  core.Rate // in units
+	turns  *turns
+}
+
+// DefaultBytes is how much a user may bring in half a day, if nobody says.
+const DefaultBytes = 4 << 30
+
+const (
+	unit    = 4 << 10        // bytes that are counted as one
+	halfDay = 12 * time.Hour // in which as much comes to a user again as it may bring at once
+)
+
+// NewGate makes a gate for users that may bring so many bytes in half a day; 0 is DefaultBytes.
+func NewGate(p services.Deps, keys Keys, bytes int64) *Gate {
+	if bytes == 0 {
+		bytes = DefaultBytes
+	}
+	burst := max(1, int(bytes/unit))
+	return &Gate{
+		keys: keys, limits: p.Limits, log: p.Log, turns: newTurns(),
+		bytes: core.Rate{Every: halfDay / time.Duration(burst), Burst: burst},
+	}
+}
+
+// Enter finds out who calls. Returns ErrKey, FORBIDDEN for a key without the scope or a
+// user without the right to what is asked, TooMuch.
+func (g *Gate) Enter(r *http.Request, secret string, scope core.Scope, act core.Action) (*caller.Caller, error) {
+	who, err := g.whose(r.Context(), secret)
+	if err != nil {
+		if errors.Is(err, ErrKey) {
+			if much := g.Take(r.Context(), services.OfAddress(r), services.PerAddress, 1); much != nil {
+				return nil, much
+			}
+		}
+		return nil, err
+	}
+	if err := g.Take(r.Context(), services.OfUser(who.Actor.Handle), services.PerUser, 1); err != nil {
+		return nil, err
+	}
+	if !who.Allows(scope) {
+		return nil, core.Errorf(core.CodeForbidden, who.Token, "this key is not for that: it needs the scope %s", scope)
+	}
+	if act == core.ActRequestCreate { // what others are about is looked up where the thing is
+		return who, core.Allow(who.Actor, act, core.Object{})
+	}
+	return who, nil
+}
+
+func (g *Gate) whose(ctx context.Context, secret string) (*caller.Caller, error) {
+	if secret == "" {
+		return nil, ErrKey
+	}
+	who, err := g.keys.ByToken(ctx, secret)
+	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeForbidden) {
+		return nil, ErrKey
+	}
+	return who, err
+}
+
+// Calls counts n more calls of a user: of a batch. Returns TooMuch.
+func (g *Gate) Calls(ctx context.Context, who *caller.Caller, n int) error {
+	return g.Take(ctx, services.OfUser(who.Actor.Handle), services.PerUser, n)
+}
+
+// Take returns TooMuch if a rate does not allow n. Where nobody can count, all passes.
+func (g *Gate) Take(ctx context.Context, name string, rate core.Rate, n int) error {
+	if g.limits == nil || n == 0 {
+		return nil
+	}
+	a, err := g.limits.Take(ctx, name, rate, min(n, rate.Burst))
+	switch {
+	case err != nil:
+		g.log.WithError(err).Warn("calls of the doors are not counted")
+		return nil
+	case !a.Allowed:
+		return &TooMuch{a.Retry}
+	}
+	return nil
+}
+
+// CallbackSecret is what signs the messages to callback addresses: whoever has the key by
+// which they were asked for can compute it, and nobody the key from it.
+func CallbackSecret(key string) string {
+	sum := hmac.New(sha256.New, []byte(key))
+	sum.Write([]byte("drover callback"))
+	return "whsec_" + base64.StdEncoding.EncodeToString(sum.Sum(nil))
+}
