@@ -15,6 +15,6 @@
 // was left in, by its owner's restart or by the overseer, through the same code.
 //
 // The package imports the standard library only. Adapters live below it
-// (redisstore, resultstore, blobstore, guest), components beside it; components
+// (redisstore, resultstore, blobstore, agent), components beside it; components
 // never import one another.
 package core

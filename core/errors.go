@@ -23,7 +23,7 @@ const (
 	CodeCancelled   Code = "CANCELLED"   // somebody asked to stop the work
 	CodeUnavailable Code = "UNAVAILABLE" // Redis, store, blob store or provider cannot be reached or used
 	CodeForbidden   Code = "FORBIDDEN"   // wrong secret or missing right
-	CodeBadVM       Code = "BADVM"       // the VM or its bootstrapper failed: a platform fault
+	CodeBadVM       Code = "BADVM"       // the VM or its agent failed: a platform fault
 	CodeLimit       Code = "LIMIT"       // a bound on size, count or time was exceeded
 	CodeInternal    Code = "INTERNAL"    // a bug
 )

@@ -55,7 +55,7 @@ func Transitions() []Transition {
 		{EntityRequest, "claimed", "dead", []string{"exchange", "settle", "revoke"}, "attempts used up"},
 		{EntityRequest, "running", "dead", []string{"exchange", "settle", "revoke"}, "attempts used up"},
 		{EntityVM, "", "creating", []string{"vm_create"}, "the pool is below its target"},
-		{EntityVM, "creating", "clean", []string{"vm_ready"}, "its bootstrapper answers"},
+		{EntityVM, "creating", "clean", []string{"vm_ready"}, "its agent answers"},
 		{EntityVM, "creating", "dirty", []string{"vm_ready", "settle", "revoke"}, "its creation failed, or its creator died or hangs"},
 		{EntityVM, "clean", "claimed", []string{"exchange"}, "taken together with a request"},
 		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile"}, "failed its health check, or too many"},

@@ -40,7 +40,7 @@ func block(t *testing.T, language string) string {
 func graded(t *testing.T, program, name, submission string) (core.Result, string) {
 	t.Helper()
 	run := filepath.Join(t.TempDir(), "run")
-	provider, err := local.New(local.Config{Run: run, Guest: programs.Guest(t), TieToProcess: true})
+	provider, err := local.New(local.Config{Run: run, Agent: programs.Agent(t), TieToProcess: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
 	if err := provider.Ready(t.Context()); err != nil {

@@ -155,7 +155,7 @@ func again(t *testing.T) {
 // grade grades all examples with VMs of the local provider.
 func grade(t *testing.T, cgroup string) {
 	run := filepath.Join(t.TempDir(), "run")
-	provider, err := local.New(local.Config{Run: run, Guest: programs.Guest(t), TieToProcess: true, Cgroup: cgroup})
+	provider, err := local.New(local.Config{Run: run, Agent: programs.Agent(t), TieToProcess: true, Cgroup: cgroup})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
 	if err := provider.Ready(t.Context()); err != nil {

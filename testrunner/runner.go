@@ -42,7 +42,7 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 		deps.Clock = clock.Real{}
 	}
 	if deps.Dial == nil {
-		deps.Dial = dialGuest
+		deps.Dial = dialAgent
 	}
 	if deps.Harnesses == nil {
 		deps.Harnesses = deps.Blobs

@@ -48,8 +48,8 @@ func (j *job) broke(err error) bool {
 	return true
 }
 
-// dialGuest is the Dial of real VMs.
-func dialGuest(dir string) (VM, error) {
+// dialAgent is the Dial of real VMs.
+func dialAgent(dir string) (VM, error) {
 	client, err := agent.Dial(dir)
 	if err != nil {
 		return nil, err

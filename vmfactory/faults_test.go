@@ -35,7 +35,7 @@ func value(t *testing.T, c prometheus.Collector, name string) float64 {
 
 func TestAPoolThatCannotBeMadeIsAStateNotASpin(t *testing.T) {
 	t.Parallel()
-	bad := core.Errorf(core.CodeBadVM, "", "the bootstrapper does not answer")
+	bad := core.Errorf(core.CodeBadVM, "", "the agent does not answer")
 	missing := core.Errorf(core.CodeNotFound, "", "there is no image jammy")
 	for name, c := range map[string]struct {
 		step  fake.Step

@@ -28,7 +28,7 @@ type Limit struct {
 var ErrFetching = errors.New("it takes longer than one try to make a VM")
 
 // Provider makes VMs on this host. A VM has a folder <run>/<vm> on the host with
-// the bootstrapper's socket and secret (see core/agent); the testrunner finds it
+// the agent's socket and secret (see core/agent); the testrunner finds it
 // by that path. Implementations pass providertest.
 //
 // VMs outlive the process that made them, unless the provider was told to tie
@@ -45,7 +45,7 @@ type Provider interface {
 	// Create is phase one: it leaves a trace on the host under the id, with its
 	// pool, that List finds after any crash, and does little else.
 	Create(ctx context.Context, id string, pool core.Pool) error
-	// Prepare is phase two: it starts the VM and returns once its bootstrapper
+	// Prepare is phase two: it starts the VM and returns once its agent
 	// answers ready. Returns BADVM if it does not; the caller destroys it then.
 	Prepare(ctx context.Context, id string) error
 	// Check returns nil if the VM is healthy and unused, else BADVM with the reason.

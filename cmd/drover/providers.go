@@ -46,7 +46,7 @@ func newProviders(cfg *config.Config, h *cluster, embedded bool) (p *providers, 
 	for _, name := range cfg.Provider {
 		switch name {
 		case local.Name:
-			one, err := local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup, Guest: cfg.Guest, Version: version})
+			one, err := local.New(local.Config{Run: cfg.Run, TieToProcess: embedded, Cgroup: cfg.Cgroup, Agent: cfg.Agent, Version: version})
 			if err != nil {
 				return p, err
 			}
@@ -70,7 +70,7 @@ func (p *providers) addLXC(cfg *config.Config, h *cluster, embedded bool) (err e
 		}
 		from = hostImages{p.images}
 	}
-	p.lxc, err = lxc.New(lxc.Config{Run: cfg.Run, TieToProcess: embedded, Images: from, Guest: cfg.Guest, Version: version, DNS: cfg.EgressDNS, Closed: cfg.EgressClosed})
+	p.lxc, err = lxc.New(lxc.Config{Run: cfg.Run, TieToProcess: embedded, Images: from, Agent: cfg.Agent, Version: version, DNS: cfg.EgressDNS, Closed: cfg.EgressClosed})
 	if err == nil {
 		p.all = append(p.all, p.lxc)
 	}

@@ -1,4 +1,4 @@
-// Package guest is the host's end of the bootstrapper, the small agent that is
+// Package agent is the host's end of the agent, the small program that is
 // the init of every VM: it stages files, runs a command as an unprivileged user
 // within limits, streams its output, and kills everything afterwards.
 //

@@ -1,4 +1,4 @@
-// Package blobstore keeps files by their content hash, on gocloud.dev/blob: what
+// Package blobs keeps files by their content hash, on gocloud.dev/blob: what
 // was put under a digest is what comes back, or an error.
 //
 // A file lies under "sha256/ab/cd/<64 hex digits>", so that no folder gets large.

@@ -1,4 +1,4 @@
-// Package coursework is how users work with classes, assignments, submissions,
+// Package classes is how users work with classes, assignments, submissions,
 // grades and tasks. Web, API and command line call a Registrar and nothing
 // else, so they agree on who may do what.
 //

@@ -84,7 +84,7 @@ type Config struct {
 	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`
 	EgressDNS      []string      `koanf:"egress_dns" default:"9.9.9.9,1.1.1.1" for:"vmfactory" usage:"servers of names, by address, for pools with network egress"`
 	EgressClosed   []string      `koanf:"egress_closed" for:"vmfactory" usage:"networks that those do not reach either, such as 192.0.2.0/24 of the cluster's own machines; private and reserved ones are closed anyway"`
-	Guest          string        `koanf:"guest" shown:"drover-agent beside drover" for:"vmfactory" usage:"the program that VMs of provider lxc start"`
+	Agent          string        `koanf:"agent" shown:"drover-agent beside drover" for:"vmfactory" usage:"the program that VMs of provider lxc start"`
 	Cgroup         string        `koanf:"cgroup" shown:"one is found" for:"vmfactory" usage:"cgroup of version 2 to make VMs' cgroups in, such as /drover.slice; off to use none"`
 	SelfTest       string        `koanf:"self_test" default:"on" for:"vmfactory" usage:"attack a throw-away VM before this host takes work: on, warn to use the host all the same if it fails, or off"`
 	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`

@@ -1,4 +1,4 @@
-// Package rootfs makes one file of a root file system, the same file for the
+// Package images makes one file of a root file system, the same file for the
 // same content on any machine, and unpacks it on hosts.
 //
 // The file is a tar, compressed with zstd. Its names are sorted, every folder

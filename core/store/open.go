@@ -1,4 +1,4 @@
-// Package resultstore opens the ledger of requests and results: the one place
+// Package store opens the ledger of requests and results: the one place
 // that says what was accepted and how it ended. Redis can be lost and is rebuilt
 // from it.
 //

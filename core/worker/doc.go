@@ -1,4 +1,4 @@
-// Package claims is an owner's side of the queue: its registration and heartbeat
+// Package worker is an owner's side of the queue: its registration and heartbeat
 // (Presence), and the Desk at which its workers take and end work.
 //
 // # The desk

@@ -1,4 +1,4 @@
-// Package images keeps on a host the root file systems that its VMs are made of.
+// Package imagecache keeps on a host the root file systems that its VMs are made of.
 //
 // Each has a folder named by its digest: "rootfs", which belongs to the host's
 // root, whom no VM knows, and "ro", the same bound read-only and without set-uid,

@@ -24,7 +24,7 @@ const cgroupSetting = "DROVER_TEST_CGROUP"
 
 func newLocal(t *testing.T, run string) vmfactory.Provider {
 	t.Helper()
-	p, err := New(Config{Run: run, Guest: programs.Guest(t), Cgroup: os.Getenv(cgroupSetting)})
+	p, err := New(Config{Run: run, Agent: programs.Agent(t), Cgroup: os.Getenv(cgroupSetting)})
 	require.NoError(t, err)
 	if err := ready(p); err != nil {
 		require.NoError(t, p.Close())

@@ -30,7 +30,7 @@ type Config struct {
 	Run          string  // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	TieToProcess bool    // VMs end when this process does, however it ends
 	Cgroup       string  // of version 2, to make VMs' cgroups in; "" finds one, CgroupsOff uses none
-	Guest        string  // the program that VMs start; "" is drover-agent beside the executable, or the executable itself where there is none
+	Agent        string  // the program that VMs start; "" is drover-agent beside the executable, or the executable itself where there is none
 	Version      string  // that it must be of, which is drover's own; "" is any
 	CPUs         float64 // most CPUs that a VM may use, where cgroups hold them; 0 is DefaultCPUs
 }
@@ -51,7 +51,7 @@ type Provider struct {
 	cgroups  cgroups
 	anchor   time.Duration // between an agent's looks whether its VM's folder is there
 	spawn    spawner
-	guest    error  // the small program is of another version than ours; nil if it is not, or is not there
+	agent    error  // the small program is of another version than ours; nil if it is not, or is not there
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
 	mu     sync.Mutex    // guards the lifeline
@@ -86,7 +86,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
-	p.spawn.program, p.guest = guestProgram(cfg.Guest, cfg.Version)
+	p.spawn.program, p.agent = agentProgram(cfg.Agent, cfg.Version)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
 	}

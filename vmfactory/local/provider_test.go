@@ -347,8 +347,8 @@ func TestCPU(t *testing.T) {
 	assert.Less(t, exit.CPUMs, exit.WallMs/2, "a quarter, and what a period allows at once")
 }
 
-// TestGuestProgram shows that VMs start the small program where it is, and else ours.
-func TestGuestProgram(t *testing.T) {
+// TestAgentProgram shows that VMs start the small program where it is, and else ours.
+func TestAgentProgram(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "drover-agent-") // where VMs' users can get
 	require.NoError(t, err)
@@ -361,14 +361,14 @@ func TestGuestProgram(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	wrong, err := New(Config{Run: t.TempDir(), Guest: path, Version: "another"})
+	wrong, err := New(Config{Run: t.TempDir(), Agent: path, Version: "another"})
 	require.NoError(t, err)
 	require.ErrorContains(t, wrong.Ready(t.Context()), "another version than drover", "a half-done upgrade")
 	require.NoError(t, wrong.Close())
-	for what, c := range map[string]struct{ guest, runs string }{
+	for what, c := range map[string]struct{ agent, runs string }{
 		"it is there": {path, path}, "it is not there": {filepath.Join(dir, "none"), self}, "it needs libraries": {"/bin/sh", self},
 	} {
-		p := open(t, Config{Run: t.TempDir(), Guest: c.guest})
+		p := open(t, Config{Run: t.TempDir(), Agent: c.agent})
 		who := started(t, p, "vm")
 		require.NoError(t, p.Check(t.Context(), "vm"), what)
 		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", who.PID)); err == nil { // the agent is closed to an ordinary user

@@ -31,8 +31,8 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if release := kernel(); tooOld(release) {
 		return unready("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
 	}
-	if p.guest != nil {
-		return unready("%v", p.guest)
+	if p.agent != nil {
+		return unready("%v", p.agent)
 	}
 	info, err := os.Stat(p.spawn.program)
 	if err != nil {

@@ -56,19 +56,19 @@ func (s *spawner) file() string {
 	return path
 }
 
-// guestProgram is what VMs start: the small program if it is there and can be
+// agentProgram is what VMs start: the small program if it is there and can be
 // executed in VMs, else ours, which is the same and heavier. One of another version
 // is a half-done upgrade, of which somebody must hear.
-func guestProgram(path, version string) (string, error) {
+func agentProgram(path, version string) (string, error) {
 	if path == "" {
 		var err error
 		if path, err = program.Beside(); err != nil {
 			return itself, nil
 		}
 	}
-	guest := program.Guest{Path: path, Version: version}
-	defer guest.Close()
-	switch _, err := guest.Open(); {
+	agent := program.Agent{Path: path, Version: version}
+	defer agent.Close()
+	switch _, err := agent.Open(); {
 	case errors.Is(err, program.ErrVersion):
 		return itself, err
 	case err != nil:

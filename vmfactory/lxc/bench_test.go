@@ -87,7 +87,7 @@ func (b *bench) floor() {
 		return os.NewFile(uintptr(fd), "theirs")
 	}
 	cmd := &exec.Cmd{
-		Path: b.cfg.Guest, Args: []string{enter.EnterName}, Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"},
+		Path: b.cfg.Agent, Args: []string{enter.EnterName}, Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"},
 		Stdin: file(0), Stdout: file(1), Stderr: file(2), ExtraFiles: []*os.File{file(3), file(4), file(5), file(6)},
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
@@ -125,7 +125,7 @@ func (b *bench) floorSteps(id string) []enter.Step {
 		return enter.Step{Do: enter.Mount, From: "tmpfs", Path: base + at, Type: "tmpfs", Bits: unix.MS_NOSUID | unix.MS_NODEV, Text: "size=64m,nr_inodes=8k,mode=1777"}
 	}
 	return []enter.Step{
-		{Do: enter.Fds, Num: []uint64{guestFD}},
+		{Do: enter.Fds, Num: []uint64{agentFD}},
 		{Do: enter.IDs, Num: []uint64{agentID, agentID}},
 		{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE},
 		{Do: enter.Mount, From: b.cfg.Images.(oneImage).path, Path: base, Bits: unix.MS_BIND},

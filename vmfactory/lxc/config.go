@@ -73,7 +73,7 @@ func (k container) text() string {
 	c.set("rootfs.path", "dir:%s", imageAt)
 	c.set("rootfs.mount", "%s", rootAt)
 	c.set("rootfs.options", "ro")
-	c.set("init.cmd", "/proc/self/fd/%d %s", guestFD, enterName)
+	c.set("init.cmd", "/proc/self/fd/%d %s", agentFD, enterName)
 	c.set("environment", "GOMAXPROCS=1")
 	c.set("environment", "GOGC=off")
 	for _, kind := range []string{"u", "g"} {

@@ -57,7 +57,7 @@ func TestDebian(t *testing.T) {
 	from, image := newDebian(t, "debian")
 	scene := providertest.NewScene(t, func(t *testing.T, run string) vmfactory.Provider {
 		t.Helper()
-		p, err := New(Config{Run: run, Images: from, Guest: programs.Guest(t)})
+		p, err := New(Config{Run: run, Images: from, Agent: programs.Agent(t)})
 		require.NoError(t, err)
 		if err := p.Ready(t.Context()); err != nil {
 			require.NoError(t, p.Close())
@@ -91,7 +91,7 @@ func TestImageIsMissing(t *testing.T) {
 	host, err := imagecache.Open(imagecache.Config{Dir: t.TempDir(), Images: store})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(host.Close(), store.Close())) })
-	p, err := New(Config{Run: folder(t), Images: debian{host}, Guest: "/none"})
+	p, err := New(Config{Run: folder(t), Images: debian{host}, Agent: "/none"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	pool := core.DefaultPool("grading")

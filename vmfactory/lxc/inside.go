@@ -95,7 +95,7 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
 	steps := []enter.Step{
-		{Do: enter.Fds, Num: []uint64{guestFD}},
+		{Do: enter.Fds, Num: []uint64{agentFD}},
 		{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE}, // liblxc shares them: each of the next would be there twice
 		{Do: enter.Loopback},
 		{Do: enter.Mkdir, Path: etcAt, Bits: 0o755},

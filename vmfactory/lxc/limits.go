@@ -6,7 +6,7 @@ import (
 	"drover/vmfactory"
 )
 
-// What holds limits here, beside the words that package guest has.
+// What holds limits here, beside the words that package agent has.
 const (
 	heldByTmpfs     = "tmpfs"
 	heldByNamespace = "namespace"

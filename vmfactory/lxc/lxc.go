@@ -34,7 +34,7 @@ type Images interface {
 type Config struct {
 	Run          string // the host's run folder: VMs' folders; made if it is not there, for its owner only
 	Images       Images
-	Guest        string  // the guest program; "" is drover-agent beside the executable
+	Agent        string  // the agent program; "" is drover-agent beside the executable
 	Version      string  // that it must be of, which is drover's own; "" is any
 	TieToProcess bool    // VMs end when this process does, however it ends
 	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs
@@ -59,7 +59,7 @@ type Provider struct {
 	cgroups  cgroups
 	anchor   time.Duration
 	starter  starter
-	guest    program.Guest
+	program    program.Agent
 	firewall firewall
 	step     func(string) // told how far a VM is; tests die there
 	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1
@@ -87,7 +87,7 @@ func New(cfg Config) (*Provider, error) {
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
-		anchor: anchorEvery, guest: program.Guest{Path: cfg.Guest, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
+		anchor: anchorEvery, program: program.Agent{Path: cfg.Agent, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 		step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
@@ -129,8 +129,8 @@ func (c Config) filled() (Config, error) {
 		return c, core.Errorf(core.CodeInvalid, "", "containers need at least %d users of the host, between 1 and %d, not %d from %d on",
 			idsEach, lastID, c.IDs, c.FirstID)
 	}
-	if c.Guest == "" {
-		if c.Guest, err = program.Beside(); err != nil {
+	if c.Agent == "" {
+		if c.Agent, err = program.Beside(); err != nil {
 			return c, core.Wrap(err, core.CodeUnavailable, "", "the program that VMs start cannot be found")
 		}
 	}
@@ -202,7 +202,7 @@ func (p *Provider) Uses(digest string) (bool, error) {
 // the VMs. It must be the last call.
 func (p *Provider) Close() error {
 	p.starter.close()
-	p.guest.Close()
+	p.program.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, fd := range p.lifeline {

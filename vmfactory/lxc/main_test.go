@@ -25,7 +25,7 @@ func newLXC(t *testing.T, run string) vmfactory.Provider {
 	t.Helper()
 	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
 	providertest.Need(t, os.Geteuid() == 0, "root")
-	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: programs.Guest(t)})
+	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Agent: programs.Agent(t)})
 	require.NoError(t, err)
 	if err := p.Ready(t.Context()); err != nil {
 		require.NoError(t, p.Close())

@@ -23,7 +23,7 @@ import (
 // startLimit is how long a VM may take to become ready.
 const startLimit = 30 * time.Second
 
-// Files of a VM's folder, beside those that packages guest and trace name.
+// Files of a VM's folder, beside those that packages agent and trace name.
 const (
 	monitorFile = "monitor.json"
 	configFile  = "lxc.conf"
@@ -114,7 +114,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 			return fmt.Errorf("close the host's network to it: %w", err)
 		}
 	}
-	program, err := p.guest.Open()
+	program, err := p.program.Open()
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), p.guest.Path, d.Theirs(program))
+	pid, err := p.starter.start(payload(p.tag, id), at, image, p.cgroups.use(), p.program.Path, d.Theirs(program))
 	if err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ func (p *Provider) agent(r trace.Record, usage agent.Cgroup, doors []int) ([]byt
 	})
 }
 
-// Descriptors of the first process beside those that package guest names.
+// Descriptors of the first process beside those that package agent names.
 const (
 	logFD   = 2
-	guestFD = agent.DoorFD + wire.Doors // the guest program
+	agentFD = agent.DoorFD + wire.Doors // the agent program
 )

@@ -324,7 +324,7 @@ func TestTiedToProcess(t *testing.T) {
 	t.Parallel()
 	run := folder(t)
 	provider(t, run) // or skip
-	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: programs.Guest(t), TieToProcess: true})
+	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Agent: programs.Agent(t), TieToProcess: true})
 	require.NoError(t, err)
 	require.NoError(t, p.Create(t.Context(), "vm", pool()))
 	require.NoError(t, p.Prepare(t.Context(), "vm"))
@@ -440,7 +440,7 @@ func TestIDsOfVMsDiffer(t *testing.T) {
 	t.Parallel()
 	run := folder(t)
 	provider(t, run) // or skip
-	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Guest: programs.Guest(t), FirstID: DefaultFirstID, IDs: 3 * idsEach})
+	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Agent: programs.Agent(t), FirstID: DefaultFirstID, IDs: 3 * idsEach})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	firsts := map[int]bool{}
@@ -470,7 +470,7 @@ func TestIDsOfRunFoldersDiffer(t *testing.T) {
 	provider(t, folder(t))                                // or skip
 	const first = DefaultFirstID + DefaultIDs - 4*idsEach // where no other test looks first
 	next := func(from, ids int) *Provider {
-		p, err := New(Config{Run: folder(t), Images: oneImage{image(t)}, Guest: programs.Guest(t), FirstID: from, IDs: ids})
+		p, err := New(Config{Run: folder(t), Images: oneImage{image(t)}, Agent: programs.Agent(t), FirstID: from, IDs: ids})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Close()) })
 		return p

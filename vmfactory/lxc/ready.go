@@ -23,7 +23,7 @@ const oldestLiblxc = 5
 // Ready returns nil or UNAVAILABLE with what is missing on this machine and how
 // to mend it. It starts no container.
 func (p *Provider) Ready(context.Context) error {
-	for _, look := range []func() string{lacksLiblxc, lacksRoot, lacksKernel, p.lacksIDs, confine.LacksDumpLimit, p.lacksCgroups, p.lacksGuest} {
+	for _, look := range []func() string{lacksLiblxc, lacksRoot, lacksKernel, p.lacksIDs, confine.LacksDumpLimit, p.lacksCgroups, p.lacksAgent} {
 		if what := look(); what != "" {
 			return core.Errorf(core.CodeUnavailable, "", "this machine cannot make containers: %s", what)
 		}
@@ -95,8 +95,8 @@ func (p *Provider) lacksIDs() string {
 
 func (p *Provider) lacksCgroups() string { return p.cgroups.why }
 
-func (p *Provider) lacksGuest() string {
-	if _, err := p.guest.Open(); err != nil {
+func (p *Provider) lacksAgent() string {
+	if _, err := p.program.Open(); err != nil {
 		return err.Error()
 	}
 	return ""

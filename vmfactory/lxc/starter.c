@@ -80,20 +80,20 @@ static int seclude(const struct request *r) {
 		return complain("open the image");
 	int program = open(r->program, O_PATH | O_CLOEXEC); // containers' users need not reach its folder
 	if (program < 0)
-		return complain("open the guest program");
+		return complain("open the agent program");
 	if (mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "size=256k,nr_inodes=64,mode=755") != 0)
 		return complain("mount a place for liblxc's files");
 	if (mkdir("/run/image", 0755) != 0 || mkdir("/run/root", 0755) != 0)
 		return complain("make folders for the image");
 	int at = open("/run/drover-agent", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
 	if (at < 0)
-		return complain("make a place for the guest program");
+		return complain("make a place for the agent program");
 	close(at);
 	char from[64];
 	snprintf(from, sizeof from, "/proc/self/fd/%d", program);
 	if (mount(from, "/run/drover-agent", NULL, MS_BIND, NULL) != 0 ||
 	    mount(NULL, "/run/drover-agent", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
-		return complain("show the guest program read-only");
+		return complain("show the agent program read-only");
 	close(program);
 	snprintf(from, sizeof from, "/proc/self/fd/%d", image);
 	if (mount(from, "/run/image", NULL, MS_BIND, NULL) != 0 ||

@@ -31,10 +31,10 @@ func Beside() (string, error) {
 	return filepath.Join(filepath.Dir(self), Name), nil
 }
 
-// Guest is the program as an open file. VMs get it as that, not by a path: nothing
+// Agent is the program as an open file. VMs get it as that, not by a path: nothing
 // is mounted for it, and nobody in a VM can name it. All methods are safe for
 // concurrent use.
-type Guest struct {
+type Agent struct {
 	Path    string
 	Version string // that it must be of; "" is any
 
@@ -45,7 +45,7 @@ type Guest struct {
 
 // Open returns a descriptor of the program, a new one when the file was replaced.
 // It stays ours.
-func (g *Guest) Open() (int, error) {
+func (g *Agent) Open() (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	info, err := os.Stat(g.Path)
@@ -98,7 +98,7 @@ var ErrVersion = errors.New("it is of another version than drover")
 
 // same asks the program which version it is of. One from before it could be asked
 // says nothing.
-func (g *Guest) same() error {
+func (g *Agent) same() error {
 	if g.Version == "" {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (g *Guest) same() error {
 		g.Path, ErrVersion, is, g.Version)
 }
 
-func (g *Guest) shut() {
+func (g *Agent) shut() {
 	if g.info != nil {
 		process.CloseFD(g.fd)
 		g.info = nil
@@ -125,7 +125,7 @@ func (g *Guest) shut() {
 }
 
 // Close closes the file.
-func (g *Guest) Close() {
+func (g *Agent) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuest shows which programs containers cannot start.
-func TestGuest(t *testing.T) {
+// TestAgent shows which programs containers cannot start.
+func TestAgent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
@@ -26,11 +26,11 @@ func TestGuest(t *testing.T) {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, text, 0o600))
 		require.NoError(t, os.Chmod(path, c.mode))
-		g := Guest{Path: path}
+		g := Agent{Path: path}
 		_, err = g.Open()
 		require.ErrorContains(t, err, c.why, name)
 	}
-	g := Guest{Path: filepath.Join(dir, "none")}
+	g := Agent{Path: filepath.Join(dir, "none")}
 	_, err := g.Open()
 	require.ErrorContains(t, err, "make build")
 }
@@ -49,7 +49,7 @@ func TestVersion(t *testing.T) {
 		require.NoError(t, os.Rename(made, path))
 	}
 	build("v1")
-	g, other := Guest{Path: path, Version: "v1"}, Guest{Path: path, Version: "v2"}
+	g, other := Agent{Path: path, Version: "v1"}, Agent{Path: path, Version: "v2"}
 	defer g.Close()
 	defer other.Close()
 	fd, err := g.Open()

@@ -213,7 +213,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		require.NotContains(t, p.Detail, "abc")
 	}
 	w.ask("rosa", "", `{"pool": "p9", "command": ["true"]}`).problem(http.StatusNotFound, core.CodeNotFound)
-	w.ask("rosa", "", `{"pool": "p1", "command": ["true"], "class": "high"}`).problem(http.StatusForbidden, core.CodeForbidden)
+	w.ask("rosa", "", `{"pool": "p1", "command": ["true"], "priority": "high"}`).problem(http.StatusForbidden, core.CodeForbidden)
 	w.ask("rosa", "", `{"pool": "p1", "command": ["`+strings.Repeat("x", core.MaxSpecBytes)+`"]}`).problem(http.StatusRequestEntityTooLarge, core.CodeLimit)
 	w.ask("rosa", "", good, "harness", "h", "no tar").problem(http.StatusUnprocessableEntity, core.CodeInvalid)
 	w.ask("rosa", "", good, "file", "../x", "").problem(http.StatusUnprocessableEntity, core.CodeInvalid)

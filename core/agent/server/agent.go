@@ -1,4 +1,4 @@
-// Package agent is the bootstrapper: the init of a VM, which stages files, runs
+// Package server is the agent: the init of a VM, which stages files, runs
 // one command at a time as an unprivileged user, and leaves nothing alive
 // behind. It is the whole of its process: it waits for every child there is.
 //
@@ -20,7 +20,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Agent is one VM's bootstrapper.
+// Agent is one VM's agent.
 type Agent struct {
 	cfg     wire.Config
 	tree    *tree

@@ -1,4 +1,4 @@
-// Package wire is what both ends of the bootstrapper agree on: the types, the
+// Package wire is what both ends of the agent agree on: the types, the
 // bounds and the frames. The agent inside a VM imports it, so it must stay light:
 // package boot says why and holds the test.
 package wire

@@ -1,4 +1,4 @@
-// Package blobstoretest is the suite that every core.Blobs passes.
+// Package blobstest is the suite that every core.Blobs passes.
 package blobstest
 
 import (

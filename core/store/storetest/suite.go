@@ -1,4 +1,4 @@
-// Package resultstoretest is the suite that every core.ResultStore passes.
+// Package storetest is the suite that every core.ResultStore passes.
 package storetest
 
 import (

@@ -27,8 +27,8 @@ const Known = "DROVER_TEST_PROGRAMS"
 
 const prober = "prober"
 
-// Guest is the program that VMs start, drover-agent.
-func Guest(t testing.TB) string {
+// Agent is the program that VMs start, drover-agent.
+func Agent(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(folder(t), program.Name)
 }

@@ -1,4 +1,4 @@
-// Package doortest gives the tests of doors what doors stand before: real desks on a real
+// Package compattest gives the tests of doors what doors stand before: real desks on a real
 // store and a Redis, users with tokens, and a runner that runs what is submitted as plain
 // processes of this machine.
 package compattest
