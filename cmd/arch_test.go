@@ -203,7 +203,7 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-// TestRulesNameWhatExists keeps the rules from guarding a door that was moved.
+// TestRulesNameWhatExists keeps the rules from guarding a folder that was moved.
 func TestRulesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	folders, imported := map[string]bool{}, map[string]bool{}

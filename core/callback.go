@@ -21,7 +21,7 @@ type Message struct {
 	Secret string // whsec_…, by which it is signed as standardwebhooks.com describes
 }
 
-// Callback makes what the maker of a request is told of its end, in the words of the door
+// Callback makes what the maker of a request is told of its end, in the words of the compatible API
 // that the request came in by. The row holds that end. Returns NOTFOUND if what there was
 // to tell is gone.
 type Callback func(ctx context.Context, row Row) (Message, error)

@@ -101,7 +101,7 @@ type Spec struct {
 	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
 	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request whose place it takes, if it is applied
 	Notify      []string        `json:"notify,omitempty"`     // webhooks that are told of its end
-	Callback    string          `json:"callback,omitempty"`   // the door that tells its maker of its end; "" is none
+	Callback    string          `json:"callback,omitempty"`   // the compatible API that tells its maker of its end; "" is none
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
 	Idempotency string          `json:"idempotency,omitempty"`
 	OnHostLoss  string          `json:"on_host_loss,omitempty"` // OnHostLossRequeue or OnHostLossFail; "" is the pool's

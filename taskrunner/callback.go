@@ -14,7 +14,7 @@ import (
 // maxCallbackAge is how old a callback may become that is not even tried.
 const maxCallbackAge = 24 * time.Hour
 
-// callbacks tell who made a request through a door how it ended, at the address that came
+// callbacks tell who made a request through a compatible API how it ended, at the address that came
 // with it: at least once, each under the same id however often it is tried.
 type callbacks struct {
 	*sender
@@ -73,7 +73,7 @@ func (c *callbacks) message(ctx context.Context, key string) (core.Message, erro
 	}
 	form := c.forms[row.Spec.Callback]
 	if form == nil { // another taskrunner of the cluster may
-		return core.Message{}, core.Errorf(core.CodeUnavailable, key, "this taskrunner does not know how the door %q tells of ends", row.Spec.Callback)
+		return core.Message{}, core.Errorf(core.CodeUnavailable, key, "this taskrunner does not know how the compatible API %q tells of ends", row.Spec.Callback)
 	}
 	return form(ctx, row)
 }

@@ -17,9 +17,9 @@ import (
 	"drover/core/webhook"
 )
 
-// calledBack makes the teller know a door that tells a receiver of ends by PUT.
+// calledBack makes the teller know a compatible API that tells a receiver of ends by PUT.
 func (r *teller) calledBack(url, secret string) {
-	r.callbacks = map[string]core.Callback{"door": func(_ context.Context, row core.Row) (core.Message, error) {
+	r.callbacks = map[string]core.Callback{"compat": func(_ context.Context, row core.Row) (core.Message, error) {
 		return core.Message{
 			Method: http.MethodPut, URL: url, Header: map[string]string{"Content-Type": "text/plain", "Filename": "out"},
 			Body: []byte(row.Spec.Key() + " " + string(row.State)), Secret: secret,
@@ -27,11 +27,11 @@ func (r *teller) calledBack(url, secret string) {
 	}}
 }
 
-// asked records the end of a request that came in by a door.
-func (r *teller) asked(door string) core.Result {
+// asked records the end of a request that came in by a compatible API.
+func (r *teller) asked(compat string) core.Result {
 	r.t.Helper()
 	spec := storetest.Spec("ann")
-	spec.Callback, spec.Submitted = door, time.Now().UnixMilli()
+	spec.Callback, spec.Submitted = compat, time.Now().UnixMilli()
 	_, _, err := r.store.Create(r.t.Context(), spec)
 	require.NoError(r.t, err)
 	result := core.Result{
@@ -56,7 +56,7 @@ func TestACallbackIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTeller(t)
 		r.calledBack(at.url, at.secret)
-		result := r.asked("door")
+		result := r.asked("compat")
 		r.begin()
 		settle(2 * time.Second)
 		require.Len(t, at.got(), 1)
@@ -79,8 +79,8 @@ func TestACallbackIsMade(t *testing.T) {
 	})
 }
 
-// The method and the headers are the door's.
-func TestACallbackIsTheDoors(t *testing.T) {
+// The method and the headers are the compatible API's.
+func TestACallbackIsTheCompatibleAPIs(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[http.Request]
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -91,7 +91,7 @@ func TestACallbackIsTheDoors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTeller(t)
 		r.calledBack(s.URL+"/path?q=1", webhook.NewSecret())
-		r.asked("door")
+		r.asked("compat")
 		r.begin()
 		settle(2 * time.Second)
 		r.end()
@@ -119,9 +119,9 @@ func TestACallbackThatIsNotTaken(t *testing.T) {
 		{"gone", 410, func(*teller) {}, 1, core.TaskDead, "wants no more"},
 		{"redirected", 302, func(*teller) {}, 6, core.TaskDead, "302 Found"},
 		{"not public", 200, func(r *teller) { r.cfg.Webhooks = webhook.Addresses{} }, 0, core.TaskDead, "webhook_allow"},
-		{"of a door that is not known", 200, func(r *teller) { r.callbacks = nil }, 0, core.TaskDead, `the door "door"`},
+		{"of a compatible API that is not known", 200, func(r *teller) { r.callbacks = nil }, 0, core.TaskDead, `the compatible API "compat"`},
 		{"of what is deleted", 200, func(r *teller) {
-			r.callbacks["door"] = func(context.Context, core.Row) (core.Message, error) {
+			r.callbacks["compat"] = func(context.Context, core.Row) (core.Message, error) {
 				return core.Message{}, core.Errorf(core.CodeNotFound, "", "it is deleted")
 			}
 		}, 0, core.TaskDone, "not told: it is deleted"},
@@ -134,7 +134,7 @@ func TestACallbackThatIsNotTaken(t *testing.T) {
 				r.slowly()
 				r.calledBack(at.url, at.secret)
 				c.change(r)
-				r.asked("door")
+				r.asked("compat")
 				r.begin()
 				settle(24 * time.Hour)
 				require.Len(t, at.got(), c.tries)

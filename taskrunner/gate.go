@@ -23,12 +23,12 @@ type gate struct {
 	clock clock.Clock
 	room  int // for one webhook
 
-	mu    sync.Mutex
-	doors map[string]*door
+	mu      sync.Mutex
+	targets map[string]*target
 }
 
-// door is what is known of a webhook that is being delivered to, or failed slowly.
-type door struct {
+// target is what is known of a webhook that is being delivered to, or failed slowly.
+type target struct {
 	inside int
 	since  time.Time // when one went in last
 	closed time.Time // until then; zero if the last one did not fail slowly
@@ -36,7 +36,7 @@ type door struct {
 }
 
 func newGate(c clock.Clock, slots int) *gate {
-	return &gate{clock: c, room: max(1, slots-1), doors: map[string]*door{}}
+	return &gate{clock: c, room: max(1, slots-1), targets: map[string]*target{}}
 }
 
 // enter lets a delivery in and returns 0, or says how long it is to wait, and why if
@@ -44,10 +44,10 @@ func newGate(c clock.Clock, slots int) *gate {
 func (g *gate) enter(webhook string) (wait time.Duration, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now, d := g.clock.Now(), g.doors[webhook]
+	now, d := g.clock.Now(), g.targets[webhook]
 	if d == nil {
-		d = &door{}
-		g.doors[webhook] = d
+		d = &target{}
+		g.targets[webhook] = d
 	}
 	switch busy := leastPause + 2*now.Sub(d.since); {
 	case now.Before(d.closed):
@@ -67,7 +67,7 @@ func (g *gate) enter(webhook string) (wait time.Duration, why string) {
 func (g *gate) leave(webhook string, took time.Duration, failure error, ended bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	d := g.doors[webhook]
+	d := g.targets[webhook]
 	d.inside--
 	switch {
 	case ended && failure != nil && took >= slow:
@@ -76,6 +76,6 @@ func (g *gate) leave(webhook string, took time.Duration, failure error, ended bo
 		d.closed, d.why = time.Time{}, ""
 	}
 	if d.inside == 0 && d.closed.IsZero() {
-		delete(g.doors, webhook)
+		delete(g.targets, webhook)
 	}
 }

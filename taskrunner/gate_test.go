@@ -32,12 +32,12 @@ func TestTheGateLeavesASlotToOthers(t *testing.T) {
 	g.leave("a", time.Second, nil, true)
 	wait, _ = g.enter("a")
 	require.Zero(t, wait)
-	require.NotZero(t, g.doors)
+	require.NotZero(t, g.targets)
 	for range 2 {
 		g.leave("a", time.Second, nil, true)
 	}
 	g.leave("b", time.Minute, nil, true)
-	require.Empty(t, g.doors, "nothing is kept of those that are well")
+	require.Empty(t, g.targets, "nothing is kept of those that are well")
 
 	require.Equal(t, 1, newGate(c, 1).room)
 }

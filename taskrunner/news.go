@@ -11,7 +11,7 @@ import (
 // news is an end of which webhooks are told.
 type news struct {
 	notify   []string // webhooks
-	callback string   // the door that tells the request's maker; "" is none
+	callback string   // the compatible API that tells the request's maker; "" is none
 	maker    string
 	at       time.Time
 	payload  func(delivery string) ([]byte, error)

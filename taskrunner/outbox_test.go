@@ -117,7 +117,7 @@ func TestAnOutboxThatIsKilledAnywhere(t *testing.T) {
 			r.request(one, two)
 			r.request(one)
 			r.calledBack(at.url, at.secret)
-			r.asked("door")
+			r.asked("compat")
 			whole, dead, left := r.store, false, kill
 			r.store = dying{whole, &left, &dead}
 			r.in.Store = r.store

@@ -29,7 +29,7 @@ type Deps struct {
 	Log   logrus.FieldLogger
 	Kinds []Kind // beside the built-in ones, or in their place
 
-	Callbacks map[string]core.Callback // by the door that requests came in by
+	Callbacks map[string]core.Callback // by the compatible API that requests came in by
 }
 
 // Runner does tasks.

@@ -41,7 +41,7 @@ func (c Config) filled() Config {
 }
 
 // check returns an INVALID error that names the first setting that cannot be.
-// What concerns claims, the desk checks when it is opened.
+// What concerns claims, the worker checks when it is opened.
 func (c Config) check() error {
 	owner := c.Registration.Owner
 	role, _, err := core.ParseOwner(owner)

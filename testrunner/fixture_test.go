@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a host with a pool, a real desk on a miniredis, a real ledger that
+// fixture is a host with a pool, a real worker on a miniredis, a real ledger that
 // can be told to fail, and VMs that do what the test says.
 type fixture struct {
 	t       *testing.T

@@ -102,7 +102,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// epoch is one registration, from the desk's opening to its close.
+// epoch is one registration, from the worker's opening to its close.
 func (r *Runner) epoch(ctx context.Context) error {
 	worker, left, err := r.open(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Runner) epoch(ctx context.Context) error {
 // deregisterTimeout is how long a runner that must stop may take to say so to Redis.
 const deregisterTimeout = 2 * time.Second
 
-// close closes the desk. What is still in hand is given back: only a result that
+// close closes the worker. What is still in hand is given back: only a result that
 // could not be delivered is, and that is in the spool.
 func (r *Runner) close(ctx context.Context, worker *worker.Worker) {
 	if ctx.Err() != nil {
@@ -130,7 +130,7 @@ func (r *Runner) close(ctx context.Context, worker *worker.Worker) {
 		defer cancel()
 	}
 	if err := worker.Close(ctx); err != nil {
-		r.log.WithError(err).Warn("the desk was closed over something")
+		r.log.WithError(err).Warn("the worker was closed over something")
 	}
 }
 
@@ -171,7 +171,7 @@ func (r *Runner) Worker() worker.Stats {
 	return r.worker.Stats()
 }
 
-// open registers and opens the desk; while Redis cannot be reached it keeps
+// open registers and opens the worker; while Redis cannot be reached it keeps
 // trying. Returns CANCELLED if the runner was told to stop first.
 func (r *Runner) open(ctx context.Context) (*worker.Worker, []core.Held, error) {
 	pause := newPause()
@@ -202,7 +202,7 @@ func (r *Runner) open(ctx context.Context) (*worker.Worker, []core.Held, error) 
 	}
 }
 
-// notice logs what the desk says of Redis.
+// notice logs what the worker says of Redis.
 func (r *Runner) notice(text string, err error) {
 	if err == nil {
 		r.log.Info(text)

@@ -20,7 +20,7 @@ type session struct {
 
 	told context.Context    // the runner's: its end asks for a stop
 	ctx  context.Context    // ends, by halt, when what runs must be killed and given back
-	halt context.CancelFunc // after the desk was drained, so that what is given back is not taken again
+	halt context.CancelFunc // after the worker was drained, so that what is given back is not taken again
 	keep context.Context    // ends, by drop, when results in hand need not be delivered any more
 	drop context.CancelFunc
 }
@@ -94,7 +94,7 @@ func (s *session) slot() error {
 var errStopping = errors.New("the runner must stop")
 
 // serve takes a claim to its end and says how it ends in Redis. It returns false
-// if it does not: the epoch is over, the desk was closed over it, or its result could
+// if it does not: the epoch is over, the worker was closed over it, or its result could
 // not be recorded before the runner had to stop.
 func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
 	s.r.metrics.busy.Inc()

@@ -92,7 +92,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // token is a token of drover, wherever in a path it stands.
 var token = regexp.MustCompile(`dro_\w+`)
 
-// shown is a path without keys, which the paths of the Tango door hold: neither those that
+// shown is a path without keys, which the paths of the Tango API hold: neither those that
 // are tokens nor what else stands where they do.
 func shown(path string) string {
 	path = token.ReplaceAllString(path, "KEY")

@@ -21,9 +21,9 @@ type Config struct {
 	Log     logrus.FieldLogger
 }
 
-// Doors are the ways in. Each handler knows its callers itself: programs by a token,
+// Compatible APIs are the ways in. Each handler knows its callers itself: programs by a token,
 // pages and their events by a session.
-type Doors struct {
+type Handlers struct {
 	API    http.Handler // under /api/
 	Judge0 http.Handler // under /judge0/
 	Tango  http.Handler // under /tango/
@@ -32,9 +32,9 @@ type Doors struct {
 	Checks map[string]service.Check
 }
 
-// Handler puts the doors behind what all requests pass. Returns INVALID for a URL that
+// Handler puts the compatible APIs behind what all requests pass. Returns INVALID for a URL that
 // browsers cannot have as an origin.
-func Handler(cfg Config, d Doors) (http.Handler, error) {
+func Handler(cfg Config, d Handlers) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", d.API)
 	mux.Handle("/api/docs", d.Pages)

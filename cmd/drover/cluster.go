@@ -121,15 +121,15 @@ func (h *cluster) registrar() *classes.Service {
 	}}
 }
 
-// desk makes the way by which users do things with requests.
-func (h *cluster) desk() *requests.Service {
+// requests makes the way by which users do things with requests.
+func (h *cluster) requests() *requests.Service {
 	return &requests.Service{
 		Store: h.store, Intake: h.intake, Queue: h.redis, Cluster: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
 		Watch: &h.watch,
 	}
 }
 
-// follow tells what happens to a request, see requests.Desk.Follow.
+// follow tells what happens to a request, see requests.Service.Follow.
 func (h *cluster) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
 		h.watch.Feed, h.watch.Last = h.redis, h.redis.LastEvents
@@ -140,7 +140,7 @@ func (h *cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 			_ = h.watch.Run(watching) // it ends with its context only
 		}()
 	})
-	return h.desk().Follow(ctx, a, id, last)
+	return h.requests().Follow(ctx, a, id, last)
 }
 
 // operate makes the way by which operators look after the cluster.

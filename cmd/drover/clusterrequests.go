@@ -10,37 +10,37 @@ import (
 )
 
 func (s *session) SubmitRequest(ctx context.Context, draft requests.Draft) (requests.View, error) {
-	v, _, err := s.desk().Submit(ctx, s.actor, draft)
+	v, _, err := s.requests().Submit(ctx, s.actor, draft)
 	return v, err
 }
 
 func (s *session) ViewRequest(ctx context.Context, id string) (requests.View, error) {
-	return s.desk().View(ctx, s.actor, id)
+	return s.requests().View(ctx, s.actor, id)
 }
 
 func (s *session) ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error) {
-	page, err := s.desk().List(ctx, s.actor, f)
+	page, err := s.requests().List(ctx, s.actor, f)
 	return page.Items, err
 }
 
 func (s *session) Attempts(ctx context.Context, id string) ([]core.Attempt, error) {
-	return s.desk().Attempts(ctx, s.actor, id)
+	return s.requests().Attempts(ctx, s.actor, id)
 }
 
 func (s *session) OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error) {
-	return s.desk().OpenFile(ctx, s.actor, id, path)
+	return s.requests().OpenFile(ctx, s.actor, id, path)
 }
 
 func (s *session) CancelRequest(ctx context.Context, id string) (core.RequestState, error) {
-	return s.desk().Cancel(ctx, s.actor, id)
+	return s.requests().Cancel(ctx, s.actor, id)
 }
 
 func (s *session) RerunRequest(ctx context.Context, id string) (requests.View, error) {
-	return s.desk().Rerun(ctx, s.actor, id)
+	return s.requests().Rerun(ctx, s.actor, id)
 }
 
 func (s *session) WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error) {
-	return s.desk().Waiting(ctx, s.actor, id)
+	return s.requests().Waiting(ctx, s.actor, id)
 }
 
 func (s *session) FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error] {

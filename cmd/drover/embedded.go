@@ -164,7 +164,7 @@ func (e *embeddedCluster) refill(ctx context.Context) error {
 func (e *embeddedCluster) build(ctx context.Context, s surroundings) error {
 	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
 		conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true
-		// Who starts a cluster at a desk wants to see it work; whoever asks for the test waits for it.
+		// Who starts a cluster by hand wants to see it work; whoever asks for the test waits for it.
 		conf.SelfTestBeside = s.cluster.cfg.Source("self_test") == config.Default
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ const followWonder = 3 * time.Second
 
 // follower prints a request's live output and knows when it has ended.
 type follower struct {
-	desk     backend
+	backend  backend
 	id       string                          // of the request
 	cancel   func(ctx context.Context) error // stops it
 	embedded bool                            // a signal ends the cluster, and the request with it
@@ -36,7 +36,7 @@ type follower struct {
 // newFollower makes one that prints nothing of the request's output.
 func newFollower(d backend, id string) *follower {
 	return &follower{
-		desk: d, id: id, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder,
+		backend: d, id: id, stdout: io.Discard, stderr: io.Discard, notice: func(string) {}, wonder: followWonder,
 		cancel: func(ctx context.Context) error { _, err := d.CancelRequest(ctx, id); return err },
 	}
 }
@@ -68,7 +68,7 @@ func rawFlag() cli.Flag {
 func (f *follower) follow(ctx context.Context) error {
 	defer time.AfterFunc(f.wonder, func() { f.wonders(ctx) }).Stop()
 	defer f.begins()
-	for e, err := range f.desk.FollowRequest(ctx, f.id, "") {
+	for e, err := range f.backend.FollowRequest(ctx, f.id, "") {
 		if err == nil {
 			err = f.take(e)
 		}
@@ -115,7 +115,7 @@ func (f *follower) begins() {
 
 // wonders says why it still waits.
 func (f *follower) wonders(ctx context.Context) {
-	text := whyWaits(ctx, f.desk, f.id)
+	text := whyWaits(ctx, f.backend, f.id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.begun {

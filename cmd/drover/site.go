@@ -18,7 +18,7 @@ import (
 	remote "drover/web/client"
 )
 
-// site is a desk that asks a site's API.
+// site is a backend that asks a site's API.
 type site struct{ *remote.Client }
 
 var _ backend = site{}

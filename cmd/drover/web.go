@@ -157,7 +157,7 @@ func (f *website) open(h *cluster, log logrus.FieldLogger) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	backend := h.desk()
+	backend := h.requests()
 	backend.Watch, backend.Keep = f.watch, poolNews
 	return frontend.New(frontend.Config{
 		URL: f.url, Proxies: networks, Announcement: h.cfg.Announcement, Provider: provider, Version: version, Log: log,

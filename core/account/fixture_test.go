@@ -25,7 +25,7 @@ const (
 	away  = "198.51.100.9"
 )
 
-// fixture is a Desk on a real store and a Redis, with ann, and root who is an admin.
+// fixture is a Service on a real store and a Redis, with ann, and root who is an admin.
 type fixture struct {
 	*account.Service
 	t     *testing.T

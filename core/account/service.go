@@ -21,7 +21,7 @@ type Service struct {
 	NewID  func() string    // nil: lower-case ULIDs
 }
 
-// Store is what a Desk needs of the result store.
+// Store is what a Service needs of the result store.
 type Store interface {
 	core.Accounts
 	core.AuditLog

@@ -68,7 +68,7 @@ const (
 	BadgeFD    = wire.BadgeFD
 	ProcFD     = wire.ProcFD
 	AnchorFD   = wire.AnchorFD
-	DoorFD     = wire.DoorFD
+	ControlFD  = wire.ControlFD
 )
 
 // AgentEnv is the whole environment of an agent. It keeps the Go runtime small;

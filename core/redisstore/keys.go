@@ -75,7 +75,7 @@ func Keys() []KeyDef {
 		{"tasks_bell", "tasks:bell", "list", "at most one entry: wakes one idle taskrunner"},
 		{"rate", "rate:<kind>:<hash>", "string", "SHA-256 of the name of who does something often, such as a user that signs in → when the next one comes in the rhythm of its rate, µs | the last call that took; gone once that time is past"},
 		{"web_session", "web:session:<hash>", "string", "hash of the token in a browser's cookie → what the session of the site holds; empty: it was ended; gone when it is over"},
-		{"cache", "cache:<kind>:<hash>", "hash", "fields or count | SHA-256 of a name, such as that of a folder of the Tango door → its texts by field, or how often it was counted; gone a while after the last was put"},
+		{"cache", "cache:<kind>:<hash>", "hash", "fields or count | SHA-256 of a name, such as that of a folder of the Tango API → its texts by field, or how often it was counted; gone a while after the last was put"},
 		{"notice", "notice:<owner>", "list", "at most one entry: tells the owner to ask what was cancelled"},
 	}
 }

@@ -24,7 +24,7 @@
 //	it lives and does not take it    unassign, by the age of the record
 //	the request is cancelled         withdraw finds it in all four places; a claim that comes first is told
 //	an revoke meets another slot       it names the slot's text as it was read: CONFLICT; an empty one is as good
-//	the revoked owner goes on         its token is over: its finish moves nothing, its desk is told to look
+//	the revoked owner goes on         its token is over: its finish moves nothing, its worker is told to look
 //	a process is declared dead that lives   only the epoch named is ended; it hears FENCED and begins anew
 //	the pool is paused               what is assigned or parked waits, as in the queue
 //	Redis was set back               places and records are of one moment, and agree

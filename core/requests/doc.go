@@ -1,5 +1,5 @@
 // Package requests is how users work with requests: web, API and command line call a
-// Desk and nothing else, so they agree on who may do what, and on what they say of it.
+// Service and nothing else, so they agree on who may do what, and on what they say of it.
 //
 //	call                      right                                        refuses besides
 //	Submit SubmitStored       request.create; for another: cluster.operate    INVALID, LIMIT, FULL, CONFLICT

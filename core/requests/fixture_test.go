@@ -28,13 +28,13 @@ const (
 	start = int64(1_700_000_000_000)
 )
 
-// fixture is a Desk on a real store and a Redis, with a host that can run what waits.
+// fixture is a Service on a real store and a Redis, with a host that can run what waits.
 type fixture struct {
 	t       *testing.T
 	b       *coretest.Backend
 	cluster *coretest.Cluster
 	in      *intake.Intake
-	desk    *requests.Service
+	service *requests.Service
 	seq     int64
 
 	printed map[string]string // by token
@@ -56,7 +56,7 @@ func fixtureOn(t *testing.T, b *coretest.Backend) *fixture {
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs, Now: w.clock}
-	w.desk = &requests.Service{
+	w.service = &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Now: w.clock, Submissions: submissions{w},
 	}
 	w.pool(func(*core.Pool) {})

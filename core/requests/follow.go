@@ -49,7 +49,7 @@ func (d *Service) Follow(ctx context.Context, a core.Actor, id, last string) ite
 	return func(yield func(Event, error) bool) {
 		listener := d.Watch.Listen(id)
 		defer listener.Close()
-		f := &following{desk: d, actor: a, id: id, at: readCursor(last), listener: listener, yield: yield}
+		f := &following{service: d, actor: a, id: id, at: readCursor(last), listener: listener, yield: yield}
 		f.printing = newPrinting(&f.at)
 		for {
 			going, err := f.look(ctx)
@@ -71,7 +71,7 @@ func (d *Service) Follow(ctx context.Context, a core.Actor, id, last string) ite
 type following struct {
 	printing
 
-	desk     *Service
+	service  *Service
 	actor    core.Actor
 	id       string
 	at       cursor
@@ -93,8 +93,8 @@ func (f *following) send(e Event) bool {
 func (f *following) look(ctx context.Context) (bool, error) {
 	var row core.Row
 	var output bool
-	err := f.desk.Watch.Look(ctx, func() (err error) {
-		row, output, err = f.desk.watched(ctx, f.actor, f.id)
+	err := f.service.Watch.Look(ctx, func() (err error) {
+		row, output, err = f.service.watched(ctx, f.actor, f.id)
 		return err
 	})
 	if err != nil {
@@ -123,8 +123,8 @@ func (f *following) bear(err error) error {
 // live tells what is new of a request that has not ended.
 func (f *following) live(ctx context.Context, row core.Row, output bool) (bool, error) {
 	var place core.Place
-	err := f.desk.Watch.Look(ctx, func() (err error) {
-		place, err = f.desk.Queue.Locate(ctx, row.Spec.Key())
+	err := f.service.Watch.Look(ctx, func() (err error) {
+		place, err = f.service.Queue.Locate(ctx, row.Spec.Key())
 		return err
 	})
 	if err != nil {

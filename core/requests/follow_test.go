@@ -25,10 +25,10 @@ func each(t *testing.T, test func(t *testing.T, w *fixture)) {
 func (w *fixture) watch() { w.watchBy(w.cluster.Store) }
 
 func (w *fixture) watchBy(feed core.Feed) {
-	w.desk.Watch = &requests.Watch{Feed: feed, Last: w.cluster.Store.LastEvents}
+	w.service.Watch = &requests.Watch{Feed: feed, Last: w.cluster.Store.LastEvents}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
-	go func() { done <- w.desk.Watch.Run(ctx) }()
+	go func() { done <- w.service.Watch.Run(ctx) }()
 	w.t.Cleanup(func() {
 		stop()
 		require.NoError(w.t, <-done)
@@ -43,7 +43,7 @@ func text(e requests.Event) string {
 // follow returns all events after the one named.
 func (w *fixture) follow(who, id, last string) (all []requests.Event) {
 	w.t.Helper()
-	for e, err := range w.desk.Follow(w.t.Context(), as(who), id, last) {
+	for e, err := range w.service.Follow(w.t.Context(), as(who), id, last) {
 		require.NoError(w.t, err)
 		if e.Kind != requests.EventIdle {
 			all = append(all, e)
@@ -56,7 +56,7 @@ func (w *fixture) print(c core.Claim, words ...string) {
 	w.t.Helper()
 	for _, word := range words {
 		chunk := core.OutputChunk{Stream: "stdout", Offset: int64(len(w.printed[c.Token])), Data: []byte(word)}
-		require.NoError(w.t, w.desk.Output.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
+		require.NoError(w.t, w.service.Output.Append(w.t.Context(), c.Key, c.Token, []core.OutputChunk{chunk}))
 		w.printed[c.Token] += word
 	}
 }
@@ -105,7 +105,7 @@ func TestFollowTellsAllInOrder(t *testing.T) {
 		failed := make(chan error, 1)
 		go func() {
 			defer close(events)
-			for e, err := range w.desk.Follow(t.Context(), as("rosa"), s.ID, "") {
+			for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
 				if err != nil {
 					failed <- err
 					return
@@ -170,7 +170,7 @@ func TestFollowAcrossALostAttempt(t *testing.T) {
 		c := w.claim()
 		w.print(c, "lost", "more")
 		var last string
-		for e, err := range w.desk.Follow(t.Context(), as("rosa"), s.ID, "") {
+		for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
 			require.NoError(t, err)
 			if last = e.ID; text(e) == "output stdoutlost" {
 				break
@@ -209,7 +209,7 @@ func TestFollowShowsOutputByRight(t *testing.T) {
 			require.Equal(t, requests.EventEnd, all[len(all)-1].Kind)
 		}
 		for _, who := range []string{"cleo", "theo", "nick", "rosa", "otto"} {
-			for _, err := range w.desk.Follow(t.Context(), as(who), s.ID, "") {
+			for _, err := range w.service.Follow(t.Context(), as(who), s.ID, "") {
 				requireCode(t, core.CodeNotFound, err)
 			}
 		}
@@ -253,7 +253,7 @@ func TestAThousandFollow(t *testing.T) {
 	w := newFixture(t)
 	c := &counted{Feed: w.cluster.Store, Output: w.cluster.Store}
 	w.watchBy(c)
-	w.desk.Output = c
+	w.service.Output = c
 	s := w.submit("rosa")
 	claim := w.claim()
 	const crowd = 1000
@@ -265,7 +265,7 @@ func TestAThousandFollow(t *testing.T) {
 			first := sync.OnceFunc(begun.Done)
 			defer first()
 			var all []requests.Event
-			for e, err := range w.desk.Follow(t.Context(), as("rosa"), s.ID, "") {
+			for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
 				first()
 				if err != nil {
 					errs <- err

@@ -44,8 +44,8 @@ func newPrinting(at *cursor) printing {
 func (f *following) print(ctx context.Context, key string) error {
 	for f.read != inResult {
 		var chunks []core.OutputChunk
-		err := f.desk.Watch.Look(ctx, func() (err error) {
-			chunks, err = f.desk.Output.Read(ctx, key, f.at.token, f.read, 0)
+		err := f.service.Watch.Look(ctx, func() (err error) {
+			chunks, err = f.service.Output.Read(ctx, key, f.at.token, f.read, 0)
 			return err
 		})
 		if err != nil {

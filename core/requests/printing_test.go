@@ -26,7 +26,7 @@ func (w *fixture) prints(a *attempt, stream, data string, lost bool) {
 	chunk := core.OutputChunk{Stream: stream, Offset: int64(len(a.whole[stream])), Data: []byte(data)}
 	a.whole[stream] += data
 	if a.lost = a.lost || lost; !lost {
-		require.NoError(w.t, w.desk.Output.Append(w.t.Context(), a.Key, a.Token, []core.OutputChunk{chunk}))
+		require.NoError(w.t, w.service.Output.Append(w.t.Context(), a.Key, a.Token, []core.OutputChunk{chunk}))
 	}
 }
 
@@ -34,7 +34,7 @@ func (w *fixture) prints(a *attempt, stream, data string, lost bool) {
 func (w *fixture) ends(a *attempt) {
 	w.t.Helper()
 	last := core.OutputChunk{Stream: "end", Offset: int64(len(a.whole["stdout"]) + len(a.whole["stderr"]))}
-	require.NoError(w.t, w.desk.Output.Append(w.t.Context(), a.Key, a.Token, []core.OutputChunk{last}))
+	require.NoError(w.t, w.service.Output.Append(w.t.Context(), a.Key, a.Token, []core.OutputChunk{last}))
 	w.end(a.Claim, func(r *core.Result) {
 		r.Stdout, r.Stderr = strings.ToValidUTF8(a.whole["stdout"], "\ufffd"), strings.ToValidUTF8(a.whole["stderr"], "\ufffd")
 	})
@@ -97,7 +97,7 @@ func (a *attempt) goesOn(stream string, n int) string {
 func TestFollowTellsEachThingOnce(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.desk.Watch = &requests.Watch{}
+	w.service.Watch = &requests.Watch{}
 	streams := rapid.SampledFrom([]string{"stdout", "stderr"})
 	rapid.Check(t, func(rt *rapid.T) {
 		spec, text, failed := w.submit("rosa"), rapid.Bool().Draw(rt, "text"), false
@@ -105,7 +105,7 @@ func TestFollowTellsEachThingOnce(t *testing.T) {
 		r := &reader{t: rt, at: map[string]int{}}
 		read := func() {
 			testTimeout := rapid.IntRange(1, 12).Draw(rt, "breaks off after")
-			for e, err := range w.desk.Follow(t.Context(), as("rosa"), spec.ID, r.last) {
+			for e, err := range w.service.Follow(t.Context(), as("rosa"), spec.ID, r.last) {
 				require.NoError(rt, err)
 				r.hears(a, e)
 				if testTimeout--; testTimeout == 0 || e.Kind == requests.EventIdle {
@@ -164,7 +164,7 @@ func TestFollowSaysWhatIsMissing(t *testing.T) {
 			if ended {
 				w.ends(a)
 			}
-			for e, err := range w.desk.Follow(t.Context(), as("rosa"), s.ID, "") {
+			for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
 				require.NoError(t, err)
 				if e.Kind == requests.EventIdle {
 					w.ends(a)
@@ -192,7 +192,7 @@ func (w *fixture) forget(c core.Claim, n int64) {
 func TestFollowOfWhatIsNoText(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.desk.Watch = &requests.Watch{}
+	w.service.Watch = &requests.Watch{}
 	for name, lost := range map[string]bool{"all arrived": false, "the end was lost": true} {
 		s := w.submit("rosa")
 		a := &attempt{Claim: w.claim(), whole: map[string]string{}}

@@ -96,11 +96,11 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 			for who, verdict := range verdicts[c.action] {
 				ended := w.submit("ann")
 				claim := w.claim()
-				digest, size, err := w.desk.Blobs.Put(t.Context(), strings.NewReader("found"), 100)
+				digest, size, err := w.service.Blobs.Put(t.Context(), strings.NewReader("found"), 100)
 				require.NoError(t, err)
 				w.end(claim, func(r *core.Result) { r.Files = []core.File{{Path: "out.txt", Digest: digest, Size: size}} })
 				open := w.submit("ann")
-				err = c.do(t.Context(), w.desk, as(who), open.ID, ended.ID)
+				err = c.do(t.Context(), w.service, as(who), open.ID, ended.ID)
 				assert.Equal(t, codes[verdict], core.CodeOf(err), "%s by %s: %v", name, who, err)
 				for _, id := range []string{open.ID, ended.ID} { // so that the next one's is claimed
 					if _, err = w.in.Cancel(t.Context(), id, "test"); !core.Is(err, core.CodeEnded) {
@@ -122,32 +122,32 @@ func TestGradingsAreTheirClasss(t *testing.T) {
 	for who, sees := range map[string]string{
 		"root": "all", "tess": "all", "tina": "all", "olga": "bare", "otto": "", "rosa": "", "ann": "", "cleo": "", "theo": "", "nick": "",
 	} {
-		v, err := w.desk.View(t.Context(), as(who), s.ID)
+		v, err := w.service.View(t.Context(), as(who), s.ID)
 		if sees == "" {
 			requireCode(t, core.CodeNotFound, err)
 			unknown := newID()
-			_, missing := w.desk.View(t.Context(), as(who), unknown)
+			_, missing := w.service.View(t.Context(), as(who), unknown)
 			require.Equal(t, strings.ReplaceAll(missing.Error(), unknown, s.ID), err.Error())
 			continue
 		}
 		require.NoError(t, err, who)
 		require.Equal(t, sees == "all", v.Stdout != "" && v.Score != nil, who)
 		require.Equal(t, core.RequestCompleted, v.State)
-		tries, err := w.desk.Attempts(t.Context(), as(who), s.ID)
+		tries, err := w.service.Attempts(t.Context(), as(who), s.ID)
 		require.NoError(t, err)
 		require.Equal(t, sees == "all", tries[0].Result.Stdout != "", who)
 	}
-	requireCode(t, core.CodeForbidden, done(w.desk.Rerun(t.Context(), as("tess"), s.ID)))
-	require.NoError(t, done(w.desk.Rerun(t.Context(), as("olga"), s.ID)))
-	waiting, err := w.desk.Waiting(t.Context(), as("ann"), s.ID)
+	requireCode(t, core.CodeForbidden, done(w.service.Rerun(t.Context(), as("tess"), s.ID)))
+	require.NoError(t, done(w.service.Rerun(t.Context(), as("olga"), s.ID)))
+	waiting, err := w.service.Waiting(t.Context(), as("ann"), s.ID)
 	require.NoError(t, err, "it waits again, and whose submission it is may know why")
 	require.NotNil(t, waiting)
-	requireCode(t, core.CodeNotFound, done(w.desk.Waiting(t.Context(), as("cleo"), s.ID)))
-	tries, err := w.desk.Attempts(t.Context(), as("ann"), s.ID)
+	requireCode(t, core.CodeNotFound, done(w.service.Waiting(t.Context(), as("cleo"), s.ID)))
+	tries, err := w.service.Attempts(t.Context(), as("ann"), s.ID)
 	require.NoError(t, err, "and how often it was tried")
 	require.Len(t, tries, 1)
 	require.Equal(t, []any{"", "", (*float64)(nil)}, []any{tries[0].Result.Stdout, tries[0].Result.Host, tries[0].Result.Score})
-	requireCode(t, core.CodeNotFound, done(w.desk.Attempts(t.Context(), as("cleo"), s.ID)))
+	requireCode(t, core.CodeNotFound, done(w.service.Attempts(t.Context(), as("cleo"), s.ID)))
 }
 
 // Who does not watch the cluster learns nothing of hosts, VMs and values of the environment.
@@ -157,7 +157,7 @@ func TestViewKeepsSecrets(t *testing.T) {
 	s := w.submit("rosa")
 	w.claim()
 	for who, watches := range map[string]bool{"rosa": false, "olga": true} {
-		v, err := w.desk.View(t.Context(), as(who), s.ID)
+		v, err := w.service.View(t.Context(), as(who), s.ID)
 		require.NoError(t, err)
 		require.Equal(t, []string{"KEY"}, v.Env)
 		require.Equal(t, core.RequestClaimed, v.State)
@@ -176,7 +176,7 @@ func TestListShowsWhatViewDoes(t *testing.T) {
 	for _, who := range []string{"root", "olga", "otto", "rosa", "ann", "tess", "nick"} {
 		var listed, seen []string
 		for before := ""; ; {
-			page, err := w.desk.List(t.Context(), as(who), requests.Filter{Limit: 1, Before: before})
+			page, err := w.service.List(t.Context(), as(who), requests.Filter{Limit: 1, Before: before})
 			require.NoError(t, err, who)
 			for _, v := range page.Items {
 				listed = append(listed, v.ID)
@@ -186,17 +186,17 @@ func TestListShowsWhatViewDoes(t *testing.T) {
 			}
 		}
 		for _, id := range all {
-			if _, err := w.desk.View(t.Context(), as(who), id); err == nil && who != "tess" {
+			if _, err := w.service.View(t.Context(), as(who), id); err == nil && who != "tess" {
 				seen = append(seen, id)
 			}
 		}
 		require.ElementsMatch(t, seen, listed, who)
 	}
-	requireCode(t, core.CodeForbidden, done(w.desk.List(t.Context(), as("rosa"), requests.Filter{Submitter: "ann"})))
-	requireCode(t, core.CodeInvalid, done(w.desk.List(t.Context(), as("root"), requests.Filter{Limit: 1001})))
-	requireCode(t, core.CodeInvalid, done(w.desk.List(t.Context(), as("root"), requests.Filter{States: []core.RequestState{"odd"}})))
+	requireCode(t, core.CodeForbidden, done(w.service.List(t.Context(), as("rosa"), requests.Filter{Submitter: "ann"})))
+	requireCode(t, core.CodeInvalid, done(w.service.List(t.Context(), as("root"), requests.Filter{Limit: 1001})))
+	requireCode(t, core.CodeInvalid, done(w.service.List(t.Context(), as("root"), requests.Filter{States: []core.RequestState{"odd"}})))
 	w.claim()
-	page, err := w.desk.List(t.Context(), as("root"), requests.Filter{States: []core.RequestState{core.RequestClaimed}})
+	page, err := w.service.List(t.Context(), as("root"), requests.Filter{States: []core.RequestState{core.RequestClaimed}})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
 }

@@ -34,7 +34,7 @@ type Service struct {
 	pools known // of Waiting
 }
 
-// Store is what a Desk needs of the result store.
+// Store is what a Service needs of the result store.
 type Store interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)

@@ -15,7 +15,7 @@ func TestStatusTellsHowFar(t *testing.T) {
 	w := newFixture(t)
 	s := w.submit("ann", grading("cs101/open"))
 	status := func(who string) requests.Status {
-		got, err := w.desk.Status(t.Context(), as(who), s.ID)
+		got, err := w.service.Status(t.Context(), as(who), s.ID)
 		require.NoError(t, err)
 		return got
 	}
@@ -33,6 +33,6 @@ func TestStatusTellsHowFar(t *testing.T) {
 	require.Equal(t, 2, status("ann").Attempt)
 	w.end(c)
 	require.Equal(t, requests.Status{State: core.RequestCompleted, Output: true}, status("ann"))
-	_, err := w.desk.Status(t.Context(), as("cleo"), s.ID)
+	_, err := w.service.Status(t.Context(), as("cleo"), s.ID)
 	requireCode(t, core.CodeNotFound, err)
 }

@@ -25,7 +25,7 @@ func draft(change ...func(*requests.Draft)) requests.Draft {
 func TestSubmitAndOpen(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	v, created, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
+	v, created, err := w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
 		d.Files = uploads(file("a.txt", "one"), requests.Upload{Part: requests.PartStdin, Content: file("", "in").Content})
 		d.Idempotency = "once"
 	}))
@@ -33,12 +33,12 @@ func TestSubmitAndOpen(t *testing.T) {
 	require.True(t, created)
 	require.Equal(t, "rosa", v.Submitter)
 	require.Equal(t, "a.txt", v.Brought[0].Path)
-	again, created, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) { d.Idempotency = "once" }))
+	again, created, err := w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) { d.Idempotency = "once" }))
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, v.ID, again.ID)
 	// Its files are not read, nor is it refused for what has changed since.
-	again, created, err = w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
+	again, created, err = w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
 		d.Idempotency, d.Pool = "once", "gone"
 		d.Files = func(func(requests.Upload, error) bool) { t.Error("files of a repeat are read") }
 	}))
@@ -48,16 +48,16 @@ func TestSubmitAndOpen(t *testing.T) {
 
 	c := w.claim()
 	require.Equal(t, int64(2), c.ReadSpec().Stdin.Size)
-	_, _, err = w.desk.OpenFile(t.Context(), as("rosa"), v.ID, "a.txt")
+	_, _, err = w.service.OpenFile(t.Context(), as("rosa"), v.ID, "a.txt")
 	requireCode(t, core.CodeConflict, err)
 	w.end(c, func(r *core.Result) { r.Files = []core.File{{Path: "kept", Digest: v.Brought[0].Digest, Size: 3}} })
-	_, content, err := w.desk.OpenFile(t.Context(), as("rosa"), v.ID, "kept")
+	_, content, err := w.service.OpenFile(t.Context(), as("rosa"), v.ID, "kept")
 	require.NoError(t, err)
 	got, err := io.ReadAll(content)
 	require.NoError(t, err)
 	require.NoError(t, content.Close())
 	require.Equal(t, "one", string(got))
-	_, _, err = w.desk.OpenFile(t.Context(), as("rosa"), v.ID, "a.txt")
+	_, _, err = w.service.OpenFile(t.Context(), as("rosa"), v.ID, "a.txt")
 	requireCode(t, core.CodeNotFound, err)
 }
 
@@ -81,7 +81,7 @@ func TestSubmitRefusesFirst(t *testing.T) {
 		"bad variable": {core.CodeInvalid, func(d *requests.Draft) { d.Env = []string{"="} }},
 		"long key":     {core.CodeLimit, func(d *requests.Draft) { d.Idempotency = string(make([]byte, 101)) }},
 	} {
-		_, _, err := w.desk.Submit(t.Context(), as("rosa"), draft(c.change, func(d *requests.Draft) { d.Files = unread }))
+		_, _, err := w.service.Submit(t.Context(), as("rosa"), draft(c.change, func(d *requests.Draft) { d.Files = unread }))
 		require.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
 	}
 }
@@ -104,12 +104,12 @@ func TestSubmitBoundsItsFiles(t *testing.T) {
 		"odd part":    {core.CodeInvalid, []requests.Upload{{Part: "odd", Content: file("", "").Content}}},
 		"bad harness": {core.CodeInvalid, []requests.Upload{{Part: requests.PartHarness, Content: file("", "no tar").Content}}},
 	} {
-		_, _, err := w.desk.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
+		_, _, err := w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
 			d.Limits.Disk, d.Files = 1<<20, uploads(c.files...)
 		}))
 		require.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
 	}
-	_, _, err := w.desk.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool})
+	_, _, err := w.service.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool})
 	requireCode(t, core.CodeInvalid, err)
 }
 
@@ -120,7 +120,7 @@ func TestSubmitWithHarness(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
-	_, _, err = w.desk.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool, Files: uploads(
+	_, _, err = w.service.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool, Files: uploads(
 		requests.Upload{Part: requests.PartHarness, Content: file("", string(p.Tar)).Content}, file("main.py", "print()"),
 	)})
 	require.NoError(t, err)
@@ -138,9 +138,9 @@ func TestControlOfOthersIsInTheAuditLog(t *testing.T) {
 	w := newFixture(t)
 	mine, theirs := w.submit("olga"), w.submit("rosa")
 	for _, s := range []core.Spec{mine, theirs} {
-		require.NoError(t, done(w.desk.Cancel(t.Context(), as("olga"), s.ID)))
+		require.NoError(t, done(w.service.Cancel(t.Context(), as("olga"), s.ID)))
 	}
-	_, _, err := w.desk.Submit(t.Context(), as("olga"), draft(func(d *requests.Draft) { d.Submitter = "ann" }))
+	_, _, err := w.service.Submit(t.Context(), as("olga"), draft(func(d *requests.Draft) { d.Submitter = "ann" }))
 	require.NoError(t, err)
 	entries, err := w.in.Store.ListAuditEntries(t.Context(), core.AuditFilter{})
 	require.NoError(t, err)

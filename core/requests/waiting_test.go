@@ -12,7 +12,7 @@ import (
 
 func (w *fixture) waiting(who, id string) *requests.Waiting {
 	w.t.Helper()
-	got, err := w.desk.Waiting(w.t.Context(), as(who), id)
+	got, err := w.service.Waiting(w.t.Context(), as(who), id)
 	require.NoError(w.t, err)
 	return got
 }
@@ -82,7 +82,7 @@ func TestWaitingReasons(t *testing.T) {
 			require.Equal(t, reason, got.Reason)
 			require.Contains(t, got.Text, text)
 			require.NotContains(t, got.Text, "{")
-			v, err := w.desk.View(t.Context(), as(who), s.ID)
+			v, err := w.service.View(t.Context(), as(who), s.ID)
 			require.NoError(t, err)
 			require.Equal(t, got, v.Waiting)
 		}
@@ -119,7 +119,7 @@ func TestKeptKnowledge(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	s := w.submit("rosa")
-	w.desk.Keep = time.Minute
+	w.service.Keep = time.Minute
 	require.Equal(t, requests.ReasonTurn, w.waiting("rosa", s.ID).Reason)
 	w.pool(func(p *core.Pool) { p.Paused = true })
 	require.Equal(t, requests.ReasonTurn, w.waiting("rosa", s.ID).Reason)

@@ -13,7 +13,7 @@ const (
 	vainPause  = 50 * time.Millisecond
 )
 
-// listen is the one goroutine of the desk that waits for the host's bell, while
+// listen is the one goroutine of the worker that waits for the host's bell, while
 // workers wait for work and the last answer had none.
 func (d *Worker) listen() {
 	pause := newPause()
@@ -101,7 +101,7 @@ func (d *Worker) ring() {
 	d.kick()
 }
 
-// consistency releases slots that Redis has under this epoch and the desk does not
+// consistency releases slots that Redis has under this epoch and the worker does not
 // know: Redis lost the finish that it had answered (a failover, an older copy restored).
 // And it stops work whose slot was taken back: somebody took it for hung, or moved it.
 func (d *Worker) consistency() {

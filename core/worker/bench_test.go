@@ -11,7 +11,7 @@ import (
 	"drover/core/worker"
 )
 
-// endless is a Redis that always has work and answers at once: what is left is the desk.
+// endless is a Redis that always has work and answers at once: what is left is the worker.
 type endless struct{ core.Owners }
 
 func (endless) Register(context.Context, core.Registration) (core.Registered, error) {
@@ -42,7 +42,7 @@ func (endless) Exchange(_ context.Context, x core.Exchange) (core.Exchanged, err
 	return out, nil
 }
 
-// BenchmarkDesk shows what the desk itself costs a job.
+// BenchmarkDesk shows what the worker itself costs a job.
 func BenchmarkDesk(b *testing.B) {
 	for _, slots := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(slots), func(b *testing.B) {

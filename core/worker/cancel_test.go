@@ -48,7 +48,7 @@ func TestCancelReachesWork(t *testing.T) {
 	}
 }
 
-// A desk with slots left waits for its notices twice: with the bell, for whoever wants
+// A worker with slots left waits for its notices twice: with the bell, for whoever wants
 // work, and without, for the work in hand. Whichever gets one, the work hears of it.
 func TestACancelIsHeardWhoeverTakesTheNotice(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestDeskInHandListensForNoticesOnly(t *testing.T) {
 		d := open(t, f, config(1))
 		w := next(t, d)
 		synctest.Wait()
-		require.Equal(t, map[string]int{"": 1}, f.waits, "a full desk leaves the bell to others")
+		require.Equal(t, map[string]int{"": 1}, f.waits, "a full worker leaves the bell to others")
 		finish(t, d, w)
 		closeDesk(t, d)
 	})

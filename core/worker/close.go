@@ -26,7 +26,7 @@ func (d *Worker) sendAway() {
 	}
 }
 
-// end makes the desk over: nothing goes to Redis any more, nobody waits any more.
+// end makes the worker over: nothing goes to Redis any more, nobody waits any more.
 func (d *Worker) end(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *Worker) end(why error) {
 	}
 }
 
-// drop ends a piece of work with the desk. The lock is held.
+// drop ends a piece of work with the worker. The lock is held.
 func (d *Worker) drop(w *Work) {
 	if w != nil {
 		w.cancel(d.over)
@@ -62,10 +62,10 @@ func (d *Worker) drop(w *Work) {
 }
 
 // Close drains, waits until all work in hand is finished, deregisters and stops
-// the desk's goroutines. When ctx ends first, what is still in hand is cancelled
+// the worker's goroutines. When ctx ends first, what is still in hand is cancelled
 // and released, with a short grace for Redis to answer. Returns UNAVAILABLE if
 // slots may be left; the next start or the overseer settles those. Closing a
-// lost desk just stops it. Closing twice waits and returns the same.
+// lost worker just stops it. Closing twice waits and returns the same.
 func (d *Worker) Close(ctx context.Context) error {
 	d.mu.Lock()
 	first := !d.closing
@@ -100,7 +100,7 @@ func (d *Worker) close(ctx context.Context) error {
 	return d.presence.Leave(late)
 }
 
-// settled waits until nothing is in hand or on its way, or the desk is over. It
+// settled waits until nothing is in hand or on its way, or the worker is over. It
 // returns false if ctx ended first.
 func (d *Worker) settled(ctx context.Context) bool {
 	d.mu.Lock()
@@ -127,7 +127,7 @@ func (d *Worker) settleDown() {
 // open counts the slots that Redis may still have for us. The lock is held.
 func (d *Worker) open() int { return d.used + d.ending }
 
-// left is open, or 0 if the desk is over and nothing of it is ours any more.
+// left is open, or 0 if the worker is over and nothing of it is ours any more.
 func (d *Worker) left() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -41,8 +41,8 @@ func TestCloseWaitsForWorkInHand(t *testing.T) {
 	})
 }
 
-// A call on its way that wants work could take again what a draining desk gives back: the
-// desk says nothing before that call's answer.
+// A call on its way that wants work could take again what a draining worker gives back: the
+// worker says nothing before that call's answer.
 func TestDrainGivesBackAfterTheLastWish(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestDrainReleasesClaimsOnTheirWay(t *testing.T) {
 	})
 }
 
-// While a call of a drained desk is on its way that may bring claims, what was done goes out
+// While a call of a drained worker is on its way that may bring claims, what was done goes out
 // at once, and what is given back waits for it.
 func TestDrainHoldsBackOnlyWhatComesBack(t *testing.T) {
 	t.Parallel()

@@ -301,26 +301,26 @@ func (f *fakeRedis) Deregister(ctx context.Context, owner string, epoch int64) e
 // The rest of core.Owners is the overseer's side.
 
 func (f *fakeRedis) Settle(context.Context, string, int64, []core.Settlement, int64) (core.Settled, error) {
-	panic("not the desk's")
+	panic("not the worker's")
 }
 
-func (f *fakeRedis) Late(context.Context, time.Duration) ([]string, error) { panic("not the desk's") }
+func (f *fakeRedis) Late(context.Context, time.Duration) ([]string, error) { panic("not the worker's") }
 
 func (f *fakeRedis) Fence(context.Context, string, time.Duration) (int64, error) {
-	panic("not the desk's")
+	panic("not the worker's")
 }
 
 func (f *fakeRedis) Revoke(context.Context, string, core.Held, core.Settlement, string) error {
-	panic("not the desk's")
+	panic("not the worker's")
 }
 
 func (f *fakeRedis) DeclareDead(context.Context, string, int64) (int64, error) {
-	panic("not the desk's")
+	panic("not the worker's")
 }
 
-func (f *fakeRedis) Forget(context.Context, string, int64) error { panic("not the desk's") }
+func (f *fakeRedis) Forget(context.Context, string, int64) error { panic("not the worker's") }
 
-func (f *fakeRedis) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not the desk's") }
+func (f *fakeRedis) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not the worker's") }
 
 // What a test does to it, and asks of it.
 

@@ -158,7 +158,7 @@ func TestStrangeSlotIsReleased(t *testing.T) {
 		finish(t, d, a)
 		f.mu.Lock()
 		f.owners[runner].slots[a.Key] = before
-		f.owners[runner].slots["z-1"] = core.Held{Key: "z-1", Token: "0.5"} // of an older epoch: not the desk's
+		f.owners[runner].slots["z-1"] = core.Held{Key: "z-1", Token: "0.5"} // of an older epoch: not the worker's
 		f.mu.Unlock()
 		time.Sleep(3 * beat)
 		require.Equal(t, []core.Outcome{core.OutcomeDone, core.OutcomeRelease}, f.outcomes("a-1"))
@@ -183,7 +183,7 @@ func stopped(t *testing.T, w *worker.Work) {
 }
 
 // A slot that was taken back stops its work, at once if somebody says so, else with a
-// heartbeat; what is claimed while the desk looks is left alone.
+// heartbeat; what is claimed while the worker looks is left alone.
 func TestTakenSlotStopsItsWork(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {
@@ -258,7 +258,7 @@ func TestALookDoesNotTakeWhatIsClaimedMeanwhile(t *testing.T) {
 	})
 }
 
-// Work that was taken back may come again to the same desk, before that looked.
+// Work that was taken back may come again to the same worker, before that looked.
 func TestTakenWorkComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestFencedWhileWorkRuns(t *testing.T) {
 		f.calm()
 		before := f.count("exchange") + f.count("beat") + f.count("wait")
 		time.Sleep(time.Minute)
-		require.Equal(t, before, f.count("exchange")+f.count("beat")+f.count("wait"), "a lost desk says nothing more")
+		require.Equal(t, before, f.count("exchange")+f.count("beat")+f.count("wait"), "a lost worker says nothing more")
 		closeDesk(t, d)
 		require.Zero(t, f.count("deregister"))
 		require.Equal(t, 2, f.slots(runner), "left to be settled")
@@ -72,7 +72,7 @@ func TestRestartedOwnerFencesAndFindsWhatWasLeft(t *testing.T) {
 		<-old.Lost()
 		<-w.Cancelled
 		time.Sleep(3 * beat)
-		require.Equal(t, 1, f.slots(runner), "the desk does not touch what recovery settles")
+		require.Equal(t, 1, f.slots(runner), "the worker does not touch what recovery settles")
 		f.mu.Lock()
 		f.settle(f.owners[runner], w.Key, core.OutcomeRetry)
 		f.mu.Unlock()

@@ -160,8 +160,8 @@ func TestClaimThatComesWithTheEndOfWaiting(t *testing.T) {
 	})
 }
 
-// A desk that got its work by another way while it listened has taken a ring
-// that it does not need: it must pass it on to the host's other desks.
+// A worker that got its work by another way while it listened has taken a ring
+// that it does not need: it must pass it on to the host's other workers.
 func TestRingIsPassedOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestBellThatRingsInVainIsNotAnsweredForEver(t *testing.T) {
 		f.on("wait", fault{})
 		f.mu.Lock()
 		f.disturb = func(string) fault {
-			ring(f.bell) // somebody's pair that this desk may not take
+			ring(f.bell) // somebody's pair that this worker may not take
 			return fault{delay: 50 * time.Microsecond}
 		}
 		f.mu.Unlock()

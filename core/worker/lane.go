@@ -12,7 +12,7 @@ import (
 type lane struct {
 	x    core.Exchange
 	sent []*Work // whose finishes are in x
-	busy bool    // guarded by the desk's lock
+	busy bool    // guarded by the worker's lock
 }
 
 // drive is a lane's goroutine: it takes along whatever waits, whenever anything does.
@@ -88,7 +88,7 @@ func (d *Worker) heartbeat() time.Duration {
 	return beat
 }
 
-// due is how many finishes, from the oldest on, may go now. A drained desk gives nothing
+// due is how many finishes, from the oldest on, may go now. A drained worker gives nothing
 // back while a call on its way could take it again; that call's lane looks here again. The
 // lock is held.
 func (d *Worker) due() int {
@@ -113,7 +113,7 @@ func (d *Worker) want(n int) int {
 }
 
 // send repeats the lane's call until its answer is known. It returns false if
-// the desk is over.
+// the worker is over.
 func (d *Worker) send(l *lane) (core.Exchanged, bool) {
 	pause := newPause()
 	for {

@@ -25,7 +25,7 @@ type PresenceConfig struct {
 }
 
 // Presence is an owner's registration and its heartbeat. Every owner has
-// one: a testrunner's is inside its Desk, a vmfactory or taskrunner joins by itself.
+// one: a testrunner's is inside its Worker, a vmfactory or taskrunner joins by itself.
 type Presence struct {
 	owners  core.Owners
 	cfg     PresenceConfig

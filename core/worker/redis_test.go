@@ -67,11 +67,11 @@ func TestDesksShareACluster(t *testing.T) {
 		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
 		book := &ledger{jobs: map[string]int{}, vms: map[string]int{}}
 		all := make(chan struct{})
-		var desks []*worker.Worker
+		var own []*worker.Worker
 		var workers sync.WaitGroup
 		for n := range 3 {
 			d := openOn(t, h, shaky{h.Store}, n+1, slots, time.Second)
-			desks = append(desks, d)
+			own = append(own, d)
 			for range slots {
 				workers.Go(func() {
 					w, err := d.Next(context.Background())
@@ -93,7 +93,7 @@ func TestDesksShareACluster(t *testing.T) {
 			h.AddVMs(t, 1)
 		}
 		<-all
-		for _, d := range desks {
+		for _, d := range own {
 			require.NoError(t, d.Close(t.Context()))
 		}
 		workers.Wait()
@@ -111,7 +111,7 @@ func TestDesksShareACluster(t *testing.T) {
 	})
 }
 
-// Three idle desks on one host, one submit at a time: each is claimed by the
+// Three idle workers on one host, one submit at a time: each is claimed by the
 // bell alone, whoever was busy or idle before.
 func TestBellsAloneBringWork(t *testing.T) {
 	t.Parallel()
@@ -120,10 +120,10 @@ func TestBellsAloneBringWork(t *testing.T) {
 		h.AddVMs(t, 10)
 		got := make(chan string)
 		var workers sync.WaitGroup
-		var desks []*worker.Worker
+		var own []*worker.Worker
 		for n := range 3 {
 			d := openOn(t, h, h.Store, n+1, 2, never)
-			desks = append(desks, d)
+			own = append(own, d)
 			for range 2 {
 				workers.Go(func() {
 					w, err := d.Next(context.Background())
@@ -146,11 +146,11 @@ func TestBellsAloneBringWork(t *testing.T) {
 			require.Equal(t, core.Key(id, 1), <-got)
 			h.AddVMs(t, 1)
 		}
-		for _, d := range desks {
+		for _, d := range own {
 			d.Drain()
 		}
 		workers.Wait()
-		for _, d := range desks {
+		for _, d := range own {
 			closeDesk(t, d)
 		}
 		coretest.RequireSound(t, h.Store)

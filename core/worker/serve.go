@@ -2,7 +2,7 @@ package worker
 
 import "drover/core"
 
-// Serve changes which pools the desk takes work from, beginning with its next
+// Serve changes which pools the worker takes work from, beginning with its next
 // call. Returns INVALID for no pool or a name that cannot be.
 func (d *Worker) Serve(pools []string) error {
 	if err := checkPools(d.Owner(), pools); err != nil {

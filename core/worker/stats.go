@@ -2,13 +2,13 @@ package worker
 
 import "time"
 
-// Stats is what a desk has done and has in hand, for metrics.
+// Stats is what a worker has done and has in hand, for metrics.
 type Stats struct {
 	InHand   int       // pieces of work taken whose finish was not answered yet
 	Idle     int       // workers waiting for work
 	Claimed  int64     // claims that arrived
 	Finished int64     // finishes that were answered, releases included
-	Released int64     // claims that the desk itself gave back: nobody waited for them any more
+	Released int64     // claims that the worker itself gave back: nobody waited for them any more
 	Taken    int64     // pieces of work whose slot was taken back
 	Calls    int64     // calls of Exchange that were answered
 	Repeats  int64     // repeats of a call after an error

@@ -15,13 +15,13 @@ type Work struct {
 
 	// Cancelled is closed when the work must stop: somebody cancelled it (perhaps
 	// before it was claimed; Claim.Cancelled then says who), the epoch is over, its
-	// slot was taken back, or the desk was closed over it. Cause says which.
+	// slot was taken back, or the worker was closed over it. Cause says which.
 	Cancelled <-chan struct{}
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// Guarded by the desk's lock until ended is closed.
+	// Guarded by the worker's lock until ended is closed.
 	said    declaration  // last, with Progress
 	outcome core.Outcome // "" while it is in hand
 	moved   bool
@@ -50,10 +50,10 @@ func (w *Work) Context() context.Context { return w.ctx }
 // Cause says why the work must stop: nil while it need not, CANCELLED if somebody
 // asked (record it as cancelled, then Finish it as done), FENCED if the epoch is
 // over, STALE if its slot was taken back because it was taken for hung or must run
-// elsewhere, UNAVAILABLE if the desk was closed over it (record nothing: it runs again).
+// elsewhere, UNAVAILABLE if the worker was closed over it (record nothing: it runs again).
 func (w *Work) Cause() error { return context.Cause(w.ctx) }
 
-// settle notes what became of the work's finish. The desk's lock is held.
+// settle notes what became of the work's finish. The worker's lock is held.
 func (w *Work) settle(moved bool, err error) {
 	if w.over {
 		return

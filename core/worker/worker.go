@@ -16,18 +16,18 @@ const (
 	defaultLanes = 2
 	defaultPoll  = time.Second
 
-	// heartbeatsPerBeat is how many calls of a busy desk send a heartbeat within a beat.
+	// heartbeatsPerBeat is how many calls of a busy worker send a heartbeat within a beat.
 	heartbeatsPerBeat = 8
 )
 
-// Config says who opens a desk and what it asks for. Zero fields get the defaults named.
+// Config says who opens a worker and what it asks for. Zero fields get the defaults named.
 type Config struct {
 	Registration core.Registration
 	Pools        []string                     // the pools to take work from; calls rotate among them
 	Slots        int                          // most pieces of work in hand at once; default 1
 	Lanes        int                          // calls in flight at once; default 2
 	Batch        int                          // most finishes and most claims of one call; default and most 64
-	Poll         time.Duration                // an idle desk asks at least this often, bell or no bell; default 1 s
+	Poll         time.Duration                // an idle worker asks at least this often, bell or no bell; default 1 s
 	BeatEvery    time.Duration                // between heartbeats when nothing else carries one; default three quarters of Registration.Beat
 	Notice       func(text string, err error) // hears when Redis fails and, with a nil error, when it answers again; may be nil
 }
@@ -47,11 +47,11 @@ func (c Config) complete() (Config, error) {
 	return c, checkPools(owner, c.Pools)
 }
 
-// Errors of a desk that is not open any more.
+// Errors of a worker that is not open any more.
 var (
-	// ErrDrained is what Next returns once the desk takes no new work.
-	ErrDrained = core.Errorf(core.CodeConflict, "", "the desk is drained: it takes no new work")
-	errClosed  = core.Errorf(core.CodeUnavailable, "", "the desk was closed over the work; it runs again elsewhere")
+	// ErrDrained is what Next returns once the worker takes no new work.
+	ErrDrained = core.Errorf(core.CodeConflict, "", "the worker is drained: it takes no new work")
+	errClosed  = core.Errorf(core.CodeUnavailable, "", "the worker was closed over the work; it runs again elsewhere")
 )
 
 // Worker is where the workers of one owner take and end work. All methods are safe
@@ -101,7 +101,7 @@ type Worker struct {
 type waiter struct{ got chan *Work }
 
 // Open registers the owner under a new epoch, which fences its predecessor, and
-// opens its desk. It returns what the predecessor left: settle that with
+// opens its worker. It returns what the predecessor left: settle that with
 // recovery.Settle before the first Next, again and again until it works, because
 // nobody else will while this owner lives.
 // Returns INVALID for a configuration that cannot be, else as core.Owners.Register.

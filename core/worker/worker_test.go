@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// work runs workers that take, hold and finish until the desk is drained.
+// work runs workers that take, hold and finish until the worker is drained.
 func work(t *testing.T, d *worker.Worker, workers int, hold func(*worker.Work)) *sync.WaitGroup {
 	var all sync.WaitGroup
 	for range workers {
@@ -53,7 +53,7 @@ func TestBusyWorkersShareCalls(t *testing.T) {
 				}
 				calls := float64(f.count("exchange")) / jobs
 				require.LessOrEqual(t, calls, c.most)
-				require.Zero(t, f.count("beat"), "a busy desk's beats ride along")
+				require.Zero(t, f.count("beat"), "a busy worker's beats ride along")
 				d.Drain()
 				workers.Wait()
 				closeDesk(t, d)

@@ -12,7 +12,7 @@
 // (In version 2, where a cgroup has processes or children, the others are in NAME/job/all.)
 //
 // The agent sends user code there by descriptors that are opened outside of the VM
-// (see Doors). In version 1 the one thread that starts commands goes there, and what
+// (see Controls). In version 1 the one thread that starts commands goes there, and what
 // it starts is born there. In version 2 a process is in one cgroup
 // with all its threads, and the call that starts another one elsewhere (clone3) is
 // one that filters cannot look into; so the agent goes there and back, around each start.

@@ -209,12 +209,12 @@ func (g Group) Inhabited(below string) error {
 	return nil
 }
 
-// Doors opens the ways into the cgroups of user code, and the file of its memory
+// Controls opens the ways into the cgroups of user code, and the file of its memory
 // limit, as descriptors for the agent in the order that package wire has them; -1
 // is none. They let who has them move himself, and nobody else: the kernel asks who
 // opened them. The caller closes them.
-func (g Group) Doors() (files []int, err error) {
-	files = slices.Repeat([]int{-1}, wire.Doors)
+func (g Group) Controls() (files []int, err error) {
+	files = slices.Repeat([]int{-1}, wire.Controls)
 	defer func() {
 		if err != nil {
 			for _, fd := range files {
@@ -230,22 +230,22 @@ func (g Group) Doors() (files []int, err error) {
 	for i, name := range g.inner() {
 		switch {
 		case !g.host.at[name].v2:
-			open(wire.DoorThreads+i, g.job(name), "tasks", unix.O_WRONLY)
-			open(wire.DoorOwnThreads+i, g.own(name), "tasks", unix.O_WRONLY)
-		case files[wire.DoorIn] < 0:
-			open(wire.DoorIn, g.runs(name), "cgroup.procs", unix.O_WRONLY)
-			open(wire.DoorOwnIn, g.own(name), "cgroup.procs", unix.O_WRONLY)
-			open(wire.DoorOut, g.seat(name), "cgroup.procs", unix.O_WRONLY)
+			open(wire.ControlThreads+i, g.job(name), "tasks", unix.O_WRONLY)
+			open(wire.ControlOwnThreads+i, g.own(name), "tasks", unix.O_WRONLY)
+		case files[wire.ControlIn] < 0:
+			open(wire.ControlIn, g.runs(name), "cgroup.procs", unix.O_WRONLY)
+			open(wire.ControlOwnIn, g.own(name), "cgroup.procs", unix.O_WRONLY)
+			open(wire.ControlOut, g.seat(name), "cgroup.procs", unix.O_WRONLY)
 		}
 		switch name {
 		case Memory:
 			limit := g.host.limitFile()
-			open(wire.DoorMemory, g.job(name), limit, unix.O_WRONLY)
-			open(wire.DoorOwnMemory, g.own(name), limit, unix.O_WRONLY)
-			open(wire.DoorOwnPeak, g.own(name), g.host.peak(), unix.O_RDWR)
+			open(wire.ControlMemory, g.job(name), limit, unix.O_WRONLY)
+			open(wire.ControlOwnMemory, g.own(name), limit, unix.O_WRONLY)
+			open(wire.ControlOwnPeak, g.own(name), g.host.peak(), unix.O_RDWR)
 		case Pids:
-			open(wire.DoorPids, g.job(name), "pids.max", unix.O_WRONLY)
-			open(wire.DoorOwnPids, g.own(name), "pids.max", unix.O_WRONLY)
+			open(wire.ControlPids, g.job(name), "pids.max", unix.O_WRONLY)
+			open(wire.ControlOwnPids, g.own(name), "pids.max", unix.O_WRONLY)
 		}
 	}
 	return files, err

@@ -89,21 +89,21 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// doorkeeper, in the environment, makes TestDoors who goes through the doors.
-const doorkeeper = "DROVER_TEST_DOORS"
+// passer, in the environment, makes TestControls who goes through the controls.
+const passer = "DROVER_TEST_CONTROLS"
 
-// TestDoors sends another user through the doors of a VM, by descriptors alone: of
+// TestControls sends another user through the controls of a VM, by descriptors alone: of
 // version 1 what the thread starts that went in is there, of version 2 the process.
-func TestDoors(t *testing.T) {
+func TestControls(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(doorkeeper) != "" {
+	if os.Getenv(passer) != "" {
 		runtime.LockOSThread() // the tasks of version 1 are threads
-		for _, door := range []int{wire.DoorThreads, wire.DoorThreads + 1, wire.DoorIn} {
-			if _, err := syscall.Write(wire.DoorFD+door, []byte("0")); err != nil && !errors.Is(err, syscall.EBADF) {
+		for _, control := range []int{wire.ControlThreads, wire.ControlThreads + 1, wire.ControlIn} {
+			if _, err := syscall.Write(wire.ControlFD+control, []byte("0")); err != nil && !errors.Is(err, syscall.EBADF) {
 				require.NoError(t, err)
 			}
 		}
-		_, err := os.OpenFile(os.Getenv(doorkeeper), os.O_WRONLY, 0)
+		_, err := os.OpenFile(os.Getenv(passer), os.O_WRONLY, 0)
 		require.ErrorIs(t, err, os.ErrPermission, "by its path it is closed")
 		out, err := exec.Command("/bin/cat", "/proc/self/cgroup").Output()
 		require.NoError(t, err)
@@ -115,24 +115,24 @@ func TestDoors(t *testing.T) {
 	g := h.At(ours(t), true)
 	require.NoError(t, g.Make(core.Limits{Memory: 64 << 20, Pids: 50}, 1))
 	defer func() { require.NoError(t, g.End(t.Context())) }()
-	doors, err := g.Doors()
+	controls, err := g.Controls()
 	require.NoError(t, err)
 	var files []*os.File
-	for range wire.DoorFD - 3 {
+	for range wire.ControlFD - 3 {
 		files = append(files, nil)
 	}
-	for _, fd := range doors {
+	for _, fd := range controls {
 		if fd < 0 {
 			files = append(files, nil)
 			continue
 		}
-		f := os.NewFile(uintptr(fd), "door")
+		f := os.NewFile(uintptr(fd), "control")
 		t.Cleanup(func() { require.NoError(t, f.Close()) })
 		files = append(files, f)
 	}
 	const nobody = 65534
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestDoors$", "-test.cpu=1")
-	cmd.Env = append(os.Environ(), doorkeeper+"="+filepath.Join(g.job(Memory), "cgroup.procs"))
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestControls$", "-test.cpu=1")
+	cmd.Env = append(os.Environ(), passer+"="+filepath.Join(g.job(Memory), "cgroup.procs"))
 	cmd.Dir, cmd.ExtraFiles = "/", files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

@@ -111,7 +111,7 @@ func TestHybrid(t *testing.T) {
 		has          string
 		kinds        map[string]int64
 		whole, inner map[string]string // file, from the folder of all hierarchies → what it says
-		doors        []int             // which are open
+		controls     []int             // which are open
 		bad          string            // one of the files that says too much
 	}{
 		"memory and pids in version 2": {
@@ -123,7 +123,7 @@ func TestHybrid(t *testing.T) {
 			inner: map[string]string{
 				"unified/vm/job/memory.max": "67108864", "unified/vm/job/pids.max": "26", "unified/vm/job/own/memory.max": "67108864", "unified/vm/job/own/pids.max": "26",
 			},
-			doors: []int{6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/job/own/memory.max",
+			controls: []int{6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/job/own/memory.max",
 		},
 		"pids in version 2": {
 			has: "pids", kinds: map[string]int64{"cpu": v1, "memory": v1},
@@ -135,7 +135,7 @@ func TestHybrid(t *testing.T) {
 				"memory/vm/job/memory.limit_in_bytes": "67108864", "unified/vm/job/pids.max": "26",
 				"memory/vm/job/own/memory.limit_in_bytes": "67108864", "unified/vm/job/own/pids.max": "26",
 			},
-			doors: []int{0, 3, 6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/pids.max",
+			controls: []int{0, 3, 6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/pids.max",
 		},
 		"processors in version 2": {
 			has: "cpu", kinds: map[string]int64{"pids": v1, "memory": v1},
@@ -144,7 +144,7 @@ func TestHybrid(t *testing.T) {
 				"memory/vm/job/memory.limit_in_bytes": "67108864", "pids/vm/job/pids.max": "26",
 				"memory/vm/job/own/memory.limit_in_bytes": "67108864", "pids/vm/job/own/pids.max": "26",
 			},
-			doors: []int{0, 1, 3, 4, 9, 10, 11, 12, 13}, bad: "unified/vm/cpu.max",
+			controls: []int{0, 1, 3, 4, 9, 10, 11, 12, 13}, bad: "unified/vm/cpu.max",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,16 +172,16 @@ func TestHybrid(t *testing.T) {
 					at + "/tasks": "", at + "/cgroup.procs": "4242", at + "/memory.peak": "0", at + "/memory.max_usage_in_bytes": "0",
 				})
 			}
-			doors, err := g.Doors()
+			controls, err := g.Controls()
 			require.NoError(t, err)
 			var open []int
-			for i, fd := range doors {
+			for i, fd := range controls {
 				if fd >= 0 {
 					open = append(open, i)
 					require.NoError(t, unix.Close(fd))
 				}
 			}
-			assert.Equal(t, c.doors, open)
+			assert.Equal(t, c.controls, open)
 			folders, usage := g.Usage("/u")
 			for _, seen := range []string{usage.MemoryPeak, usage.MemoryEvents, usage.PidsEvents, usage.MemoryAll, usage.MemoryJob, usage.Own.MemoryPeak, usage.Own.MemoryStat, usage.Own.PidsEvents} {
 				require.Regexp(t, `^/u/[01]/`, seen)

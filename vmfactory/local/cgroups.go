@@ -63,14 +63,14 @@ func findCgroups(setting, tag string, apart bool) cgroups {
 	return c
 }
 
-// try makes a cgroup, opens its doors, and removes it.
+// try makes a cgroup, opens its controls, and removes it.
 func (c *cgroups) try(name string) error {
 	g := c.at(name)
 	if err := g.Make(core.Limits{Memory: 64 << 20, Pids: 64}, 1); err != nil {
 		return err
 	}
-	doors, err := g.Doors()
-	for _, fd := range doors {
+	controls, err := g.Controls()
+	for _, fd := range controls {
 		process.CloseFD(fd)
 	}
 	return errors.Join(err, g.Remove(context.Background()))

@@ -75,7 +75,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		return err
 	}
 	defer d.Close()
-	if d.Doors, err = g.Doors(); err != nil {
+	if d.Controls, err = g.Controls(); err != nil {
 		return fmt.Errorf("open its cgroup: %w", err)
 	}
 	config, err := p.config(r, usage, d.Open())
@@ -124,13 +124,13 @@ func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 		return enter.Plan{}, err
 	}
 	// First: what is opened from here on closes at Exec, but for what is kept.
-	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{agent.DoorFD + wire.Doors}}}, steps...)
+	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{agent.ControlFD + wire.Controls}}}, steps...)
 	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }
 
 // config is what the agent is told.
-func (p *Provider) config(r trace.Record, usage agent.Cgroup, doors []int) ([]byte, error) {
+func (p *Provider) config(r trace.Record, usage agent.Cgroup, controls []int) ([]byte, error) {
 	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), agent.SecretFile))
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (p *Provider) config(r trace.Record, usage agent.Cgroup, doors []int) ([]by
 	c := agent.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
 		HeldBy: p.heldBy(), Alone: true, Badge: true, Proc: true, Renews: unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
-		Scratch: scratch, Cgroup: usage, Doors: doors, BoxUID: boxID, BoxGID: boxID,
+		Scratch: scratch, Cgroup: usage, Controls: controls, BoxUID: boxID, BoxGID: boxID,
 	}
 	if p.owners.mode == singleMode {
 		c.BoxUID, c.BoxGID = 0, 0

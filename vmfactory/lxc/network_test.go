@@ -95,8 +95,8 @@ func flood() {
 	}
 }
 
-// door is where pester calls back.
-const door = ":5000"
+// control is where pester calls back.
+const control = ":5000"
 
 // pester sends to whoever has sent to it, without end.
 func pester() {
@@ -121,7 +121,7 @@ func pester() {
 // knock has the fixture call back, if it is told whom to send to, and says whether
 // somebody does.
 func knock() {
-	c, err := net.ListenPacket("udp4", door)
+	c, err := net.ListenPacket("udp4", control)
 	if err != nil {
 		os.Exit(1)
 	}
@@ -256,7 +256,7 @@ func egressInside(t *testing.T) {
 	narrow(t, p, in) // one neighbour
 
 	claim(t, p, address("b"))
-	assert.Equal(t, "nothing", in("b", knocker), "nobody opens a door for another")
+	assert.Equal(t, "nothing", in("b", knocker), "nobody opens a control for another")
 	reaches("b", "8.8.4.4:8080", "whoever else claims its address")
 
 	in("a", flooder)

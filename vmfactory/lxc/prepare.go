@@ -137,7 +137,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		return err
 	}
 	defer d.Close()
-	if d.Doors, err = g.Doors(); err != nil {
+	if d.Controls, err = g.Controls(); err != nil {
 		return fmt.Errorf("open its cgroup: %w", err)
 	}
 	agent, err := p.agent(r, usage, d.Open())
@@ -190,7 +190,7 @@ func (p *Provider) container(r trace.Record, cgroups []string) container {
 }
 
 // agent is what the agent is told.
-func (p *Provider) agent(r trace.Record, usage agent.Cgroup, doors []int) ([]byte, error) {
+func (p *Provider) agent(r trace.Record, usage agent.Cgroup, controls []int) ([]byte, error) {
 	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), agent.SecretFile))
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (p *Provider) agent(r trace.Record, usage agent.Cgroup, doors []int) ([]byt
 	}
 	return json.Marshal(agent.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
-		Alone: true, Badge: true, Proc: true, Renews: renews, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Doors: doors,
+		Alone: true, Badge: true, Proc: true, Renews: renews, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Controls: controls,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	})
 }
@@ -209,5 +209,5 @@ func (p *Provider) agent(r trace.Record, usage agent.Cgroup, doors []int) ([]byt
 // Descriptors of the first process beside those that package agent names.
 const (
 	logFD   = 2
-	agentFD = agent.DoorFD + wire.Doors // the agent program
+	agentFD = agent.ControlFD + wire.Controls // the agent program
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Need skips a test at a desk that lacks something, and fails it in CI, which must not.
+// Need skips a test on a machine that lacks something, and fails it in CI, which must not.
 func Need(t testing.TB, there bool, what string) {
 	t.Helper()
 	switch {

@@ -16,7 +16,7 @@ import (
 type Descriptors struct {
 	Plan, Config process.Pipe // what it is told: first how to become the agent, then what the agent is
 	Null         int
-	Doors        []int // into cgroups of user code, as package cgroup opens them; none if there are none
+	Controls     []int // into cgroups of user code, as package cgroup opens them; none if there are none
 
 	log, socket, anchor int
 	lifeline            int // its maker's; below 0 if nothing ends the VM with its maker
@@ -59,8 +59,8 @@ func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 // and the agent expect.
 func (d *Descriptors) Theirs(more ...int) []int {
 	all := []int{d.Plan.Read, d.Null, d.log, d.socket, d.Config.Read, d.lifeline, d.anchor}
-	all = append(all, d.Doors...)
-	all = append(all, slices.Repeat([]int{-1}, wire.Doors-len(d.Doors))...)
+	all = append(all, d.Controls...)
+	all = append(all, slices.Repeat([]int{-1}, wire.Controls-len(d.Controls))...)
 	for i, fd := range all {
 		if fd < 0 {
 			all[i] = d.Null // nobody uses it
@@ -73,15 +73,15 @@ func (d *Descriptors) Theirs(more ...int) []int {
 func (d *Descriptors) Close() {
 	d.Plan.Close()
 	d.Config.Close()
-	for _, fd := range append([]int{d.Null, d.log, d.socket, d.anchor}, d.Doors...) {
+	for _, fd := range append([]int{d.Null, d.log, d.socket, d.anchor}, d.Controls...) {
 		process.CloseFD(fd)
 	}
 }
 
-// Open names the doors that are open, as the agent is told.
+// Open names the controls that are open, as the agent is told.
 func (d *Descriptors) Open() []int {
 	var all []int
-	for i, fd := range d.Doors {
+	for i, fd := range d.Controls {
 		if fd >= 0 {
 			all = append(all, i)
 		}

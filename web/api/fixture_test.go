@@ -77,13 +77,13 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	require.NoError(t, err)
 	w.accounts = &account.Service{Store: store, Limits: w.cluster.Store, Hasher: hasher, Now: w.clock}
 	redis := w.cluster.Store
-	desk := &requests.Service{
+	service := &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
 	p := services.Deps{
-		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Classes: w.reg, Accounts: w.accounts, Now: w.clock, Requests: desk,
-		Live:    &live.Streams{Requests: desk, Classes: w.reg},
+		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Classes: w.reg, Accounts: w.accounts, Now: w.clock, Requests: service,
+		Live:    &live.Streams{Requests: service, Classes: w.reg},
 		Cluster: &operate.Service{Classes: w.reg, Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
 	}
 	for _, c := range change {

@@ -1,4 +1,4 @@
-// Package caller says on whose behalf an HTTP request is made. The door that let it
+// Package caller says on whose behalf an HTTP request is made. The compatible API that let it
 // in, a session or a token, puts the Caller into the request's context; API and
 // pages read it from there and from nowhere else.
 package caller
@@ -19,7 +19,7 @@ type Caller struct {
 	Scopes   []core.Scope // of the token
 }
 
-// Allows reports whether the door that let the caller in was opened for the scope.
+// Allows reports whether the compatible API that let the caller in was opened for the scope.
 // A session is good for all.
 func (c *Caller) Allows(s core.Scope) bool { return c.Token == "" || slices.Contains(c.Scopes, s) }
 

@@ -1,4 +1,4 @@
-// Package compat is what the doors for programs of other systems share: who calls, by the
+// Package compat is what the compatible APIs for programs of other systems share: who calls, by the
 // key that the program has where it used to have another, and how much a user may ask and
-// bring. Doors know keys alone: a browser's session opens none of them.
+// bring. Compatible APIs know keys alone: a browser's session opens none of them.
 package compat

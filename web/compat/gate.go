@@ -108,7 +108,7 @@ func (g *Gate) Take(ctx context.Context, name string, rate core.Rate, n int) err
 	a, err := g.limits.Take(ctx, name, rate, min(n, rate.Burst))
 	switch {
 	case err != nil:
-		g.log.WithError(err).Warn("calls of the doors are not counted")
+		g.log.WithError(err).Warn("calls of the compatible APIs are not counted")
 		return nil
 	case !a.Allowed:
 		return &TooMuch{a.Retry}

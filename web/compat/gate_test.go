@@ -81,7 +81,7 @@ func TestKeysCannotBeTried(t *testing.T) {
 
 func isKey(err error) bool { return err == compat.ErrKey } //nolint:errorlint // that very one
 
-// Calls of a user count, whichever door they come to, and others' do not.
+// Calls of a user count, whichever API they come to, and others' do not.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	limits := coretest.Mini(t).Open(t)

@@ -20,7 +20,7 @@ import (
 
 // scs makes a store in memory before it is given another, and never stops it.
 
-// site is the whole site in the fixture of doors, with what it logged.
+// site is the whole site in the fixture of compatible APIs, with what it logged.
 type site struct {
 	*compattest.Fixture
 
@@ -66,7 +66,7 @@ func (s *site) ask(method, path, body string, header ...string) (*http.Response,
 	return resp, string(text)
 }
 
-// plain requires what every answer of a door has, and that it knows no sessions.
+// plain requires what every answer of a compatible API has, and that it knows no sessions.
 func (s *site) plain(resp *http.Response, _ string) {
 	s.t.Helper()
 	require.Equal(s.t, "nosniff", resp.Header.Get("X-Content-Type-Options"))
@@ -76,8 +76,8 @@ func (s *site) plain(resp *http.Response, _ string) {
 	require.Empty(s.t, resp.Header.Values("Access-Control-Allow-Origin"))
 }
 
-// The doors answer behind all that the site's requests pass.
-func TestDoors(t *testing.T) {
+// The compatible APIs answer behind all that the site's requests pass.
+func TestCompatibleAPIs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	url, calls := compattest.Receiver(t, http.StatusOK)
@@ -113,8 +113,8 @@ func TestDoors(t *testing.T) {
 	require.ElementsMatch(t, []string{http.MethodPut, http.MethodPost}, methods)
 }
 
-// A browser's session opens no door, and a key is never logged nor answered.
-func TestDoorsKnowKeysAlone(t *testing.T) {
+// A browser's session opens no compatible API, and a key is never logged nor answered.
+func TestCompatibleAPIsKnowKeysAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	key := s.Tokens["ann"]
@@ -147,7 +147,7 @@ func TestDoorsKnowKeysAlone(t *testing.T) {
 }
 
 // Another site's page can make a browser ask, and gets nothing by it.
-func TestOtherSitesCannotUseDoors(t *testing.T) {
+func TestOtherSitesCannotUseCompatibleAPIs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	resp, text := s.ask("POST", "/judge0/submissions", "{}", "Sec-Fetch-Site", "cross-site", "X-Auth-Token", s.Tokens["ann"])

@@ -1,4 +1,4 @@
-// Package frontend makes the whole site of a cluster: pages, API, events, and the doors
+// Package frontend makes the whole site of a cluster: pages, API, events, and the compatible APIs
 // for programs of other systems, each behind what says who its callers are.
 package frontend
 
@@ -37,16 +37,16 @@ type Config struct {
 	Log          logrus.FieldLogger
 	Judge0       Judge0
 	Tango        Tango
-	Callbacks    webhook.Addresses // where the doors may tell of ends
+	Callbacks    webhook.Addresses // where the compatible APIs may tell of ends
 }
 
-// Judge0 is how the door for programs that know Judge0 is set.
+// Judge0 is how the compatible API for programs that know Judge0 is set.
 type Judge0 struct {
 	Pool      string            // in whose VMs submissions run
 	Languages []judge0.Language // nil: the built-in ones
 }
 
-// Tango is how the door for programs that know Tango is set.
+// Tango is how the compatible API for programs that know Tango is set.
 type Tango struct {
 	Images map[string]string // image → pool
 }
@@ -77,7 +77,7 @@ func New(cfg Config, p Deps) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Doors{
+	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Handlers{
 		API:    keeper.Programs(api.New(p.Deps)),
 		Judge0: formerly,
 		Tango:  tango.New(p.Deps, tango.Settings{Keys: keeper, Cache: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
@@ -92,7 +92,7 @@ func Sections(p services.Deps, k *session.Keeper, provider *sign.Provider) []pag
 	return []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
 }
 
-// Callbacks are how the doors tell who came in by them of the ends of requests.
+// Callbacks are how the compatible APIs tell who came in by them of the ends of requests.
 func Callbacks(blobs core.Blobs) map[string]core.Callback {
 	return map[string]core.Callback{judge0.Name: judge0.Callback(blobs), tango.Name: tango.Callback(blobs)}
 }

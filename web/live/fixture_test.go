@@ -80,18 +80,18 @@ func newFixture(t *testing.T, b *coretest.Backend, change ...func(s *live.Stream
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs}
 	w.account = &account.Service{Store: store, Limits: redis, Hasher: hasher}
-	desk := &requests.Service{
+	service := &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg,
 		Watch: &requests.Watch{Feed: redis, Last: redis.LastEvents},
 	}
-	w.background(desk.Watch.Run)
+	w.background(service.Watch.Run)
 	keeper := &session.Keeper{Sessions: session.New(redis, false, log), Accounts: w.account, Actors: w.reg, Log: log}
-	w.streams = &live.Streams{Requests: desk, Classes: w.reg, Keeper: keeper, Log: log}
+	w.streams = &live.Streams{Requests: service, Classes: w.reg, Keeper: keeper, Log: log}
 	for _, c := range change {
 		c(w.streams)
 	}
 	w.enrol()
-	w.site(log, keeper, services.Deps{Classes: w.reg, Accounts: w.account, Requests: desk, Live: w.streams, Log: log})
+	w.site(log, keeper, services.Deps{Classes: w.reg, Accounts: w.account, Requests: service, Live: w.streams, Log: log})
 	return w
 }
 
@@ -130,8 +130,8 @@ func (w *fixture) site(log logrus.FieldLogger, keeper *session.Keeper, p service
 	w.url = "http://" + s.Addr()
 	at, err := url.Parse(w.url)
 	require.NoError(w.t, err)
-	door := http.NewServeMux()
-	door.HandleFunc("POST /in/{user}", func(_ http.ResponseWriter, r *http.Request) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /in/{user}", func(_ http.ResponseWriter, r *http.Request) {
 		user := r.PathValue("user")
 		in, err := w.account.SignInOIDC(r.Context(), account.Claim{Issuer: "https://id.example", Subject: user, Email: user + "@school.example", Verified: true})
 		if err == nil {
@@ -141,9 +141,9 @@ func (w *fixture) site(log logrus.FieldLogger, keeper *session.Keeper, p service
 			panic(err)
 		}
 	})
-	door.HandleFunc("POST /out", func(_ http.ResponseWriter, r *http.Request) { _ = keeper.End(r.Context()) })
-	h, err := web.Handler(web.Config{URL: at, Log: log}, web.Doors{
-		API: keeper.Programs(api.New(p)), Events: keeper.Browsers(w.streams.Pages()), Pages: keeper.Browsers(door),
+	mux.HandleFunc("POST /out", func(_ http.ResponseWriter, r *http.Request) { _ = keeper.End(r.Context()) })
+	h, err := web.Handler(web.Config{URL: at, Log: log}, web.Handlers{
+		API: keeper.Programs(api.New(p)), Events: keeper.Browsers(w.streams.Pages()), Pages: keeper.Browsers(mux),
 		Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(),
 	})
 	require.NoError(w.t, err)

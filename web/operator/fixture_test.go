@@ -70,8 +70,8 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	reg := &classes.Service{Store: store, Intake: w.in, Blobs: blobs}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	desk := &requests.Service{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
-	w.deps = services.Deps{Classes: reg, Requests: desk, Beat: 2 * time.Second, Log: log}
+	service := &requests.Service{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
+	w.deps = services.Deps{Classes: reg, Requests: service, Beat: 2 * time.Second, Log: log}
 	return w.anew(t)
 }
 

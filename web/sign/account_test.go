@@ -50,7 +50,7 @@ func TestChangePassword(t *testing.T) {
 func TestAGivenPasswordIsChangedFirst(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, plain, nil)
-	require.NoError(t, w.desk.GivePassword(t.Context(), root, "ann", good))
+	require.NoError(t, w.service.GivePassword(t.Context(), root, "ann", good))
 	b := w.browser()
 	b.in("ann", good)
 	b.goes(b.get("/secret"), "/account/password")
@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 	text := b.shows(b.post("/account/tokens", "name", name, "days", "30", "scope", "read", "scope", "submit"), "it is not shown again")
 	require.NotContains(t, text, name)
 	secret := secretOf(t, text)
-	got, in, err := w.desk.ByToken(t.Context(), secret)
+	got, in, err := w.service.ByToken(t.Context(), secret)
 	require.NoError(t, err)
 	require.Equal(t, "ann", in.User.Handle)
 	require.Equal(t, []core.Scope{core.ScopeRead, core.ScopeSubmit}, got.Scopes)
@@ -87,7 +87,7 @@ func TestTokens(t *testing.T) {
 	other.in("root", good)
 	require.Equal(t, http.StatusNotFound, other.post("/account/tokens/"+got.ID+"/revoke").Code, "it is another's")
 	b.goes(b.post("/account/tokens/"+got.ID+"/revoke"), "/account")
-	_, _, err = w.desk.ByToken(t.Context(), secret)
+	_, _, err = w.service.ByToken(t.Context(), secret)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
 	b.shows(b.get("/account"), "The token is good for nothing any more.")
 }
@@ -95,9 +95,9 @@ func TestTokens(t *testing.T) {
 func TestIdentitiesAreUntied(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, plain, nil)
-	_, err := w.desk.SignInOIDC(t.Context(), account.Claim{Issuer: "https://id.example", Subject: "<i>7</i>", Email: "ann@school.example", Verified: true})
+	_, err := w.service.SignInOIDC(t.Context(), account.Claim{Issuer: "https://id.example", Subject: "<i>7</i>", Email: "ann@school.example", Verified: true})
 	require.NoError(t, err)
-	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
+	link, err := w.service.MakeLink(t.Context(), root, "ann", 0)
 	require.NoError(t, err)
 	secret := link.Secret
 	b := w.browser()

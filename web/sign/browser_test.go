@@ -59,10 +59,10 @@ func TestPagesInABrowser(t *testing.T) {
 	w.put(core.User{Handle: "a-student-with-quite-a-long-handle-2026", Name: "Maximiliane von und zu Hohenstein-Waldburg", Email: "maximiliane.hohenstein-waldburg@students.university.example"})
 	w.put(core.User{Handle: "olga", Name: "Olga", Roles: []core.UserRole{core.RoleOperator, core.RoleRunner}, Disabled: true})
 	w.password("root", good)
-	link, err := w.desk.MakeLink(ctx, root, "ann", 0)
+	link, err := w.service.MakeLink(ctx, root, "ann", 0)
 	require.NoError(t, err)
 	secret := link.Secret
-	_, _, err = w.desk.IssueToken(ctx, root, "the laptop in the office on the second floor", core.Scopes(), 0)
+	_, _, err = w.service.IssueToken(ctx, root, "the laptop in the office on the second floor", core.Scopes(), 0)
 	require.NoError(t, err)
 	require.NoError(t, w.store.AddIdentity(ctx, core.Identity{Issuer: "https://login.university.example/realms/students", Subject: "0d5e7f9a-1b2c-4d3e-8f90-a1b2c3d4e5f6", User: "root", Created: 1}))
 
@@ -94,7 +94,7 @@ func TestPagesInABrowser(t *testing.T) {
 func TestAPersonComesAndGoes(t *testing.T) {
 	t.Parallel()
 	w, at := served(t)
-	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
+	link, err := w.service.MakeLink(t.Context(), root, "ann", 0)
 	require.NoError(t, err)
 	secret := link.Secret
 	tab := driven.Start(t).Tab(t)
@@ -110,7 +110,7 @@ func TestAPersonComesAndGoes(t *testing.T) {
 	tab.Press("Issue it")
 	tab.Await("Copy it now")
 	looks(t, tab, "token")
-	_, in, err := w.desk.ByToken(t.Context(), secretOf(t, tab.Text("pre")))
+	_, in, err := w.service.ByToken(t.Context(), secretOf(t, tab.Text("pre")))
 	require.NoError(t, err)
 	require.Equal(t, "ann", in.User.Handle)
 	tab.Press("I have it")

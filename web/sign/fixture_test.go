@@ -37,13 +37,13 @@ var root = core.Actor{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}}
 
 // fixture is a whole site of these pages, as browsers have it, with ann, and root who is an admin.
 type fixture struct {
-	t     *testing.T
-	store *sqlite.Store
-	redis *coretest.Backend
-	deps  services.Deps
-	desk  *account.Service
-	url   *url.URL
-	site  *page.Site
+	t       *testing.T
+	store   *sqlite.Store
+	redis   *coretest.Backend
+	deps    services.Deps
+	service *account.Service
+	url     *url.URL
+	site    *page.Site
 	http.Handler
 }
 
@@ -59,9 +59,9 @@ func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	w.url, err = url.Parse(at)
 	require.NoError(t, err)
 	redis := w.redis.Open(t)
-	w.desk = &account.Service{Store: store, Limits: redis, Hasher: hasher}
-	w.deps = services.Deps{URL: w.url, Classes: &classes.Service{Store: store}, Accounts: w.desk, Limits: redis, Log: log}
-	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Accounts: w.desk, Actors: w.deps.Classes, Log: log}
+	w.service = &account.Service{Store: store, Limits: redis, Hasher: hasher}
+	w.deps = services.Deps{URL: w.url, Classes: &classes.Service{Store: store}, Accounts: w.service, Limits: redis, Log: log}
+	keeper := &session.Keeper{Sessions: session.New(redis, w.url.Scheme == "https", log), Accounts: w.service, Actors: w.deps.Classes, Log: log}
 	where := page.Section{Pages: fstest.MapFS{}, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: func(r *page.Request) error { return r.Redirect("/account", "") }},
 		{Pattern: "GET /secret", Serve: func(r *page.Request) error { _, err := io.WriteString(r.W, "for "+r.Caller.Name); return err }},
@@ -69,7 +69,7 @@ func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	w.site, err = page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(w.deps, keeper, provider), where)
 	require.NoError(t, err)
 	none := http.NotFoundHandler()
-	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Doors{API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(w.site)})
+	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Handlers{API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(w.site)})
 	require.NoError(t, err)
 	w.put(core.User{Handle: "root", Name: "Ruth Root", Roles: root.Roles})
 	w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})
@@ -85,7 +85,7 @@ func (w *fixture) put(u core.User) {
 // password sets a user's first password.
 func (w *fixture) password(user, password string) {
 	w.t.Helper()
-	_, err := w.desk.ChangePassword(w.t.Context(), core.Actor{Handle: user}, "", password, home)
+	_, err := w.service.ChangePassword(w.t.Context(), core.Actor{Handle: user}, "", password, home)
 	require.NoError(w.t, err)
 }
 

@@ -122,7 +122,7 @@ func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, plain, nil)
 	w.password("ann", good)
-	link, err := w.desk.MakeLink(t.Context(), root, "ann", 0)
+	link, err := w.service.MakeLink(t.Context(), root, "ann", 0)
 	require.NoError(t, err)
 	secret := link.Secret
 	b := w.browser()
@@ -157,14 +157,14 @@ func TestSignInLink(t *testing.T) {
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, plain, nil)
-	handle, secret, err := w.desk.Bootstrap(t.Context())
+	handle, secret, err := w.service.Bootstrap(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "root", handle)
 	b := w.browser()
 	b.goes(b.post("/sign-in/link", "token", secret), "/")
 	b.goes(b.post("/account/password", "password", good, "again", good), "/")
 	b.shows(b.get("/account"), "admin", "Your password is changed.")
-	_, secret, err = w.desk.Bootstrap(t.Context())
+	_, secret, err = w.service.Bootstrap(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, secret, "it has an admin")
 }

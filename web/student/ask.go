@@ -52,7 +52,7 @@ func (d *student) readAsk(r *page.Request, typed map[string]string) (ask, error)
 	return ask{Key: rand.Text(), Pools: pools, Typed: typed, Keep: typed[transfer.FieldArchives] == transfer.Keep, Limit: r.N(core.MaxFiles, "At most %d file.", "At most %d files.")}, err
 }
 
-// askFor requests a run. Files go to the desk as they come.
+// askFor requests a run. Files go on as they come.
 func (d *student) askFor(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))

@@ -31,12 +31,12 @@ func (w *fixture) serve(who string) string {
 	as := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.site.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: actor, Name: who, Language: r.URL.Query().Get("lang")})))
 	})
-	if w.desk.Watch == nil {
-		w.desk.Watch = &requests.Watch{Feed: w.cluster.Store, Last: w.cluster.Store.LastEvents}
-		w.background(w.desk.Watch.Run)
+	if w.service.Watch == nil {
+		w.service.Watch = &requests.Watch{Feed: w.cluster.Store, Last: w.cluster.Store.LastEvents}
+		w.background(w.service.Watch.Run)
 	}
 	c := &caller.Caller{Actor: actor, Name: who}
-	streams := (&live.Streams{Requests: w.desk, Classes: w.reg, Keeper: keeper{c}, Log: w.log}).Pages()
+	streams := (&live.Streams{Requests: w.service, Classes: w.reg, Keeper: keeper{c}, Log: w.log}).Pages()
 	events := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		streams.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), c)))
 	})
@@ -44,7 +44,7 @@ func (w *fixture) serve(who string) string {
 	server := httptest.NewUnstartedServer(nil)
 	at, err := url.Parse("http://" + server.Listener.Addr().String())
 	require.NoError(w.t, err)
-	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.log}, web.Doors{API: none, Judge0: none, Tango: none, Events: events, Pages: as})
+	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.log}, web.Handlers{API: none, Judge0: none, Tango: none, Events: events, Pages: as})
 	require.NoError(w.t, err)
 	following, end := context.WithCancel(context.Background())
 	server.Config.BaseContext = func(net.Listener) context.Context { return following }

@@ -51,7 +51,7 @@ type fixture struct {
 	cluster *coretest.Cluster
 	in      *intake.Intake
 	reg     *classes.Service
-	desk    *requests.Service
+	service *requests.Service
 	store   *sqlite.Store
 	log     *logrus.Logger
 	site    http.Handler
@@ -75,7 +75,7 @@ func newFixture(t testing.TB) *fixture {
 	w.cluster = coretest.NewCluster(t, w.backend.Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
-	w.desk = &requests.Service{
+	w.service = &requests.Service{
 		Store: store, Intake: w.in, Queue: w.cluster.Store, Cluster: w.cluster.Store, Output: w.cluster.Store, Blobs: blobs, Submissions: w.reg, Now: w.clock,
 	}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -84,7 +84,7 @@ func newFixture(t testing.TB) *fixture {
 	w.log.SetOutput(t.Output())
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock},
-		student.Section(services.Deps{Classes: w.reg, Requests: w.desk, Log: w.log, Now: w.clock}))
+		student.Section(services.Deps{Classes: w.reg, Requests: w.service, Log: w.log, Now: w.clock}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w

@@ -121,7 +121,7 @@ func TestASubmissionIsShownWithoutRedis(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	at := w.handIn("ann", "hw1")
-	w.desk.Queue = away{w.desk.Queue}
+	w.service.Queue = away{w.service.Queue}
 	body := w.get("ann", at)
 	assert.Contains(t, body, ">waiting for its tests</span>")
 	assert.Contains(t, body, "main.py")

@@ -36,7 +36,7 @@ func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	store := &counted{Store: w.store}
-	w.reg.Store, w.desk.Store = store, store
+	w.reg.Store, w.service.Store = store, store
 	request := w.request("rosa", "true")
 	at := w.handIn("ann", "hw1")
 	task := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")

@@ -11,10 +11,10 @@ import (
 	"drover/core/service/clock"
 )
 
-// A crowd is so many submitters, who hand in through so many doors.
+// A crowd is so many submitters, who hand in through so many clients.
 const (
-	crowdSize  = 2000
-	crowdDoors = 16
+	crowdSize    = 2000
+	crowdClients = 16
 )
 
 // Looks at the cluster, such as a page, a scrape of the metrics or an operator's list, cost no
@@ -34,9 +34,9 @@ func crowd(ctx context.Context, h *cluster, _ fault) (func(context.Context) erro
 	before := h.look(ctx, []string{newID()})
 	each := func(do func(i int)) {
 		var all sync.WaitGroup
-		for door := range crowdDoors {
+		for client := range crowdClients {
 			all.Go(func() {
-				for i := door; i < crowdSize; i += crowdDoors {
+				for i := client; i < crowdSize; i += crowdClients {
 					do(i)
 				}
 			})

@@ -32,8 +32,8 @@ type Agent struct {
 	places  map[string]*place
 	kept    map[string]*state
 
-	starter starter
-	doors   doors
+	starter  starter
+	controls controls
 
 	idle, head time.Duration // how long a connection may take for a request to come, and for its head
 
@@ -78,7 +78,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
-	a.doors = newDoors(cfg, a.usage)
+	a.controls = newControls(cfg, a.usage)
 	a.boxCred = a.cred
 	if !a.oneUser() {
 		a.boxCred = newCredential(cfg.BoxUID, cfg.BoxGID)

@@ -233,7 +233,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 		return nil, err
 	}
 	cmd.boxed = true
-	if b.agent.doors.holds() {
+	if b.agent.controls.holds() {
 		cmd.cell = own
 	}
 	j.cell, j.limits, j.compute, j.held = cmd.cell, cmd.share, spec.CPU, b.agent.heldBy(cmd.share)
@@ -243,7 +243,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 	j.held[wire.LimitHarness] = b.held
 	return j.begin(func(ends *pipes) (err error) {
 		defer ends.closeTheirs()
-		if err := b.agent.doors.bound(cmd.cell, cmd.limits, cmd.share); err != nil {
+		if err := b.agent.controls.bound(cmd.cell, cmd.limits, cmd.share); err != nil {
 			return err
 		}
 		b.mu.Lock() // whoever buries it must know it

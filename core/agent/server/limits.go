@@ -120,7 +120,7 @@ func (a *Agent) heldBy(l core.Limits) map[string]string {
 	pids := held[core.LimitPids]
 	maps.Copy(held, a.cfg.HeldBy)
 	// The provider holds what the VM has, not what the run asked for.
-	if a.doors.holds() { // and the agent tells it
+	if a.controls.holds() { // and the agent tells it
 		return held
 	}
 	if l.Memory > 0 && l.Memory < a.cfg.Limits.Memory {

@@ -14,7 +14,7 @@ import (
 // enter takes the calling thread, which is to start commands, to where they shall be.
 // User code is never in the VM's own namespaces: those stay as they were made.
 func (a *Agent) enter() error {
-	return errors.Join(a.doors.stay(shared), a.renew(&a.tree.network), a.muted())
+	return errors.Join(a.controls.stay(shared), a.renew(&a.tree.network), a.muted())
 }
 
 // renew gives the calling thread, and what it starts from now on, a network and System

@@ -124,7 +124,7 @@ func (j *job) start(req *request) (*pipes, error) {
 		return nil, err
 	}
 	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
-	if j.apart && !spec.Harness && j.agent.doors.holds() { // those of a harness are what it runs in the box
+	if j.apart && !spec.Harness && j.agent.controls.holds() { // those of a harness are what it runs in the box
 		cmd.cell = own
 	}
 	j.cell, j.limits, j.held = cmd.cell, cmd.share, j.agent.heldBy(cmd.share)

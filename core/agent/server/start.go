@@ -165,7 +165,7 @@ func (a *Agent) start(c *command, p *pipes) (int, error) {
 	if err := a.bind(c.limits); err != nil {
 		return 0, err
 	}
-	if err := a.doors.bound(c.cell, c.limits, c.share); err != nil {
+	if err := a.controls.bound(c.cell, c.limits, c.share); err != nil {
 		return 0, err
 	}
 	pid, err := a.startBy(&a.starter, a.cred, c, p)
@@ -192,7 +192,7 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 		Files: []uintptr{uintptr(p.theirs[0]), uintptr(p.theirs[1]), uintptr(p.theirs[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: as.sys},
 	}
-	err = a.doors.around(c.cell, func() error {
+	err = a.controls.around(c.cell, func() error {
 		if !c.boxed { // the harness has that number
 			a.renumber()
 		}
@@ -202,7 +202,7 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 		})
 	})
 	if err == nil {
-		err = a.doors.close(c.cell, c.limits, c.share)
+		err = a.controls.close(c.cell, c.limits, c.share)
 	}
 	if err == nil {
 		return pid, nil

@@ -21,7 +21,7 @@ type usage struct {
 // gauges read one cgroup; a file is nil if it is not there.
 type gauges struct {
 	peak, oom, stat, cpu, pids *os.File
-	door                       int  // a descriptor that begins the peak anew, and reads it; 0 is none
+	control                    int  // a descriptor that begins the peak anew, and reads it; 0 is none
 	fresh                      bool // the peak is of this run
 }
 
@@ -35,8 +35,8 @@ type reading struct {
 
 func openUsage(cfg wire.Config) *usage {
 	u := &usage{all: openGauge(cfg.Cgroup.MemoryAll), job: openGauge(cfg.Cgroup.MemoryJob), runs: openGauges(cfg.Cgroup.Gauges), own: openGauges(cfg.Cgroup.Own)}
-	if slices.Contains(cfg.Doors, wire.DoorOwnPeak) {
-		u.own.door = wire.DoorFD + wire.DoorOwnPeak
+	if slices.Contains(cfg.Controls, wire.ControlOwnPeak) {
+		u.own.control = wire.ControlFD + wire.ControlOwnPeak
 	}
 	return u
 }
@@ -79,8 +79,8 @@ func (g *gauges) close() {
 // begin has the peak told from now on. Version 2 does so from Linux 6.12 on.
 func (g *gauges) begin() {
 	g.fresh = false
-	if g.door > 0 {
-		_, err := syscall.Write(g.door, []byte("0"))
+	if g.control > 0 {
+		_, err := syscall.Write(g.control, []byte("0"))
 		g.fresh = err == nil
 	}
 }
@@ -90,11 +90,11 @@ func (g *gauges) most() int64 {
 	switch {
 	case !g.fresh:
 		return -1
-	case g.door == 0:
+	case g.control == 0:
 		return cgroupValue(g.peak, "")
 	}
 	var buf [32]byte
-	n, err := syscall.Pread(g.door, buf[:], 0)
+	n, err := syscall.Pread(g.control, buf[:], 0)
 	if err != nil {
 		return -1
 	}

@@ -20,23 +20,23 @@ const (
 	ProcFD     = 61 // a /proc that shows everything and can be written to, if Config.Proc
 	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
 	AnchorFD   = 6  // the socket's file in the VM's folder, only named (O_PATH), if Config.Anchor: the agent ends when it is removed
-	DoorFD     = 7  // the first of Doors descriptors, of which Config.Doors names those that are something
+	ControlFD  = 7  // the first of Controls descriptors, of which Config.Controls names those that are something
 )
 
-// The doors are files of the cgroups that user code has for itself, open for
-// writing. They are numbered from DoorFD on.
+// The controls are files of the cgroups that user code has for itself, open for
+// writing. They are numbered from ControlFD on.
 const (
-	DoorThreads    = 0 // and the next two: tasks of version 1, of all runs, by which the thread that starts commands goes in
-	DoorOwnThreads = 3 // and the next two: the same of a run with limits of its own
-	DoorIn         = 6 // cgroup.procs of version 2, by which the agent goes in to start a command
-	DoorOwnIn      = 7 // the same of a run with limits of its own
-	DoorOut        = 8 // and out again
-	DoorMemory     = 9 // the limit on memory of all runs together
-	DoorPids       = 10
-	DoorOwnMemory  = 11 // the same of a run with limits of its own
-	DoorOwnPids    = 12
-	DoorOwnPeak    = 13 // the most memory, open for reading as well: what is written begins it anew
-	Doors          = 14 // how many there are
+	ControlThreads    = 0 // and the next two: tasks of version 1, of all runs, by which the thread that starts commands goes in
+	ControlOwnThreads = 3 // and the next two: the same of a run with limits of its own
+	ControlIn         = 6 // cgroup.procs of version 2, by which the agent goes in to start a command
+	ControlOwnIn      = 7 // the same of a run with limits of its own
+	ControlOut        = 8 // and out again
+	ControlMemory     = 9 // the limit on memory of all runs together
+	ControlPids       = 10
+	ControlOwnMemory  = 11 // the same of a run with limits of its own
+	ControlOwnPids    = 12
+	ControlOwnPeak    = 13 // the most memory, open for reading as well: what is written begins it anew
+	Controls          = 14 // how many there are
 )
 
 // PidsBehind is how far the cgroup of all runs stands behind their limit of processes.
@@ -106,7 +106,7 @@ type Config struct {
 	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
 	Scratch  []string          `json:"scratch,omitempty"`  // all folders beside Home that user code can write to; without them a VM cannot be reset
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
-	Doors    []int             `json:"doors,omitempty"`    // which of the doors are open; none if user code has no cgroups for itself
+	Controls []int             `json:"controls,omitempty"` // which of the controls are open; none if user code has no cgroups for itself
 	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
 	Proc     bool              `json:"proc,omitempty"`     // ProcFD is open
 	Renews   uintptr           `json:"renews,omitempty"`   // namespaces that user code has anew after each reset, as flags of clone: CLONE_NEWNET, CLONE_NEWIPC

@@ -37,15 +37,15 @@ type Canceller interface {
 // Stop stops all of an experiment that was aborted: what waits is withdrawn at once,
 // what runs is cancelled. When it returns without an error nothing of it waits. Returns
 // UNAVAILABLE if a part that is in hand does not stop.
-func Stop(ctx context.Context, work Work, desk Canceller, id, by string) error {
-	if err := StopRequests(ctx, work, desk, id, by); err != nil {
+func Stop(ctx context.Context, work Work, canceller Canceller, id, by string) error {
+	if err := StopRequests(ctx, work, canceller, id, by); err != nil {
 		return err
 	}
-	if err := stopParts(ctx, work, desk, id, by); err != nil {
+	if err := stopParts(ctx, work, canceller, id, by); err != nil {
 		return err
 	}
 	// Last: until then the task would go on with this, if whoever stops dies.
-	if _, err := desk.CancelTask(ctx, id, by); past(err) != nil {
+	if _, err := canceller.CancelTask(ctx, id, by); past(err) != nil {
 		return err
 	}
 	waiting, cancel := context.WithTimeout(ctx, stopTimeout)
@@ -54,17 +54,17 @@ func Stop(ctx context.Context, work Work, desk Canceller, id, by string) error {
 		return err
 	}
 	// What a part in hand made since.
-	return StopRequests(ctx, work, desk, id, by)
+	return StopRequests(ctx, work, canceller, id, by)
 }
 
 // StopRequests stops the requests of an experiment.
-func StopRequests(ctx context.Context, store Results, desk RequestCanceller, id, by string) error {
+func StopRequests(ctx context.Context, store Results, canceller RequestCanceller, id, by string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(stoppedAtOnce)
 	err := eachRequest(ctx, store, id, []core.RequestState{core.RequestQueued}, func(row *core.Row) error {
 		request := row.Spec.ID
 		group.Go(func() error {
-			_, err := desk.Cancel(ctx, request, by)
+			_, err := canceller.Cancel(ctx, request, by)
 			return past(err)
 		})
 		return nil
@@ -75,7 +75,7 @@ func StopRequests(ctx context.Context, store Results, desk RequestCanceller, id,
 	return err
 }
 
-func stopParts(ctx context.Context, work Work, desk Canceller, id, by string) error {
+func stopParts(ctx context.Context, work Work, canceller Canceller, id, by string) error {
 	f := core.TaskFilter{Parent: id, States: []core.TaskState{core.TaskQueued}, Limit: partsAtOnce}
 	for {
 		page, err := work.ListTasks(ctx, f)
@@ -87,7 +87,7 @@ func stopParts(ctx context.Context, work Work, desk Canceller, id, by string) er
 		for i := range page {
 			f.Before = page[i].ID
 			group.Go(func() error {
-				_, err := desk.CancelTask(ctx, page[i].ID, by)
+				_, err := canceller.CancelTask(ctx, page[i].ID, by)
 				return past(err)
 			})
 		}

@@ -171,13 +171,13 @@ func TestCheckLooksForFiles(t *testing.T) {
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 }
 
-// A door that is to tell of an end says whom in the attachment, and is refused while too
+// A compatible API that is to tell of an end says whom in the attachment, and is refused while too
 // much of what its user is to be told is not taken.
 func TestCheckLooksAtCallbacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	s := spec()
-	s.Callback = "door"
+	s.Callback = "compat"
 	_, err := w.in.Check(t.Context(), s)
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 	require.ErrorContains(t, err, "attachment")

@@ -8,7 +8,7 @@ import (
 	"drover/core"
 )
 
-// checkCallback checks who is to be told of a request's end by the door that it came in
+// checkCallback checks who is to be told of a request's end by the compatible API that it came in
 // by. Returns INVALID, and FULL where too much of what the submitter is to be told has not
 // been taken.
 func (in *Intake) checkCallback(ctx context.Context, s *core.Spec) error {

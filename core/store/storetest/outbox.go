@@ -67,7 +67,7 @@ func outbox(t *testing.T, s core.ResultStore) {
 	holds(t, s, ofRequest(spec.Key()), ofTask("loud-1"), ofRequest(again.Key()), ofTask("loud-2"))
 
 	called := Spec("ann")
-	called.Callback = "door"
+	called.Callback = "compat"
 	mustRecord(t, s, Result(mustCreate(t, s, called), "9.1"), true)
 	holds(t, s, ofRequest(spec.Key()), ofTask("loud-1"), ofRequest(again.Key()), ofTask("loud-2"), ofRequest(called.Key()))
 	require.NoError(t, s.Sent(t.Context(), []core.Notice{ofRequest(called.Key())}))

@@ -45,7 +45,7 @@ func onHarness(names ...string) func(*testing.T, *scene) []string {
 				Files:   []string{agent.HarnessDir + "/answers", agent.WorkDir + "/answers", agent.HarnessDir + "/sub/module.py"},
 				Sockets: []string{agent.HomeDir + "/" + wire.BoxSocket, "/proc/1/cwd/" + agent.SocketFile},
 			}
-			if name == "harness-door" {
+			if name == "harness-socket" {
 				target.Files = []string{wire.BoxProgram}
 			}
 			script += "run -- " + quoted(name, target) + " || exit 1\n"

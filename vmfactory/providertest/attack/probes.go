@@ -56,7 +56,7 @@ func Probes() []Probe {
 		{More + 5, "a submission reads its harness's memory, descriptors, variables", "EACCES, not there", nil, onHarness("harness-memory", "harness-descriptors", "harness-arguments")},
 		{More + 6, "a submission signals its harness", "EPERM, ESRCH", nil, onHarness("harness-signals")},
 		{More + 7, "a submission reads answers, writes a module beside its harness, changes its files", "EACCES", nil, onHarness("harness-files", "harness-modes")},
-		{More + 8, "a submission has its harness's agent run something", "not reachable", nil, onHarness("harness-door")},
+		{More + 8, "a submission has its harness's agent run something", "not reachable", nil, onHarness("harness-socket")},
 		{More + 9, "files, links, processes, memory left for the next test, or for the harness to follow", "not there", nil, leftInBox},
 	}, kernelProbes()...)
 }

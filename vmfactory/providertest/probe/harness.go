@@ -91,8 +91,8 @@ func harnessModes(t Target) error {
 	return nil
 }
 
-// harnessDoor asks for another run, as only its harness may.
-func harnessDoor(t Target) error {
+// harnessSocket asks for another run, as only its harness may.
+func harnessSocket(t Target) error {
 	for _, path := range t.Sockets {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {

@@ -89,7 +89,7 @@ func register() {
 		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "sessions": sessions, "traces": traces,
 		"unwaited": unwaited, "unwaited-flag": unwaitedFlag, "slice": slice,
 		"harness-memory": harnessMemory, "harness-arguments": harnessArguments, "harness-signals": harnessSignals, "harness-files": harnessFiles, "harness-modes": harnessModes,
-		"harness-door": harnessDoor, "harness-descriptors": harnessDescriptors,
+		"harness-socket": harnessSocket, "harness-descriptors": harnessDescriptors,
 		"sight": sight, "stains": stains,
 		"access-lists": accessLists, "uncounted": uncounted, "file-locks": fileLocks, "host-stores": hostStores, "cached": cached, "marks": marks, "watches": watches,
 		"counters": counters, "same-user": sameUser,

@@ -176,7 +176,7 @@ func TestGetThrough(t *testing.T) {
 		"harness-signals":     {target: Target{PID: victim(t).Process.Pid}, says: "may signal it"},
 		"harness-files":       {target: Target{Files: []string{file}}, says: "read "},
 		"harness-modes":       {target: Target{Files: []string{file}}},
-		"harness-door":        {target: Target{Sockets: []string{socket.Addr().String()}}, says: "reached"},
+		"harness-socket":      {target: Target{Sockets: []string{socket.Addr().String()}}, says: "reached"},
 		"harness-descriptors": {target: Target{Marker: "TMPDIR="}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package compattest gives the tests of doors what doors stand before: real desks on a real
+// Package compattest gives the tests of compatible APIs what compatible APIs stand before: real services on a real
 // store and a Redis, users with tokens, and a runner that runs what is submitted as plain
 // processes of this machine.
 package compattest
@@ -31,7 +31,7 @@ import (
 	"drover/web/session"
 )
 
-// Fixture is what a door stands before.
+// Fixture is what a compatible API stands before.
 type Fixture struct {
 	T       testing.TB
 	Deps    services.Deps

@@ -20,7 +20,7 @@ import (
 	"drover/web/services"
 )
 
-// Settings are what is the door's own.
+// Settings are what is the compatible API's own.
 type Settings struct {
 	Keys      compat.Keys       // whose tokens let in: a session.Keeper's
 	Pool      string            // in whose VMs submissions run
@@ -28,7 +28,7 @@ type Settings struct {
 	Limits    Limits            // the zero value: DefaultLimits
 	MaxBatch  int               // submissions of one call; 0: 20
 	MaxWait   time.Duration     // of a call that waits for the end; 0: 50 s
-	Bytes     int64             // that a user may bring in half a day; 0: door.DefaultBytes
+	Bytes     int64             // that a user may bring in half a day; 0: compat.DefaultBytes
 	Callbacks webhook.Addresses // where callbacks may go
 	Version   string
 }
@@ -52,7 +52,7 @@ const (
 	maxReads     = 8
 )
 
-// New makes the door. Returns INVALID for languages that cannot be.
+// New makes the compatible API. Returns INVALID for languages that cannot be.
 func New(p services.Deps, own Settings) (*API, error) {
 	if own.Languages == nil {
 		own.Languages = DefaultLanguages()
@@ -75,12 +75,12 @@ func New(p services.Deps, own Settings) (*API, error) {
 		d.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) { d.serve(r, w, req) })
 	}
 	d.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		d.answer(w, http.StatusNotFound, fault{"there is nothing here: docs/migrate.md lists what this door does"})
+		d.answer(w, http.StatusNotFound, fault{"there is nothing here: docs/migrate.md lists what this compatible API does"})
 	})
 	return d, nil
 }
 
-// ServeHTTP answers a request whose path begins after the door's own.
+// ServeHTTP answers a request whose path begins after the compatible API's own.
 func (d *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
 // call is one call of somebody known.
@@ -179,7 +179,7 @@ func (d *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, text = http.StatusServiceUnavailable, "drover cannot do that now: try again later"
 	}
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		d.log.WithError(err).WithField("path", r.URL.Path).Warn("the Judge0 door failed")
+		d.log.WithError(err).WithField("path", r.URL.Path).Warn("the Judge0 API failed")
 	}
 	d.answer(w, status, fault{text})
 }

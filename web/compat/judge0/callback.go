@@ -9,7 +9,7 @@ import (
 	"drover/web/compat"
 )
 
-// Name is the door's, in requests that are to be told of.
+// Name is the compatible API's, in requests that are to be told of.
 const Name = "judge0"
 
 // checkCallback looks at the address that is to be told of the end.

@@ -42,7 +42,7 @@ func (s *submission) command(l Language, most Limits) []string {
 // up makes whole seconds, for what knows no others: what is measured decides.
 func up(s float64) string { return strconv.Itoa(max(1, int(math.Ceil(s)))) }
 
-// collected are the paths that the script leaves for the door.
+// collected are the paths that the script leaves for the compatible API.
 func (s *submission) collected() []string {
 	all := []string{path.Join(folder, "note"), path.Join(folder, "compile")}
 	for i := int64(1); i <= s.Runs; i++ {
@@ -55,7 +55,7 @@ func ofRun(what string, n int64) string {
 	return path.Join(folder, what+"."+strconv.FormatInt(n, 10))
 }
 
-// ours reports whether a request was made by this door.
+// ours reports whether a request was made by this compatible API.
 func ours(s *core.Spec) bool {
 	return s.Attachment != nil && len(s.Command) > 3 && s.Command[3] == "judge0"
 }

@@ -160,7 +160,7 @@ func sentence(err error) string {
 
 func (d *API) pool(ctx context.Context) (core.Pool, error) {
 	p, err := d.requests.Pool(ctx, d.own.Pool)
-	return p, core.Wrap(err, core.CodeUnavailable, d.own.Pool, "the pool of the Judge0 door cannot be used")
+	return p, core.Wrap(err, core.CodeUnavailable, d.own.Pool, "the pool of the Judge0 API cannot be used")
 }
 
 // submit makes a request of a submission, or says what is wrong with it.

@@ -16,12 +16,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const pool = "judge0"
 
-// fixture is a door in the fixture of doors.
+// fixture is a compatible API in the fixture of compatible APIs.
 type fixture struct {
 	*compattest.Fixture
 
-	t    *testing.T
-	door *judge0.API
+	t   *testing.T
+	api *judge0.API
 }
 
 func newFixture(t *testing.T, change ...func(*judge0.Settings, *core.Pool)) *fixture {
@@ -37,11 +37,11 @@ func newFixture(t *testing.T, change ...func(*judge0.Settings, *core.Pool)) *fix
 	return w
 }
 
-// open makes the door.
+// open makes the compatible API.
 func (w *fixture) open(own judge0.Settings) {
 	w.t.Helper()
 	own.Keys = w
 	var err error
-	w.door, err = judge0.New(w.Deps, own)
+	w.api, err = judge0.New(w.Deps, own)
 	require.NoError(w.t, err)
 }

@@ -41,7 +41,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 					req.Header.Set(header[0], header[1])
 					req.AddCookie(&http.Cookie{Name: "drover", Value: "abc"})
 					rec := httptest.NewRecorder()
-					w.door.ServeHTTP(rec, req)
+					w.api.ServeHTTP(rec, req)
 					got := answered(rec)
 					assert.Equal(t, c.May, got, "with a key %s in %s: %d %s", c.Name, name, rec.Code, rec.Body)
 				}

@@ -72,7 +72,7 @@ func (w *fixture) ask(s step, known map[string]string) (status int, body string)
 		r.Header.Set("X-Auth-Token", s.Key)
 	}
 	answer := httptest.NewRecorder()
-	w.door.ServeHTTP(answer, r)
+	w.api.ServeHTTP(answer, r)
 	if answer.Code != http.StatusOK || answer.Body.Len() > 0 {
 		require.NotEmpty(w.t, answer.Header().Get("Content-Type"))
 	}

@@ -6,7 +6,7 @@ import (
 	"drover/core"
 )
 
-// Route is one thing that the door does.
+// Route is one thing that the compatible API does.
 type Route struct {
 	Method, Path string
 	Action       core.Action // that the caller needs a right to; "" needs none
@@ -15,7 +15,7 @@ type Route struct {
 	handle func(*API, http.ResponseWriter, *http.Request, *call) error
 }
 
-// Routes is the door's one table.
+// Routes is the compatible API's one table.
 func Routes() []Route {
 	create, view, control := core.ActRequestCreate, core.ActRequestView, core.ActRequestControl
 	return []Route{

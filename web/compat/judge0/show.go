@@ -84,7 +84,7 @@ func (d *API) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 	return d.show(w, r, c)
 }
 
-// find returns a request that was made by this door.
+// find returns a request that was made by this compatible API.
 func (d *API) find(ctx context.Context, c *call, token string) (core.Row, error) {
 	none := core.Errorf(core.CodeNotFound, "", "there is no submission %.80q", token)
 	if !core.ValidName(token) {

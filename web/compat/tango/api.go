@@ -18,14 +18,14 @@ import (
 	"drover/web/services"
 )
 
-// Settings are what is the door's own.
+// Settings are what is the compatible API's own.
 type Settings struct {
 	Keys      compat.Keys // whose tokens let in: a session.Keeper's
 	Cache     core.Cache
 	Images    map[string]string // image → pool; another image is the pool of its own name
 	Keep      time.Duration     // of what folders hold; below the age at which files that nobody names are deleted. 0: 12 h
 	MaxFile   int64             // bytes of an upload; 0: 100 MiB
-	Bytes     int64             // that a user may bring in half a day; 0: door.DefaultBytes
+	Bytes     int64             // that a user may bring in half a day; 0: compat.DefaultBytes
 	Callbacks webhook.Addresses // where callbacks may go
 	Version   string
 }
@@ -46,7 +46,7 @@ const (
 	defaultFile = 100 << 20
 )
 
-// New makes the door.
+// New makes the compatible API.
 func New(p services.Deps, own Settings) *API {
 	own.Keep, own.MaxFile = cmp.Or(own.Keep, defaultKeep), cmp.Or(own.MaxFile, defaultFile)
 	d := &API{own: own, requests: p.Requests, gate: compat.NewGate(p, own.Keys, own.Bytes), mux: http.NewServeMux(), now: p.Now, log: p.Log}
@@ -60,12 +60,12 @@ func New(p services.Deps, own Settings) *API {
 	d.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { d.say(w, 0, "drover answers as Tango does") })
 	d.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
-		d.say(w, bad, "there is nothing here: docs/migrate.md lists what this door does")
+		d.say(w, bad, "there is nothing here: docs/migrate.md lists what this compatible API does")
 	})
 	return d
 }
 
-// ServeHTTP answers a request whose path begins after the door's own.
+// ServeHTTP answers a request whose path begins after the compatible API's own.
 func (d *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
 // call is one call of somebody known.
@@ -78,7 +78,7 @@ type call struct {
 // bad is the statusId of all that went wrong.
 const bad = -1
 
-// refusal is an error in the door's own words.
+// refusal is an error in the compatible API's own words.
 type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
@@ -134,7 +134,7 @@ func (d *API) fail(w http.ResponseWriter, r *http.Request, route Route, err erro
 		text = compat.ErrSlow.Error()
 	case core.Is(err, core.CodeInternal), core.Is(err, core.CodeUnavailable), core.Is(err, core.CodeBusy):
 		if r.Context().Err() == nil {
-			d.log.WithError(err).WithField("route", route.Path).Warn("the Tango door failed")
+			d.log.WithError(err).WithField("route", route.Path).Warn("the Tango API failed")
 		}
 		text = "drover cannot do that now: try again later"
 	}

@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// Name is the door's, in requests that are to be told of.
+// Name is the compatible API's, in requests that are to be told of.
 const Name = "tango"
 
 // Callback makes the message to the callback_url of a job: as there, a POST of a form with

@@ -1,4 +1,4 @@
-// Package tango is a door for programs written for Tango, the grading service of Autolab:
+// Package tango is a compatible API for programs written for Tango, the grading service of Autolab:
 // open, upload, addJob and poll, with drover's tokens as keys.
 //
 // A courselab is a folder that a user fills by uploads. What it holds is noted for a day

@@ -18,13 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const pool = "autograding"
 
-// fixture is a door in the fixture of doors.
+// fixture is a compatible API in the fixture of compatible APIs.
 type fixture struct {
 	*compattest.Fixture
 
-	t    *testing.T
-	door *tango.API
-	now  time.Time
+	t   *testing.T
+	api *tango.API
+	now time.Time
 }
 
 func newFixture(t *testing.T, change ...func(*services.Deps, *tango.Settings)) *fixture {
@@ -38,7 +38,7 @@ func newFixture(t *testing.T, change ...func(*services.Deps, *tango.Settings)) *
 	for _, c := range change {
 		c(&p, &own)
 	}
-	w.door = tango.New(p, own)
+	w.api = tango.New(p, own)
 	return w
 }
 
@@ -50,6 +50,6 @@ func (w *fixture) ask(method, path, body string, filename ...string) (status int
 		r.Header.Set("Filename", name)
 	}
 	rec := httptest.NewRecorder()
-	w.door.ServeHTTP(rec, r)
+	w.api.ServeHTTP(rec, r)
 	return rec.Code, rec.Body.String()
 }
