@@ -32,7 +32,7 @@ type Scope string
 // The scopes.
 const (
 	ScopeRead    Scope = "read"    // look at what the user may see
-	ScopeSubmit  Scope = "submit"  // hand in, run, cancel and try again
+	ScopeSubmit  Scope = "submit"  // submit, run, cancel and try again
 	ScopeTeach   Scope = "teach"   // change classes, assignments, grades; exports
 	ScopeCluster Scope = "cluster" // hosts, pools, queues, schedules
 	ScopeAdmin   Scope = "admin"   // users and classes

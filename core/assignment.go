@@ -12,7 +12,7 @@ type Harness struct {
 	Stock  bool            `json:"stock,omitempty"`  // drover grades by its cases.yaml
 }
 
-// Assignment is something that students hand in. Its name is Class/Handle.
+// Assignment is something that students submit. Its name is Class/Handle.
 type Assignment struct {
 	Class  string `json:"class"`
 	Handle string `json:"handle"` // its name for ever within the class, such as hw1
@@ -23,7 +23,7 @@ type Assignment struct {
 	Cutoff    int64 `json:"cutoff_ms,omitempty"`     // not before Due; nothing is taken later; 0 is never
 	HideUntil int64 `json:"hide_until_ms,omitempty"` // students do not see it before
 
-	Harness    *Harness `json:"harness,omitempty"` // nil: what is handed in is kept and not graded
+	Harness    *Harness `json:"harness,omitempty"` // nil: what is submitted is kept and not graded
 	AllowFinal bool     `json:"allow_final,omitempty"`
 	Pool       string   `json:"pool"`     // that its submissions are graded in
 	Priority   Priority `json:"priority"` // of their requests
@@ -71,13 +71,13 @@ func (a Assignment) For(d *Deadline) Assignment {
 	return a
 }
 
-// Submission is what a user handed in once.
+// Submission is what a user submitted once.
 type Submission struct {
 	ID          string `json:"id"` // a lower-case ULID; also that of its first request
 	Class       string `json:"class"`
 	Assignment  string `json:"assignment"` // its handle
 	User        string `json:"user"`
-	By          string `json:"by,omitempty"` // who handed it in for the user; "" if the user did
+	By          string `json:"by,omitempty"` // who submitted it for the user; "" if the user did
 	Kind        string `json:"kind"`         // public or final
 	Files       []File `json:"files"`
 	At          int64  `json:"at_ms"`

@@ -97,7 +97,7 @@ type Spec struct {
 	Attachment  *File           `json:"attachment,omitempty"` // what whoever made the request keeps with it; no VM gets it
 	Input       json.RawMessage `json:"input,omitempty"`      // what the harness gets under raw_* and actions
 	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that are kept with the result; of a plain command
-	Assignment  string          `json:"assignment,omitempty"` // what it was handed in for
+	Assignment  string          `json:"assignment,omitempty"` // what it was submitted for
 	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
 	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request whose place it takes, if it is applied
 	Notify      []string        `json:"notify,omitempty"`     // webhooks that are told of its end

@@ -114,7 +114,7 @@ func (x *Experiments) move(ctx context.Context, e core.Experiment, end End) (End
 	return end, err
 }
 
-// fanOut makes the parts and returns how many there are. What is handed in after the
+// fanOut makes the parts and returns how many there are. What is submitted after the
 // experiment began is no part of it.
 func (x *Experiments) fanOut(ctx context.Context, job *Job, e core.Experiment) (int, error) {
 	made := 0

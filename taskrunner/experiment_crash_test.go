@@ -240,7 +240,7 @@ func TestAnAbortThatDies(t *testing.T) {
 	}
 }
 
-// requireCounting requires that what counts for each submission is what it was handed in
+// requireCounting requires that what counts for each submission is what it was submitted
 // with, or of an experiment that is applied, and there.
 func (x *trial) requireCounting() {
 	x.t.Helper()
@@ -269,7 +269,7 @@ func (x *trial) requireCounting() {
 	}
 }
 
-// Whatever is started, killed, handed in, applied and aborted, and when: something
+// Whatever is started, killed, submitted, applied and aborted, and when: something
 // counts for each submission, and nothing of an experiment that was not applied.
 func TestWhateverHappensSomethingCounts(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		require.Equal(t, student(2), v.Outcomes[2].User)
 		require.Equal(t, was, x.standings(), "nothing counts yet")
 
-		// One hands in anew, another is graded by a person.
+		// One submits anew, another is graded by a person.
 		x.submit(student(3))
 		x.grade(-1, func(core.Spec) (float64, string) { return 1, "" })
 		require.NoError(t, x.store.SetGrade(ctx, was[student(2)].Submission.ID, &core.Grade{Score: 3, By: "tess", Reason: "talk"}))
@@ -77,7 +77,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		require.Equal(t, 2, done.Bound)
 		require.Equal(t, []classes.Skipped{
 			{Submission: lost, User: student(1), Why: "none of its runs came to a result"},
-			{Submission: was[student(3)].Submission.ID, User: student(3), Why: student(3) + " has handed in anew since"},
+			{Submission: was[student(3)].Submission.ID, User: student(3), Why: student(3) + " has submitted anew since"},
 		}, done.Skipped)
 		is := x.standings()
 		require.Equal(t, experiment.RequestID(e.ID, flaky, 0), is[student(0)].Submission.Request)
@@ -96,7 +96,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 	})
 }
 
-// untimed leaves out the moment of handing in, which is known to the millisecond only
+// untimed leaves out the moment of submitting, which is known to the millisecond only
 // once the first request is there.
 func untimed(input []byte) string {
 	return regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAllString(string(input), "")
@@ -128,7 +128,7 @@ func TestAppliedResultsOutlastAPurge(t *testing.T) {
 	require.InDelta(t, 5, *v.Outcomes[0].Old.Score, 0, "what counted before is there still")
 }
 
-// A class's experiments take one turn, of low weight: who hands something in
+// A class's experiments take one turn, of low weight: who submits something
 // meanwhile is graded before the rest of it.
 func TestAnExperimentTakesOneTurn(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,7 @@ func TestOnRedisATaskFansOut(t *testing.T) {
 }
 
 // Two hundred tasks of three kinds, one with a rate, one of which only two may be in
-// hand in the whole cluster: each is done once, within the bounds.
+// submit the whole cluster: each is done once, within the bounds.
 func TestOnRedisRatesOfKinds(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

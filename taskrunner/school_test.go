@@ -92,7 +92,7 @@ func (s *school) files(pairs ...string) (all []core.File) {
 	return all
 }
 
-// submit hands in files, the given time after the school opened.
+// submit submits files, the given time after the school opened.
 func (s *school) submit(name, user string, after time.Duration, files []core.File) core.Submission {
 	s.t.Helper()
 	s.n++

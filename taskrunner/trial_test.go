@@ -90,7 +90,7 @@ func (x *trial) tar(what string) []byte {
 
 func (x *trial) submit(user string) core.Submission {
 	x.t.Helper()
-	s, err := x.reg.Submit(context.Background(), x.tess, classes.Handin{Class: "cs", Assignment: x.hw, User: user, Files: oneFile(user)})
+	s, err := x.reg.Submit(context.Background(), x.tess, classes.NewSubmission{Class: "cs", Assignment: x.hw, User: user, Files: oneFile(user)})
 	require.NoError(x.t, err)
 	return s
 }

@@ -1,6 +1,6 @@
 // Package testrunner runs requests: it claims a request together with a clean VM
 // of its own host, stages harness and files, runs within limits, records the
-// result, and hands in the claim while it takes the next. One process has many
+// result, and submits the claim while it takes the next. One process has many
 // slots; they share the calls to Redis (see core/worker).
 //
 //	claim ─▶ assign ─▶ stage ─▶ run ─▶ judge ─▶ record (store) ─▶ finish (Redis) and next

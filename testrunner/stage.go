@@ -136,7 +136,7 @@ func (j *job) place(ctx context.Context, place string, blame core.Blame, write f
 	case err == nil:
 		j.staged[place] = true
 	case core.Is(err, core.CodeInvalid), core.Is(err, core.CodeLimit):
-		what := "The files handed in were refused: "
+		what := "The files submitted were refused: "
 		if blame == core.BlameHarness {
 			what = "The grading program could not be unpacked, which is not your fault: "
 		}
@@ -165,7 +165,7 @@ func (j *job) filesTar(ctx context.Context, w io.Writer) error {
 		n, err := j.copyBlob(ctx, j.r.deps.Blobs, f.Digest, reasonNoSubmission, archive)
 		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != f.Size {
 			return &ended{blame: core.BlameSubmission, reason: fmt.Sprintf(
-				"The files handed in were refused: %s has another size than the %d bytes that were declared.", f.Path, f.Size)}
+				"The files submitted were refused: %s has another size than the %d bytes that were declared.", f.Path, f.Size)}
 		}
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 func assignmentCommand() *cli.Command {
 	user := &cli.StringFlag{Name: "user", Usage: "only what is of the user `HANDLE`"}
 	return &cli.Command{
-		Name: "assignment", Usage: "look at assignments and what was handed in, and set them", OnUsageError: usageError,
+		Name: "assignment", Usage: "look at assignments and what was submitted, and set them", OnUsageError: usageError,
 		Description: "An assignment is named CLASS/ASSIGNMENT, each by any part of its handle or title, as long as that is one only; mine/ASSIGNMENT looks in your own classes.",
 		Subcommands: []*cli.Command{
 			backendCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
@@ -23,19 +23,19 @@ func assignmentCommand() *cli.Command {
 			backendCommand("add", "make an assignment; the handle is its name for ever in its class", "CLASS/HANDLE",
 				`drover assignment add --title "First steps" --due "2026-12-01 23:59" --cutoff "2026-12-03 23:59" --harness harness/hw1 cs101/hw1`, assignmentFlags(), addAssignment),
 			backendCommand("set", "change those settings of an assignment that are named", "CLASS/ASSIGNMENT", "drover assignment set --due +7d cs101/hw1", assignmentFlags(), setAssignment),
-			backendCommand("remove", "delete an assignment with all that was handed in", "CLASS/HANDLE", "drover assignment remove cs101/hw1", waitFlags(), removeAssignment),
-			backendCommand("harness", "set the program that grades what is handed in from now on, and say what its check found", "CLASS/ASSIGNMENT [DIR]",
+			backendCommand("remove", "delete an assignment with all that was submitted", "CLASS/HANDLE", "drover assignment remove cs101/hw1", waitFlags(), removeAssignment),
+			backendCommand("harness", "set the program that grades what is submitted from now on, and say what its check found", "CLASS/ASSIGNMENT [DIR]",
 				"drover assignment harness cs101/hw1 harness/hw1", []cli.Flag{
-					&cli.BoolFlag{Name: "none", Usage: "take it away: what is handed in is kept and not graded", DisableDefaultText: true},
+					&cli.BoolFlag{Name: "none", Usage: "take it away: what is submitted is kept and not graded", DisableDefaultText: true},
 				}, setHarness),
 			backendCommand("deadline", "give a user other dates, or list those that users have", "CLASS/ASSIGNMENT",
 				`drover assignment deadline --user ann --due +3d --reason "was ill" cs101/hw1`, deadlineFlags(), assignmentDeadline),
-			backendCommand("progress", "say how many have handed in, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
-			backendCommand("submissions", "list what was handed in, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
+			backendCommand("progress", "say how many have submitted, and how the scores are spread", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
+			backendCommand("submissions", "list what was submitted, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
 				slices.Concat([]cli.Flag{user, zoneFlag()}, pageFlags("before", "submission `ID`")), listAssignmentSubmissions),
 			backendCommand("grade", "give a submission another score than its tests did", "CLASS/ASSIGNMENT USER [SCORE]",
 				`drover assignment grade --reason "tested by hand" cs101/hw1 ann 9.5`, gradeFlags(), changeGrade),
-			backendCommand("archive", "write a zip of what was handed in", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
+			backendCommand("archive", "write a zip of what was submitted", "CLASS/ASSIGNMENT", "drover assignment archive --to hw1.zip cs101/hw1", slices.Concat([]cli.Flag{
 				user, &cli.BoolFlag{Name: "latest", Usage: "only the newest of each user", DisableDefaultText: true},
 			}, fetchFlags(), waitFlags()), exportArchive),
 			backendCommand("csv", "write the scores as CSV, a line a student", "CLASS/ASSIGNMENT", "drover assignment csv --to hw1.csv cs101/hw1", slices.Concat([]cli.Flag{

@@ -66,7 +66,7 @@ func assignmentRows(e classes.AssignmentEntry, staff bool, at *time.Location) []
 		}
 	}
 	if e.Submitted > 0 {
-		add("handed in", showMoment(e.Submitted, at))
+		add("submitted", showMoment(e.Submitted, at))
 	}
 	add("", stageOf(e))
 	if e.AllowFinal {
@@ -96,7 +96,7 @@ func assignmentRows(e classes.AssignmentEntry, staff bool, at *time.Location) []
 func harnessWord(h *core.Harness) string {
 	switch {
 	case h == nil:
-		return "none: what is handed in is kept and not graded"
+		return "none: what is submitted is kept and not graded"
 	case h.Stock:
 		return fmt.Sprintf("%s, graded by its cases.yaml", size(h.File.Size))
 	}

@@ -59,7 +59,7 @@ type backend interface {
 	ApplyExperiment(ctx context.Context, id string) (classes.Applied, error)
 	AbortExperiment(ctx context.Context, id string) (core.Experiment, error)
 
-	Submit(ctx context.Context, h classes.Handin) (core.Submission, error)
+	Submit(ctx context.Context, h classes.NewSubmission) (core.Submission, error)
 	ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]classes.SubmissionEntry, error)
 	ViewSubmission(ctx context.Context, id string) (classes.SubmissionView, error)
 	OpenFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)

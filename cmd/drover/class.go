@@ -29,7 +29,7 @@ func classCommand() *cli.Command {
 			userCommand("remove", "delete a class with all that hangs on it: assignments, submissions, grades", "HANDLE", "drover class remove cs101", waitFlags(), removeClass),
 			backendCommand("members", "list who is in a class, by handle", "CLASS", "drover class members cs101", pageFlags("after", "user `HANDLE`"), listMembers),
 			backendCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
-			backendCommand("drop", "take users out of a class; what they handed in stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
+			backendCommand("drop", "take users out of a class; what they submitted stays", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
 			backendCommand("import", "enrol who is in a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
 		},
 	}

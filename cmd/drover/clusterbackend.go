@@ -56,7 +56,7 @@ func (s *session) ChangeGrade(ctx context.Context, change classes.GradeChange) (
 	return s.reg.ChangeGrade(ctx, s.actor, change)
 }
 
-func (s *session) Submit(ctx context.Context, h classes.Handin) (core.Submission, error) {
+func (s *session) Submit(ctx context.Context, h classes.NewSubmission) (core.Submission, error) {
 	return s.reg.Submit(ctx, s.actor, h)
 }
 

@@ -49,7 +49,7 @@ func keepSite(c *cli.Context, h *cluster, all []*assignment) error {
 // fillSite makes the school, and says who can sign in where.
 func fillSite(c *cli.Context, h *cluster, f *website, all []*assignment) error {
 	out := c.App.Writer
-	if _, err := io.WriteString(out, "filling a site with a class and what it handed in: some seconds\n"); err != nil {
+	if _, err := io.WriteString(out, "filling a site with a class and what it submitted: some seconds\n"); err != nil {
 		return err
 	}
 	school := &demoSchool{h: h, reg: h.registrar(), now: time.Now()}

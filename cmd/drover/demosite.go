@@ -41,7 +41,7 @@ var demoPeople = []struct {
 	{"leo", "Leo Grant", core.RoleStudent, ""},
 }
 
-// demoSchool fills a cluster with a class, its assignments, and what was handed in.
+// demoSchool fills a cluster with a class, its assignments, and what was submitted.
 type demoSchool struct {
 	h   *cluster
 	reg *classes.Service
@@ -58,7 +58,7 @@ func (s *demoSchool) fill(ctx context.Context, all []*assignment) error {
 		if err := s.assignment(ctx, a, i); err != nil {
 			return err
 		}
-		more, err := s.handIn(ctx, a, i)
+		more, err := s.submitTo(ctx, a, i)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (s *demoSchool) assignment(ctx context.Context, a *assignment, n int) error
 		return err
 	}
 	if _, err := s.reg.CreateAssignment(ctx, by, core.Assignment{
-		Class: demoClass, Handle: a.Name, Title: a.Title, Text: "Hand in the file that the example asks for. *Late* work is taken for three days.",
+		Class: demoClass, Handle: a.Name, Title: a.Title, Text: "Submit the file that the example asks for. *Late* work is taken for three days.",
 		Due: due.UnixMilli(), Cutoff: due.AddDate(0, 0, 3).UnixMilli(), Pool: a.Pool.Name, AllowFinal: true, ShowOutput: true,
 	}); err != nil {
 		return err
@@ -116,8 +116,8 @@ func (s *demoSchool) assignment(ctx context.Context, a *assignment, n int) error
 	return err
 }
 
-// handIn hands in the example's submissions, one of a student each, and returns their requests.
-func (s *demoSchool) handIn(ctx context.Context, a *assignment, n int) ([]string, error) {
+// submitTo submits the example's submissions, one of a student each, and returns their requests.
+func (s *demoSchool) submitTo(ctx context.Context, a *assignment, n int) ([]string, error) {
 	var students []string
 	for _, p := range demoPeople {
 		if p.role == core.RoleStudent {
@@ -131,7 +131,7 @@ func (s *demoSchool) handIn(ctx context.Context, a *assignment, n int) ([]string
 		if err != nil {
 			return nil, err
 		}
-		sub, err := s.reg.Submit(ctx, actor, classes.Handin{
+		sub, err := s.reg.Submit(ctx, actor, classes.NewSubmission{
 			Class: demoClass, Assignment: a.Name, Files: uploads([]string{filepath.Join(a.dir, "submissions", e.Name)}),
 		})
 		if err != nil {

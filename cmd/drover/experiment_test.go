@@ -34,10 +34,10 @@ printf '{"score":%%s,"max_score":10000000000,"tests":[]}\n' "$((said * %d))"
 	return dir
 }
 
-// handIn hands in an answer to cs/hw1 for a student.
-func (h *testCluster) handIn(user, answer string) core.Submission {
+// submitTo submits an answer to cs/hw1 for a student.
+func (h *testCluster) submitTo(user, answer string) core.Submission {
 	h.t.Helper()
-	s, err := h.cluster.registrar().Submit(context.Background(), operator(), classes.Handin{
+	s, err := h.cluster.registrar().Submit(context.Background(), operator(), classes.NewSubmission{
 		Class: "cs", Assignment: "hw1", User: user,
 		Files: func(yield func(classes.Upload, error) bool) {
 			yield(classes.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
@@ -120,9 +120,9 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 		students = append(students, fmt.Sprint("s", i))
 	}
 	h.homework(h.multiplying(1), append(students, "latecomer")...)
-	h.handIn(students[0], "flaky")
+	h.submitTo(students[0], "flaky")
 	for _, user := range students[1:] {
-		h.handIn(user, "7")
+		h.submitTo(user, "7")
 	}
 	h.awaitLeft(0)
 	was := h.scores()
@@ -137,7 +137,7 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	require.Equal(t, exitRefused, code)
 	require.Contains(t, errs, e.ID)
 	await(t, "some have ended", func() bool { return len(h.rows(e.ID, core.RequestCompleted)) >= 3 })
-	late := h.handIn("latecomer", "1")
+	late := h.submitTo("latecomer", "1")
 	var v classes.ExperimentView
 	await(t, "it is ready", func() bool {
 		h.asJSON(&v, "experiment", "show", e.ID)
@@ -175,7 +175,7 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	for i, user := range students[1:] {
 		require.InDelta(t, map[bool]float64{true: 14, false: 7}[i < 6], scores[user], 0, user)
 	}
-	h.handIn("latecomer", "1")
+	h.submitTo("latecomer", "1")
 	h.awaitLeft(0)
 	require.InDelta(t, 2.0, h.scores()["latecomer"], 0, "the harness that was tried is the assignment's")
 

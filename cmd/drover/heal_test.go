@@ -97,7 +97,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	require.Contains(t, h.said("host", "drain", "--preview", "h2"), "host h2 has nothing in hand")
 	require.NotContains(t, h.said("host", "list"), "drained", "a preview changes nothing")
 
-	require.Contains(t, h.said("host", "drain", "h1", "--deadline", "1h"), "what it still has in hand in 1h0m0s, an overseer moves")
+	require.Contains(t, h.said("host", "drain", "h1", "--deadline", "1h"), "what it still has in submit 1h0m0s, an overseer moves")
 	for _, args := range [][]string{{"host", "list"}, {"host", "show", "h1"}, {"doctor"}} {
 		out, _, _ := h.run(args...)
 		require.Regexp(t, `drained, gives up what it has in (1h|\d+m)`, out, args)

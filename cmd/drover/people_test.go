@@ -15,7 +15,7 @@ import (
 
 // slowHarness says what it does before it is done with it.
 const slowHarness = `#!/bin/sh
-echo "compiling what was handed in" >&2
+echo "compiling what was submitted" >&2
 grep -q right "$DROVER_SUBMISSION/answer.txt" && score=1 || score=0
 printf '{"score":%d,"max_score":1,"tests":[{"name":"answer","score":%d,"max_score":1,"message":"Say what is **right**."}]}\n' $score $score
 `
@@ -28,7 +28,7 @@ type school struct {
 }
 
 // People use the site of a real cluster in real browsers: the first admin comes in by the link
-// that up prints, a student hands in and watches the tests to their end, staff edit and test
+// that up prints, a student submits and watches the tests to their end, staff edit and test
 // anew, an operator drains a host, and who looks on sees it. One story: later people use
 // what earlier ones made.
 func TestPeopleUseTheSite(t *testing.T) {
@@ -90,7 +90,7 @@ func (s *school) foundClass(dir string) {
 	s.said("assignment", "add", "--due", "+7d", "--show-output", "--harness", dir, "cs1/answer")
 }
 
-// handsIn is a student who hands in by the page and watches, and never loads a page again.
+// handsIn is a student who submits by the page and watches, and never loads a page again.
 func (s *school) handsIn(dir string) *browsertest.Tab {
 	s.t.Helper()
 	file := filepath.Join(dir, "answer.txt")
@@ -105,7 +105,7 @@ func (s *school) handsIn(dir string) *browsertest.Tab {
 	tab.Await("paused for now. It keeps its place.")
 	require.InDelta(s.t, 1, tab.Number("window.stayed = 1"), 0)
 	s.said("pool", "set", "--paused=false", "default")
-	tab.Await("compiling what was handed in")
+	tab.Await("compiling what was submitted")
 	tab.Await("0 of 1")
 	tab.Await("Say what is right.")
 	require.InDelta(s.t, 1, tab.Number("window.stayed || 0"), 0, "the result came without a new page")

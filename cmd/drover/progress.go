@@ -22,7 +22,7 @@ func assignmentProgress(c *cli.Context, from backend) error {
 		return printJSON(c.App.Writer, p)
 	}
 	out, d := c.App.Writer, p.Distribution
-	fmt.Fprintf(out, "%s: %d of %d students have handed in; %d final, %d late, %d waiting for results, %d without a score\n",
+	fmt.Fprintf(out, "%s: %d of %d students have submitted; %d final, %d late, %d waiting for results, %d without a score\n",
 		as.Name(), p.Submitted, p.Students, p.Finals, p.Late, p.Waiting, p.Ungraded)
 	if p.Submitted == 0 || d.Max <= 0 {
 		return nil

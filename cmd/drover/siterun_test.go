@@ -86,7 +86,7 @@ func cancelsOnASite(h *testCluster, s *testSite) {
 	require.Contains(t, s.said("request", "show", id), "cancelled by rosa")
 }
 
-// gradingOnASite hands in what is graded, and has it graded once more.
+// gradingOnASite submits what is graded, and has it graded once more.
 func gradingOnASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t

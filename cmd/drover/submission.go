@@ -18,11 +18,11 @@ import (
 
 func submissionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "submission", Usage: "look at what was handed in", OnUsageError: usageError,
+		Name: "submission", Usage: "look at what was submitted", OnUsageError: usageError,
 		Subcommands: []*cli.Command{
 			backendCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
 				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, zoneFlag()}, pageFlags("before", "submission `ID`")), listSubmissions),
-			backendCommand("missing", "list the students who have handed in nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
+			backendCommand("missing", "list the students who have submitted nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
 				slices.Concat([]cli.Flag{zoneFlag()}, pageFlags("after", "user `HANDLE`")), listMissing),
 			backendCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{zoneFlag()}, showSubmission),
 			backendCommand("files", "list its files, or write them to a folder or a zip", "ID", "drover submission files --to hw1-ann 01j8x3k4", []cli.Flag{
@@ -69,7 +69,7 @@ func listSubmissions(c *cli.Context, d backend) error {
 	slices.SortStableFunc(all, func(x, y classes.SubmissionEntry) int { return strings.Compare(y.Submission.ID, x.Submission.ID) })
 	all = all[:min(len(all), limit)]
 	return page[classes.SubmissionEntry]{
-		empty: "no submissions", header: table.Row{"id", "assignment", "user", "handed in", "", "status", "score"},
+		empty: "no submissions", header: table.Row{"id", "assignment", "user", "submitted", "", "status", "score"},
 		row: func(e *classes.SubmissionEntry) table.Row {
 			sub := e.Submission
 			return table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, shortMoment(sub.At, at), particulars(sub), e.Status, standingScore(e.Standing)}
@@ -96,7 +96,7 @@ func listMissing(c *cli.Context, d backend) error {
 		return err
 	}
 	return page[classes.Absence]{
-		empty: "everybody has handed something in for " + as.Name(), header: table.Row{"user", "name", "e-mail", "due", "cutoff"},
+		empty: "everybody has submitted something for " + as.Name(), header: table.Row{"user", "name", "e-mail", "due", "cutoff"},
 		row: func(one *classes.Absence) table.Row {
 			return table.Row{one.User, clean(one.Name), clean(one.Email), shortMoment(one.Due, at), shortMoment(one.Cutoff, at)}
 		},
@@ -160,7 +160,7 @@ func showSubmission(c *cli.Context, d backend) error {
 		{"submission", sub.ID},
 		{"assignment", sub.Class + "/" + sub.Assignment},
 		{"user", sub.User},
-		{"handed in", showMoment(sub.At, at)},
+		{"submitted", showMoment(sub.At, at)},
 		{"status", v.Status},
 		{"score", standingScore(v.Standing)},
 	}

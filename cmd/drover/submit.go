@@ -12,28 +12,28 @@ import (
 
 func submitCommand() *cli.Command {
 	own := append([]cli.Flag{
-		&cli.StringFlag{Name: "to", Usage: "hand in for the assignment `CLASS/ASSIGNMENT`, which says how it is graded; mine/ASSIGNMENT looks in your own classes"},
+		&cli.StringFlag{Name: "to", Usage: "submit for the assignment `CLASS/ASSIGNMENT`, which says how it is graded; mine/ASSIGNMENT looks in your own classes"},
 		&cli.StringFlag{Name: "for", Usage: "with --to: for the user `HANDLE`, by who teaches there"},
 		asFlag(),
 		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder, or the tar or zip of one, `DIR`"},
 		&cli.StringSliceFlag{Name: "submission", Usage: "a file of the submission, or a folder of them: `PATH`; repeatable"},
-		&cli.StringFlag{Name: "assignment", Usage: "what it is handed in for: `NAME`"},
+		&cli.StringFlag{Name: "assignment", Usage: "what it is submitted for: `NAME`"},
 		&cli.BoolFlag{Name: "supersede", Usage: "withdraw the submitter's older waiting request for the same assignment", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "final", Usage: "run the harness's final actions too", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "no-wait", Usage: "print the request's id and do not wait for the result", DisableDefaultText: true},
 		embeddedFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
-		Name: "submit", Usage: "hand in for an assignment, or grade a submission by a harness", UsageText: submitUsage, OnUsageError: usageError,
+		Name: "submit", Usage: "submit for an assignment, or grade a submission by a harness", UsageText: submitUsage, OnUsageError: usageError,
 		Description: "Exits with 0 if the submission was graded, whatever its score, and not 0 if it could not be.\n" +
 			"Example: drover submit --as ann --to cs101/hw1 main.py",
 		Flags: withSettings(append(own, jsonFlag()), "client"),
 		Action: func(c *cli.Context) error {
 			if c.IsSet("to") {
-				if err := checkHandin(c); err != nil {
+				if err := checkSubmit(c); err != nil {
 					return err
 				}
-				return backendAction(handIn)(c)
+				return backendAction(submitTo)(c)
 			}
 			if err := noArgs(c); err != nil {
 				return err

@@ -73,7 +73,7 @@ func teachingOnASite(h *testCluster, s *testSite) {
 	h.said("submit", "--as", "ann", "--to", "cs200/brackets", brackets("submissions", "right"))
 	out := s.said("assignment", "rerun", "--repeat", "2", "--user", "ann", "--harness", brackets("harness"), "--wait", "cs200/brackets")
 	require.Contains(t, out, "is ready")
-	require.Contains(t, s.said("submission", "missing", "cs200/brackets"), "everybody has handed something in")
+	require.Contains(t, s.said("submission", "missing", "cs200/brackets"), "everybody has submitted something")
 	var all []core.Experiment
 	require.NoError(t, json.Unmarshal([]byte(s.said("experiment", "list", "--json", "cs200/brackets")), &all))
 	require.Len(t, all, 1)

@@ -55,7 +55,7 @@ func guideTerm(h *testCluster) {
 	grades, err := os.ReadFile(filepath.Join(dir, "grades.csv"))
 	require.NoError(h.t, err)
 	require.Equal(h.t, promised, string(grades))
-	require.Contains(h.t, out, "1 of 3 students have handed in")
+	require.Contains(h.t, out, "1 of 3 students have submitted")
 }
 
 // refusals are what is typed wrongly, or by who may not.
@@ -108,8 +108,8 @@ func refusals(h *testCluster) {
 		{exitNotFound, "enrol it first", "assignment deadline --due +7d --user sly cs101/ledger"},
 		{exitUsage, "reason", "assignment grade cs101/ledger ann 5"},
 		{exitUsage, "number of points", "assignment grade --reason x cs101/ledger ann NaN"},
-		{exitNotFound, "handed in nothing", "assignment grade --reason x cs101/ledger bob 5"},
-		{exitUsage, "what is to be handed in", "submit --to cs101/ledger"},
+		{exitNotFound, "submitted nothing", "assignment grade --reason x cs101/ledger bob 5"},
+		{exitUsage, "what is to be submitted", "submit --to cs101/ledger"},
 		{exitUsage, "do not go together", "submit --to cs101/ledger --pool x main.py"},
 		{exitUsage, "cannot be read", "submit --as ann --to cs101/ledger /no/such/file"},
 		{exitUsage, "final", "submit --as ann --final --to cs101/ledger " + partlyRight},
@@ -207,12 +207,12 @@ func wholeTerm(h *testCluster, dir string) {
 	require.Len(t, jsonOf[[]classes.SubmissionEntry](h, "submission", "list", "--as", "cleo"), 2, "only one's own")
 	h.refused(exitNotFound, "no submission", "submission", "show", "--as", "cleo", dans.ID)
 	h.refused(exitNotFound, "no submission", "submission", "files", "--as", "ann", cleos.ID)
-	h.refused(exitRefused, "hand it in again", "submission", "resubmit", "--as", "cleo", cleos.ID)
+	h.refused(exitRefused, "submit it again", "submission", "resubmit", "--as", "cleo", cleos.ID)
 	h.refused(exitRefused, "ended", "submission", "cancel", "--as", "cleo", cleos.ID)
 	require.Contains(t, h.said("submission", "resubmit", "--as", "tim", cleos.ID), "8 of 12 points")
 	require.NotContains(t, h.said("submission", "show", "--as", "cleo", cleos.ID), " on h1;", "where it ran is not a student's")
 
-	require.Contains(t, h.said("assignment", "progress", "--as", "tim", "algo/sort"), "2 of 3 students have handed in; 1 final, 1 late, 0 waiting for results")
+	require.Contains(t, h.said("assignment", "progress", "--as", "tim", "algo/sort"), "2 of 3 students have submitted; 1 final, 1 late, 0 waiting for results")
 	require.Contains(t, h.said("assignment", "grade", "--as", "tim", "--reason", "explained it well", "algo/sort", "cleo", "9.5"), "cleo has 9.5 / 12")
 	p := jsonOf[classes.Progress](h, "assignment", "progress", "algo/sort")
 	require.InEpsilon(t, 10.75, p.Distribution.Mean, 0.0001)
@@ -220,7 +220,7 @@ func wholeTerm(h *testCluster, dir string) {
 	exports(h, dir, cleos)
 
 	out = h.said("audit", "--as", "tess", "--class", "algo")
-	for _, want := range []string{"was ill", "explained it well", "hands in for dan", "from 8/12 to 9.5/12 by tim", "asks for the gradebook", "tested again", "sets the harness"} {
+	for _, want := range []string{"was ill", "explained it well", "submits for dan", "from 8/12 to 9.5/12 by tim", "asks for the gradebook", "tested again", "sets the harness"} {
 		require.Contains(t, strings.Join(strings.Fields(out), " "), want)
 	}
 	entries := jsonOf[[]core.AuditEntry](h, "audit", "--actor", "tim", "--subject", "algo/sort/cleo")

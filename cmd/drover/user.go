@@ -23,9 +23,9 @@ func userCommands() *cli.Command {
 			userCommand("show", "show a user and the classes it is in", "USER", "drover user show ann@example.org", nil, showUser),
 			userCommand("add", "make a user; the handle is its name for ever", "HANDLE", `drover user add --name "Ann Lee" --email ann@example.org ann`, own, addUser),
 			userCommand("set", "change those settings of a user that are named", "USER", "drover user set --role observer ann", own, setUser),
-			userCommand("disable", "let a user do nothing any more; what it handed in stays", "USER", "drover user disable ann", nil, disableUser(true)),
+			userCommand("disable", "let a user do nothing any more; what it submitted stays", "USER", "drover user disable ann", nil, disableUser(true)),
 			userCommand("enable", "let a disabled user act again", "USER", "drover user enable ann", nil, disableUser(false)),
-			userCommand("remove", "remove a user that is in no class and has handed in nothing", "HANDLE", "drover user remove ann", nil, removeUser),
+			userCommand("remove", "remove a user that is in no class and has submitted nothing", "HANDLE", "drover user remove ann", nil, removeUser),
 		}, accountCommands()),
 	}
 }

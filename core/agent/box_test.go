@@ -58,7 +58,7 @@ func TestBox(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind string) {
 		v := grading(t, kind)
-		require.NoError(t, v.client.Stage(context.Background(), "submission", packed(t, map[string]string{"sub/a": "handed in"})))
+		require.NoError(t, v.client.Stage(context.Background(), "submission", packed(t, map[string]string{"sub/a": "submitted"})))
 		for name, c := range map[string]struct{ script, want string }{
 			"it runs":             {`drover-run -- echo hello; echo $?`, "hello\n0\n"},
 			"its code":            {`drover-run -- sh -c 'exit 7'; echo $?`, "7\n"},
@@ -76,7 +76,7 @@ func TestBox(t *testing.T) {
 			"not to execute":      {`drover-run -- /etc/passwd 2>/dev/null; echo $?`, "126\n"},
 			"wrong flags":         {`drover-run --memory lots -- true 2>/dev/null; echo $?; drover-run 2>/dev/null; echo $?; drover-run --with nothing -- true 2>/dev/null; echo $?`, "125\n125\n125\n"},
 			"an empty folder":     {`drover-run -- sh -c 'echo x >left; mkdir -p a/b; touch a/b/c; ls'; drover-run -- ls -A`, "a\nleft\n"},
-			"what was handed in":  {`drover-run -- sh -c 'cat "$DROVER_SUBMISSION/sub/a"'; echo; drover-run -- sh -c 'echo >"$DROVER_SUBMISSION/sub/a"' 2>/dev/null || echo refused`, "handed in\nrefused\n"},
+			"what was submitted":  {`drover-run -- sh -c 'cat "$DROVER_SUBMISSION/sub/a"'; echo; drover-run -- sh -c 'echo >"$DROVER_SUBMISSION/sub/a"' 2>/dev/null || echo refused`, "submitted\nrefused\n"},
 			"its environment":     {`drover-run --env GIVEN=yes -- env | grep -c SECRET; drover-run --env GIVEN=yes -- env | grep GIVEN`, "0\nGIVEN=yes\n"},
 			"a state":             {`drover-run --save built -- sh -c 'echo one >f; ln -s f l'; for i in 1 2; do drover-run --with built -- sh -c 'cat l; echo two >f'; done`, "one\none\n"},
 			"a state made anew":   {`drover-run --save built -- touch a; drover-run --with built --save built -- touch b; drover-run --with built -- ls`, "a\nb\n"},

@@ -56,7 +56,7 @@ func TestZipKeepsToItself(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Files = files(`..\..\Startup\evil.bat`, "1", `C:\boot.ini`, "2", "con.txt", "3", "A.py", "4", "a.py", "5", "x\u202eyp.exe", "6")
 	s, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestKeyFromBeforeTheHarness(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Idempotency = "k"
 	first, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 	require.NoError(t, err)

@@ -274,7 +274,7 @@ func assignmentCalls() []call {
 func submissionCalls() []call {
 	for1 := func(user string) func(w *fixture, a core.Actor, id string) error {
 		return func(w *fixture, a core.Actor, id string) error {
-			h := handin(id)
+			h := newSubmission(id)
 			h.User = user
 			return done(w.reg.Submit(w.t.Context(), a, h))
 		}

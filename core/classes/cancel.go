@@ -8,7 +8,7 @@ import (
 )
 
 // CancelSubmission stops the tests of a submission wherever they are, and returns the
-// state of its request; what was handed in stays. Returns NOTFOUND, FORBIDDEN, CONFLICT
+// state of its request; what was submitted stays. Returns NOTFOUND, FORBIDDEN, CONFLICT
 // for one that is not graded, ENDED if its tests have ended.
 func (r *Service) CancelSubmission(ctx context.Context, a core.Actor, id string) (core.RequestState, error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionRerun)

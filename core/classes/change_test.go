@@ -101,7 +101,7 @@ func TestAuditEntriesSayWhat(t *testing.T) {
 	all := strings.Join(w.entries(), "\n")
 	for _, want := range []string{
 		"tess sets the harness of cs101/hw1, of ",
-		"ann hands in for ann to cs101/hw1 (public)",
+		"ann submits for ann to cs101/hw1 (public)",
 		"from 7/10 to 9/10 by tess, because: test 3 was wrong",
 		"sets the deadlines of ann for cs101/hw1: due from 2023-11-15 22:13:20 UTC to 2023-11-15 22:13:20 UTC, cutoff from 2023-11-16 22:13:20 UTC to 2023-11-17 22:13:20 UTC, because: ill",
 		`hidden until from "never" to "2023-11-15 22:13:20 UTC"`,

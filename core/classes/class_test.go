@@ -73,7 +73,7 @@ func TestDeleteClass(t *testing.T) {
 		},
 		func() error { return done(w.reg.StartGradebook(ctx, tess, core.GradebookArgs{Class: "cs101"})) },
 		func() error { return w.reg.Resubmit(ctx, tess, s.ID) },
-		func() error { return done(w.reg.Submit(ctx, tess, handin("hw1"))) },
+		func() error { return done(w.reg.Submit(ctx, tess, newSubmission("hw1"))) },
 	} {
 		requireCode(t, core.CodeConflict, change())
 	}
@@ -90,7 +90,7 @@ func TestDeleteAssignment(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{core.KindDeleteAssignment, "cs101/hw1"}, []string{task.Kind, task.About})
 	requireCode(t, core.CodeNotFound, done(w.reg.ViewSubmission(ctx, w.as("ann"), s.ID)))
-	requireCode(t, core.CodeNotFound, done(w.reg.Submit(ctx, w.as("ann"), handin("hw1"))))
+	requireCode(t, core.CodeNotFound, done(w.reg.Submit(ctx, w.as("ann"), newSubmission("hw1"))))
 	requireCode(t, core.CodeConflict, done(w.reg.RemoveHarness(ctx, tess, "cs101", "hw1")))
 	e, err := w.reg.ViewAssignment(ctx, tess, "cs101", "hw1")
 	require.NoError(t, err)

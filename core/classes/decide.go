@@ -34,7 +34,7 @@ const boundAtOnce = 16
 // ApplyExperiment makes the results of an experiment that is ready count: of each
 // submission that of its first run, in the place of the one that counted when the
 // experiment began. A harness that was tried becomes the assignment's. What a user has
-// handed in anew since, what was graded otherwise since and what has no new result is
+// submitted anew since, what was graded otherwise since and what has no new result is
 // left as it is and listed; grades that a person gave stay. What a crash cut short is
 // done to the end by applying once more. Returns NOTFOUND, CONFLICT while it runs or if
 // it is aborted or applied.
@@ -102,7 +102,7 @@ func (r *Service) decide(ctx context.Context, a core.Actor, e *core.Experiment, 
 }
 
 // adopt makes the harness that was tried the assignment's: first, so that what is
-// handed in from now on is graded by it.
+// submitted from now on is graded by it.
 func (r *Service) adopt(ctx context.Context, e core.Experiment) error {
 	if e.Harness == nil {
 		return nil
@@ -180,7 +180,7 @@ func (r *Service) bind(ctx context.Context, as core.Assignment, o *experiment.Ou
 	case err != nil:
 		return "", "", err
 	case newest == nil || newest.Submission.ID != s.ID:
-		return s.User, s.User + " has handed in anew since", nil
+		return s.User, s.User + " has submitted anew since", nil
 	}
 	bound, err := r.Store.Bind(ctx, s.ID, o.Old.Request, first.Request)
 	if err == nil && !bound {

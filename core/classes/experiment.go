@@ -224,7 +224,7 @@ func (r *Service) ViewExperiment(ctx context.Context, a core.Actor, id string, p
 		if len(v.Outcomes) == p.Limit {
 			break
 		}
-		if o.User, err = r.handedInBy(ctx, o.Submission); err != nil {
+		if o.User, err = r.submitterOf(ctx, o.Submission); err != nil {
 			return ExperimentView{}, err
 		}
 		v.Outcomes = append(v.Outcomes, o)
@@ -232,8 +232,8 @@ func (r *Service) ViewExperiment(ctx context.Context, a core.Actor, id string, p
 	return v, nil
 }
 
-// handedInBy is whose a submission is; "" if it is gone.
-func (r *Service) handedInBy(ctx context.Context, id string) (string, error) {
+// submitterOf is whose a submission is; "" if it is gone.
+func (r *Service) submitterOf(ctx context.Context, id string) (string, error) {
 	s, err := r.Store.GetSubmission(ctx, id)
 	if core.Is(err, core.CodeNotFound) {
 		return "", nil

@@ -176,7 +176,7 @@ func stockTar(t *testing.T) []byte {
 	return p.Tar
 }
 
-// files are what somebody hands in: path and content in turn.
+// files are what somebody submits: path and content in turn.
 func files(pairs ...string) iter.Seq2[classes.Upload, error] {
 	return func(yield func(classes.Upload, error) bool) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -187,14 +187,14 @@ func files(pairs ...string) iter.Seq2[classes.Upload, error] {
 	}
 }
 
-func handin(assignment string) classes.Handin {
-	return classes.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")}
+func newSubmission(assignment string) classes.NewSubmission {
+	return classes.NewSubmission{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")}
 }
 
-// submit hands something in for an assignment of cs101.
+// submit submits something for an assignment of cs101.
 func (w *fixture) submit(user, assignment string) core.Submission {
 	w.t.Helper()
-	s, err := w.reg.Submit(w.t.Context(), w.as(user), handin(assignment))
+	s, err := w.reg.Submit(w.t.Context(), w.as(user), newSubmission(assignment))
 	require.NoError(w.t, err)
 	w.log.clear()
 	return s

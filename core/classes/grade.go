@@ -58,7 +58,7 @@ func (r *Service) graded(ctx context.Context, as core.Assignment, c GradeChange)
 	if c.Submission == "" {
 		newest, err := r.newest(ctx, as, c.User)
 		if err == nil && newest == nil {
-			err = core.Errorf(core.CodeNotFound, c.User, "user %.80q has handed in nothing for %s", c.User, as.Name())
+			err = core.Errorf(core.CodeNotFound, c.User, "user %.80q has submitted nothing for %s", c.User, as.Name())
 		}
 		if err != nil {
 			return core.Standing{}, err

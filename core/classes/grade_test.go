@@ -52,7 +52,7 @@ func TestChangeGrade(t *testing.T) {
 		"no reason":           {func(c *classes.GradeChange) { c.Reason = "" }, core.CodeInvalid},
 		"not a number":        {func(c *classes.GradeChange) { c.Score = num(math.NaN()) }, core.CodeInvalid},
 		"endless":             {func(c *classes.GradeChange) { c.Score = num(math.Inf(1)) }, core.CodeInvalid},
-		"nothing handed in":   {func(c *classes.GradeChange) { c.User, c.Submission = "cleo", "" }, core.CodeNotFound},
+		"nothing submitted":   {func(c *classes.GradeChange) { c.User, c.Submission = "cleo", "" }, core.CodeNotFound},
 		"another's":           {func(c *classes.GradeChange) { c.User = "cleo" }, core.CodeNotFound},
 		"unknown":             {func(c *classes.GradeChange) { c.Submission = newID() }, core.CodeNotFound},
 		"an unknown homework": {func(c *classes.GradeChange) { c.Assignment = "hw9" }, core.CodeNotFound},
@@ -90,7 +90,7 @@ func TestProgress(t *testing.T) {
 	w.submit("s1", "hw1")
 	w.grade(func(r *core.Result) { r.State, r.Score, r.MaxScore = core.RequestFailed, nil, nil })
 	w.pass(day)
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Kind = harness.TestFinal
 	require.NoError(t, done(w.reg.Submit(ctx, w.as("s2"), h)))
 

@@ -11,7 +11,7 @@ import (
 )
 
 // SetHarness gives an assignment the harness whose folder is in an archive, as harness.Read
-// takes it. What was handed in before keeps the one that it was graded by. Returns
+// takes it. What was submitted before keeps the one that it was graded by. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT, INVALID, LIMIT.
 func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (core.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
@@ -55,7 +55,7 @@ func (r *Service) keepHarness(ctx context.Context, as core.Assignment, p harness
 	return &core.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}, nil
 }
 
-// RemoveHarness lets an assignment be handed in without being graded. Returns
+// RemoveHarness lets an assignment be submitted without being graded. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT.
 func (r *Service) RemoveHarness(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")

@@ -33,7 +33,7 @@ func TestNothingIsGivenAway(t *testing.T) {
 		"edit":  func(a core.Actor, n string) error { return done(w.reg.DeleteAssignment(t.Context(), a, "cs101", n)) },
 		"score": func(a core.Actor, n string) error { return done(w.reg.Progress(t.Context(), a, "cs101", n)) },
 		"submit": func(a core.Actor, n string) error {
-			return done(w.reg.Submit(t.Context(), a, handin(n)))
+			return done(w.reg.Submit(t.Context(), a, newSubmission(n)))
 		},
 		"list": func(a core.Actor, n string) error {
 			return done(w.reg.ListSubmissions(t.Context(), a, core.SubmissionFilter{Class: "cs101", Assignment: n, User: a.Handle}))
@@ -76,7 +76,7 @@ func TestEnrolmentCounts(t *testing.T) {
 	w.grade(func(r *core.Result) { r.State, r.Blame = core.RequestDead, core.BlamePlatform })
 	require.NoError(t, w.reg.Drop(t.Context(), w.as("tina"), "cs101", "ann"))
 	ann := w.as("ann")
-	requireCode(t, core.CodeNotFound, done(w.reg.Submit(t.Context(), ann, handin("hw1"))))
+	requireCode(t, core.CodeNotFound, done(w.reg.Submit(t.Context(), ann, newSubmission("hw1"))))
 	requireCode(t, core.CodeNotFound, done(w.reg.ViewSubmission(t.Context(), ann, s.ID)))
 	requireCode(t, core.CodeNotFound, done(w.reg.OpenZip(t.Context(), ann, s.ID)))
 	requireCode(t, core.CodeNotFound, w.reg.Resubmit(t.Context(), ann, s.ID))
@@ -84,7 +84,7 @@ func TestEnrolmentCounts(t *testing.T) {
 	require.NoError(t, w.reg.Resubmit(t.Context(), w.as("ann"), s.ID))
 }
 
-// An assignment that is hidden again hides what was handed in for it.
+// An assignment that is hidden again hides what was submitted for it.
 func TestHiddenAgain(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -100,7 +100,7 @@ func TestHiddenAgain(t *testing.T) {
 	require.NoError(t, done(w.reg.ViewSubmission(t.Context(), w.as("ann"), s.ID)))
 }
 
-// Deadlines are those of who hands in, whoever looks and whoever hands in for it.
+// Deadlines are those of who submits, whoever looks and whoever submits for it.
 func TestDeadlinesAreTheOwners(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -108,7 +108,7 @@ func TestDeadlinesAreTheOwners(t *testing.T) {
 	tess := w.as("tess")
 	require.NoError(t, w.reg.SetDeadline(t.Context(), tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theEnd + day, Cutoff: theEnd + 2*day}))
 	w.pass(2*day + hour)
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.User = "ann"
 	s, err := w.reg.Submit(t.Context(), tess, h)
 	require.NoError(t, err)
@@ -118,8 +118,8 @@ func TestDeadlinesAreTheOwners(t *testing.T) {
 	s, err = w.reg.Submit(t.Context(), tess, h)
 	require.NoError(t, err)
 	assert.True(t, s.Late, "cleo has no other due date")
-	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
-	requireCode(t, core.CodeEnded, done(w.reg.Submit(t.Context(), w.as("cleo"), handin("hw1"))))
+	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw1"))))
+	requireCode(t, core.CodeEnded, done(w.reg.Submit(t.Context(), w.as("cleo"), newSubmission("hw1"))))
 }
 
 // Scores are told with the submission that they belong to.
@@ -142,7 +142,7 @@ func TestScoresBelongToTheirSubmission(t *testing.T) {
 	assert.Equal(t, map[string]float64{first.ID: 1, second.ID: 3, third.ID: 3}, scores)
 }
 
-// What waits is graded by the harness that it was handed in for.
+// What waits is graded by the harness that it was submitted for.
 func TestHarnessIsNotReplacedUnderTests(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

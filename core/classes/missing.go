@@ -6,14 +6,14 @@ import (
 	"drover/core"
 )
 
-// Absence is a student who has handed in nothing for an assignment.
+// Absence is a student who has submitted nothing for an assignment.
 type Absence struct {
 	Member
 	Due    int64 `json:"due_ms,omitempty"` // that student's own dates, or else the assignment's
 	Cutoff int64 `json:"cutoff_ms,omitempty"`
 }
 
-// Missing lists the students of a class who have handed in nothing for an assignment, users
+// Missing lists the students of a class who have submitted nothing for an assignment, users
 // after the given one, in order of user; limit is 1 to 1000. Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, after string, limit int) ([]Absence, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
@@ -59,7 +59,7 @@ func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, 
 	}
 }
 
-// present says which users from behind one to another have handed something in.
+// present says which users from behind one to another have submitted something.
 func (r *Service) present(ctx context.Context, as core.Assignment, after, last string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after < last {

@@ -15,7 +15,7 @@ const Buckets = 10
 // each the newest submission.
 type Progress struct {
 	Students  int `json:"students"`  // in the class
-	Submitted int `json:"submitted"` // of these, who handed something in
+	Submitted int `json:"submitted"` // of these, who submitted something
 	Finals    int `json:"finals"`    // of these, whose newest is final
 	Late      int `json:"late"`
 	Waiting   int `json:"waiting"`  // for test results
@@ -32,7 +32,7 @@ type Distribution struct {
 	Counts [Buckets]int `json:"counts"` // from 0 to Max in equal parts; the last one has its upper end too
 }
 
-// Progress counts what was handed in for an assignment. Returns NOTFOUND, FORBIDDEN.
+// Progress counts what was submitted for an assignment. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment string) (Progress, error) {
 	if _, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, ""); err != nil {
 		return Progress{}, err

@@ -7,10 +7,10 @@ import (
 	"drover/core"
 )
 
-// Quota bounds what each student hands in, in all classes together. The zero value bounds nothing.
+// Quota bounds what each student submits, in all classes together. The zero value bounds nothing.
 type Quota struct {
 	Limits core.Limiter
-	Rate   core.Rate // of what is handed in or tested again
+	Rate   core.Rate // of what is submitted or tested again
 	Bytes  int64     // of files, in an hour; 0 is any
 }
 
@@ -24,7 +24,7 @@ const (
 // submits counts a submission of the actor's own. Who teaches in the class is not bounded.
 // Returns FULL.
 func (r *Service) submits(ctx context.Context, a core.Actor, class string) error {
-	return r.spend(ctx, a, class, "submit", r.Quota.Rate, 1, "you have handed in much in a short time: try again in %s")
+	return r.spend(ctx, a, class, "submit", r.Quota.Rate, 1, "you have submitted much in a short time: try again in %s")
 }
 
 // keeps counts the bytes of a submission of the actor's own. Returns FULL.
@@ -40,7 +40,7 @@ func (r *Service) keeps(ctx context.Context, a core.Actor, class string, files [
 	most := max(r.Quota.Bytes/unit, 1)
 	n := min(max((bytes+unit-1)/unit, 1), most) // a bound on one submission is the assignment's
 	rate := core.Rate{Every: time.Hour / time.Duration(most), Burst: int(most)}
-	return r.spend(ctx, a, class, "submit_bytes", rate, int(n), "you have handed in large files in a short time: try again in %s, or with smaller ones")
+	return r.spend(ctx, a, class, "submit_bytes", rate, int(n), "you have submitted large files in a short time: try again in %s, or with smaller ones")
 }
 
 // spend takes n of what a rate allows. Where Redis is away nobody counts: what is handed

@@ -19,7 +19,7 @@ func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 	w.assignment("hw2")
 	w.reg.Quota = classes.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 2}}
 	submit := func(who, assignment string) error {
-		return done(w.reg.Submit(t.Context(), w.as(who), handin(assignment)))
+		return done(w.reg.Submit(t.Context(), w.as(who), newSubmission(assignment)))
 	}
 	require.NoError(t, submit("ann", "hw1"))
 	require.NoError(t, submit("ann", "hw2"))
@@ -30,7 +30,7 @@ func TestAStudentHandsInOnlySoMuch(t *testing.T) {
 	}
 	require.NoError(t, submit("cleo", "hw1"), "each has their own")
 	for range 3 {
-		h := handin("hw1")
+		h := newSubmission("hw1")
 		h.User = "ann"
 		require.NoError(t, done(w.reg.Submit(t.Context(), w.as("tess"), h)), "who teaches is not bounded, nor counted for others")
 	}
@@ -55,7 +55,7 @@ func TestAStudentHandsInOnlySoManyBytes(t *testing.T) {
 	w.assignment("hw1")
 	w.reg.Quota = classes.Quota{Limits: w.cluster.Store, Bytes: 4 << 20}
 	submit := func(size int) error {
-		h := handin("hw1")
+		h := newSubmission("hw1")
 		h.Files = files("a", strings.Repeat("x", size))
 		return done(w.reg.Submit(t.Context(), w.as("ann"), h))
 	}
@@ -73,19 +73,19 @@ func TestAnyBoundOnBytesCanBeCounted(t *testing.T) {
 	w := newFixture(t)
 	w.assignment("hw1")
 	w.reg.Quota = classes.Quota{Limits: w.cluster.Store, Bytes: 2 << 30}
-	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
+	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw1"))))
 	w.reg.Quota.Bytes = 64 << 30
-	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("cleo"), handin("hw1"))))
+	require.NoError(t, done(w.reg.Submit(t.Context(), w.as("cleo"), newSubmission("hw1"))))
 }
 
-// Where nobody can count, what is handed in is kept.
-func TestHandingInWhileNobodyCounts(t *testing.T) {
+// Where nobody can count, what is submitted is kept.
+func TestSubmittingWhileNobodyCounts(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
 	w.reg.Quota = classes.Quota{Limits: away{}, Rate: core.Rate{Every: time.Hour, Burst: 1}, Bytes: 1}
 	for range 3 {
-		require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
+		require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw1"))))
 	}
 }
 
@@ -95,13 +95,13 @@ func (away) Take(context.Context, string, core.Rate, int) (core.Allowance, error
 	return core.Allowance{}, core.Errorf(core.CodeUnavailable, "", "no Redis")
 }
 
-// A repeat of what was handed in is not refused for what has changed since.
+// A repeat of what was submitted is not refused for what has changed since.
 func TestRepeatIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(w *fixture, as core.Assignment){
 		"the rate is used up": func(w *fixture, _ core.Assignment) {
 			w.reg.Quota = classes.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
-			require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw1"))))
+			require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw1"))))
 		},
 		"the time is over": func(w *fixture, _ core.Assignment) { w.pass(1000 * hour) },
 		"no files are read": func(w *fixture, as core.Assignment) {
@@ -113,7 +113,7 @@ func TestRepeatIsLookedUpFirst(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			as := w.graded("hw1")
-			h := handin("hw1")
+			h := newSubmission("hw1")
 			h.Idempotency = "k1"
 			s, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 			require.NoError(t, err)

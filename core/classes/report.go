@@ -46,7 +46,7 @@ type TestReport struct {
 func (t TestReport) PassRate() int { return 100 * t.Passed / max(1, t.Runs) }
 
 // Report says which tests of an assignment are flaky or slow, by the newest results: of
-// what was handed in, of what was tested again and of experiments. Returns NOTFOUND, FORBIDDEN.
+// what was submitted, of what was tested again and of experiments. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) Report(ctx context.Context, a core.Actor, class, assignment string) (Report, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {

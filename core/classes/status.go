@@ -45,11 +45,11 @@ func explain(s core.Standing) string {
 	}
 	switch s.Blame {
 	case core.BlameSubmission:
-		return "What was handed in could not be tested: look at the reason, mend it and hand it in again."
+		return "What was submitted could not be tested: look at the reason, mend it and submit it again."
 	case core.BlameHarness:
 		return "The test harness crashed when running this code. Resubmit; if it happens again, tell who teaches this."
 	case core.BlamePlatform:
-		return "The tests could not be run; this is not the fault of what was handed in. Resubmit."
+		return "The tests could not be run; this is not the fault of what was submitted. Resubmit."
 	case core.BlameNone:
 	}
 	return "The tests were stopped. Resubmit to run them."

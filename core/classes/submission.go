@@ -188,11 +188,11 @@ func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as core.Assignm
 	case as.Deleting:
 		return being("assignment", as.Name())
 	case s.Submission.Request == "" || s.State == "":
-		return core.Errorf(core.CodeConflict, id, "submission %s has no test request: hand it in again", id)
+		return core.Errorf(core.CodeConflict, id, "submission %s has no test request: submit it again", id)
 	case !s.State.Terminal():
 		return core.Errorf(core.CodeConflict, id, "submission %s is waiting for its test results already", id)
 	case s.State == core.RequestCompleted && core.Allow(a, core.ActSubmitFor, core.Object{Class: as.Class}) != nil:
-		return core.Errorf(core.CodeConflict, id, "submission %s has its test results: hand it in again to have it tested anew", id)
+		return core.Errorf(core.CodeConflict, id, "submission %s has its test results: submit it again to have it tested anew", id)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestDownload(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Files = files("main.py", "print()", "lib/a.py", "pass")
 	s, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"drover/core/store/bounds"
 )
 
-// Handin is what somebody hands in.
-type Handin struct {
+// NewSubmission is what somebody submits.
+type NewSubmission struct {
 	Class       string
 	Assignment  string // its handle
 	User        string // whose it is; "" is the actor's
@@ -31,27 +31,27 @@ type Upload struct {
 	Content io.Reader
 }
 
-// Submit hands in files for an assignment and, where that has a harness, requests
+// Submit submits files for an assignment and, where that has a harness, requests
 // their grading; an older request of the same user for it that still waits is
-// withdrawn. Files are read only once it is known that the actor may hand in.
+// withdrawn. Files are read only once it is known that the actor may submit.
 //
 // The request is made first, with the submission's id. A crash before the submission is
 // stored leaves a request that nothing names; the same call with the same
 // idempotency key goes on from there.
 //
 // Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor teaches there), CONFLICT while it is deleted,
-// INVALID, LIMIT, FULL where too much work is waiting, or a student hands in too much, CONFLICT where the idempotency key
+// INVALID, LIMIT, FULL where too much work is waiting, or a student submits too much, CONFLICT where the idempotency key
 // was used for something else.
-func (r *Service) Submit(ctx context.Context, a core.Actor, h Handin) (core.Submission, error) {
+func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (core.Submission, error) {
 	h.User, h.Kind = cmp.Or(h.User, a.Handle), cmp.Or(h.Kind, harness.TestPublic)
-	as, err := r.handinFor(ctx, a, h)
+	as, err := r.submittable(ctx, a, h)
 	if err != nil {
 		return core.Submission{}, err
 	}
-	if was, err := r.handedIn(ctx, as, h); err != nil || was.ID != "" {
+	if was, err := r.submittedBefore(ctx, as, h); err != nil || was.ID != "" {
 		return was, err
 	}
-	if as, err = r.handinTo(ctx, a, as, h); err != nil {
+	if as, err = r.takesSubmission(ctx, a, as, h); err != nil {
 		return core.Submission{}, err
 	}
 	if err := r.submits(ctx, a, as.Class); err != nil {
@@ -61,7 +61,7 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h Handin) (core.Subm
 	if a.Handle != h.User {
 		s.By = a.Handle
 	}
-	text := fmt.Sprintf("hands in for %s to %s (%s)", h.User, as.Name(), h.Kind)
+	text := fmt.Sprintf("submits for %s to %s (%s)", h.User, as.Name(), h.Kind)
 	err = r.change(ctx, a, aboutUser(core.ActSubmit, as, h.User, text), func() error {
 		if s.Files, err = r.take(ctx, as, h.Files); err != nil {
 			return err
@@ -73,14 +73,14 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h Handin) (core.Subm
 			return err
 		}
 		s.At = r.now().UnixMilli()
-		s, err = r.handIn(ctx, as, s)
+		s, err = r.submitTo(ctx, as, s)
 		return err
 	})
 	return s, err
 }
 
-// handinFor returns the assignment if the actor may hand in for it at all.
-func (r *Service) handinFor(ctx context.Context, a core.Actor, h Handin) (core.Assignment, error) {
+// submittable returns the assignment if the actor may submit for it at all.
+func (r *Service) submittable(ctx context.Context, a core.Actor, h NewSubmission) (core.Assignment, error) {
 	act := core.ActSubmit
 	if h.User != a.Handle {
 		act = core.ActSubmitFor
@@ -95,9 +95,9 @@ func (r *Service) handinFor(ctx context.Context, a core.Actor, h Handin) (core.A
 	return as, nil
 }
 
-// handedIn returns what was handed in under the same idempotency key before, if it was: a
+// submittedBefore returns what was submitted under the same idempotency key before, if it was: a
 // repeat is not refused for what has changed since, such as the time, nor are its files read.
-func (r *Service) handedIn(ctx context.Context, as core.Assignment, h Handin) (core.Submission, error) {
+func (r *Service) submittedBefore(ctx context.Context, as core.Assignment, h NewSubmission) (core.Submission, error) {
 	if h.Idempotency == "" || len(h.Idempotency) > maxIdempotency {
 		return core.Submission{}, nil
 	}
@@ -118,9 +118,9 @@ func usedFor(was *core.Submission, class, assignment string) error {
 	return core.Errorf(core.CodeConflict, was.Idempotency, "the idempotency key %q was used for %s/%s: use another one", was.Idempotency, was.Class, was.Assignment)
 }
 
-// handinTo returns the assignment with the user's own deadlines, if it takes now what is
-// handed in. It looks at nothing that takes long.
-func (r *Service) handinTo(ctx context.Context, a core.Actor, as core.Assignment, h Handin) (core.Assignment, error) {
+// takesSubmission returns the assignment with the user's own deadlines, if it takes now what is
+// submitted. It looks at nothing that takes long.
+func (r *Service) takesSubmission(ctx context.Context, a core.Actor, as core.Assignment, h NewSubmission) (core.Assignment, error) {
 	if _, err := r.Store.GetUser(ctx, h.User); err != nil {
 		return core.Assignment{}, err
 	}
@@ -128,7 +128,7 @@ func (r *Service) handinTo(ctx context.Context, a core.Actor, as core.Assignment
 	case h.Kind != harness.TestPublic && h.Kind != harness.TestFinal:
 		return core.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "a submission is %s or %s, not %.40q", harness.TestPublic, harness.TestFinal, h.Kind)
 	case h.Kind == harness.TestFinal && !as.AllowFinal:
-		return core.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s takes no final submissions: hand it in as %s", as.Name(), harness.TestPublic)
+		return core.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s takes no final submissions: submit it as %s", as.Name(), harness.TestPublic)
 	case len(h.Idempotency) > maxIdempotency:
 		return core.Assignment{}, core.Errorf(core.CodeLimit, as.Name(), "the idempotency key has %d bytes, at most %d are allowed", len(h.Idempotency), maxIdempotency)
 	}
@@ -165,7 +165,7 @@ func (r *Service) take(ctx context.Context, as core.Assignment, uploads iter.Seq
 	for u, err := range uploads {
 		switch {
 		case err != nil:
-			return nil, core.Wrap(err, codeOr(err, core.CodeInvalid), as.Name(), "what was handed in cannot be read")
+			return nil, core.Wrap(err, codeOr(err, core.CodeInvalid), as.Name(), "what was submitted cannot be read")
 		case len(files) == most:
 			return nil, core.Errorf(core.CodeLimit, as.Name(), "%s takes at most %d files: pack them into an archive", as.Name(), most)
 		case !fs.ValidPath(u.Path):
@@ -182,7 +182,7 @@ func (r *Service) take(ctx context.Context, as core.Assignment, uploads iter.Seq
 		files = append(files, core.File{Path: u.Path, Digest: digest, Size: size, Mode: u.Mode})
 	}
 	if len(files) == 0 {
-		return nil, core.Errorf(core.CodeInvalid, as.Name(), "no file was handed in: choose at least one")
+		return nil, core.Errorf(core.CodeInvalid, as.Name(), "no file was submitted: choose at least one")
 	}
 	return files, intake.CheckFiles(as.Name(), files)
 }
@@ -214,8 +214,8 @@ func (r *Service) room(ctx context.Context, as core.Assignment) (int64, error) {
 	return most, nil
 }
 
-// handIn requests the grading of a submission and stores it.
-func (r *Service) handIn(ctx context.Context, as core.Assignment, s core.Submission) (core.Submission, error) {
+// submitTo requests the grading of a submission and stores it.
+func (r *Service) submitTo(ctx context.Context, as core.Assignment, s core.Submission) (core.Submission, error) {
 	if as.Harness == nil {
 		s.Late = late(as, s.At)
 		return r.store(ctx, s)

@@ -32,7 +32,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 		hook.ID, hook.URL, hook.By, hook.Secret, hook.Created = id, "https://example.org/", "tess", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", start
 		require.NoError(t, done(w.in.Store.PutWebhook(ctx, hook)))
 	}
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Kind, h.Idempotency = harness.TestFinal, "k1"
 	h.Files = files("main.py", "print()", "lib/a.py", "")
 	s, err := w.reg.Submit(ctx, w.as("ann"), h)
@@ -75,7 +75,7 @@ func TestSubmitWithoutHarness(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("essay", func(as *core.Assignment) { as.Pool = "" })
-	h := handin("essay")
+	h := newSubmission("essay")
 	h.Idempotency = "k1"
 	s, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 	require.NoError(t, err)
@@ -103,32 +103,32 @@ func TestSubmitRefuses(t *testing.T) {
 	w.assignment("hw1", func(as *core.Assignment) { as.AllowFinal, as.MaxFiles, as.MaxBytes = false, 2, 10 })
 	broken := errors.New("the line was cut")
 	for name, c := range map[string]struct {
-		change func(h *classes.Handin)
+		change func(h *classes.NewSubmission)
 		code   core.Code
 		says   string
 	}{
-		"no file":       {func(h *classes.Handin) { h.Files = files() }, core.CodeInvalid, "no file"},
-		"a path out":    {func(h *classes.Handin) { h.Files = files("../a", "x") }, core.CodeInvalid, ".."},
-		"a bell":        {func(h *classes.Handin) { h.Files = files("a\a", "x") }, core.CodeInvalid, "control"},
-		"a file twice":  {func(h *classes.Handin) { h.Files = files("a", "x", "a", "y") }, core.CodeInvalid, "twice"},
-		"a strange bit": {func(h *classes.Handin) { h.Files = odd }, core.CodeInvalid, "permission"},
-		"many files":    {func(h *classes.Handin) { h.Files = endless }, core.CodeLimit, "at most 2 files"},
-		"many bytes":    {func(h *classes.Handin) { h.Files = files("a", "12345", "b", "123456") }, core.CodeLimit, "5 are left"},
-		"no byte left":  {func(h *classes.Handin) { h.Files = files("a", "1234567890", "b", "1") }, core.CodeLimit, "0 are left"},
-		"a broken line": {func(h *classes.Handin) { h.Files = cut(broken) }, core.CodeInvalid, "line was cut"},
-		"final":         {func(h *classes.Handin) { h.Kind = harness.TestFinal }, core.CodeInvalid, "no final"},
-		"another kind":  {func(h *classes.Handin) { h.Kind = "secret" }, core.CodeInvalid, "public or final"},
-		"a long key":    {func(h *classes.Handin) { h.Idempotency = strings.Repeat("k", 101) }, core.CodeLimit, "at most 100"},
-		"nobody's":      {func(h *classes.Handin) { h.User = "ghost" }, core.CodeForbidden, "create_for"},
+		"no file":       {func(h *classes.NewSubmission) { h.Files = files() }, core.CodeInvalid, "no file"},
+		"a path out":    {func(h *classes.NewSubmission) { h.Files = files("../a", "x") }, core.CodeInvalid, ".."},
+		"a bell":        {func(h *classes.NewSubmission) { h.Files = files("a\a", "x") }, core.CodeInvalid, "control"},
+		"a file twice":  {func(h *classes.NewSubmission) { h.Files = files("a", "x", "a", "y") }, core.CodeInvalid, "twice"},
+		"a strange bit": {func(h *classes.NewSubmission) { h.Files = odd }, core.CodeInvalid, "permission"},
+		"many files":    {func(h *classes.NewSubmission) { h.Files = endless }, core.CodeLimit, "at most 2 files"},
+		"many bytes":    {func(h *classes.NewSubmission) { h.Files = files("a", "12345", "b", "123456") }, core.CodeLimit, "5 are left"},
+		"no byte left":  {func(h *classes.NewSubmission) { h.Files = files("a", "1234567890", "b", "1") }, core.CodeLimit, "0 are left"},
+		"a broken line": {func(h *classes.NewSubmission) { h.Files = cut(broken) }, core.CodeInvalid, "line was cut"},
+		"final":         {func(h *classes.NewSubmission) { h.Kind = harness.TestFinal }, core.CodeInvalid, "no final"},
+		"another kind":  {func(h *classes.NewSubmission) { h.Kind = "secret" }, core.CodeInvalid, "public or final"},
+		"a long key":    {func(h *classes.NewSubmission) { h.Idempotency = strings.Repeat("k", 101) }, core.CodeLimit, "at most 100"},
+		"nobody's":      {func(h *classes.NewSubmission) { h.User = "ghost" }, core.CodeForbidden, "create_for"},
 	} {
-		h := handin("hw1")
+		h := newSubmission("hw1")
 		c.change(&h)
 		_, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 		require.Error(t, err, name)
 		assert.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
 		assert.Contains(t, err.Error(), c.says, name)
 	}
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.User = "eve"
 	requireCode(t, core.CodeNotFound, done(w.reg.Submit(t.Context(), w.as("tess"), h)))
 	all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{})
@@ -140,7 +140,7 @@ func TestAnEmptyFileNeedsNoRoom(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1", func(as *core.Assignment) { as.MaxBytes = 10 })
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Files = files("main.py", "1234567890", "__init__.py", "")
 	sub, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 	require.NoError(t, err)
@@ -155,12 +155,12 @@ func cut(err error) iter.Seq2[classes.Upload, error] {
 	return func(yield func(classes.Upload, error) bool) { yield(classes.Upload{}, err) }
 }
 
-// Nothing is read from who may not hand in.
+// Nothing is read from who may not submit.
 func TestSubmitReadsNothingInVain(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Files = func(func(classes.Upload, error) bool) { t.Error("it is read") }
 	requireCode(t, core.CodeNotFound, done(w.reg.Submit(t.Context(), w.as("eve"), h)))
 	w.pass(3 * day)
@@ -188,12 +188,12 @@ func TestCutoffPassesMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Files = func(yield func(classes.Upload, error) bool) {
 		yield(classes.Upload{Path: "a", Content: &slow{strings.NewReader("x"), w, 2 * day}}, nil)
 	}
 	requireCode(t, core.CodeEnded, done(w.reg.Submit(t.Context(), w.as("ann"), h)))
-	s, err := w.reg.Submit(t.Context(), w.as("tina"), classes.Handin{Class: "cs101", Assignment: "hw1", User: "ann", Files: files("a", "x")})
+	s, err := w.reg.Submit(t.Context(), w.as("tina"), classes.NewSubmission{Class: "cs101", Assignment: "hw1", User: "ann", Files: files("a", "x")})
 	require.NoError(t, err)
 	assert.True(t, s.Late)
 }
@@ -210,7 +210,7 @@ func TestOneKeyTwiceAtOnce(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range ids {
 			calls.Go(func() {
-				h := handin(assignment)
+				h := newSubmission(assignment)
 				h.Idempotency = "k1"
 				s, err := w.reg.Submit(context.Background(), ann, h)
 				assert.NoError(t, err)
@@ -227,7 +227,7 @@ func TestOneKeyTwiceAtOnce(t *testing.T) {
 		rows, err := w.in.Store.List(t.Context(), core.Filter{})
 		require.NoError(t, err)
 		assert.LessOrEqual(t, len(rows), 1)
-		h := handin("plain")
+		h := newSubmission("plain")
 		if assignment == "plain" {
 			h.Assignment = "graded"
 		}
@@ -274,7 +274,7 @@ func TestSubmitThatDied(t *testing.T) {
 		w := newFixture(t)
 		w.graded("hw1")
 		ann := w.as("ann")
-		h := handin("hw1")
+		h := newSubmission("hw1")
 		h.Idempotency = "k1"
 		p := mortal{w.reg.Store, w.reg.Intake, &coretest.Mortal{Steps: n}}
 		_, err := (&classes.Service{Store: p, Intake: p, Blobs: w.reg.Blobs, Now: w.clock}).Submit(t.Context(), ann, h)
@@ -309,7 +309,7 @@ func TestSubmissionThatCannotBeStored(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	ann := w.as("ann")
-	h := handin("hw1")
+	h := newSubmission("hw1")
 	h.Idempotency = "k1"
 	store := w.reg.Store
 	w.reg.Store = unkept{store}
@@ -344,7 +344,7 @@ func TestNewerSubmissionSupersedes(t *testing.T) {
 	assert.Equal(t, classes.StatusWaiting, v.Status)
 }
 
-// Who hands in when too much waits is told so, and has handed in nothing.
+// Who submits when too much waits is told so, and has submitted nothing.
 func TestSubmitWhenFull(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -354,7 +354,7 @@ func TestSubmitWhenFull(t *testing.T) {
 	w.graded("hw1")
 	w.graded("hw2")
 	w.submit("ann", "hw1")
-	requireCode(t, core.CodeFull, done(w.reg.Submit(t.Context(), w.as("ann"), handin("hw2"))))
+	requireCode(t, core.CodeFull, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw2"))))
 	all, err := w.reg.ListSubmissions(t.Context(), w.as("ann"), core.SubmissionFilter{Class: "cs101", User: "ann"})
 	require.NoError(t, err)
 	assert.Len(t, all, 1)

@@ -32,7 +32,7 @@ func (c *Config) checkRates() error {
 	return errors.Join(problems...)
 }
 
-// Submits returns how often a student may hand in; zero for any number.
+// Submits returns how often a student may submit; zero for any number.
 func (c *Config) Submits() core.Rate {
 	rate, _ := parseSubmits(c.SubmitRate)
 	return rate

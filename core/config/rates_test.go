@@ -52,7 +52,7 @@ func TestRatesThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestHowOftenAStudentMayHandIn(t *testing.T) {
+func TestHowOftenAStudentMaySubmit(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]core.Rate{
 		"60/1h:burst=20": {Every: time.Minute, Burst: 20}, "1/30s": {Every: 30 * time.Second, Burst: 1}, RatesNone: {},

@@ -7,7 +7,7 @@
 // submission, reads one JSON object, and prints exactly one.
 //
 // Nothing here trusts the harness: what it prints is untrusted input, because the
-// submission that it runs may have had a hand in it. Numbers and shapes that are
+// submission that it runs may have had a submit it. Numbers and shapes that are
 // wrong are refused, for they become grades; texts that are too long or hold
 // control characters are mended, for they are only read.
 package harness

@@ -30,7 +30,7 @@ func NewInput(c Config, testType string) json.RawMessage {
 }
 
 // InputFor makes the Input of a spec that grades a submission to an assignment that has
-// a harness and the deadlines of who handed it in. Later runs of it, whoever asked for
+// a harness and the deadlines of who submitted it. Later runs of it, whoever asked for
 // them, tell the harness the same.
 func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
 	return newInput(
@@ -41,7 +41,7 @@ func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
 }
 
 // Grading is the request that grades a submission to an assignment that has a harness and
-// the deadlines of who handed it in; whoever asks for it says the rest: id, submitter,
+// the deadlines of who submitted it; whoever asks for it says the rest: id, submitter,
 // whom to tell.
 func Grading(a core.Assignment, s core.Submission) core.Spec {
 	return core.Spec{

@@ -112,7 +112,7 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 	}
 }
 
-// A request that grades is its class's: who handed in sees it through the submission only,
+// A request that grades is its class's: who submitted sees it through the submission only,
 // operators without what the tests found.
 func TestGradingsAreTheirClasss(t *testing.T) {
 	t.Parallel()

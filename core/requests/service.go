@@ -95,7 +95,7 @@ func noRequest(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q: see drover request list", id)
 }
 
-// grades reports whether a request tests what a class's student handed in: then it is
+// grades reports whether a request tests what a class's student submitted: then it is
 // the class's, not its submitter's.
 func grades(s *core.Spec) bool { return s.Submission != "" || s.Instead != "" }
 

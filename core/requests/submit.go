@@ -116,7 +116,7 @@ func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 		return s, core.Errorf(core.CodeLimit, "", "the idempotency key has %d bytes, at most %d are allowed", len(draft.Idempotency), maxIdempotency)
 	}
 	if draft.Idempotency != "" {
-		s.Idempotency = "request/" + draft.Idempotency // apart from those of what is handed in
+		s.Idempotency = "request/" + draft.Idempotency // apart from those of what is submitted
 	}
 	return s, nil
 }

@@ -85,7 +85,7 @@ var sentences = map[Reason]worded{
 	},
 	ReasonBroken: {
 		"host {host} cannot make VMs of pool {pool}: {fault}",
-		"the machines have a fault, which is not that of what was handed in; it keeps its place",
+		"the machines have a fault, which is not that of what was submitted; it keeps its place",
 	},
 	ReasonAccepted: {
 		"it is accepted, but not in Redis yet; the overseer's sweep puts it there",

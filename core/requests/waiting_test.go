@@ -90,7 +90,7 @@ func TestWaitingReasons(t *testing.T) {
 	}
 	check(requests.ReasonTurn, "pool p1", "for its turn")
 	require.NoError(t, w.cluster.Store.Note(t.Context(), w.cluster.Factory, w.cluster.Made, "h1", core.HostNotes{Broken: map[string]string{pool: "no disk"}}))
-	check(requests.ReasonBroken, "h1 cannot make VMs of pool p1: no disk", "not that of what was handed in")
+	check(requests.ReasonBroken, "h1 cannot make VMs of pool p1: no disk", "not that of what was submitted")
 	w.pool(func(p *core.Pool) { p.Paused = true })
 	check(requests.ReasonPaused, "drover pool set", "paused for now")
 	w.pool(func(*core.Pool) {})

@@ -3,7 +3,7 @@
 // A Service is one loop with a name. A Group runs several under one context:
 // the first that fails stops all, a panic in one is its failure, and a stop
 // asks those that hold work to drain before anything is cancelled, so that
-// heartbeats and the health page live until the last piece of work is handed in.
+// heartbeats and the health page live until the last piece of work is submitted.
 //
 //	running ──Stop──▶ draining ──all drained, or time is up──▶ stopping ──▶ ended
 //	   │                  │                                       ▲

@@ -135,13 +135,13 @@ func (d *Worker) releaseStrange(held []core.Held) {
 		w := newWork(core.Claim{Key: h.Key, VM: h.VM, Token: h.Token})
 		d.hand[h.Key] = w
 		d.used++
-		d.handIn(w, core.OutcomeRelease)
+		d.submitTo(w, core.OutcomeRelease)
 		d.stats.Released++
 	}
 	d.kick()
 }
 
-// inHand is the work in hand whose finish was not handed in.
+// inHand is the work in hand whose finish was not submitted.
 func (d *Worker) inHand() []*Work {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -144,7 +144,7 @@ func (d *Worker) releaseAll() {
 	for _, w := range d.hand {
 		if w.outcome == "" {
 			w.cancel(errClosed)
-			d.handIn(w, core.OutcomeRelease)
+			d.submitTo(w, core.OutcomeRelease)
 			d.stats.Released++
 		}
 	}

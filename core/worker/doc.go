@@ -26,13 +26,13 @@
 // A piece of work:
 //
 //	state       until                               then
-//	asked for   its claim arrives                   in hand; if nobody waits any more, handed in (release)
-//	in hand     Finish, FinishNext                  handed in
+//	asked for   its claim arrives                   in hand; if nobody waits any more, submitted (release)
+//	in hand     Finish, FinishNext                  submitted
 //	            somebody cancels it                 in hand, Cancelled closed (CANCELLED)
 //	            the worker is lost                    dropped, Cancelled closed (FENCED)
 //	            its slot is found to be another's   dropped, Cancelled closed (STALE)
-//	            Close ran out of time               handed in (release), Cancelled closed (UNAVAILABLE)
-//	handed in   a lane takes it along               ending
+//	            Close ran out of time               submitted (release), Cancelled closed (UNAVAILABLE)
+//	submitted   a lane takes it along               ending
 //	ending      the answer comes                    ended: Finish returns its verdict
 //	            the worker is lost or closed          dropped: Finish returns FENCED or UNAVAILABLE
 //

@@ -202,7 +202,7 @@ func (d *Worker) give(w *Work) {
 	d.hand[w.Key] = w
 	signal(d.busy)
 	if d.waiters.len() == 0 {
-		d.handIn(w, core.OutcomeRelease)
+		d.submitTo(w, core.OutcomeRelease)
 		d.stats.Released++
 		return
 	}

@@ -78,7 +78,7 @@ type Worker struct {
 
 	mu        sync.Mutex // guards what follows
 	lanes     []*lane
-	finishes  fifo[*Work]      // handed in, not yet in a call
+	finishes  fifo[*Work]      // submitted, not yet in a call
 	waiters   fifo[*waiter]    // in Next, oldest first; a call asks for so many, not for this one or that
 	hand      map[string]*Work // key → work whose finish was not answered yet; the newest, if a key came back
 	unheard   map[*Work]bool   // of which Redis did not hear what was said last
@@ -178,7 +178,7 @@ func (d *Worker) Finish(ctx context.Context, w *Work, outcome core.Outcome) (mov
 		return false, err
 	}
 	d.mu.Lock()
-	d.handIn(w, outcome)
+	d.submitTo(w, outcome)
 	d.mu.Unlock()
 	d.kick()
 	return d.answer(ctx, w)
@@ -186,13 +186,13 @@ func (d *Worker) Finish(ctx context.Context, w *Work, outcome core.Outcome) (mov
 
 // FinishNext is Finish and Next in one ride: a busy worker costs one place in
 // one call. With an error, next is nil and moved still says what became of w;
-// a finish that was handed in goes through whatever the error.
+// a finish that was submitted goes through whatever the error.
 func (d *Worker) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (next *Work, moved bool, err error) {
 	if err := checkOutcome(w, outcome); err != nil {
 		return nil, false, err
 	}
 	d.mu.Lock()
-	d.handIn(w, outcome)
+	d.submitTo(w, outcome)
 	me, err := d.ask()
 	d.mu.Unlock()
 	d.kick()
@@ -220,8 +220,8 @@ func checkOutcome(w *Work, outcome core.Outcome) error {
 	return core.Errorf(core.CodeInvalid, w.Key, "%q is not an outcome of a claim", outcome)
 }
 
-// handIn queues a finish, unless one was handed in before. The lock is held.
-func (d *Worker) handIn(w *Work, outcome core.Outcome) {
+// submitTo queues a finish, unless one was submitted before. The lock is held.
+func (d *Worker) submitTo(w *Work, outcome core.Outcome) {
 	if w.outcome != "" || w.over {
 		return
 	}
@@ -232,7 +232,7 @@ func (d *Worker) handIn(w *Work, outcome core.Outcome) {
 // giveBack releases work that nobody took.
 func (d *Worker) giveBack(w *Work) {
 	d.mu.Lock()
-	d.handIn(w, core.OutcomeRelease)
+	d.submitTo(w, core.OutcomeRelease)
 	d.stats.Released++
 	d.mu.Unlock()
 	d.kick()

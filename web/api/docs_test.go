@@ -133,7 +133,7 @@ func TestDocumentationShowsEveryOperation(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, rec.Code)
 }
 
-// The pages fit a telephone, in the light and in the dark, and can be used by all.
+// The pages fit a phone, in the light and in the dark, and can be used by all.
 func TestDocumentationInABrowser(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(documentation(t))

@@ -230,7 +230,7 @@ func form(pairs ...string) (kind string, body *bytes.Buffer) {
 	return f.FormDataContentType(), body
 }
 
-// upload hands files in.
+// upload submits files.
 func (w *fixture) upload(who, path string, pairs ...string) answer {
 	w.t.Helper()
 	kind, body := form(pairs...)

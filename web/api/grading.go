@@ -11,9 +11,9 @@ import (
 func gradingTable() []entry {
 	return []entry{
 		is(Operation{"setHarness", put, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Set the harness: its folder as a tar (.tar, .tgz, …) or zip"}, (*server).setHarness),
-		is(Operation{"removeHarness", remove, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Remove the harness: what is handed in is kept and not graded"}, (*server).removeHarness),
+		is(Operation{"removeHarness", remove, "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit, core.ScopeTeach, 0, "Remove the harness: what is submitted is kept and not graded"}, (*server).removeHarness),
 		is(Operation{"viewProgress", get, "/classes/{class}/assignments/{assignment}/progress", core.ActGradeView, core.ScopeRead, 0, "How far the class is, and how its scores are spread"}, (*server).viewProgress),
-		is(Operation{"listMissing", get, "/classes/{class}/assignments/{assignment}/missing", core.ActGradeView, core.ScopeRead, 0, "List the students who have handed in nothing, in order of handle, each with the dates that count for that one"}, (*server).listMissing),
+		is(Operation{"listMissing", get, "/classes/{class}/assignments/{assignment}/missing", core.ActGradeView, core.ScopeRead, 0, "List the students who have submitted nothing, in order of handle, each with the dates that count for that one"}, (*server).listMissing),
 		is(Operation{"viewReport", get, "/classes/{class}/assignments/{assignment}/report", core.ActGradeView, core.ScopeRead, 0, "Which tests are flaky, and which are slow, by the newest results"}, (*server).viewReport),
 		is(Operation{"changeGrade", put, "/submissions/{id}/grade", core.ActGradeChange, core.ScopeTeach, 0, "Give a submission a person's grade, or take it back"}, (*server).changeGrade),
 		is(Operation{"changeUserGrade", put, "/classes/{class}/assignments/{assignment}/grades/{user}", core.ActGradeChange, core.ScopeTeach, 0, "Give a user's newest submission a person's grade, or take it back"}, (*server).changeUserGrade),

@@ -14,7 +14,7 @@ func requestTable() []entry {
 		is(Operation{"submitRequest", post, "/requests", core.ActRequestCreate, core.ScopeSubmit, 201, "Have a command run, or files graded by a harness, as multipart/form-data"}, (*server).submitRequest),
 		is(Operation{"listRequests", get, "/requests", "", core.ScopeRead, 0, "List the requests that one may see, newest first"}, (*server).listRequests),
 		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, core.ScopeRead, 0, "Look at a request: its result, or how far it is and what it waits for"}, (*server).viewRequest),
-		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, core.ScopeRead, 0, "Say why a request waits, also to who handed in what it grades; null if it does not"}, (*server).whyRequestWaits),
+		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, core.ScopeRead, 0, "Say why a request waits, also to who submitted what it grades; null if it does not"}, (*server).whyRequestWaits),
 		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, core.ScopeSubmit, 202, "Stop a request wherever it is"}, (*server).cancelRequest),
 		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, core.ScopeSubmit, 202, "Run a request that has ended again"}, (*server).rerunRequest),
 		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, core.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),

@@ -45,7 +45,7 @@ func TestTags(t *testing.T) {
 	student := w.call("ann", "GET", hw1, nil).Header().Get("ETag")
 	require.NotEmpty(t, teacher)
 
-	// What is told of it is another thing once ann has handed in, of the same revision.
+	// What is told of it is another thing once ann has submitted, of the same revision.
 	w.upload("ann", hw1+"/submissions", "main.py", "x").is(http.StatusCreated)
 	var e classes.AssignmentEntry
 	w.call("ann", "GET", hw1, nil, "If-None-Match", student).is(http.StatusOK).into(&e)

@@ -82,7 +82,7 @@ func (w *fixture) graded(handle string) string {
 	return handle
 }
 
-// submitted hands something in for ann, and withdraws what waited before.
+// submitted submits something for ann, and withdraws what waited before.
 func submitted(w *fixture, n int) string {
 	if n == 0 {
 		w.graded("hw1")

@@ -10,7 +10,7 @@ import (
 
 func submissionTable() []entry {
 	return []entry{
-		is(Operation{"submit", post, "/classes/{class}/assignments/{assignment}/submissions", core.ActSubmit, core.ScopeSubmit, 201, "Hand in files, as multipart/form-data"}, (*server).submit),
+		is(Operation{"submit", post, "/classes/{class}/assignments/{assignment}/submissions", core.ActSubmit, core.ScopeSubmit, 201, "Submit files, as multipart/form-data"}, (*server).submit),
 		is(Operation{"listSubmissions", get, "/classes/{class}/submissions", core.ActClassView, core.ScopeRead, 0, "List submissions of a class, newest first: one's own, or all for who teaches there"}, (*server).listSubmissions),
 		is(Operation{"listAssignmentSubmissions", get, "/classes/{class}/assignments/{assignment}/submissions", core.ActAssignmentView, core.ScopeRead, 0, "List submissions to an assignment, newest first: one's own, or all for who teaches there"}, (*server).listAssignmentSubmissions),
 		is(Operation{"viewSubmission", get, "/submissions/{id}", core.ActSubmissionView, core.ScopeRead, 0, "Look at a submission and its result"}, (*server).viewSubmission),
@@ -21,20 +21,20 @@ func submissionTable() []entry {
 	}
 }
 
-// handingIn says what is handed in, beside the files.
-type handingIn struct {
+// newSubmission says what is submitted, beside the files.
+type newSubmission struct {
 	InAssignment
 	User string `query:"user" maxLength:"64" doc:"whose it is, for who teaches there; oneself if left out"`
 	Kind string `query:"kind" enum:"public,final" default:"public"`
 	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"of the user's own choice: the same key again is the same submission, which is not made twice"`
 }
 
-func (s *server) submit(ctx context.Context, a core.Actor, in *handingIn) (*struct {
+func (s *server) submit(ctx context.Context, a core.Actor, in *newSubmission) (*struct {
 	Location string `header:"Location"`
 	Body     core.Submission
 }, error,
 ) {
-	made, err := s.Classes.Submit(ctx, a, classes.Handin{
+	made, err := s.Classes.Submit(ctx, a, classes.NewSubmission{
 		Class: in.Class, Assignment: in.Assignment, User: in.User, Kind: in.Kind, Files: s.uploads(ctx), Idempotency: in.Key,
 	})
 	if err != nil {

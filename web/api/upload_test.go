@@ -77,7 +77,7 @@ func TestIdempotencyKeyMakesOneSubmission(t *testing.T) {
 	require.Equal(t, ids[0], ids[1])
 }
 
-// nothingLeft requires that nothing was handed in.
+// nothingLeft requires that nothing was submitted.
 func (w *fixture) nothingLeft() {
 	w.t.Helper()
 	all, err := w.reg.ListSubmissions(w.t.Context(), w.as("tess").Actor, core.SubmissionFilter{Class: "cs101"})

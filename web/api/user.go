@@ -13,7 +13,7 @@ func userTable() []entry {
 		is(Operation{"createUser", post, "/users", core.ActUserManage, core.ScopeAdmin, 201, "Make a user"}, (*server).createUser),
 		is(Operation{"viewUser", get, "/users/{user}", core.ActUserView, core.ScopeRead, 0, "Look at a user, by handle or e-mail address: oneself, or any for admins"}, (*server).viewUser),
 		is(Operation{"changeUser", patch, "/users/{user}", core.ActUserManage, core.ScopeAdmin, 0, "Change a user"}, (*server).changeUser),
-		is(Operation{"deleteUser", remove, "/users/{user}", core.ActUserManage, core.ScopeAdmin, 0, "Delete a user who is in no class and has handed in nothing"}, (*server).deleteUser),
+		is(Operation{"deleteUser", remove, "/users/{user}", core.ActUserManage, core.ScopeAdmin, 0, "Delete a user who is in no class and has submitted nothing"}, (*server).deleteUser),
 	}
 }
 

@@ -62,13 +62,13 @@ func (c *Client) Deadlines(ctx context.Context, class, assignment, user string) 
 	return page.Items, err
 }
 
-// Missing lists the students who have handed in nothing for an assignment, in order of handle,
+// Missing lists the students who have submitted nothing for an assignment, in order of handle,
 // from behind one of them.
 func (c *Client) Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error) {
 	return list[classes.Absence](ctx, c, []string{"classes", class, "assignments", assignment, "missing"}, nil, after, limit)
 }
 
-// Progress says how many have handed in, and how the scores are spread.
+// Progress says how many have submitted, and how the scores are spread.
 func (c *Client) Progress(ctx context.Context, class, assignment string) (classes.Progress, error) {
 	return get[classes.Progress](ctx, c, nil, "classes", class, "assignments", assignment, "progress")
 }
@@ -78,7 +78,7 @@ func (c *Client) StartGradebook(ctx context.Context, args core.GradebookArgs) (c
 	return post[core.Task](ctx, c, values("fill", args.Fill), "classes", args.Class, "gradebook")
 }
 
-// StartArchive starts the task that writes a zip of what was handed in.
+// StartArchive starts the task that writes a zip of what was submitted.
 func (c *Client) StartArchive(ctx context.Context, args core.ArchiveArgs) (core.Task, error) {
 	return post[core.Task](ctx, c, values("user", args.User, "latest", strconv.FormatBool(args.Latest)), "classes", args.Class, "assignments", args.Assignment, "archive")
 }
@@ -88,9 +88,9 @@ func (c *Client) StartAssignmentCSV(ctx context.Context, args core.AssignmentCSV
 	return post[core.Task](ctx, c, values("header", strconv.FormatBool(args.Header)), "classes", args.Class, "assignments", args.Assignment, "csv")
 }
 
-// Submit hands in files. They are read anew if the call is repeated, so that a lost answer
+// Submit submits files. They are read anew if the call is repeated, so that a lost answer
 // costs no second submission: the idempotency key is h's, or one that is made here.
-func (c *Client) Submit(ctx context.Context, h classes.Handin) (core.Submission, error) {
+func (c *Client) Submit(ctx context.Context, h classes.NewSubmission) (core.Submission, error) {
 	return ask[core.Submission](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", h.Class, "assignments", h.Assignment, "submissions"},
 		query: values("user", h.User, "kind", h.Kind), stream: files(h.Files), key: keyOr(h.Idempotency),

@@ -12,7 +12,7 @@ import (
 	"drover/web/client"
 )
 
-// A program hands in a file and says what came of it.
+// A program submits a file and says what came of it.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -24,7 +24,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sub, err := c.Submit(context.Background(), classes.Handin{
+	sub, err := c.Submit(context.Background(), classes.NewSubmission{
 		Class: "cs101", Assignment: "hw1",
 		Files: func(yield func(classes.Upload, error) bool) {
 			yield(classes.Upload{Path: "main.py", Content: strings.NewReader("print(1)\n")}, nil)

@@ -86,8 +86,8 @@ func twoFiles(yield func(classes.Upload, error) bool) {
 		yield(classes.Upload{Path: "größe \"x\".txt", Content: strings.NewReader("two")}, nil)
 }
 
-func handin(files iter.Seq2[classes.Upload, error]) classes.Handin {
-	return classes.Handin{Class: "cs101", Assignment: "hw1", User: "ann", Kind: "final", Files: files}
+func newSubmission(files iter.Seq2[classes.Upload, error]) classes.NewSubmission {
+	return classes.NewSubmission{Class: "cs101", Assignment: "hw1", User: "ann", Kind: "final", Files: files}
 }
 
 // A lost answer costs no second submission: the files go out again under the same key.
@@ -95,7 +95,7 @@ func TestSubmitIsRepeatedUnderItsKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answers: []func(*http.Request) (*http.Response, error){fails(errReset), good(`{"id":"s1"}`)}}
-		sub, err := asks(t, s).Submit(t.Context(), handin(twoFiles))
+		sub, err := asks(t, s).Submit(t.Context(), newSubmission(twoFiles))
 		require.NoError(t, err)
 		assert.Equal(t, "s1", sub.ID)
 		require.Len(t, s.asked, 2)
@@ -136,7 +136,7 @@ func TestFileThatCannotBeRead(t *testing.T) {
 		},
 	} {
 		s := &site{answers: []func(*http.Request) (*http.Response, error){good(`{"id":"s1"}`)}}
-		_, err := asks(t, s).Submit(t.Context(), handin(files))
+		_, err := asks(t, s).Submit(t.Context(), newSubmission(files))
 		requireCode(t, core.CodeInvalid, err)
 		assert.Contains(t, err.Error(), "b cannot be read", name)
 		assert.Empty(t, s.asked)
@@ -147,7 +147,7 @@ type broken struct{}
 
 func (*broken) Read([]byte) (int, error) { return 0, errReset }
 
-// Who may not hand in is told so, with the rest of the files unread.
+// Who may not submit is told so, with the rest of the files unread.
 func TestSiteThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
 	endless := func(yield func(classes.Upload, error) bool) {
@@ -156,7 +156,7 @@ func TestSiteThatTakesNoFiles(t *testing.T) {
 	}
 	c, err := client.New(client.Options{Server: "https://drover.example.org", Transport: refusing{}})
 	require.NoError(t, err)
-	_, err = c.Submit(t.Context(), handin(endless))
+	_, err = c.Submit(t.Context(), newSubmission(endless))
 	requireCode(t, core.CodeEnded, err)
 }
 

@@ -130,7 +130,7 @@ func TestRefusalsAreTheRegistrars(t *testing.T) {
 	ctx, ann := t.Context(), s.as("ann")
 	a, err := s.reg.Actor(ctx, "ann")
 	require.NoError(t, err)
-	late := handin(twoFiles)
+	late := newSubmission(twoFiles)
 	late.Assignment = "none"
 	for name, both := range map[string]func() (here, there error){
 		"class": func() (error, error) {
@@ -172,7 +172,7 @@ func TestSubmissionsOfASite(t *testing.T) {
 	t.Parallel()
 	s := newSchool(t)
 	ctx, ann, tess := t.Context(), s.as("ann"), s.as("tess")
-	h := handin(twoFiles)
+	h := newSubmission(twoFiles)
 	h.User, h.Kind, h.Idempotency = "", "public", "key-1"
 	sub, err := ann.Submit(ctx, h)
 	require.NoError(t, err)

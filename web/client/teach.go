@@ -90,7 +90,7 @@ func pack(archive io.Reader) (func() upload, error) {
 	}, nil
 }
 
-// RemoveHarness lets an assignment be handed in without being graded.
+// RemoveHarness lets an assignment be submitted without being graded.
 func (c *Client) RemoveHarness(ctx context.Context, class, handle string) (core.Assignment, error) {
 	return ask[core.Assignment](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle, "harness"}})
 }

@@ -183,7 +183,7 @@ func harnessTar(t *testing.T) []byte {
 // submission is ann's for an assignment of hers alone.
 func (w *fixture) submission() core.Submission {
 	w.t.Helper()
-	s, err := w.deps.Classes.Submit(w.t.Context(), w.as("ann"), classes.Handin{
+	s, err := w.deps.Classes.Submit(w.t.Context(), w.as("ann"), classes.NewSubmission{
 		Class: "cs101", Assignment: w.tested(), Files: files("main.py", "print()"),
 	})
 	require.NoError(w.t, err)

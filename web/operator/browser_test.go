@@ -72,7 +72,7 @@ func (w *fixture) sample(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Every page fits a telephone, in the light and in the dark, and can be used by all.
+// Every page fits a phone, in the light and in the dark, and can be used by all.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))

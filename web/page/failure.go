@@ -57,7 +57,7 @@ func (r *Request) fail(err error) {
 		f.Title = r.T("That did not work")
 	case http.StatusServiceUnavailable:
 		f.Title = r.T("Not available right now")
-		f.Text = r.T("Something that this site needs does not answer. Nothing that you handed in is lost. Try again in a moment.")
+		f.Text = r.T("Something that this site needs does not answer. Nothing that you submitted is lost. Try again in a moment.")
 	default:
 		f.Title = r.T("A fault of this site")
 		f.Text = r.T("This is not your fault. It has been noted; try again, and tell your staff if it stays.")

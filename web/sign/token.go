@@ -19,7 +19,7 @@ type tokenForm struct {
 // scopeWords say what a scope is good for.
 var scopeWords = map[core.Scope]string{
 	core.ScopeRead:    page.Sentence("look at what you may see"),
-	core.ScopeSubmit:  page.Sentence("hand in, run, cancel and try again"),
+	core.ScopeSubmit:  page.Sentence("submit, run, cancel and try again"),
 	core.ScopeTeach:   page.Sentence("change classes, assignments and grades"),
 	core.ScopeCluster: page.Sentence("hosts, pools, queues and schedules"),
 	core.ScopeAdmin:   page.Sentence("users and classes"),

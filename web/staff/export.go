@@ -18,7 +18,7 @@ func (s *staff) exportRoutes() []page.Route {
 	}
 }
 
-// archive starts the zip of what was handed in: of all, or of one.
+// archive starts the zip of what was submitted: of all, or of one.
 func (s *staff) archive(r *page.Request) error {
 	return s.export(r, func(class, assignment string, f *form) (core.Task, error) {
 		return s.Classes.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{

@@ -117,15 +117,15 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 	return as
 }
 
-// submit hands something in for an assignment of cs101.
+// submit submits something for an assignment of cs101.
 func (w *fixture) submit(user, assignment string) core.Submission {
 	w.t.Helper()
-	s, err := w.reg.Submit(w.t.Context(), w.as(user), classes.Handin{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
+	s, err := w.reg.Submit(w.t.Context(), w.as(user), classes.NewSubmission{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
 	require.NoError(w.t, err)
 	return s
 }
 
-// files are what somebody hands in: path and content in turn.
+// files are what somebody submits: path and content in turn.
 func files(pairs ...string) iter.Seq2[classes.Upload, error] {
 	return func(yield func(classes.Upload, error) bool) {
 		for i := 0; i < len(pairs); i += 2 {

@@ -31,7 +31,7 @@ type harnessPage struct {
 	*core.Assignment
 	Settings string // the harness.json of the one that it has
 	User     string // whose newest submission it is tried on
-	Sample   bool   // whether the reader has handed something in
+	Sample   bool   // whether the reader has submitted something
 	Typed    url.Values
 }
 

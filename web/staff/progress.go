@@ -24,7 +24,7 @@ type progressPage struct {
 	Next    string // where more of these are
 }
 
-// missingRows is how many of those who have handed in nothing a page lists.
+// missingRows is how many of those who have submitted nothing a page lists.
 const missingRows = 100
 
 // bar is one part of the histogram. Its places are percent of the plot's.

@@ -15,7 +15,7 @@ func TestProgress(t *testing.T) {
 	text := w.shows("tina", hw1+"/progress")
 	require.Contains(t, text, "0 of 2 students")
 	require.Contains(t, text, "There are no scores yet")
-	require.Contains(t, text, `<a href="/classes/cs101/students/ann">ann</a>`, "has not handed in")
+	require.Contains(t, text, `<a href="/classes/cs101/students/ann">ann</a>`, "has not submitted")
 	require.Contains(t, text, `<a href="/classes/cs101/students/cleo">cleo</a>`)
 	require.NotContains(t, text, "/students/tina", "teaches")
 	require.NotContains(t, w.shows("tina", hw1+"/progress?after=ann"), "/students/ann")
@@ -27,7 +27,7 @@ func TestProgress(t *testing.T) {
 	}
 	text = w.shows("tina", hw1+"/progress")
 	require.Contains(t, text, "2 of 2 students")
-	require.Contains(t, text, "Everybody has handed something in.")
+	require.Contains(t, text, "Everybody has submitted something.")
 	require.Contains(t, text, "<dd>8.75</dd>")
 	require.Contains(t, text, `<rect class="mark" x="90%" y="15%" width="9%" height="85%">`)
 	require.Contains(t, text, "<th scope=\"row\">7 – 8</th>")

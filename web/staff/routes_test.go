@@ -33,7 +33,7 @@ func newSchool(t *testing.T, text string) *school {
 	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text, as.ShowOutput = text, text, true })
 	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, Reason: text}))
 
-	h := classes.Handin{Class: "cs101", Assignment: "hw1", Files: files(strings.ReplaceAll(text, "/", "-"), "print()")}
+	h := classes.NewSubmission{Class: "cs101", Assignment: "hw1", Files: files(strings.ReplaceAll(text, "/", "-"), "print()")}
 	s, err := w.reg.Submit(ctx, w.as("ann"), h)
 	require.NoError(t, err)
 	ended := func(score float64) func(r *core.Result) {

@@ -18,7 +18,7 @@ func (s *staff) studentRoutes() []page.Route {
 	}
 }
 
-// studentPage is one of a class, with what that one sees and has handed in there.
+// studentPage is one of a class, with what that one sees and has submitted there.
 type studentPage struct {
 	Class, User string
 	Is          *classes.MemberView // nil for who is in the class no more
@@ -37,7 +37,7 @@ func (s *staff) student(r *page.Request) error {
 }
 
 // studentPage reads a user's page: of one assignment unless "". Who was taken out of the
-// class has one as long as there is something that was handed in.
+// class has one as long as there is something that was submitted.
 func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, error) {
 	p := &studentPage{Class: r.PathValue("class"), User: r.PathValue("user")}
 	v, err := s.Classes.ViewMember(r.Context(), r.Actor(), p.Class, p.User)

@@ -33,7 +33,7 @@ var statuses = []struct {
 	{"submitted", classes.StatusSubmitted, page.Sentence("submitted")},
 }
 
-// submissionsPage lists what was handed in for an assignment.
+// submissionsPage lists what was submitted for an assignment.
 type submissionsPage struct {
 	*classes.AssignmentEntry
 	Found  []classes.SubmissionEntry

@@ -19,7 +19,7 @@ type assignment struct {
 	Class    classes.ClassEntry
 	Is       classes.AssignmentEntry
 	Progress badge
-	Due      string // in absolute time: a telephone shows no tooltips
+	Due      string // in absolute time: a phone shows no tooltips
 	Cutoff   string
 	Own      *core.Deadline // the reader's own, if there is one
 	Open     bool           // it takes submissions
@@ -89,7 +89,7 @@ func absolute(r *page.Request, ms int64) string {
 	return r.Absolute(time.UnixMilli(ms))
 }
 
-// attempts lists what the reader handed in, newest first.
+// attempts lists what the reader submitted, newest first.
 func (d *student) attempts(r *page.Request, a *assignment) error {
 	all, err := d.deps.Classes.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
 		Class: a.Is.Class, Assignment: a.Is.Handle, User: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: attemptsShown,

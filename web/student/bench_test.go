@@ -10,7 +10,7 @@ import (
 func BenchmarkPages(b *testing.B) {
 	w := newFixture(b)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	w.fill(10_000)
 	for name, path := range map[string]string{
 		"home": "/", "class": "/classes/cs101", "assignment": "/classes/cs101/assignments/hw1", "submission": at, "tasks": "/tasks",

@@ -107,11 +107,11 @@ func (w *fixture) sample() []string {
 	}
 	var at []string
 	for _, end := range ends {
-		at = append(at, w.handIn("ann", "hw1", sent{"files", "sort.py", "print(sorted(map(int, open(0))))\n"}, sent{"files", "a-file-with-a-name-that-is-rather-long-for-a-telephone.txt", "x"}))
+		at = append(at, w.submitTo("ann", "hw1", sent{"files", "sort.py", "print(sorted(map(int, open(0))))\n"}, sent{"files", "a-file-with-a-name-that-is-rather-long-for-a-phone.txt", "x"}))
 		w.grade(end)
 		w.pass(7 * hour / 10)
 	}
-	waits := w.handIn("ann", "hw2")
+	waits := w.submitTo("ann", "hw2")
 	archive := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
 	return []string{"/", "/classes/cs101?all=1", "/classes/cs101/assignments/hw1", at[2], at[5], waits, "/tasks", archive, "/submissions/none"}
 }
@@ -145,7 +145,7 @@ func (w *fixture) sampleRequests() []string {
 	return []string{"/requests", "/requests/new", ended, stopped, runs, waits}
 }
 
-// The pages in a real browser: bright, dark, on a telephone, with the keyboard and by
+// The pages in a real browser: bright, dark, on a phone, with the keyboard and by
 // ear. DROVER_LOOK names a folder for pictures of them.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestPagesInABrowser(t *testing.T) {
 	for _, path := range w.sampleRequests() {
 		pages = append(pages, rosa+path)
 	}
-	pages = append(pages, ann+w.handIn("ann", "hw2"))
+	pages = append(pages, ann+w.submitTo("ann", "hw2"))
 	tab := browsertest.Start(t).Tab(t)
 	for _, page := range pages {
 		path := "/" + strings.SplitN(page, "/", 4)[3]
@@ -178,7 +178,7 @@ func TestPagesInABrowser(t *testing.T) {
 }
 
 // Files are listed before they are sent, and sent by the script; also without it.
-func TestHandingInByABrowser(t *testing.T) {
+func TestSubmittingByABrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
@@ -191,8 +191,8 @@ func TestHandingInByABrowser(t *testing.T) {
 		tab.Script(script)
 		tab.Goto(site + "/classes/cs101/assignments/hw1")
 		if script { // refused first, and then sent from the same page
-			tab.Press("Hand in")
-			tab.Await("no file was handed in")
+			tab.Press("Submit")
+			tab.Await("no file was submitted")
 		}
 		tab.Choose("#f-files", file)
 		if script {
@@ -200,7 +200,7 @@ func TestHandingInByABrowser(t *testing.T) {
 			require.Contains(t, tab.Text("[data-chosen]"), "main.py")
 		}
 		tab.Click("form[data-upload] button:not([type])")
-		tab.Await("What was handed in")
+		tab.Await("What was submitted")
 		require.Contains(t, tab.Path(), "/submissions/")
 	}
 	all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
@@ -214,7 +214,7 @@ func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = true })
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("ann") + at)
 	tab.Await("waiting for its tests")
@@ -256,7 +256,7 @@ func TestATaskIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	w.handIn("ann", "hw1")
+	w.submitTo("ann", "hw1")
 	k := w.tasker()
 	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
 	tab := browsertest.Start(t).Tab(t)
@@ -291,8 +291,8 @@ func TestDroppingFilesInABrowser(t *testing.T) {
 	tab.Await("alone.py")
 	tab.Click(`button[aria-label="Leave out work/notes.txt"]`)
 	require.NotContains(t, tab.Text("[data-chosen]"), "notes.txt")
-	tab.Press("Hand in")
-	tab.Await("What was handed in")
+	tab.Press("Submit")
+	tab.Await("What was submitted")
 	all, err := w.store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
 	require.NoError(t, err)
 	require.Len(t, all, 1)

@@ -274,8 +274,8 @@ func (w *fixture) upload(who, path string, all ...sent) *httptest.ResponseRecord
 	return w.ask(who, r)
 }
 
-// handIn hands something in for an assignment of cs101 and returns the submission's page.
-func (w *fixture) handIn(who, assignment string, all ...sent) string {
+// submitTo submits something for an assignment of cs101 and returns the submission's page.
+func (w *fixture) submitTo(who, assignment string, all ...sent) string {
 	w.t.Helper()
 	if len(all) == 0 {
 		all = []sent{{"files", "main.py", "print()"}}

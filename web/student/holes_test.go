@@ -20,7 +20,7 @@ func TestEnrolmentIsChecked(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	for _, who := range []string{"eve", "nick"} {
 		rec := w.upload(who, "/classes/cs101/assignments/hw1", sent{"files", "a.py", "x"})
 		assert.Equal(t, http.StatusNotFound, rec.Code, who)
@@ -51,7 +51,7 @@ func TestNothingChangesByGet(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	w.grade(dead)
 	id := strings.TrimPrefix(at, "/submissions/")
 	for _, path := range []string{at + "/resubmit", at + "/cancel", "/classes/cs101/assignments/hw1/own-archive"} {
@@ -74,7 +74,7 @@ func TestHiddenAssignmentsAreNotThere(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	as, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "hw1")
 	require.NoError(t, err)
 	as.HideUntil = start + day
@@ -98,7 +98,7 @@ func TestOthersSubmissionsAreNotThere(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	const none = "/submissions/01hzzzzzzzzzzzzzzzzzzzzzzz"
 	for _, path := range []string{"", "/zip", "/files/main.py"} {
 		assert.Equal(t, http.StatusNotFound, w.status("cleo", http.MethodGet, at+path), path)
@@ -119,7 +119,7 @@ func TestNamesOfFilesAreEscaped(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	name := `100%#a b&amp'<img src=x onerror=alert(1)>.html`
-	at := w.handIn("ann", "hw1", sent{"files", name, "<script>alert(1)</script>"})
+	at := w.submitTo("ann", "hw1", sent{"files", name, "<script>alert(1)</script>"})
 	body := w.get("ann", at)
 	require.NotContains(t, body, "<img src=x")
 	link := between(t, body, `href="`+at+`/files/`, `"`)

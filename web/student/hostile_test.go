@@ -24,7 +24,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 	require.NoError(t, err)
 	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text, as.ShowOutput = evil, evil, true })
 	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, By: "tess", Reason: evil, Since: start}))
-	at := w.handIn("ann", "hw1", sent{"files", `"><script>alert(1)</script>.py`, "x"})
+	at := w.submitTo("ann", "hw1", sent{"files", `"><script>alert(1)</script>.py`, "x"})
 	w.grade(func(r *core.Result) {
 		r.State, r.Blame, r.Reason, r.Stdout, r.Stderr, r.Host = core.RequestFailed, core.BlameSubmission, evil, evil, evil, evil
 		r.Tests = []core.Test{{

@@ -24,7 +24,7 @@ func TestTheWayFromHomeToAResult(t *testing.T) {
 	require.Contains(t, as, "<strong>sort</strong>")
 	require.Contains(t, as, `enctype="multipart/form-data"`)
 
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	waits := w.get("ann", at)
 	require.Contains(t, waits, "waiting for its tests")
 	require.Contains(t, waits, "data-events=")
@@ -60,7 +60,7 @@ func TestSkippedTestsTellNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	w.grade(func(r *core.Result) {
 		r.Tests = []core.Test{
 			{Name: "g/first", Group: "g", MaxScore: 1, Verdict: "wrong answer"},

@@ -18,8 +18,8 @@ func TestASubmissionsProgress(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	w.handIn("cleo", "hw1")
-	at := w.handIn("ann", "hw1")
+	w.submitTo("cleo", "hw1")
+	at := w.submitTo("ann", "hw1")
 	body := w.get("ann", at)
 	assert.Contains(t, body, ">waiting for its tests</span>")
 	assert.Contains(t, body, "It waits for its turn. 1 takes its turn before it.")
@@ -43,7 +43,7 @@ func TestASubmissionsProgress(t *testing.T) {
 	assert.Contains(t, body, ">cancelled</span>")
 	assert.NotContains(t, body, "takes its turn")
 	w.language = "de"
-	assert.Contains(t, w.get("ann", w.handIn("ann", "hw1")), "Es wartet, bis es an der Reihe ist. Es ist als Nächstes dran.")
+	assert.Contains(t, w.get("ann", w.submitTo("ann", "hw1")), "Es wartet, bis es an der Reihe ist. Es ist als Nächstes dran.")
 }
 
 // Each reason to wait is said to the student, with what it means.
@@ -52,12 +52,12 @@ func TestWhyASubmissionWaits(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	for range 5 {
-		w.handIn("ann", "hw1")
+		w.submitTo("ann", "hw1")
 		w.grade(func(r *core.Result) {
 			r.Pool, r.Times = pool, core.Times{Submitted: start, Claimed: 0, Finished: 20_000}
 		})
 	}
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	assert.Contains(t, w.get("ann", at), "Expected wait: up to 20 s")
 	p := core.DefaultPool(pool)
 	p.Paused = true
@@ -72,7 +72,7 @@ func TestTriesOfASubmission(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	first := w.claim()
 	_, err := w.in.Store.Record(t.Context(), core.Result{
 		ID: first.ReadSpec().ID, Generation: 1, State: core.RequestFailed, Blame: core.BlamePlatform, Reason: "VM v7 fell over", Attempt: 1, Token: first.Token, Host: "h1",
@@ -94,7 +94,7 @@ func TestOutputIsShownByAssignment(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		w := newFixture(t)
 		w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = shown })
-		at := w.handIn("ann", "hw1")
+		at := w.submitTo("ann", "hw1")
 		c := w.claim()
 		w.run(c)
 		assert.Equal(t, shown, strings.Contains(w.get("ann", at), "data-output"))
@@ -115,12 +115,12 @@ func (away) Locate(context.Context, string) (core.Place, error) {
 	return core.Place{}, core.Errorf(core.CodeUnavailable, "", "Redis does not answer")
 }
 
-// What was handed in is shown while Redis is away.
+// What was submitted is shown while Redis is away.
 func TestASubmissionIsShownWithoutRedis(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	w.service.Queue = away{w.service.Queue}
 	body := w.get("ann", at)
 	assert.Contains(t, body, ">waiting for its tests</span>")

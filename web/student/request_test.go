@@ -79,7 +79,7 @@ func TestRequestsAreTheirSubmitters(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	at := w.request("rosa", "true")
-	graded := strings.Replace(w.handIn("ann", "hw1"), "submissions", "requests", 1)
+	graded := strings.Replace(w.submitTo("ann", "hw1"), "submissions", "requests", 1)
 	for _, who := range []string{"remo", "ann", "tess"} {
 		assert.NotContains(t, w.get(who, "/requests"), at, who)
 		for _, path := range []string{"", "/files/out.txt"} {

@@ -13,7 +13,7 @@ type result struct {
 	*core.Result
 	Tests  []test
 	Passed int   // of the tests
-	Wait   int64 // ms from when it was handed in until it was run; -1 if it never was
+	Wait   int64 // ms from when it was submitted until it was run; -1 if it never was
 	Ran    int64 // ms that it ran; -1 if it did not
 	Timed  bool  // there is something to say of its times
 	Exit   bool  // how it exited says something

@@ -38,7 +38,7 @@ func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
 	store := &counted{Store: w.store}
 	w.reg.Store, w.service.Store = store, store
 	request := w.request("rosa", "true")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	task := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
 	paths := map[string]string{
 		"/": "ann", "/classes/cs101": "ann", "/classes/cs101/assignments/hw1": "ann", at: "ann", "/tasks": "ann", task: "ann",

@@ -25,12 +25,12 @@ func TestEveryEnd(t *testing.T) {
 		badge, says string
 	}{
 		{core.RequestCompleted, core.BlameNone, "", "tested", ""},
-		{core.RequestCancelled, core.BlameNone, "", "cancelled", "Nothing is wrong with what was handed in"},
+		{core.RequestCancelled, core.BlameNone, "", "cancelled", "Nothing is wrong with what was submitted"},
 		{core.RequestDead, core.BlamePlatform, "", "tests failed", "tried several times"},
 		{core.RequestFailed, core.BlamePlatform, "", "tests failed", "This is not your fault"},
 		{core.RequestFailed, core.BlameHarness, "", "tests failed", "This is probably not your fault"},
 		{core.RequestTimedOut, core.BlameHarness, core.LimitTime, "took too long", "This is probably not your fault"},
-		{core.RequestFailed, core.BlameSubmission, "", "tests failed", "mend it and hand it in again"},
+		{core.RequestFailed, core.BlameSubmission, "", "tests failed", "mend it and submit it again"},
 		{core.RequestFailed, core.BlameSubmission, core.LimitMemory, "tests failed", "more memory"},
 		{core.RequestFailed, core.BlameSubmission, core.LimitPids, "tests failed", "more processes"},
 		{core.RequestFailed, core.BlameSubmission, core.LimitOutput, "tests failed", "printed more"},
@@ -43,7 +43,7 @@ func TestEveryEnd(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.graded("hw1")
-			at := w.handIn("ann", "hw1")
+			at := w.submitTo("ann", "hw1")
 			w.grade(func(r *core.Result) {
 				r.State, r.Blame, r.Limit, r.Score, r.MaxScore = test.state, test.blame, test.limit, nil, nil
 				if test.state != core.RequestCompleted {
@@ -75,7 +75,7 @@ func TestDifferenceOfATest(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	at := w.handIn("ann", "hw1")
+	at := w.submitTo("ann", "hw1")
 	w.grade(func(r *core.Result) {
 		r.Tests = []core.Test{
 			{Name: "one", MaxScore: 1, Verdict: "wrong answer", Message: "wrong answer: line 2\n\nExpected:\n```\nsame\n<b>two</b>\nlast\n```\n\nPrinted:\n````\nsame\n```  \nlast\n````\n"},
@@ -102,7 +102,7 @@ func TestPlotOfScores(t *testing.T) {
 	const page = "/classes/cs101/assignments/hw1"
 	for _, score := range []float64{0, 12, 5} {
 		require.NotContains(t, w.get("ann", page), "3 scores")
-		w.handIn("ann", "hw1")
+		w.submitTo("ann", "hw1")
 		w.grade(func(r *core.Result) { *r.Score = score })
 		w.pass(hour)
 	}
@@ -120,7 +120,7 @@ func TestWhatIsOnlyKept(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("essay")
-	body := w.get("ann", w.handIn("ann", "essay", sent{"kind", "", "final"}, sent{"files", "a.txt", "x"}))
+	body := w.get("ann", w.submitTo("ann", "essay", sent{"kind", "", "final"}, sent{"files", "a.txt", "x"}))
 	require.Contains(t, body, ">submitted</span>")
 	require.Contains(t, body, "final")
 	require.NotContains(t, body, "data-events=")

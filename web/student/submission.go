@@ -7,7 +7,7 @@ import (
 	"drover/web/transfer"
 )
 
-// submission is what became of something that was handed in.
+// submission is what became of something that was submitted.
 type submission struct {
 	Is         classes.SubmissionView
 	Assignment classes.AssignmentEntry
@@ -59,7 +59,7 @@ func (d *student) follow(r *page.Request, s *submission) error {
 		return nil
 	}
 	at, err := d.deps.Requests.Status(r.Context(), r.Actor(), sub.Request)
-	if err != nil && !core.Is(err, core.CodeUnavailable) { // what was handed in can be seen without Redis
+	if err != nil && !core.Is(err, core.CodeUnavailable) { // what was submitted can be seen without Redis
 		return err
 	}
 	s.Output, s.Progress = at.Output, readProgress(r, at.Waiting, at.Attempt, at.Since)
@@ -84,7 +84,7 @@ func (d *student) cancel(r *page.Request) error {
 	if _, err := d.deps.Classes.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. What was handed in stays."))
+	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. What was submitted stays."))
 }
 
 func (d *student) zip(r *page.Request) error {

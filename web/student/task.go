@@ -120,7 +120,7 @@ func (d *student) download(r *page.Request) error {
 	return d.deliver(r, f.Name, f.Size, content)
 }
 
-// archive makes a zip of all that the reader handed in for an assignment.
+// archive makes a zip of all that the reader submitted for an assignment.
 func (d *student) archive(r *page.Request) error {
 	t, err := d.deps.Classes.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
 		Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle,

@@ -50,7 +50,7 @@ func TestATaskInEachState(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	w.handIn("ann", "hw1")
+	w.submitTo("ann", "hw1")
 	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
 	body := w.get("ann", at)
 	assert.Contains(t, body, "Nobody runs such tasks now")

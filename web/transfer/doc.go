@@ -1,4 +1,4 @@
-// Package transfer moves files between users and the site: what is handed in comes
+// Package transfer moves files between users and the site: what is submitted comes
 // in file by file, archives unpacked on the way, and what is stored goes out as
 // downloads that no browser shows.
 //

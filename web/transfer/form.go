@@ -173,7 +173,7 @@ func (f *Form) typed(c content, yield func(classes.Upload, error) bool) bool {
 	case len(text) == 0:
 		return true
 	case len(text) > maxText:
-		err = core.Errorf(core.CodeLimit, "", "the text is longer than %d bytes: hand it in as a file", maxText)
+		err = core.Errorf(core.CodeLimit, "", "the text is longer than %d bytes: submit it as a file", maxText)
 	case !named:
 		err = core.Errorf(core.CodeInvalid, "", "the text has no name: give it one, such as main.py")
 	}

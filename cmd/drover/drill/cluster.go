@@ -31,7 +31,7 @@ type cluster struct {
 	hosts  []*host
 	client *Client
 	watch  *watch
-	crowd  atomic.Int64 // requests that a crowd handed in
+	crowd  atomic.Int64 // requests that a crowd submitted
 	logs   []*os.File
 
 	full     atomic.Int64 // since when Redis has no room for more, ns; 0: it has

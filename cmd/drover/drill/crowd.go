@@ -11,7 +11,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// A crowd is so many submitters, who hand in through so many clients.
+// A crowd is so many submitters, who submit through so many clients.
 const (
 	crowdSize    = 2000
 	crowdClients = 16
@@ -26,7 +26,7 @@ const (
 	lookGrain = time.Millisecond
 )
 
-// crowd has thousands of submitters hand in one request each, all at once, and looks what it
+// crowd has thousands of submitters submit one request each, all at once, and looks what it
 // costs to look. In the end they withdraw what still waits.
 func crowd(ctx context.Context, h *cluster, _ fault) (func(context.Context) error, error) {
 	begun := h.crowd.Add(crowdSize) - crowdSize

@@ -16,7 +16,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// submitters are those who hand in work at the same time.
+// submitters are those who submit work at the same time.
 const submitters = 12
 
 // page is how many unfinished requests are counted at most.
@@ -71,7 +71,7 @@ func (l *load) run(ctx context.Context) {
 	all.Wait()
 }
 
-// watch counts what is unfinished, and hands in a task now and then.
+// watch counts what is unfinished, and submits a task now and then.
 func (l *load) watch(ctx context.Context) {
 	const often, taskEvery = 100 * time.Millisecond, 20
 	for n := 0; clock.Sleep(ctx, clock.Real{}, often) == nil; n++ {
@@ -86,7 +86,7 @@ func (l *load) watch(ctx context.Context) {
 	}
 }
 
-// task hands in a purge of nothing.
+// task submits a purge of nothing.
 func (l *load) task(ctx context.Context) {
 	args := []byte(`{"keep_ns":` + strconv.FormatInt(int64(24*time.Hour), 10) + `}`)
 	task, _, err := l.client.Intake.SubmitTask(ctx, core.Task{Kind: core.KindPurge, Args: args})
@@ -103,7 +103,7 @@ func (l *load) dice(n int) *rand.Rand {
 	return rand.New(rand.NewPCG(l.cfg.Seed, uint64(n))) //nolint:gosec // the load is to be repeated, not to be unknown
 }
 
-// hand is one submitter: it hands in work as long as the cluster has less than it should.
+// hand is one submitter: it submits work as long as the cluster has less than it should.
 func (l *load) hand(ctx context.Context, n int) {
 	dice := l.dice(n)
 	const pause = 50 * time.Millisecond
@@ -129,7 +129,7 @@ func (l *load) hand(ctx context.Context, n int) {
 // output that was mixed with another's is not two equal lines.
 const script = `mkdir used && echo "$1" && sleep "$2" && echo "$1"`
 
-// submit hands in one job, and now and then the same one again, as a client does that did not
+// submit submits one job, and now and then the same one again, as a client does that did not
 // hear the answer: what was accepted is not refused.
 func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	const longOnes, repeats = 6, 6 // one of so many is long, or comes again
@@ -157,7 +157,7 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
-// accept hands in a request, and holds what the cluster answers against what Redis can take.
+// accept submits a request, and holds what the cluster answers against what Redis can take.
 func (l *load) accept(ctx context.Context, spec core.Spec) error {
 	before := l.cluster.full.Load()
 	_, _, err := l.client.Intake.Submit(ctx, spec)
@@ -172,13 +172,13 @@ func (l *load) accept(ctx context.Context, spec core.Spec) error {
 	return err
 }
 
-// repeat hands in a request again that was accepted.
+// repeat submits a request again that was accepted.
 func (l *load) repeat(ctx context.Context, spec core.Spec) {
 	_, created, err := l.client.Intake.Submit(ctx, spec)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if created || err != nil && !core.Is(err, core.CodeUnavailable) && ctx.Err() == nil {
-		l.broken = append(l.broken, fmt.Sprintf("request %s was accepted, and handed in again it is: new %t, %v", spec.ID, created, err))
+		l.broken = append(l.broken, fmt.Sprintf("request %s was accepted, and submitted again it is: new %t, %v", spec.ID, created, err))
 	}
 }
 

@@ -50,7 +50,7 @@ const (
 const usageText = `Usage: drover-run [flags] -- COMMAND [ARGUMENT…]
 
 Runs a command as another user of this VM, who can neither read nor change what the
-harness has, in an empty folder, and removes all that it leaves. What was handed in
+harness has, in an empty folder, and removes all that it leaves. What was submitted
 lies in $DROVER_SUBMISSION, where the command may read it. Only a harness may call it.
 
 Exit code: the command's own; 128+N if signal N ended it; 124 if its time was up, 137

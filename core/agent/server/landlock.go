@@ -170,7 +170,7 @@ func (a *Agent) landlock() (string, error) {
 }
 
 // allow names what the box may open: the system, its own folder, and the files
-// that were handed in. What is not named it may not.
+// that were submitted. What is not named it may not.
 func (a *Agent) allow(rules int, all uint64) error {
 	const look = llRead | llReadDir | llExecute
 	own := append([]string{a.cfg.Home}, a.cfg.Scratch...)

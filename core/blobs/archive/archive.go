@@ -228,7 +228,7 @@ func unpacked(err error, name string) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return core.Wrap(err, core.CodeInvalid, name, "%.80q cannot be unpacked: pack it anew, or hand in the files themselves", name)
+	return core.Wrap(err, core.CodeInvalid, name, "%.80q cannot be unpacked: pack it anew, or submit the files themselves", name)
 }
 
 // packed reads a file of an archive.

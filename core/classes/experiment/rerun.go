@@ -50,7 +50,7 @@ func onceKey(id, submission string, run int) string {
 // Request is what a run of a submission asks for: what its first grading did, with the
 // harness that is tried and as and by what the assignment is now, but of low priority,
 // superseding nothing and telling nobody. The assignment has the deadlines of who
-// handed it in. Returns INVALID if there is no harness.
+// submitted it. Returns INVALID if there is no harness.
 func Request(e core.Experiment, as core.Assignment, s core.Submission, run int) (core.Spec, error) {
 	if e.Harness != nil {
 		as.Harness = e.Harness

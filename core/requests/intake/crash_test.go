@@ -35,10 +35,10 @@ func TestCrashInSubmit(t *testing.T) {
 func TestCrashInSupersede(t *testing.T) {
 	t.Parallel()
 	var old core.Row
-	handIn := spec()
-	handIn.Assignment, handIn.Supersede = "hw1", true
-	dies(t, func(w *fixture) { old = w.submit(handIn) }, func(w *fixture, in *intake.Intake) error {
-		_, _, err := in.Submit(w.t.Context(), handIn)
+	submitTo := spec()
+	submitTo.Assignment, submitTo.Supersede = "hw1", true
+	dies(t, func(w *fixture) { old = w.submit(submitTo) }, func(w *fixture, in *intake.Intake) error {
+		_, _, err := in.Submit(w.t.Context(), submitTo)
 		return err
 	}, func(w *fixture, steps []string) {
 		w.heal()
@@ -265,11 +265,11 @@ func TestCrashInRetryTask(t *testing.T) {
 
 func TestCrashInSweep(t *testing.T) {
 	t.Parallel()
-	handIn := spec()
-	handIn.Assignment, handIn.Supersede = "hw1", true
+	submitTo := spec()
+	submitTo.Assignment, submitTo.Supersede = "hw1", true
 	dies(t, func(w *fixture) {
 		for range 3 {
-			s, err := w.in.Check(t.Context(), handIn)
+			s, err := w.in.Check(t.Context(), submitTo)
 			require.NoError(t, err)
 			_, _, err = w.store.Create(t.Context(), s)
 			require.NoError(t, err)

@@ -127,7 +127,7 @@ func Submission(s core.Submission) ([]byte, error) {
 		return nil, core.Wrap(err, core.CodeInvalid, s.ID, "submission %s cannot be written as JSON", s.ID)
 	}
 	if len(doc) > core.MaxSpecBytes {
-		return nil, core.Errorf(core.CodeLimit, s.ID, "submission %s has %d bytes beside its files, at most %d are allowed: hand in fewer files", s.ID, len(doc), core.MaxSpecBytes)
+		return nil, core.Errorf(core.CodeLimit, s.ID, "submission %s has %d bytes beside its files, at most %d are allowed: submit fewer files", s.ID, len(doc), core.MaxSpecBytes)
 	}
 	return doc, nil
 }
@@ -147,7 +147,7 @@ func files(id string, all []core.File) error {
 }
 
 // SameSubmission reports whether two submissions of one id are the same one: who
-// handed in what, for what. When, and what became of it, do not count.
+// submitted what, for what. When, and what became of it, do not count.
 func SameSubmission(a, b core.Submission) bool {
 	return a.Class == b.Class && a.Assignment == b.Assignment && a.User == b.User && a.By == b.By && a.Kind == b.Kind && slices.Equal(a.Files, b.Files)
 }

@@ -56,7 +56,7 @@ func (s *Store) purgeRequests(ctx context.Context, before int64, batch int) (int
 }
 
 // unnamed returns the requests that no submission names. One that does so and has not marked
-// its request is marked now: who handed it in was broken off.
+// its request is marked now: who submitted it was broken off.
 func (s *Store) unnamed(ctx context.Context, ids []string) ([]string, error) {
 	docs, err := some[submission](ctx, s, submissions, m{"request": m{"$in": ids}}, nil, 0, "request")
 	for _, doc := range docs {

@@ -1,6 +1,6 @@
 package sqlite
 
-// school came with version 4: who is taught what, what was handed in, and who did
+// school came with version 4: who is taught what, what was submitted, and who did
 // what. The documents are JSON; what stands in a column too is what rows are found by.
 //
 // A request that a submission names is kept: no purge by age takes it. What became

@@ -10,7 +10,7 @@ import (
 	"drover/core/store/storetest"
 )
 
-// The class that pages are read of: each of its students handed in so often.
+// The class that pages are read of: each of its students submitted so often.
 const (
 	benchStudents = 500
 	benchEach     = 20
@@ -49,7 +49,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// fillClass hands in, each submission with a request of some files that has its result.
+// fillClass submits, each submission with a request of some files that has its result.
 func fillClass(b *testing.B, s *Store) {
 	b.Helper()
 	ctx := b.Context()

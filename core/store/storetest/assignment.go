@@ -117,7 +117,7 @@ func classDeleting(t *testing.T, s core.ResultStore) {
 // assignmentDeleting shows the same of an assignment.
 func assignmentDeleting(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann")
-	first := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	first := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	a, err := s.GetAssignment(t.Context(), "cs101", "hw1")
 	require.NoError(t, err)
 	a.Deleting = true
@@ -129,7 +129,7 @@ func assignmentDeleting(t *testing.T, s core.ResultStore) {
 	require.Equal(t, first, got)
 	a.Deleting = false
 	mustAssignment(t, s, a)
-	mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 }
 
 func requireTakesNothing(t *testing.T, s core.ResultStore) {

@@ -19,7 +19,7 @@ func School(t *testing.T, s core.ResultStore) {
 	mustEnrol(t, s, "ann")
 	sub := Submission("cs101", "hw1", "ann")
 	sub.ID = "s"
-	mustHandIn(t, s, sub)
+	mustCreateSubmission(t, s, sub)
 }
 
 // Call is one call of the interface.

@@ -50,7 +50,7 @@ func racePurge(t *testing.T, s core.ResultStore) {
 	var subs [racers]core.Submission
 	var specs [racers]core.Spec
 	for i := range subs {
-		subs[i] = mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+		subs[i] = mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 		specs[i] = mustCreate(t, s, Grading(subs[i]))
 		mustRecord(t, s, Result(specs[i], "1.1"), true)
 	}
@@ -79,7 +79,7 @@ func racePurge(t *testing.T, s core.ResultStore) {
 func deleteSubmissions(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann", "bob")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
-	other := mustHandIn(t, s, Submission("cs101", "hw2", "ann"))
+	other := mustCreateSubmission(t, s, Submission("cs101", "hw2", "ann"))
 	plain := mustCreate(t, s, Spec("ann"))
 	sub, first := mustSubmit(t, s, "ann")
 	second, trial := mustCreate(t, s, Grading(sub)), Grading(sub)
@@ -177,14 +177,14 @@ func digestsSchool(t *testing.T, s core.ResultStore) {
 	mustExperiment(t, s, e)
 	mustExperiment(t, s, Experiment("cs101", "hw1")) // has none
 	for range 120 {                                  // more than a page
-		mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+		mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	}
 	sub := Submission("cs101", "hw1", "ann")
 	sub.Files = nil
-	mustHandIn(t, s, sub)
+	mustCreateSubmission(t, s, sub)
 	sub = Submission("cs101", "hw1", "ann")
 	sub.Files = []core.File{{Path: "a", Digest: digest(name(4))}, {Path: "b", Digest: digest(name(5))}}
-	mustHandIn(t, s, sub)
+	mustCreateSubmission(t, s, sub)
 	want[digest(1)] = true // of the other submissions
 	got := map[string]bool{}
 	require.NoError(t, s.Digests(t.Context(), func(digest string) error { got[digest] = true; return nil }))

@@ -254,7 +254,7 @@ func RaceOutbox(t *testing.T, a, b core.ResultStore) {
 // outboxDeleted shows that nobody is told of what was deleted with its submission.
 func outboxDeleted(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann")
-	sub := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	sub := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	grading := Grading(sub)
 	grading.Notify = []string{"w1"}
 	mustRecord(t, s, Result(mustCreate(t, s, grading), "1.1"), true)

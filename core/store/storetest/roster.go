@@ -163,7 +163,7 @@ func usersDelete(t *testing.T, s core.ResultStore) {
 	is, err := s.Drop(t.Context(), "cs101", "ann")
 	require.NoError(t, err)
 	require.True(t, is)
-	mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
+	mustCreateSubmission(t, s, Submission("cs101", "hw1", "bob"))
 	requireCode(t, core.CodeConflict, s.DeleteUser(t.Context(), "bob"))
 	require.NoError(t, s.DeleteUser(t.Context(), "ann"))
 	_, err = s.GetUser(t.Context(), "ann")

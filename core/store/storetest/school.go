@@ -105,8 +105,8 @@ func mustEnrol(t *testing.T, s core.ResultStore, users ...string) {
 	}
 }
 
-// mustHandIn makes a submission that is new.
-func mustHandIn(t *testing.T, s core.ResultStore, sub core.Submission) core.Submission {
+// mustCreateSubmission makes a submission that is new.
+func mustCreateSubmission(t *testing.T, s core.ResultStore, sub core.Submission) core.Submission {
 	t.Helper()
 	got, is, err := s.CreateSubmission(t.Context(), sub)
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func mustSubmit(t *testing.T, s core.ResultStore, user string) (core.Submission,
 	spec := Grading(sub)
 	spec.ID, sub.Request = sub.ID, sub.ID
 	spec = mustCreate(t, s, spec)
-	return mustHandIn(t, s, sub), spec
+	return mustCreateSubmission(t, s, sub), spec
 }
 
 // scored is a result with a score of at most 10.

@@ -69,7 +69,7 @@ func standings(t *testing.T, s core.ResultStore) {
 
 func standingsUngraded(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann")
-	sub := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	sub := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	mustCreate(t, s, Grading(sub)) // an experiment's, say
 	require.Equal(t, []core.Standing{{Submission: sub}}, mustStandings(t, s, "", 10))
 	grade := &core.Grade{Score: 1, By: "tess"}
@@ -84,12 +84,12 @@ func standingsNewest(t *testing.T, s core.ResultStore) {
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
 	mustClass(t, s, Class("cs102"))
 	mustAssignment(t, s, Assignment("cs102", "hw1"))
-	mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
-	ann := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
-	bob := mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
-	mustHandIn(t, s, Submission("cs101", "hw2", "ann"))
-	mustHandIn(t, s, Submission("cs102", "hw1", "ann"))
-	mustHandIn(t, s, Submission("cs101", "hw2", "cleo"))
+	mustCreateSubmission(t, s, Submission("cs101", "hw1", "bob"))
+	ann := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
+	bob := mustCreateSubmission(t, s, Submission("cs101", "hw1", "bob"))
+	mustCreateSubmission(t, s, Submission("cs101", "hw2", "ann"))
+	mustCreateSubmission(t, s, Submission("cs102", "hw1", "ann"))
+	mustCreateSubmission(t, s, Submission("cs101", "hw2", "cleo"))
 	require.Equal(t, []core.Standing{{Submission: ann}, {Submission: bob}}, mustStandings(t, s, "", 10))
 	require.Equal(t, []core.Standing{{Submission: bob}}, mustStandings(t, s, "ann", 10))
 	require.Equal(t, []core.Standing{{Submission: ann}}, mustStandings(t, s, "", 1))
@@ -102,7 +102,7 @@ func standingsNewest(t *testing.T, s core.ResultStore) {
 	}
 }
 
-// standingsPages reads standings page by page while more is handed in.
+// standingsPages reads standings page by page while more is submitted.
 func standingsPages(t *testing.T, s core.ResultStore) {
 	school(t, s)
 	var want, got []string
@@ -110,7 +110,7 @@ func standingsPages(t *testing.T, s core.ResultStore) {
 		user := fmt.Sprintf("u%d", i)
 		mustUser(t, s, User(user))
 		for range 3 {
-			mustHandIn(t, s, Submission("cs101", "hw1", user))
+			mustCreateSubmission(t, s, Submission("cs101", "hw1", user))
 		}
 		want = append(want, user)
 	}
@@ -122,7 +122,7 @@ func standingsPages(t *testing.T, s core.ResultStore) {
 		if len(page) < 3 {
 			break
 		}
-		mustHandIn(t, s, Submission("cs101", "hw1", "u0")) // again, after it was read
+		mustCreateSubmission(t, s, Submission("cs101", "hw1", "u0")) // again, after it was read
 		after = page[2].Submission.User
 	}
 	require.Equal(t, want, got)
@@ -133,11 +133,11 @@ func listSubmissions(t *testing.T, s core.ResultStore) {
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
 	mustClass(t, s, Class("cs102"))
 	mustAssignment(t, s, Assignment("cs102", "hw1"))
-	a := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
-	b := mustHandIn(t, s, Submission("cs101", "hw1", "bob"))
-	c := mustHandIn(t, s, Submission("cs101", "hw2", "ann"))
-	d := mustHandIn(t, s, Submission("cs102", "hw1", "ann"))
-	e := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	a := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
+	b := mustCreateSubmission(t, s, Submission("cs101", "hw1", "bob"))
+	c := mustCreateSubmission(t, s, Submission("cs101", "hw2", "ann"))
+	d := mustCreateSubmission(t, s, Submission("cs102", "hw1", "ann"))
+	e := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	for _, test := range []struct {
 		filter core.SubmissionFilter
 		want   []core.Submission
@@ -167,12 +167,12 @@ func listSubmissions(t *testing.T, s core.ResultStore) {
 	}
 }
 
-// submissionsPages reads submissions page by page while more are handed in.
+// submissionsPages reads submissions page by page while more are submitted.
 func submissionsPages(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann")
 	var want, got []string
 	for range 60 {
-		want = append([]string{mustHandIn(t, s, Submission("cs101", "hw1", "ann")).ID}, want...)
+		want = append([]string{mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann")).ID}, want...)
 	}
 	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func submissionsPages(t *testing.T, s core.ResultStore) {
 			break
 		}
 		f.Before = page[len(page)-1].Submission.ID
-		mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+		mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	}
 	require.Equal(t, want, got)
 }

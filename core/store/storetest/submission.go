@@ -22,7 +22,7 @@ func submissions(t *testing.T, s core.ResultStore) {
 	spec := Grading(sub)
 	sub.Request = spec.ID
 	mustCreate(t, s, spec)
-	mustHandIn(t, s, sub)
+	mustCreateSubmission(t, s, sub)
 	got, err := s.GetSubmission(t.Context(), sub.ID)
 	require.NoError(t, err)
 	require.Equal(t, sub, got)
@@ -62,18 +62,18 @@ func submissionsIdempotent(t *testing.T, s core.ResultStore) {
 		sub.Idempotency = "key"
 	}
 	second.Kind = "final"
-	mustHandIn(t, s, first)
+	mustCreateSubmission(t, s, first)
 	got, is, err := s.CreateSubmission(t.Context(), second)
 	require.NoError(t, err)
 	require.False(t, is)
 	require.Equal(t, first, got)
 	_, err = s.GetSubmission(t.Context(), second.ID)
 	requireCode(t, core.CodeNotFound, err)
-	mustHandIn(t, s, stranger) // a key is its user's
-	mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
-	mustHandIn(t, s, Submission("cs101", "hw1", "ann")) // no key is no key
+	mustCreateSubmission(t, s, stranger) // a key is its user's
+	mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
+	mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann")) // no key is no key
 
-	// Who asks what a key stands for need not hand in anything.
+	// Who asks what a key stands for need not submit anything.
 	for user, want := range map[string][]string{"ann": {first.ID}, "bob": {stranger.ID}, "cat": nil} {
 		all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{User: user, Idempotency: "key"})
 		require.NoError(t, err)
@@ -185,7 +185,7 @@ func bind(t *testing.T, s core.ResultStore) {
 	require.Equal(t, sub, got)
 	bound(second.ID, first.ID, true)
 
-	ungraded := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	ungraded := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	spec := mustCreate(t, s, Grading(ungraded))
 	is, err := s.Bind(t.Context(), ungraded.ID, "", spec.ID)
 	require.NoError(t, err)
@@ -224,7 +224,7 @@ func raceBind(t *testing.T, s core.ResultStore) {
 
 func grades(t *testing.T, s core.ResultStore) {
 	school(t, s, "ann")
-	sub := mustHandIn(t, s, Submission("cs101", "hw1", "ann"))
+	sub := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	most := 10.5
 	for _, g := range []*core.Grade{
 		{Score: 0.1, MaxScore: &most, By: "tess", Reason: "by hand:\n\tfine", At: 5},

@@ -133,7 +133,7 @@ func sparseFile(t *testing.T, s *scene) []string {
 	return s.inside(t, "file-size", probe.Target{Most: 1 << 40})
 }
 
-// uploads hands in archives that would grow beyond all bounds.
+// uploads submits archives that would grow beyond all bounds.
 func uploads(t *testing.T, s *scene) []string {
 	t.Helper()
 	v := s.Armed(t, providertest.Pool())

@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// Language is a way to compile and run what is handed in. Commands are for the VM's
+// Language is a way to compile and run what is submitted. Commands are for the VM's
 // shell, in the folder of the files.
 type Language struct {
 	ID       int    `json:"id"                    yaml:"id"`

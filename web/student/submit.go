@@ -10,7 +10,7 @@ import (
 	"drover/web/transfer"
 )
 
-// Fields of the form that hands in, beside those of transfer.
+// Fields of the form that submits, beside those of transfer.
 const (
 	fieldKind = "kind"
 	fieldKey  = "key"
@@ -20,14 +20,14 @@ const (
 // not send it to the end shows no answer.
 const drained = 64 << 20
 
-// handIn takes a submission. Files go to the registrar as they come.
-func (d *student) handIn(r *page.Request) error {
+// submitTo takes a submission. Files go to the registrar as they come.
+func (d *student) submitTo(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	typed := form{Kind: harness.TestPublic}
 	var s core.Submission
 	if err == nil {
-		h := classes.Handin{
+		h := classes.NewSubmission{
 			Class: r.PathValue("class"), Assignment: r.PathValue("assignment"),
 			Kind: f.Fields[fieldKind], Files: f.Files(), Idempotency: f.Fields[fieldKey],
 		}
@@ -35,7 +35,7 @@ func (d *student) handIn(r *page.Request) error {
 		typed = form{Kind: h.Kind, Keep: f.Fields[transfer.FieldArchives] == transfer.Keep, Name: f.Fields[transfer.FieldName]}
 	}
 	if err == nil {
-		return r.Redirect(path("submissions", s.ID), r.T("Handed in."))
+		return r.Redirect(path("submissions", s.ID), r.T("Submitted."))
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, drained))
 	a, unseen := d.readAssignment(r, typed)

@@ -30,7 +30,7 @@ func TestAPersonalExtensionIsShown(t *testing.T) {
 	assert.NotContains(t, w.get("cleo", page), "was ill")
 	assert.NotContains(t, w.get("cleo", "/"), "your own")
 	assert.Contains(t, w.get("cleo", page), "Nothing is taken any more")
-	w.handIn("ann", "hw1")
+	w.submitTo("ann", "hw1")
 	assert.Equal(t, http.StatusUnprocessableEntity, w.upload("cleo", page, sent{"files", "a.py", "x"}).Code)
 }
 
@@ -59,7 +59,7 @@ func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))
 	w.graded("hw2")
-	w.handIn("ann", "hw2")
+	w.submitTo("ann", "hw2")
 	refused("waiting", sent{"files", "a", "1"})
 }
 

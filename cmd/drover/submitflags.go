@@ -19,21 +19,21 @@ var gradingFlags = []string{
 	"harness", "submission", "assignment", "supersede", "embedded", "pool", "priority", "submitter", "timeout", "on-host-loss", "notify", "memory",
 }
 
-// checkHandin refuses flags that an assignment's own settings take the place of.
-func checkHandin(c *cli.Context) error {
+// checkSubmit refuses flags that an assignment's own settings take the place of.
+func checkSubmit(c *cli.Context) error {
 	for _, name := range gradingFlags {
 		if c.IsSet(name) {
 			return core.Errorf(core.CodeInvalid, "", "--%s and --to do not go together: the assignment says how it is graded", name)
 		}
 	}
 	if !c.Args().Present() {
-		return core.Errorf(core.CodeInvalid, "", "what is to be handed in? %s", submitUsage)
+		return core.Errorf(core.CodeInvalid, "", "what is to be submitted? %s", submitUsage)
 	}
 	return nil
 }
 
-// handIn hands in files for an assignment and waits for the report.
-func handIn(c *cli.Context, d backend) error {
+// submitTo submits files for an assignment and waits for the report.
+func submitTo(c *cli.Context, d backend) error {
 	files := uploads(c.Args().Slice())
 	if err := checkUploads(files); err != nil {
 		return err
@@ -42,7 +42,7 @@ func handIn(c *cli.Context, d backend) error {
 	if err != nil {
 		return err
 	}
-	sub, err := d.Submit(c.Context, classes.Handin{
+	sub, err := d.Submit(c.Context, classes.NewSubmission{
 		Class: as.Class, Assignment: as.Handle, User: c.String("for"), Kind: kindFlag(c), Files: files, Idempotency: c.String("key"),
 	})
 	if err != nil {

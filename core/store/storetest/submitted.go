@@ -41,7 +41,7 @@ func (h *handed) standing() core.Standing {
 
 func (c *campus) pick(rt *rapid.T) *handed {
 	if len(c.handed) == 0 {
-		rt.Skip("nothing was handed in yet")
+		rt.Skip("nothing was submitted yet")
 	}
 	return rapid.SampledFrom(c.handed).Draw(rt, "submission")
 }
@@ -197,7 +197,7 @@ func (c *campus) check(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	}
 }
 
-// checkHanded compares what was handed in for the assignments of a class.
+// checkHanded compares what was submitted for the assignments of a class.
 func (c *campus) checkHanded(ctx context.Context, rt *rapid.T, s core.ResultStore, class string) {
 	for at := range c.assignments {
 		if at[0] != class {
