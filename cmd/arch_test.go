@@ -9,9 +9,9 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +41,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"github.com/redis/go-redis", []string{"core/redisstore", "core/redisstore/redisserver", "core/coretest", "cmd"}, true, "programs speak core's interfaces; a test may look behind them"},
+	{"github.com/redis/go-redis", []string{"core/redisstore", "core/coretest", "cmd"}, true, "programs speak core's interfaces; a test may look behind them"},
 	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded cluster"},
 	{"modernc.org/sqlite", []string{"core/store"}, false, "the result store is an interface"},
 	{"go.mongodb.org", []string{"core/store"}, false, "the result store is an interface"},
@@ -53,6 +53,7 @@ var rules = []rule{
 	{"github.com/sirupsen/logrus", slices.Concat([]string{"cmd"}, components), true, "core returns errors, components log"},
 	{"github.com/lxc/go-lxc", []string{"vmfactory/lxc"}, false, "containers are one provider among others"},
 	{module + "/vmfactory/fake", []string{"vmfactory/fake"}, true, "a fake is for tests"},
+	{module + "/core/classes", []string{"core/classes", "taskrunner", "web", "cmd"}, true, "the cluster does not know the school"},
 	{module + "/cmd", []string{"cmd"}, false, "nothing is above cmd"},
 }
 
@@ -275,15 +276,33 @@ func TestFilesAndNames(t *testing.T) {
 
 func TestTopLevelIsFixed(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "--cached", "--full-name", ":/").Output()
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skipf("no git checkout to look at: %v", err)
-	}
-	require.NoError(t, err)
-	for line := range strings.Lines(string(out)) {
-		top, _, _ := strings.Cut(strings.TrimSpace(line), "/")
+	for _, name := range tracked(t) {
+		top, _, _ := strings.Cut(name, "/")
 		if !slices.Contains(topLevel, top) {
 			t.Errorf("%s stands at the top, which is fixed: put it into a folder that exists", top)
 		}
 	}
+}
+
+// TestRoomsOfCore holds the folders below core against the table of docs/architecture.md.
+func TestRoomsOfCore(t *testing.T) {
+	t.Parallel()
+	const most = 15
+	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "\n## Rooms of core\n")
+	require.True(t, found, "docs/architecture.md says which rooms core has")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var told, there []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(core/[a-z]+)` \\| \\S").FindAllStringSubmatch(table, -1) {
+		told = append(told, row[1])
+	}
+	for _, s := range sources(t) {
+		if folders := strings.Split(s.folder, "/"); len(folders) > 1 && folders[0] == "core" {
+			there = append(there, "core/"+folders[1])
+		}
+	}
+	slices.Sort(there)
+	require.ElementsMatch(t, slices.Compact(there), told, "each room has a line of purpose")
+	require.LessOrEqual(t, len(told), most, "find the room in which it belongs")
 }

@@ -21,7 +21,7 @@ import (
 	"drover/taskrunner"
 )
 
-// trial is a class with submissions that were graded, its registrar, a taskrunner's
+// trial is a class with submissions that were graded, its classes service, a taskrunner's
 // kinds to be tried one try at a time, and who plays the testrunner.
 type trial struct {
 	*redisRig

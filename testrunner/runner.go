@@ -108,8 +108,8 @@ func (r *Runner) epoch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.setDesk(worker)
-	defer r.setDesk(nil)
+	r.setWorker(worker)
+	defer r.setWorker(nil)
 	err = r.settle(ctx, worker, left)
 	if err == nil {
 		err = newSession(ctx, r, worker).work()
@@ -134,7 +134,7 @@ func (r *Runner) close(ctx context.Context, worker *worker.Worker) {
 	}
 }
 
-func (r *Runner) setDesk(d *worker.Worker) {
+func (r *Runner) setWorker(d *worker.Worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.worker = d

@@ -226,9 +226,12 @@ func (h *cluster) Deregister(ctx context.Context, owner string, epoch int64) err
 }
 
 // Late, Fence, DeclareDead, Revoke, Forget and ListOwners implement core.Owners; a vmfactory does not call them.
-func (h *cluster) Late(context.Context, time.Duration) ([]string, error)       { panic("not called") }
+func (h *cluster) Late(context.Context, time.Duration) ([]string, error) { panic("not called") }
+
 func (h *cluster) Fence(context.Context, string, time.Duration) (int64, error) { panic("not called") }
-func (h *cluster) DeclareDead(context.Context, string, int64) (int64, error)   { panic("not called") }
+
+func (h *cluster) DeclareDead(context.Context, string, int64) (int64, error) { panic("not called") }
+
 func (h *cluster) Revoke(context.Context, string, core.Held, core.Settlement, string) error {
 	panic("not called")
 }

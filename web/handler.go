@@ -21,7 +21,7 @@ type Config struct {
 	Log     logrus.FieldLogger
 }
 
-// Compatible APIs are the ways in. Each handler knows its callers itself: programs by a token,
+// Handlers are the ways in. Each handler knows its callers itself: programs by a token,
 // pages and their events by a session.
 type Handlers struct {
 	API    http.Handler // under /api/

@@ -10,7 +10,7 @@ import (
 	"drover/core/classes"
 )
 
-// session is a command of a user: the registrar, which checks every right, and who acts.
+// session is a command of a user: the classes service, which checks every right, and who acts.
 type session struct {
 	*cluster
 	reg   *classes.Service
@@ -38,7 +38,7 @@ func operator() core.Actor {
 
 // asOperator starts what this program does itself.
 func (h *cluster) asOperator() *session {
-	return &session{cluster: h, reg: h.registrar(), actor: operator(), notes: io.Discard}
+	return &session{cluster: h, reg: h.classes(), actor: operator(), notes: io.Discard}
 }
 
 // session starts what a command does as the user that --as names, or else as the operator.

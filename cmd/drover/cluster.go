@@ -114,8 +114,8 @@ func (h *cluster) firstFolder(ctx context.Context) error {
 	return makeData(h.cfg)
 }
 
-// registrar makes the way by which users do things.
-func (h *cluster) registrar() *classes.Service {
+// classes makes the way by which users do things.
+func (h *cluster) classes() *classes.Service {
 	return &classes.Service{Store: h.store, Intake: h.intake, Blobs: h.blobs, Webhooks: h.webhooks, Quota: classes.Quota{
 		Limits: h.redis, Rate: h.cfg.Submits(), Bytes: int64(h.cfg.SubmitBytes),
 	}}
@@ -124,7 +124,7 @@ func (h *cluster) registrar() *classes.Service {
 // requests makes the way by which users do things with requests.
 func (h *cluster) requests() *requests.Service {
 	return &requests.Service{
-		Store: h.store, Intake: h.intake, Queue: h.redis, Cluster: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.registrar(),
+		Store: h.store, Intake: h.intake, Queue: h.redis, Cluster: h.redis, Output: h.redis, Blobs: h.blobs, Submissions: h.classes(),
 		Watch: &h.watch,
 	}
 }
@@ -145,7 +145,7 @@ func (h *cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 
 // operate makes the way by which operators look after the cluster.
 func (h *cluster) operate() *operate.Service {
-	return &operate.Service{Classes: h.registrar(), Cluster: h.redis, Store: h.store, Intake: h.intake}
+	return &operate.Service{Cluster: h.redis, Store: h.store, Intake: h.intake}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

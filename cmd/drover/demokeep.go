@@ -52,7 +52,7 @@ func fillSite(c *cli.Context, h *cluster, f *website, all []*assignment) error {
 	if _, err := io.WriteString(out, "filling a site with a class and what it submitted: some seconds\n"); err != nil {
 		return err
 	}
-	school := &demoSchool{h: h, reg: h.registrar(), now: time.Now()}
+	school := &demoSchool{h: h, reg: h.classes(), now: time.Now()}
 	if err := school.fill(c.Context, all); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ printf '{"score":%%s,"max_score":10000000000,"tests":[]}\n' "$((said * %d))"
 // submitTo submits an answer to cs/hw1 for a student.
 func (h *testCluster) submitTo(user, answer string) core.Submission {
 	h.t.Helper()
-	s, err := h.cluster.registrar().Submit(context.Background(), operator(), classes.NewSubmission{
+	s, err := h.cluster.classes().Submit(context.Background(), operator(), classes.NewSubmission{
 		Class: "cs", Assignment: "hw1", User: user,
 		Files: func(yield func(classes.Upload, error) bool) {
 			yield(classes.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
@@ -50,7 +50,7 @@ func (h *testCluster) submitTo(user, answer string) core.Submission {
 // homework makes cs/hw1, graded by the harness, and students.
 func (h *testCluster) homework(dir string, students ...string) {
 	h.t.Helper()
-	ctx, reg, op := context.Background(), h.cluster.registrar(), operator()
+	ctx, reg, op := context.Background(), h.cluster.classes(), operator()
 	_, err := reg.CreateClass(ctx, op, core.Class{Handle: "cs", Title: "CS"})
 	require.NoError(h.t, err)
 	_, err = reg.CreateAssignment(ctx, op, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default"})

@@ -153,7 +153,7 @@ func (s *session) scheduledArgs(c *cli.Context, kind string) (any, error) {
 		class, err := s.reg.FindClass(c.Context, s.actor, c.String("of"))
 		return core.GradebookArgs{Class: class.Handle, Fill: c.String("fill")}, err
 	}
-	return nil, nil //nolint:nilnil // the registrar says which kinds there are
+	return nil, nil //nolint:nilnil // the classes service says which kinds there are
 }
 
 func removeSchedule(c *cli.Context, s *session) error {

@@ -17,7 +17,7 @@ func listTaskQueues(c *cli.Context, s *session) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	if err := s.reg.Watch(s.actor); err != nil {
+	if err := core.Allow(s.actor, core.ActClusterView, core.Object{}); err != nil {
 		return err
 	}
 	queues, err := s.redis.TaskQueues(c.Context)

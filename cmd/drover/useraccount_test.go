@@ -42,7 +42,7 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 		require.Contains(t, errs, want)
 	}
 	for _, handle := range []string{"ann", "bob"} {
-		_, err := h.cluster.registrar().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
+		_, err := h.cluster.classes().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
 		require.NoError(t, err)
 	}
 	backend, err := h.cluster.accounts()

@@ -164,7 +164,7 @@ func (f *website) open(h *cluster, log logrus.FieldLogger) (http.Handler, error)
 		Judge0: frontend.Judge0{Pool: h.cfg.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.webhooks,
 	}, frontend.Deps{
 		Deps: services.Deps{
-			Name: h.cfg.SiteName, Classes: h.registrar(), Requests: backend, Cluster: h.operate(), Accounts: f.accounts, Limits: h.redis, Beat: h.cfg.Beat, Log: log,
+			Name: h.cfg.SiteName, Classes: h.classes(), Requests: backend, Cluster: h.operate(), Accounts: f.accounts, Limits: h.redis, Beat: h.cfg.Beat, Log: log,
 		},
 		Redis: h.redis, Checks: h.checks(),
 	})

@@ -166,7 +166,7 @@ func (v *vm) shape(t testing.TB, kind string) {
 	}
 }
 
-// lacking skips the test on a desk and fails it where everything must be there.
+// lacking skips the test on a person's machine and fails it where everything must be there.
 func lacking(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

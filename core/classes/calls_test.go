@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// call is a call of the Registrar that stands for an action. It is made by
+// call is a call of the Service that stands for an action. It is made by
 // everybody in turn, so prepare makes what one such call uses up.
 type call struct {
 	action  core.Action
@@ -98,7 +98,7 @@ func enrolling(action core.Action, role core.UserRole) []call {
 	}
 }
 
-// calls are all calls of the Registrar that need a right.
+// calls are all calls of the Service that need a right.
 func calls() []call {
 	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), taskCalls(), webhookCalls(), experimentCalls(),
 		enrolling(core.ActEnrolTeacher, core.RoleTeacher), enrolling(core.ActEnrolAssistant, core.RoleAssistant), enrolling(core.ActEnrolStudent, core.RoleStudent))
@@ -138,10 +138,6 @@ func userCalls() []call {
 		}},
 		{action: core.ActSchedule, method: "RunSchedule", prepare: scheduled, do: func(w *fixture, a core.Actor, name string) error {
 			return done(w.reg.RunSchedule(w.t.Context(), a, name))
-		}},
-		{action: core.ActClusterView, method: "Watch", do: func(w *fixture, a core.Actor, _ string) error { return w.reg.Watch(a) }},
-		{action: core.ActClusterOperate, method: "Operate", do: func(w *fixture, a core.Actor, _ string) error {
-			return w.reg.Operate(w.t.Context(), a, "h1", "drains host h1", func() error { return w.log.step("drain") })
 		}},
 	}
 }

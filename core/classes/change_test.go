@@ -17,7 +17,7 @@ import (
 // reading are the methods that change nothing; all others leave an entry in the audit log.
 var reading = []string{
 	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
-	"Watch", "ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
+	"ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
 	"Deadlines", "Progress", "Missing", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest

@@ -29,10 +29,10 @@ func TestDeleteClass(t *testing.T) {
 	as := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(func(r *core.Result) { r.State, r.Blame = core.RequestFailed, core.BlameHarness })
-	desk := w.reg.Intake
-	w.reg.Intake = unstaffed{desk}
+	was := w.reg.Intake
+	w.reg.Intake = unstaffed{was}
 	requireCode(t, core.CodeUnavailable, done(w.reg.DeleteClass(ctx, root, "cs101")))
-	w.reg.Intake = desk // it was closed, and nothing deletes it: the same call again mends that
+	w.reg.Intake = was // it was closed, and nothing deletes it: the same call again mends that
 	task, err := w.reg.DeleteClass(ctx, root, "cs101")
 	require.NoError(t, err)
 	assert.Equal(t, []string{core.KindDeleteClass, "cs101", "root"}, []string{task.Kind, task.About, task.Requester})

@@ -1,5 +1,5 @@
 // Package classes is how users work with classes, assignments, submissions,
-// grades and tasks. Web, API and command line call a Registrar and nothing
+// grades and tasks. Web, API and command line call a Service and nothing
 // else, so they agree on who may do what.
 //
 // Every call takes the acting user first. A change goes: right, input, entry of the consistency check
@@ -52,8 +52,6 @@
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired
 //	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not made so
 //	RemoveSchedule RunSchedule                 schedule                                 CONFLICT: the last task has not ended
-//	Watch                                      cluster.view
-//	Operate                                    cluster.operate
 //
 // A class or assignment that is being deleted is shown to its staff only, who can do
 // nothing with it but have it deleted once more.

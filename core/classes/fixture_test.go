@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a school: a Registrar on a real store and Redis, users of every role, the
+// fixture is a school: a Service on a real store and Redis, users of every role, the
 // classes cs101 and cs202, and assignments. In cs101 tess teaches, tina assists,
 // ann and cleo learn; in cs202 theo teaches and eve learns.
 type fixture struct {
@@ -64,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.log = &steps{}
-	w.reg = &classes.Service{Store: watched{store, w.log}, Intake: desk{w.in, w.log}, Blobs: blobs, Now: w.clock}
+	w.reg = &classes.Service{Store: watched{store, w.log}, Intake: intaking{w.in, w.log}, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
 	return w

@@ -29,7 +29,7 @@ type Service struct {
 	NewID    func() string    // nil: lower-case ULIDs
 }
 
-// Store is what a Registrar needs of the result store.
+// Store is what a Service needs of the result store.
 type Store interface {
 	core.Roster
 	core.Coursework

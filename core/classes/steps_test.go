@@ -124,48 +124,48 @@ func (s watched) DeleteSchedule(ctx context.Context, name string) error {
 	return s.ResultStore.DeleteSchedule(ctx, name)
 }
 
-// desk is an intake whose changes are noted.
-type desk struct {
+// intaking is an intake whose changes are noted.
+type intaking struct {
 	*intake.Intake
 	*steps
 }
 
-func (d desk) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
+func (d intaking) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
 	if err := d.step("submit"); err != nil {
 		return core.Row{}, false, err
 	}
 	return d.Intake.Submit(ctx, spec)
 }
 
-func (d desk) Rerun(ctx context.Context, id string) (core.Row, error) {
+func (d intaking) Rerun(ctx context.Context, id string) (core.Row, error) {
 	if err := d.step("rerun"); err != nil {
 		return core.Row{}, err
 	}
 	return d.Intake.Rerun(ctx, id)
 }
 
-func (d desk) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
+func (d intaking) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
 	if err := d.step("cancel"); err != nil {
 		return "", err
 	}
 	return d.Intake.Cancel(ctx, id, by)
 }
 
-func (d desk) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
+func (d intaking) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
 	if err := d.step("submit task"); err != nil {
 		return core.Task{}, false, err
 	}
 	return d.Intake.SubmitTask(ctx, t)
 }
 
-func (d desk) CancelTask(ctx context.Context, id, by string) (core.TaskState, error) {
+func (d intaking) CancelTask(ctx context.Context, id, by string) (core.TaskState, error) {
 	if err := d.step("cancel task"); err != nil {
 		return "", err
 	}
 	return d.Intake.CancelTask(ctx, id, by)
 }
 
-func (d desk) RetryTask(ctx context.Context, id string) (core.Task, error) {
+func (d intaking) RetryTask(ctx context.Context, id string) (core.Task, error) {
 	if err := d.step("retry task"); err != nil {
 		return core.Task{}, err
 	}

@@ -13,11 +13,11 @@ import (
 	"drover/core"
 )
 
-// desk is a machine of somebody who is not root.
-func desk(t *testing.T) machine {
+// workstation is a machine of somebody who is not root.
+func workstation(t *testing.T) machine {
 	t.Helper()
 	return machine{
-		hostname: "Desk-1.Example.org", cpus: 4, system: t.TempDir(),
+		hostname: "Ws-1.Example.org", cpus: 4, system: t.TempDir(),
 		getenv:   lookup([]string{"HOME=/home/ada"}),
 		writable: func(string) bool { return false },
 	}
@@ -32,11 +32,11 @@ func write(t *testing.T, text string) string {
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	c, err := load(desk(t), nil, nil)
+	c, err := load(workstation(t), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, "/home/ada/.local/share/drover", c.Data)
-	require.Equal(t, "desk-1-example-org", c.Host)
-	require.Equal(t, "/home/ada/.local/share/drover/run/desk-1-example-org", c.Run)
+	require.Equal(t, "ws-1-example-org", c.Host)
+	require.Equal(t, "/home/ada/.local/share/drover/run/ws-1-example-org", c.Run)
 	require.Equal(t, "unix:///home/ada/.local/share/drover/redis.sock", c.Redis.Reveal())
 	require.Equal(t, "sqlite:///home/ada/.local/share/drover/drover.db", c.Store.Reveal())
 	require.Equal(t, "file:///home/ada/.local/share/drover/blobs", c.Blobs.Reveal())
@@ -102,7 +102,7 @@ func TestThisMachineIsEnough(t *testing.T) {
 func TestFlagsWinOverEnvironmentOverFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "slots: 2\nbeat: 200ms\npools: [a, b]\nmax_waiting_bytes: 4096000\nnamespace: filed\n")
-	c, err := load(desk(t),
+	c, err := load(workstation(t),
 		map[string]string{"slots": "8", "config": path},
 		[]string{"DROVER_SLOTS=5", "DROVER_NAMESPACE=around", "DROVER_POOLS=", "DROVER_SERVICE_PORT=1", "DROVER_CONFIG=/nowhere"})
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestUsualFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("slots: 3\n"), 0o600))
 		return path
 	}
-	m := desk(t)
+	m := workstation(t)
 	own := t.TempDir()
 	m.getenv = lookup([]string{"HOME=/home/ada", "XDG_CONFIG_HOME=" + own})
 	require.Empty(t, m.usualFile())
@@ -202,7 +202,7 @@ func TestRefusals(t *testing.T) {
 			if tc.file != "" {
 				flags = map[string]string{"config": write(t, tc.file)}
 			}
-			c, err := load(desk(t), flags, tc.env)
+			c, err := load(workstation(t), flags, tc.env)
 			require.Error(t, err, "%+v", c)
 			require.True(t, core.Is(err, core.CodeInvalid), "%v", err)
 			for _, want := range tc.want {
@@ -220,7 +220,7 @@ func TestEachRoleHasAPortOfItsOwn(t *testing.T) {
 		"[::1]:65532":    {"[::1]:65532", "[::1]:65533", "[::1]:65534", "[::1]:65535"},
 		":0":             {":0", ":0", ":0", ":0"},
 	} {
-		c, err := load(desk(t), map[string]string{"metrics_listen": setting}, nil)
+		c, err := load(workstation(t), map[string]string{"metrics_listen": setting}, nil)
 		require.NoError(t, err)
 		for i, role := range []string{"vmfactory", "testrunner", "taskrunner", "overseer"} {
 			require.Equal(t, want[i], c.MetricsAddress(role))
@@ -230,13 +230,13 @@ func TestEachRoleHasAPortOfItsOwn(t *testing.T) {
 
 func TestUnknownFlagIsABug(t *testing.T) {
 	t.Parallel()
-	_, err := load(desk(t), map[string]string{"nothing": "1"}, nil)
+	_, err := load(workstation(t), map[string]string{"nothing": "1"}, nil)
 	require.True(t, core.Is(err, core.CodeInternal), "%v", err)
 }
 
 func TestNamespaceOfARedisCluster(t *testing.T) {
 	t.Parallel()
-	c, err := load(desk(t), map[string]string{"namespace": "{drover}"}, nil)
+	c, err := load(workstation(t), map[string]string{"namespace": "{drover}"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "{drover}", c.Namespace)
 }
@@ -254,7 +254,7 @@ func TestPasswordFile(t *testing.T) {
 		"unix:///run/redis.sock": "unix://:s3cr%3At%2F@/run/redis.sock",
 		"unix://me@/r.sock?db=1": "unix://me:s3cr%3At%2F@/r.sock?db=1",
 	} {
-		c, err := load(desk(t), map[string]string{"redis": url, "redis_password_file": secret}, nil)
+		c, err := load(workstation(t), map[string]string{"redis": url, "redis_password_file": secret}, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, c.Redis.Reveal())
 		for _, v := range c.Redacted() {
@@ -266,24 +266,24 @@ func TestPasswordFile(t *testing.T) {
 		{"redis_password_file": empty},
 		{"redis_password_file": secret + "-missing"},
 	} {
-		_, err := load(desk(t), flags, nil)
+		_, err := load(workstation(t), flags, nil)
 		require.ErrorContains(t, err, "setting redis_password_file (from flag --redis-password-file)")
 		require.NotContains(t, err.Error(), "other")
 	}
-	_, err := load(desk(t), map[string]string{"redis_password_file": secret + "-missing"}, nil)
+	_, err := load(workstation(t), map[string]string{"redis_password_file": secret + "-missing"}, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestInLivesInOneFolder(t *testing.T) {
 	t.Parallel()
-	c, err := load(desk(t), map[string]string{"redis": "redis://:pw@db", "store": "sqlite:///s.db", "run": "/r", "pools": "a"}, nil)
+	c, err := load(workstation(t), map[string]string{"redis": "redis://:pw@db", "store": "sqlite:///s.db", "run": "/r", "pools": "a"}, nil)
 	require.NoError(t, err)
 	in := c.In("/tmp/cluster")
 	in.Pools[0] = "b"
 	require.Equal(t, "unix:///tmp/cluster/redis.sock", in.Redis.Reveal())
 	require.Equal(t, "sqlite:///tmp/cluster/drover.db", in.Store.Reveal())
 	require.Equal(t, "file:///tmp/cluster/blobs", in.Blobs.Reveal())
-	require.Equal(t, "/tmp/cluster/run/desk-1-example-org", in.Run)
+	require.Equal(t, "/tmp/cluster/run/ws-1-example-org", in.Run)
 	require.Equal(t, Default, in.Source("redis"))
 	require.NoError(t, in.Validate())
 

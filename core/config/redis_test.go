@@ -24,7 +24,7 @@ func TestRedisURLs(t *testing.T) {
 		"redis+cluster:":                                            "names no host",
 		"redis+other://h1":                                          "redis+other:",
 	} {
-		_, err := load(desk(t), map[string]string{"redis": url, "namespace": "{drover}"}, nil)
+		_, err := load(workstation(t), map[string]string{"redis": url, "namespace": "{drover}"}, nil)
 		if wrong == "" {
 			require.NoError(t, err, url)
 			continue
@@ -33,7 +33,7 @@ func TestRedisURLs(t *testing.T) {
 		require.ErrorContains(t, err, wrong)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
-	_, err := load(desk(t), map[string]string{"redis": "redis+cluster://h1:7000", "namespace": "grading"}, nil)
+	_, err := load(workstation(t), map[string]string{"redis": "redis+cluster://h1:7000", "namespace": "grading"}, nil)
 	require.ErrorContains(t, err, "{grading}")
 }
 
@@ -48,7 +48,7 @@ func TestSentinelPasswordFile(t *testing.T) {
 		"redis":               "redis+sentinel://drover@h1:26379/0?master_name=m&sentinel_username=watch",
 		"redis_password_file": file("s3cr&t1\n"), "sentinel_password_file": file("s3cr&t2\n"),
 	}
-	c, err := load(desk(t), flags, nil)
+	c, err := load(workstation(t), flags, nil)
 	require.NoError(t, err)
 	require.Equal(t, "redis+sentinel://drover:s3cr&t1@h1:26379/0?master_name=m&sentinel_password=s3cr%26t2&sentinel_username=watch", c.Redis.Reveal())
 	for _, v := range c.Redacted() {
@@ -56,7 +56,7 @@ func TestSentinelPasswordFile(t *testing.T) {
 	}
 	require.Empty(t, c.In("/tmp/cluster").SentinelPasswordFile)
 	for _, url := range []string{"redis://h1", "redis+cluster://h1", "redis+sentinel://h1?master_name=m&sentinel_password=other"} {
-		_, err := load(desk(t), map[string]string{"redis": url, "namespace": "{d}", "sentinel_password_file": flags["sentinel_password_file"]}, nil)
+		_, err := load(workstation(t), map[string]string{"redis": url, "namespace": "{d}", "sentinel_password_file": flags["sentinel_password_file"]}, nil)
 		require.ErrorContains(t, err, "setting sentinel_password_file")
 		require.NotContains(t, err.Error(), "other")
 	}

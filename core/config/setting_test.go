@@ -57,7 +57,7 @@ func TestHostName(t *testing.T) {
 	}
 	long[62] = '.'
 	for machine, want := range map[string]string{
-		"desk": "desk", "Desk.Example.ORG": "desk-example-org", "a__b": "a-b", ".x.": "x", "": "", "höst": "h-st",
+		"one": "one", "One.Example.ORG": "one-example-org", "a__b": "a-b", ".x.": "x", "": "", "höst": "h-st",
 		string(long): string(long[:62]),
 	} {
 		require.Equal(t, want, hostName(machine))
@@ -88,14 +88,14 @@ func TestPasswordsStayHidden(t *testing.T) {
 		}
 		require.Equal(t, raw, c.Redis.Reveal())
 	}
-	_, err := load(desk(t), map[string]string{"redis": "redis://u:hunter2@db:notaport", "store": "hunter2", "blobs": "http://[hunter2"}, nil)
+	_, err := load(workstation(t), map[string]string{"redis": "redis://u:hunter2@db:notaport", "store": "hunter2", "blobs": "http://[hunter2"}, nil)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
 func TestValuesReadBackAsTheyAreShown(t *testing.T) {
 	t.Parallel()
-	c, err := load(desk(t), map[string]string{"pools": " a , b ", "max_waiting_bytes": "64MiB", "beat": "1500ms"}, nil)
+	c, err := load(workstation(t), map[string]string{"pools": " a , b ", "max_waiting_bytes": "64MiB", "beat": "1500ms"}, nil)
 	require.NoError(t, err)
 	flags := map[string]string{}
 	for _, v := range c.Redacted() {
@@ -103,7 +103,7 @@ func TestValuesReadBackAsTheyAreShown(t *testing.T) {
 			flags[v.Name] = v.Value
 		}
 	}
-	again, err := load(desk(t), flags, nil)
+	again, err := load(workstation(t), flags, nil)
 	require.NoError(t, err)
 	c.sources, again.sources = nil, nil
 	require.True(t, reflect.DeepEqual(c, again), "%+v\n%+v", c, again)

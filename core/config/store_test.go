@@ -21,7 +21,7 @@ func TestStoreURLs(t *testing.T) {
 		"mongodb://u:s3cret@/drover":                               "names no host",
 		"postgres://u:s3cret@h/d":                                  "it begins with postgres:",
 	} {
-		_, err := load(desk(t), map[string]string{"store": url}, nil)
+		_, err := load(workstation(t), map[string]string{"store": url}, nil)
 		if wrong == "" {
 			require.NoError(t, err, url)
 			continue
@@ -36,7 +36,7 @@ func TestStorePasswordFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(path, []byte("s3:cr@t +/%\n"), 0o600))
-	c, err := load(desk(t), map[string]string{"store": "mongodb://drover@h1:1,h2:2/d?replicaSet=r", "store_password_file": path}, nil)
+	c, err := load(workstation(t), map[string]string{"store": "mongodb://drover@h1:1,h2:2/d?replicaSet=r", "store_password_file": path}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "mongodb://drover:s3%3Acr%40t%20%2B%2F%25@h1:1,h2:2/d?replicaSet=r", c.Store.Reveal())
 	for _, v := range c.Redacted() {
@@ -44,7 +44,7 @@ func TestStorePasswordFile(t *testing.T) {
 	}
 	require.Empty(t, c.In("/tmp/cluster").StorePasswordFile)
 	for _, url := range []string{"mongodb://h1/d", "mongodb://drover:other@h1/d", "sqlite:///s.db"} {
-		_, err := load(desk(t), map[string]string{"store": url, "store_password_file": path}, nil)
+		_, err := load(workstation(t), map[string]string{"store": url, "store_password_file": path}, nil)
 		require.ErrorContains(t, err, "setting store_password_file")
 		require.NotContains(t, err.Error(), "other")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Consistency implements core.Consistency.
+// CheckConsistency implements core.Consistency.
 func (s *Store) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
 	const readings = 5
 	found, err := s.consistencyOnce(ctx)

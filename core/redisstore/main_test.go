@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain gives the model a size for a desk, unless the command line has another,
+// TestMain gives the model a size for a person at work, unless the command line has another,
 // and looks for goroutines that are left.
 func TestMain(m *testing.M) {
 	flag.Parse()

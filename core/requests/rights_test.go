@@ -16,7 +16,7 @@ import (
 // table is the table of rights: action → who → yes, no or hidden.
 func table(t *testing.T) map[core.Action]map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile("../coursework/testdata/rights.txt")
+	raw, err := os.ReadFile("../classes/testdata/rights.txt")
 	require.NoError(t, err)
 	var who []string
 	verdicts := map[core.Action]map[string]string{}

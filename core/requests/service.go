@@ -57,7 +57,7 @@ type Queue interface {
 	Preceding(ctx context.Context, key string) (core.Preceding, bool, error)
 }
 
-// Submissions says who may watch the tests of a submission, as a coursework.Registrar does.
+// Submissions says who may watch the tests of a submission, as a classes.Service does.
 type Submissions interface {
 	WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error)
 }

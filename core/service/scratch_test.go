@@ -133,6 +133,7 @@ func TestSweepScratchEndsWhatLivesThere(t *testing.T) {
 
 // A folder that another process removed since the sweep saw it has nothing in it to end.
 func TestSweepScratchPassesOverWhatIsGone(t *testing.T) {
+	t.Parallel()
 	service.RemoveAbandoned(filepath.Join(t.TempDir(), "gone"), func(dir string) error {
 		t.Errorf("%s is not there", dir)
 		return nil

@@ -42,8 +42,8 @@ func (endless) Exchange(_ context.Context, x core.Exchange) (core.Exchanged, err
 	return out, nil
 }
 
-// BenchmarkDesk shows what the worker itself costs a job.
-func BenchmarkDesk(b *testing.B) {
+// BenchmarkWorker shows what the worker itself costs a job.
+func BenchmarkWorker(b *testing.B) {
 	for _, slots := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(slots), func(b *testing.B) {
 			d, _, err := worker.Open(b.Context(), endless{}, endless{}, config(slots))

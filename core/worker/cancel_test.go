@@ -42,7 +42,7 @@ func TestCancelReachesWork(t *testing.T) {
 				require.NoError(t, b.Cause())
 				finish(t, d, a)
 				finish(t, d, b)
-				closeDesk(t, d)
+				closeWorker(t, d)
 			})
 		})
 	}
@@ -71,7 +71,7 @@ func TestACancelIsHeardWhoeverTakesTheNotice(t *testing.T) {
 		for _, w := range inHand {
 			finish(t, d, w)
 		}
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -88,11 +88,11 @@ func TestCancelledBeforeItWasClaimed(t *testing.T) {
 		require.Equal(t, core.CodeCancelled, core.CodeOf(w.Cause()))
 		require.EqualError(t, w.Cause(), "cancelled by ann")
 		finish(t, d, w)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
-func TestDeskInHandListensForNoticesOnly(t *testing.T) {
+func TestWorkerInHandListensForNoticesOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -103,6 +103,6 @@ func TestDeskInHandListensForNoticesOnly(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, map[string]int{"": 1}, f.waits, "a full worker leaves the bell to others")
 		finish(t, d, w)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }

@@ -139,7 +139,7 @@ func TestDrainSendsWaitersAwayAndKeepsWork(t *testing.T) {
 		require.ErrorIs(t, err, worker.ErrDrained)
 		require.Nil(t, got)
 		require.True(t, moved)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -157,7 +157,7 @@ func TestDrainReleasesClaimsOnTheirWay(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		closeDesk(t, d)
+		closeWorker(t, d)
 		require.ErrorIs(t, <-waiting, worker.ErrDrained)
 		require.Equal(t, []core.Outcome{core.OutcomeRelease}, f.outcomes("a-1"))
 	})
@@ -188,7 +188,7 @@ func TestDrainHoldsBackOnlyWhatComesBack(t *testing.T) {
 		require.True(t, moved)
 		require.Positive(t, time.Since(began))
 		require.Equal(t, []core.Outcome{core.OutcomeRelease}, f.outcomes("b-1"), "it was not taken again")
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -212,6 +212,6 @@ func TestDrainingHostGivesNoWork(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(began), time.Minute)
 		require.False(t, d.Stats().Draining)
 		finish(t, d, w)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }

@@ -40,7 +40,7 @@ func TestWhatRedisDidNotHearIsToldAgain(t *testing.T) {
 		f.mu.Unlock()
 		finish(t, d, a)
 		finish(t, d, b)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -70,7 +70,7 @@ func TestNothingIsToldOfWhatHasEnded(t *testing.T) {
 		f.mu.Lock()
 		require.Equal(t, before, f.calls["progress"])
 		f.mu.Unlock()
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 

@@ -455,7 +455,7 @@ func finish(t *testing.T, d *worker.Worker, w *worker.Work) {
 	require.True(t, moved)
 }
 
-func closeDesk(t *testing.T, d *worker.Worker) {
+func closeWorker(t *testing.T, d *worker.Worker) {
 	t.Helper()
 	require.NoError(t, d.Close(t.Context()))
 }

@@ -46,7 +46,7 @@ func TestLostReplyStrandsNothing(t *testing.T) {
 				require.Len(t, f.waiting(), 3)
 				require.Len(t, said, 4, "told once that it fails and once that it works, twice: %v", said)
 				require.Positive(t, d.Stats().Repeats)
-				closeDesk(t, d)
+				closeWorker(t, d)
 			})
 		})
 	}
@@ -85,7 +85,7 @@ func TestRedisAwayForMinutes(t *testing.T) {
 		for i := range n {
 			require.Equal(t, []core.Outcome{core.OutcomeDone}, f.outcomes(fmt.Sprintf("r%05d-1", i)))
 		}
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestARepeatIsAHeartbeat(t *testing.T) {
 		require.False(t, time.Now().Before(back))
 		require.True(t, time.Now().Before(f.owners[runner].due), "late, though Redis just heard of it")
 		f.calm()
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -139,7 +139,7 @@ func TestFinishGoesThroughAfterItsContextEnded(t *testing.T) {
 		moved, err = d.Finish(t.Context(), w, core.OutcomeDone)
 		require.NoError(t, err)
 		require.True(t, moved)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -168,7 +168,7 @@ func TestStrangeSlotIsReleased(t *testing.T) {
 		delete(f.owners[runner].slots, "z-1")
 		f.mu.Unlock()
 		finish(t, d, b)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -222,7 +222,7 @@ func TestTakenSlotStopsItsWork(t *testing.T) {
 				finish(t, d, b)
 				finish(t, d, c)
 				require.Empty(t, f.outcomes("a-1"))
-				closeDesk(t, d)
+				closeWorker(t, d)
 			})
 		})
 	}
@@ -254,7 +254,7 @@ func TestALookDoesNotTakeWhatIsClaimedMeanwhile(t *testing.T) {
 		require.NoError(t, c.Cause())
 		finish(t, d, b)
 		finish(t, d, c)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -278,7 +278,7 @@ func TestTakenWorkComesBack(t *testing.T) {
 		require.NoError(t, again.Cause())
 		finish(t, d, again)
 		require.Zero(t, d.Stats().InHand)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -353,7 +353,7 @@ func storm(t *testing.T, seed uint64) {
 		time.Sleep(time.Second)
 	}
 	f.calm()
-	closeDesk(t, d)
+	closeWorker(t, d)
 	synctest.Wait()
 	require.EqualValues(t, jobs, done.Load())
 	require.Empty(t, f.waiting())

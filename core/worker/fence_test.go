@@ -51,7 +51,7 @@ func TestFencedWhileWorkRuns(t *testing.T) {
 		before := f.count("exchange") + f.count("beat") + f.count("wait")
 		time.Sleep(time.Minute)
 		require.Equal(t, before, f.count("exchange")+f.count("beat")+f.count("wait"), "a lost worker says nothing more")
-		closeDesk(t, d)
+		closeWorker(t, d)
 		require.Zero(t, f.count("deregister"))
 		require.Equal(t, 2, f.slots(runner), "left to be settled")
 	})
@@ -79,8 +79,8 @@ func TestRestartedOwnerFencesAndFindsWhatWasLeft(t *testing.T) {
 		for range 2 {
 			finish(t, d, next(t, d))
 		}
-		closeDesk(t, old)
-		closeDesk(t, d)
+		closeWorker(t, old)
+		closeWorker(t, d)
 	})
 }
 
@@ -107,7 +107,7 @@ func TestStaleLaneMeansFenced(t *testing.T) {
 		_, err := d.Finish(t.Context(), w, core.OutcomeDone)
 		require.Equal(t, core.CodeFenced, core.CodeOf(err), "%v", err)
 		<-d.Lost()
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -119,7 +119,7 @@ func TestFencedByWait(t *testing.T) {
 		f.on("wait", fault{before: core.Errorf(core.CodeFenced, runner, "over")})
 		_, err := d.Next(t.Context())
 		require.Equal(t, core.CodeFenced, core.CodeOf(err))
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 

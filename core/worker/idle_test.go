@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestIdleDeskWaitsOnceAndWakesAtOnce(t *testing.T) {
+func TestIdleWorkerWaitsOnceAndWakesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -37,7 +37,7 @@ func TestIdleDeskWaitsOnceAndWakesAtOnce(t *testing.T) {
 		require.LessOrEqual(t, f.count("exchange"), asked+2)
 		d.Drain()
 		workers.Wait()
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -59,11 +59,11 @@ func TestPollIsTheTruth(t *testing.T) {
 		w := next(t, d)
 		require.Equal(t, cfg.Poll, time.Since(began))
 		finish(t, d, w)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
-func TestIdleDeskBeatsByItself(t *testing.T) {
+func TestIdleWorkerBeatsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -79,7 +79,7 @@ func TestIdleDeskBeatsByItself(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.InDelta(t, 40, f.count("beat"), 1)
 		require.Less(t, time.Since(d.Stats().LastBeat), beat)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -104,7 +104,7 @@ func TestCancelledWaiterHandsOn(t *testing.T) {
 		require.Equal(t, "a-1", w.Key)
 		finish(t, d, w)
 		require.Equal(t, []core.Outcome{core.OutcomeDone}, f.outcomes("a-1"))
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -127,7 +127,7 @@ func TestClaimForNobodyIsReleased(t *testing.T) {
 		require.Equal(t, []string{"a-1"}, f.waiting())
 		require.Equal(t, int64(1), d.Stats().Released)
 		require.Zero(t, d.Stats().InHand)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -156,7 +156,7 @@ func TestClaimThatComesWithTheEndOfWaiting(t *testing.T) {
 			require.Zero(t, d.Stats().InHand)
 			require.Zero(t, f.slots(runner))
 		}
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -196,7 +196,7 @@ func TestRingIsPassedOn(t *testing.T) {
 			t.Fatal("the ring for c-1 was swallowed")
 		}
 		finish(t, d, b)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -240,7 +240,7 @@ func TestRingIsPassedOnAfterFinishes(t *testing.T) {
 		default:
 			t.Fatal("the ring for d-1 was swallowed")
 		}
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -261,7 +261,7 @@ func TestBellThatRingsInVainIsNotAnsweredForEver(t *testing.T) {
 		_, err := d.Next(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Less(t, f.count("exchange"), 250)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -281,6 +281,6 @@ func TestNextAfterLongIdlenessAsksAtOnce(t *testing.T) {
 		began := time.Now()
 		finish(t, d, next(t, d))
 		require.Zero(t, time.Since(began))
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }

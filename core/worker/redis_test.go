@@ -60,7 +60,7 @@ func (l *ledger) use(w *worker.Work) int {
 	return len(l.jobs)
 }
 
-func TestDesksShareACluster(t *testing.T) {
+func TestWorkersShareACluster(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		const jobs, slots = 400, 16
@@ -151,7 +151,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 		}
 		workers.Wait()
 		for _, d := range own {
-			closeDesk(t, d)
+			closeWorker(t, d)
 		}
 		coretest.RequireSound(t, h.Store)
 	})
@@ -179,7 +179,7 @@ func TestCancelAndFenceOnRedis(t *testing.T) {
 		<-second.Cancelled
 		_, err = d.Finish(t.Context(), second, core.OutcomeDone)
 		require.Equal(t, core.CodeFenced, core.CodeOf(err))
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 

@@ -56,7 +56,7 @@ func TestBusyWorkersShareCalls(t *testing.T) {
 				require.Zero(t, f.count("beat"), "a busy worker's beats ride along")
 				d.Drain()
 				workers.Wait()
-				closeDesk(t, d)
+				closeWorker(t, d)
 				for i := range jobs {
 					require.Equal(t, []core.Outcome{core.OutcomeDone}, f.outcomes(fmt.Sprintf("r%05d-1", i)))
 				}
@@ -92,7 +92,7 @@ func TestSlotsBoundWhatIsInHand(t *testing.T) {
 		for _, w := range got {
 			finish(t, d, w)
 		}
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -109,7 +109,7 @@ func TestFinishTwiceAnswersTheFirst(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, moved)
 		require.Equal(t, []core.Outcome{core.OutcomeDone}, f.outcomes("a-1"))
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -140,7 +140,7 @@ func TestVerdictPerItem(t *testing.T) {
 		}
 		group.Wait()
 		require.Equal(t, []bool{true, true, false, true, true}, moved)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -156,7 +156,7 @@ func TestRotatesAmongPools(t *testing.T) {
 		for range 3 {
 			finish(t, d, next(t, d))
 		}
-		closeDesk(t, d)
+		closeWorker(t, d)
 		var first []string
 		for _, x := range f.exchanged {
 			if x.Want > 0 {
@@ -180,7 +180,7 @@ func TestProgress(t *testing.T) {
 		finish(t, d, w)
 		err := d.Progress(t.Context(), w, "running", 0)
 		require.Equal(t, core.CodeStale, core.CodeOf(err))
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }
 
@@ -222,6 +222,6 @@ func TestFinishRefusesWhatIsNoOutcome(t *testing.T) {
 		_, _, err = d.FinishNext(t.Context(), w, "")
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 		finish(t, d, w)
-		closeDesk(t, d)
+		closeWorker(t, d)
 	})
 }

@@ -59,7 +59,7 @@ type Provider struct {
 	cgroups  cgroups
 	anchor   time.Duration
 	starter  starter
-	program    program.Agent
+	program  program.Agent
 	firewall firewall
 	step     func(string) // told how far a VM is; tests die there
 	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1

@@ -44,7 +44,7 @@ const (
 	theEnd = start + 2*day
 )
 
-// fixture is a school behind the API: a Registrar on a real store and Redis, and the users
+// fixture is a school behind the API: a Service on a real store and Redis, and the users
 // of core/classes/testdata/rights.txt. In cs101 tess teaches, tina assists, ann and
 // cleo learn; in cs202 theo teaches and eve learns.
 type fixture struct {
@@ -84,7 +84,7 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	p := services.Deps{
 		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Classes: w.reg, Accounts: w.accounts, Now: w.clock, Requests: service,
 		Live:    &live.Streams{Requests: service, Classes: w.reg},
-		Cluster: &operate.Service{Classes: w.reg, Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
+		Cluster: &operate.Service{Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
 	}
 	for _, c := range change {
 		c(&p)

@@ -17,7 +17,7 @@ type Cursor struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"most items of a page"`
 }
 
-// more is how many the registrar is asked for.
+// more is how many the classes service is asked for.
 func (c Cursor) more() int { return c.limit() + 1 }
 
 func (c Cursor) limit() int {

@@ -20,8 +20,8 @@ import (
 	"drover/core/coretest"
 )
 
-// patience bounds one step of a person. It is long: it is no measurement.
-const patience = 5 * time.Minute
+// timeout bounds one step of a person. It is long: it is no measurement.
+const timeout = 5 * time.Minute
 
 // Browser is one Chromium, with a profile of its own.
 type Browser struct {
@@ -96,7 +96,7 @@ func (tab *Tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // get does what a person does and returns what that gave.
 func get[T any](tab *Tab, action chromedp.Action[T]) T {
 	tab.t.Helper()
-	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	ctx, cancel := context.WithTimeout(tab.ctx, timeout)
 	defer cancel()
 	got, err := chromedp.Run(ctx, action)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -108,7 +108,7 @@ func get[T any](tab *Tab, action chromedp.Action[T]) T {
 
 // see returns the page's text, for a message.
 func (tab *Tab) see() string {
-	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	ctx, cancel := context.WithTimeout(tab.ctx, timeout)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
 	if err != nil {

@@ -84,10 +84,10 @@ func (tab *Tab) AwaitPath(path string) {
 // until waits until an expression is true, in this page or in one that comes after it.
 func (tab *Tab) until(expression string) {
 	tab.t.Helper()
-	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	ctx, cancel := context.WithTimeout(tab.ctx, timeout)
 	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience)))
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(timeout)))
 		if err == nil {
 			return
 		}

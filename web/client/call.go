@@ -49,7 +49,7 @@ func (k *call) repeatable() bool { return k.method != http.MethodPost || k.key !
 func ask[T any](ctx context.Context, c *Client, k call) (T, error) {
 	return repeat(ctx, c, &k, func(ctx context.Context) (T, error) {
 		var out T
-		ctx, cancel := context.WithTimeout(ctx, k.patience())
+		ctx, cancel := context.WithTimeout(ctx, k.timeout())
 		defer cancel()
 		r, err := c.send(ctx, &k)
 		if err != nil {
@@ -60,8 +60,8 @@ func ask[T any](ctx context.Context, c *Client, k call) (T, error) {
 	})
 }
 
-// patience bounds one try. How long an upload takes is the site's to bound.
-func (k *call) patience() time.Duration {
+// timeout bounds one try. How long an upload takes is the site's to bound.
+func (k *call) timeout() time.Duration {
 	if k.stream != nil {
 		return time.Hour
 	}

@@ -6,7 +6,7 @@
 // whether it asked a cluster or a site.
 //
 // Calls that change nothing twice are repeated while the site does not answer: reads, and
-// what is sent with an idempotency key. A site that asks for patience (Retry-After) gets
+// what is sent with an idempotency key. A site that asks to wait (Retry-After) gets
 // it, within Options.Timeout. Files go out and come in as streams, never whole in
 // memory. Streams of events go on where they broke off.
 //

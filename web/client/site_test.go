@@ -123,7 +123,7 @@ func TestClassesOfASite(t *testing.T) {
 	assert.Empty(t, deadlines)
 }
 
-// What a site refuses it refuses in the words of the registrar.
+// What a site refuses it refuses in the words of the classes service.
 func TestRefusalsAreTheRegistrars(t *testing.T) {
 	t.Parallel()
 	s := newSchool(t)

@@ -92,7 +92,7 @@ func newFixture(t *testing.T) *fixture {
 		Deps: services.Deps{
 			Name: "Test school", Classes: reg,
 			Requests: &requests.Service{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
-			Cluster:  &operate.Service{Classes: reg, Cluster: redis, Store: store, Intake: w.in},
+			Cluster:  &operate.Service{Cluster: redis, Store: store, Intake: w.in},
 			Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
 		},
 		Redis: redis,

@@ -73,7 +73,7 @@ func (st *Stream) Serve(w http.ResponseWriter) {
 		w.WriteHeader(http.StatusNoContent) // who comes back after the end
 		return
 	}
-	out := &sender{w: w, control: http.NewResponseController(w), patience: cmp.Or(st.streams.Timeout, defaultTimeout)}
+	out := &sender{w: w, control: http.NewResponseController(w), timeout: cmp.Or(st.streams.Timeout, defaultTimeout)}
 	if err := out.begin(); err != nil || st.r.Method == http.MethodHead {
 		return
 	}
@@ -126,7 +126,7 @@ func (st *Stream) known() bool {
 type sender struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
-	patience time.Duration
+	timeout time.Duration
 	text     bytes.Buffer
 }
 
@@ -164,7 +164,7 @@ func (s *sender) alive() error {
 
 func (s *sender) write() error {
 	defer s.text.Reset()
-	if err := supported(s.control.SetWriteDeadline(time.Now().Add(s.patience))); err != nil {
+	if err := supported(s.control.SetWriteDeadline(time.Now().Add(s.timeout))); err != nil {
 		return err
 	}
 	if _, err := s.w.Write(s.text.Bytes()); err != nil {

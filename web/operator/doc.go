@@ -2,5 +2,5 @@
 // request's way, what is dead or parked, tasks, schedules, consistency and events.
 //
 // Who may only look sees the same pages without their forms; what a form does, the
-// operator of core/cluster/operate or the registrar checks again.
+// operator of core/cluster/operate or the classes service checks again.
 package operator

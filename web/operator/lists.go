@@ -65,7 +65,7 @@ func (s *pages) queues(r *page.Request) error {
 
 // leases says that there are none: nothing in core makes them.
 func (s *pages) leases(r *page.Request) error {
-	if err := s.Classes.Watch(r.Actor()); err != nil {
+	if err := s.Cluster.Watch(r.Actor()); err != nil {
 		return err
 	}
 	return r.Render("operator/leases", nil)

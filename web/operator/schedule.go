@@ -105,7 +105,7 @@ func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, er
 		}
 		args = core.GradebookArgs{Class: class.Handle, Fill: r.FormValue("fill")}
 	default:
-		return nil, nil // the registrar says which kinds there are
+		return nil, nil // the classes service says which kinds there are
 	}
 	raw, err := json.Marshal(args)
 	return raw, core.Wrap(err, core.CodeInternal, kind, "the arguments of %s cannot be written", kind)

@@ -6,7 +6,7 @@
 // what is live. What a user wrote reaches a page through html/template or Markdown,
 // and files of users never reach one: they are downloads.
 //
-// A form is sent by POST, changes something through the registrar and redirects.
+// A form is sent by POST, changes something through the classes service and redirects.
 // Requests from other sites are refused by net/http's CrossOriginProtection, so forms
 // carry no token.
 package page

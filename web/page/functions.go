@@ -63,7 +63,7 @@ func percent(part, whole float64) int {
 }
 
 // allow reports whether a caller may do something in a class ("" is the cluster), so that a
-// page does not offer what the registrar would refuse.
+// page does not offer what the classes service would refuse.
 func allow(v view, action core.Action, class string) bool {
 	return v.Caller != nil && core.Allow(v.Caller.Actor, action, core.Object{Class: class}) == nil
 }

@@ -10,7 +10,7 @@ import (
 // of roles against routes is made from.
 type Route struct {
 	Pattern string      // as net/http has it: "GET /classes/{class}"
-	Action  core.Action // the right that the registrar asks for; "" for what every user may
+	Action  core.Action // the right that the classes service asks for; "" for what every user may
 	Public  bool        // also for who has not signed in
 	Body    int64       // most bytes of a body; 0 is MaxForm
 	Serve   func(r *Request) error

@@ -38,7 +38,7 @@ type Keeper struct {
 	Log      logrus.FieldLogger
 }
 
-// Actors knows users as those who act, as coursework.Registrar does.
+// Actors knows users as those who act, as classes.Service does.
 type Actors interface {
 	// Actor returns NOTFOUND, and FORBIDDEN for a user who is disabled.
 	Actor(ctx context.Context, handle string) (core.Actor, error)

@@ -13,7 +13,7 @@ type counting struct {
 	calls, most atomic.Int64 // most rows that one call returned
 }
 
-// count has the registrar's calls of the store counted from now on.
+// count has the classes service's calls of the store counted from now on.
 func (w *fixture) count() *counting {
 	c := &counting{ResultStore: w.reg.Store.(core.ResultStore)}
 	w.reg.Store = c

@@ -35,7 +35,7 @@ const (
 	day   = int64(24 * 3600_000)
 )
 
-// fixture is a site of staff pages over a real registrar.
+// fixture is a site of staff pages over a real service of classes.
 type fixture struct {
 	t       *testing.T
 	reg     *classes.Service

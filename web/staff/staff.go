@@ -1,6 +1,6 @@
 // Package staff has the pages of those who teach: classes, rosters, assignments and
 // their harnesses, grades, extensions and reruns. What a page may show or do is the
-// registrar's to say; a page only leaves out what its reader would be refused.
+// the service's to say; a page only leaves out what its reader would be refused.
 package staff
 
 import (

@@ -20,7 +20,7 @@ const (
 // not send it to the end shows no answer.
 const drained = 64 << 20
 
-// submitTo takes a submission. Files go to the registrar as they come.
+// submitTo takes a submission. Files go to the classes service as they come.
 func (d *student) submitTo(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))

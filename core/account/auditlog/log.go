@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/oklog/ulid/v2"
+
 	"drover/core"
 )
 
@@ -19,7 +21,7 @@ type Log struct {
 		AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 	}
 	Now   func() time.Time
-	NewID func() string
+	NewID func() string // nil: a ULID
 }
 
 // Do does what an entry says, once that is in the audit log. If it fails, a second entry
@@ -39,7 +41,11 @@ func (b Log) Do(ctx context.Context, a core.Actor, d core.AuditEntry, do func() 
 }
 
 func (b Log) add(ctx context.Context, a core.Actor, d core.AuditEntry) error {
-	d.ID, d.At, d.Actor = b.NewID(), b.Now().UnixMilli(), a.Handle
+	newID := b.NewID
+	if newID == nil {
+		newID = func() string { return strings.ToLower(ulid.Make().String()) }
+	}
+	d.ID, d.At, d.Actor = newID(), b.Now().UnixMilli(), a.Handle
 	d.Text = Sentence(d.Text)
 	return b.Store.AddAuditEntry(ctx, d)
 }

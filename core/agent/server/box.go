@@ -246,7 +246,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 		if err := b.agent.controls.bound(cmd.cell, cmd.limits, cmd.share); err != nil {
 			return err
 		}
-		b.mu.Lock() // whoever buries it must know it
+		b.mu.Lock() // who ends it must know it
 		defer b.mu.Unlock()
 		if b.closed {
 			return errHarnessEnds

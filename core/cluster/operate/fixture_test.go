@@ -12,7 +12,6 @@ import (
 
 	"drover/core"
 	"drover/core/blobs"
-	"drover/core/classes"
 	"drover/core/cluster/operate"
 	"drover/core/coretest"
 	"drover/core/redisstore"
@@ -61,7 +60,6 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
 	w.op = &operate.Service{
-		Classes: &classes.Service{Store: store, Intake: w.in, Blobs: blobs},
 		Cluster: w.Store, Store: store, Intake: w.in, Now: w.clock,
 	}
 	return w

@@ -19,7 +19,7 @@ type Findings struct {
 // Findings says which invariants of the cluster are broken, as of at most half a minute ago.
 // Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Findings(ctx context.Context, a core.Actor) (Findings, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return Findings{}, err
 	}
 	return o.findings.get(ctx, o.now, consistencyFor, func(ctx context.Context) (Findings, error) {
@@ -34,7 +34,7 @@ var eventID = regexp.MustCompile(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
 // Events returns the events after the one with this id, oldest first, at most a thousand;
 // "" begins with what is left. Returns FORBIDDEN, INVALID, UNAVAILABLE.
 func (o *Service) Events(ctx context.Context, a core.Actor, after string) ([]core.Event, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return nil, err
 	}
 	if after != "" && !eventID.MatchString(after) {
@@ -45,7 +45,7 @@ func (o *Service) Events(ctx context.Context, a core.Actor, after string) ([]cor
 
 // LastEvents returns the last two hundred events, newest first. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) LastEvents(ctx context.Context, a core.Actor) ([]core.Event, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return nil, err
 	}
 	return o.events.get(ctx, o.now, freshFor, func(ctx context.Context) ([]core.Event, error) {

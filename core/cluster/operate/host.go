@@ -40,7 +40,7 @@ func (o *Service) atHost(ctx context.Context, a core.Actor, host, text string, d
 	if err := core.CheckName("host", host); err != nil {
 		return err
 	}
-	err := o.Classes.Operate(ctx, a, host, text, func() error { return aboutHost(do(), host) })
+	err := o.change(ctx, a, host, text, func() error { return aboutHost(do(), host) })
 	o.overview.stale()
 	return err
 }

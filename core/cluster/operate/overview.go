@@ -43,7 +43,7 @@ func (l Load) VMs() int { return l.Clean + l.InUse + l.Creating + l.Dirty + l.Qu
 
 // Overview reads hosts, owners, pools and what waits. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Overview(ctx context.Context, a core.Actor) (Overview, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return Overview{}, err
 	}
 	return o.overview.get(ctx, o.now, freshFor, o.readOverview)

@@ -19,7 +19,7 @@ func (o *Service) Pools(ctx context.Context, a core.Actor) ([]core.Pool, error) 
 
 // Pool returns a pool's settings as they are now. Returns NOTFOUND.
 func (o *Service) Pool(ctx context.Context, a core.Actor, name string) (core.Pool, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return core.Pool{}, err
 	}
 	if err := core.CheckName("pool", name); err != nil {
@@ -45,7 +45,7 @@ func (o *Service) SetPool(ctx context.Context, a core.Actor, p core.Pool) error 
 	if !missing {
 		text = "changes pool " + p.Name + ": " + differences(old, p)
 	}
-	err = o.Classes.Operate(ctx, a, p.Name, text, func() error { return o.Intake.SetPool(ctx, p) })
+	err = o.change(ctx, a, p.Name, text, func() error { return o.Intake.SetPool(ctx, p) })
 	o.overview.stale()
 	return err
 }

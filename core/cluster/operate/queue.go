@@ -27,7 +27,7 @@ type Queues struct {
 
 // Queues reads what waits, and whose turn is next. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Queues(ctx context.Context, a core.Actor) (Queues, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return Queues{}, err
 	}
 	return o.queues.get(ctx, o.now, freshFor, func(ctx context.Context) (Queues, error) {

@@ -25,7 +25,7 @@ type Dead struct {
 // Dead lists the last requests that died and were neither retried nor dropped, newest
 // first. One that died within the last second may be missing. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return nil, err
 	}
 	keys, err := o.Cluster.ListDead(ctx, mostDead)
@@ -84,7 +84,7 @@ func (o *Service) Drop(ctx context.Context, a core.Actor, id string) error {
 	if row.State != core.RequestDead {
 		return core.Errorf(core.CodeConflict, id, "request %s is not dead: it is %s", id, row.State)
 	}
-	return o.Classes.Operate(ctx, a, id, "drops dead request "+id, func() error {
+	return o.change(ctx, a, id, "drops dead request "+id, func() error {
 		_, err := o.Cluster.ForgetDead(ctx, row.Spec.Key())
 		return err
 	})
@@ -93,7 +93,7 @@ func (o *Service) Drop(ctx context.Context, a core.Actor, id string) error {
 // Moves lists requests that move or moved off a host, those under way first.
 // Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return nil, err
 	}
 	return o.Cluster.Evacuations(ctx)

@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/classes"
+	"drover/core/account/auditlog"
 )
 
 // Service looks after a cluster. The fields are set once; all methods are safe for
 // concurrent use. What they return is shared by all who asked: it is only read.
 type Service struct {
-	Classes *classes.Service // checks rights and keeps the audit log
 	Cluster Cluster
 	Store   Store
 	Intake  Intake
@@ -25,7 +24,7 @@ type Service struct {
 	dead     cached[map[string]Dead] // by key
 }
 
-// Cluster is what an Operator needs of Redis.
+// Cluster is what a Service needs of Redis.
 type Cluster interface {
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
@@ -53,17 +52,32 @@ type Cluster interface {
 	LastEvents(ctx context.Context, n int) ([]core.Event, error)
 }
 
-// Store is what an Operator needs of the result store.
+// Store is what a Service needs of the result store.
 type Store interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	ListImages(ctx context.Context) ([]core.Image, error)
 	core.HostWishes
+	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 
 // Intake is where pools are set, as in core/requests/intake.
 type Intake interface {
 	SetPool(ctx context.Context, p core.Pool) error
+}
+
+// Watch returns FORBIDDEN if the actor may not look at the cluster: hosts, pools, queues.
+func (o *Service) Watch(a core.Actor) error { return core.Allow(a, core.ActClusterView, core.Object{}) }
+
+// change does something to the cluster, such as draining a host, once it is in the audit
+// log: the text says in a sentence what, of what subject. Returns FORBIDDEN and whatever
+// do returns.
+func (o *Service) change(ctx context.Context, a core.Actor, subject, text string, do func() error) error {
+	if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
+		return err
+	}
+	entry := core.AuditEntry{Action: core.ActClusterOperate, Subject: subject, Text: text}
+	return auditlog.Log{Store: o.Store, Now: o.now}.Do(ctx, a, entry, do)
 }
 
 func (o *Service) now() time.Time {

@@ -65,7 +65,7 @@ const (
 // Timeline returns what happened to a request, from the events that are left, its attempts
 // and its result. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
 func (o *Service) Timeline(ctx context.Context, a core.Actor, id string) (Timeline, error) {
-	if err := o.Classes.Watch(a); err != nil {
+	if err := o.Watch(a); err != nil {
 		return Timeline{}, err
 	}
 	if err := core.CheckName("request id", id); err != nil {
