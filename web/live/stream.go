@@ -124,10 +124,10 @@ func (st *Stream) known() bool {
 
 // sender writes events, and gives up a reader who does not take them.
 type sender struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
+	w       http.ResponseWriter
+	control *http.ResponseController
 	timeout time.Duration
-	text     bytes.Buffer
+	text    bytes.Buffer
 }
 
 // begin sends the head. From here on the server's own time limits do not count.
