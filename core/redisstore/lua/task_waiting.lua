@@ -11,7 +11,8 @@ for _, priority in ipairs({ 'high', 'normal', 'low' }) do
     local its = task_rate(kind, us)
     local waiting = redis.call('HGET', K.counts, 'tasks:' .. priority .. ':' .. kind) or '0'
     local wait = held_back(its, us)
-    local row = { priority, kind, waiting, redis.call('LLEN', K.tasks_lanes(priority, kind)), its.every, its.burst, its.most,
+    local lanes = redis.call('LLEN', K.tasks_lanes(priority, kind))
+    local row = { priority, kind, waiting, lanes, its.every, its.burst, its.most,
       wait > 0 and math.ceil((us + wait) / 1000) or 0 }
     for _, value in ipairs(row) do
       out[#out + 1] = value
