@@ -306,3 +306,19 @@ func TestRoomsOfCore(t *testing.T) {
 	require.ElementsMatch(t, slices.Compact(there), told, "each room has a line of purpose")
 	require.LessOrEqual(t, len(told), most, "find the room in which it belongs")
 }
+
+// An interface is what somebody needs, not what somebody has: the whole of a result store is
+// named where it is made and handed on.
+func TestWhoUsesAStoreAsksForAPart(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.test || suite(s.folder) || underAny(s.folder, []string{"core/store", "cmd"}) || s.path == "core/store.go" || s.path == "taskrunner/runner.go" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, s.path))
+		require.NoError(t, err)
+		if strings.Contains(string(text), "core.ResultStore") {
+			t.Errorf("%s asks for a whole core.ResultStore: say what it needs of it", s.path)
+		}
+	}
+}

@@ -128,9 +128,9 @@ type SubmissionFilter struct {
 	Limit       int    // 1 to 1000; 0 is 50
 }
 
-// Coursework keeps assignments, deadlines, submissions and grades.
+// Assignments keeps assignments and personal deadlines.
 // Put is as in Roster.
-type Coursework interface {
+type Assignments interface {
 	// PutAssignment returns NOTFOUND if there is no such class, CONFLICT if that is being
 	// deleted, unless it marks the assignment as being deleted too.
 	PutAssignment(ctx context.Context, a Assignment) (revision int64, err error)
@@ -148,7 +148,10 @@ type Coursework interface {
 	PutDeadline(ctx context.Context, d Deadline) error
 	// Deadlines lists personal deadlines of a class; assignment and user select unless "".
 	Deadlines(ctx context.Context, class, assignment, user string) ([]Deadline, error)
+}
 
+// Submissions keeps what was submitted, and what a person says of it.
+type Submissions interface {
 	// CreateSubmission makes a submission durable. The same id, or the same
 	// idempotency key of the same user, again returns the first one and false.
 	// Returns CONFLICT if the id is another submission's, or the assignment or its
@@ -173,7 +176,10 @@ type Coursework interface {
 	// returns how many it removed, and how many are left because of that; none of
 	// either: all are gone.
 	DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error)
+}
 
+// Experiments keeps experiments. Put is as in Roster.
+type Experiments interface {
 	// PutExperiment makes an experiment only if the assignment takes submissions, as in
 	// CreateSubmission.
 	PutExperiment(ctx context.Context, e Experiment) (revision int64, err error)

@@ -32,21 +32,15 @@ type Filter struct {
 	Limit       int    // 1 to 1000; 0 is 50
 }
 
-// ResultStore is the ledger. Accepted means: the row is durable there.
-// Implementations pass resultstoretest.
-type ResultStore interface {
+// Ledger is what a request needs of the result store from its submit to its end.
+// Accepted means: the row is durable there.
+type Ledger interface {
 	// Create makes a request durable. If the submitter used the same
 	// idempotency key before, it returns that row and false.
 	// Returns CONFLICT if the id is taken by another spec.
 	Create(ctx context.Context, spec Spec) (Row, bool, error)
 	// Get returns NOTFOUND for an unknown id.
 	Get(ctx context.Context, id string) (Row, error)
-	// List returns a page, newest first. Its results come without stdout and
-	// stderr: Get has them.
-	List(ctx context.Context, f Filter) ([]Row, error)
-	// Unfinished lists specs without a terminal result and with ids after the
-	// given one, in order of id: the sweeper's cursor.
-	Unfinished(ctx context.Context, after string, limit int) ([]Spec, error)
 	// Record stores a result. The first one of a generation becomes its
 	// terminal result (true); a later one is kept in the history as refused
 	// (false). The same claim (token and VM) recorded again returns its first
@@ -55,11 +49,27 @@ type ResultStore interface {
 	Record(ctx context.Context, r Result) (bool, error)
 	// Terminal says which of the keys have their terminal result.
 	Terminal(ctx context.Context, keys []string) (map[string]RequestState, error)
+}
+
+// RequestLedger is all that the result store knows of requests.
+type RequestLedger interface {
+	Ledger
+
+	// List returns a page, newest first. Its results come without stdout and
+	// stderr: Get has them.
+	List(ctx context.Context, f Filter) ([]Row, error)
+	// Unfinished lists specs without a terminal result and with ids after the
+	// given one, in order of id: the sweeper's cursor.
+	Unfinished(ctx context.Context, after string, limit int) ([]Spec, error)
 	// Rerun starts a new generation of a terminal request. Returns CONFLICT if it is not terminal.
 	Rerun(ctx context.Context, id string, submitted int64) (Spec, error)
 	// Attempts returns the history of all generations, oldest first, with the
 	// first 16 KiB of stdout and stderr. Returns NOTFOUND for an unknown id.
 	Attempts(ctx context.Context, id string) ([]Attempt, error)
+}
+
+// Retention is how long the result store keeps things, and which files they name.
+type Retention interface {
 	// Purge deletes rows finished and tasks ended before the time, at most limit,
 	// and returns how many. It spares requests that a submission names, tasks whose
 	// download has not expired, and what is in the outbox.
@@ -73,20 +83,29 @@ type ResultStore interface {
 	// an experiment, a task's download that has not expired, or an image names, perhaps
 	// more than once.
 	Digests(ctx context.Context, fn func(digest string) error) error
+}
 
-	HostWishes
-
-	// PutPool and Pools keep the pools' settings through a loss of Redis.
+// PoolSettings keeps the pools' settings through a loss of Redis.
+type PoolSettings interface {
 	PutPool(ctx context.Context, p Pool) error
 	Pools(ctx context.Context) ([]Pool, error)
+}
 
+// ResultStore is all that an adapter of the result store must do; adapters pass storetest.
+// Who uses a store asks for the part of it that is needed.
+type ResultStore interface {
+	RequestLedger
+	TaskLedger
+	Retention
+	PoolSettings
+	HostWishes
 	Images
 	Roster
 	Accounts
-	Coursework
+	Assignments
+	Submissions
+	Experiments
 	AuditLog
-
-	TaskLedger
 	Webhooks
 	Schedules
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
+	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
 )
 
@@ -41,6 +42,15 @@ type History interface {
 	Events(ctx context.Context, after string) ([]core.Event, error)
 }
 
+// Store is what an Overseer needs of the result store.
+type Store interface {
+	recovery.Store
+	core.HostWishes
+	core.Schedules
+	Pools(ctx context.Context) ([]core.Pool, error)
+	ListAuditEntries(ctx context.Context, f core.AuditFilter) ([]core.AuditEntry, error)
+}
+
 // Deps are what an Overseer works with.
 type Deps struct {
 	Owners      core.Owners
@@ -50,7 +60,7 @@ type Deps struct {
 	Reports     core.Reports
 	History     History
 	Consistency core.Consistency
-	Store       core.ResultStore
+	Store       Store
 	Intake      Intake
 	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a request that waits, as intake.Intake does
 	Clock       clock.Clock                                                         // nil: the machine's

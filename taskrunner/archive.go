@@ -40,7 +40,8 @@ const momentForm = "2006-01-02-15-04-05"
 type Archive struct {
 	Store interface {
 		core.Roster
-		core.Coursework
+		core.Assignments
+		core.Submissions
 	}
 	downloads
 

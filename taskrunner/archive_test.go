@@ -272,7 +272,8 @@ func (refusing) Put(context.Context, io.Reader, int64) (string, int64, error) {
 // crowd is a class of any size that takes no memory, and its blobs.
 type crowd struct {
 	core.Roster
-	core.Coursework
+	core.Assignments
+	core.Submissions
 	users, each, size int
 	look              func()
 }

@@ -19,7 +19,7 @@ const maxCallbackAge = 24 * time.Hour
 type callbacks struct {
 	*sender
 
-	store core.ResultStore
+	store newsStore
 	forms map[string]core.Callback
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // open returns NOTFOUND for an assignment that is not there, or is being deleted.
-func open(ctx context.Context, store core.Coursework, class, handle string) error {
+func open(ctx context.Context, store core.Assignments, class, handle string) error {
 	a, err := store.GetAssignment(ctx, class, handle)
 	if err == nil && a.Deleting {
 		err = core.Errorf(core.CodeNotFound, a.Name(), "assignment %s is being deleted", a.Name())
@@ -52,7 +52,7 @@ var errEnough = errors.New("enough")
 
 // eachStanding calls fn with the newest submission of every user after the given
 // one, in order of user, until it returns errEnough.
-func eachStanding(ctx context.Context, store core.Coursework, class, handle, after string, fn func(*core.Standing) error) error {
+func eachStanding(ctx context.Context, store core.Submissions, class, handle, after string, fn func(*core.Standing) error) error {
 	for {
 		page, err := store.Standings(ctx, class, handle, after, submissionsAtOnce)
 		if err != nil {
@@ -76,7 +76,7 @@ func eachStanding(ctx context.Context, store core.Coursework, class, handle, aft
 const assignmentsAtOnce = 20
 
 // eachAssignment calls fn with the assignments of a class, in order of handle.
-func eachAssignment(ctx context.Context, store core.Coursework, class string, fn func(*core.Assignment) error) error {
+func eachAssignment(ctx context.Context, store core.Assignments, class string, fn func(*core.Assignment) error) error {
 	for after := ""; ; {
 		page, err := store.ListAssignments(ctx, class, after, assignmentsAtOnce)
 		if err != nil {

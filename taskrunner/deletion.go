@@ -34,7 +34,9 @@ type Canceller interface {
 type Deletion struct {
 	Store interface {
 		core.Roster
-		core.Coursework
+		core.Assignments
+		core.Submissions
+		core.Experiments
 		core.Schedules
 		List(ctx context.Context, f core.Filter) ([]core.Row, error)
 		ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)

@@ -32,7 +32,9 @@ type Requests interface {
 type Experiments struct {
 	Store interface {
 		experiment.Parts
-		core.Coursework
+		core.Assignments
+		core.Submissions
+		core.Experiments
 	}
 	Work  Requests
 	Tasks TaskSubmitter

@@ -17,9 +17,16 @@ type news struct {
 	payload  func(delivery string) ([]byte, error)
 }
 
+// newsStore is where ends are read.
+type newsStore interface {
+	Get(ctx context.Context, id string) (core.Row, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	GetTask(ctx context.Context, id string) (core.Task, error)
+}
+
 // findNews reads an end. Whatever became of the request or task since, what is read is
 // the end of that generation. Returns NOTFOUND if it is gone, INVALID for what is none.
-func findNews(ctx context.Context, store core.ResultStore, event, key string) (news, error) {
+func findNews(ctx context.Context, store newsStore, event, key string) (news, error) {
 	id, generation, err := core.ParseKey(key)
 	if err != nil {
 		return news{}, err
@@ -33,7 +40,7 @@ func findNews(ctx context.Context, store core.ResultStore, event, key string) (n
 	return news{}, core.Errorf(core.CodeInvalid, key, "%.40q is no event that can be told of %s", event, key)
 }
 
-func requestNews(ctx context.Context, store core.ResultStore, id string, generation int) (news, error) {
+func requestNews(ctx context.Context, store newsStore, id string, generation int) (news, error) {
 	row, err := endedRow(ctx, store, id, generation)
 	if err != nil {
 		return news{}, err
@@ -45,7 +52,7 @@ func requestNews(ctx context.Context, store core.ResultStore, id string, generat
 }
 
 // endedRow is a request as it was when one of its generations had ended.
-func endedRow(ctx context.Context, store core.ResultStore, id string, generation int) (core.Row, error) {
+func endedRow(ctx context.Context, store newsStore, id string, generation int) (core.Row, error) {
 	row, err := store.Get(ctx, id)
 	if err != nil || row.Spec.Generation == generation && row.Result != nil {
 		return row, err
@@ -58,7 +65,7 @@ func endedRow(ctx context.Context, store core.ResultStore, id string, generation
 }
 
 // formerResult is the result of a generation that was run again since.
-func formerResult(ctx context.Context, store core.ResultStore, id string, generation int) (*core.Result, error) {
+func formerResult(ctx context.Context, store newsStore, id string, generation int) (*core.Result, error) {
 	history, err := store.Attempts(ctx, id)
 	if err != nil {
 		return nil, err
@@ -71,7 +78,7 @@ func formerResult(ctx context.Context, store core.ResultStore, id string, genera
 	return nil, core.Errorf(core.CodeNotFound, id, "request %s has no result of generation %d any more", id, generation)
 }
 
-func taskNews(ctx context.Context, store core.ResultStore, id string, generation int) (news, error) {
+func taskNews(ctx context.Context, store newsStore, id string, generation int) (news, error) {
 	t, err := store.GetTask(ctx, id)
 	if err != nil {
 		return news{}, err

@@ -31,7 +31,7 @@ const outboxPage = 200
 // An end gets into the outbox in the step that records it, and a delivery's id is made
 // of the end and who is told; so nothing is left out and nothing made twice.
 type outbox struct {
-	store  core.ResultStore
+	store  outboxStore
 	submit TaskSubmitter
 	clock  clock.Clock
 	log    logrus.FieldLogger
@@ -40,12 +40,21 @@ type outbox struct {
 	stuck  int // ends that the last look could not hand on: the next one looks behind them
 }
 
+// outboxStore is where ends wait for those who are to be told.
+type outboxStore interface {
+	newsStore
+	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
+	Outbox(ctx context.Context, limit int) ([]core.Notice, error)
+	Sent(ctx context.Context, notices []core.Notice) error
+	Ping(ctx context.Context) error
+}
+
 // TaskSubmitter takes tasks, as core/requests/intake does.
 type TaskSubmitter interface {
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }
 
-func newOutbox(store core.ResultStore, submit TaskSubmitter, c clock.Clock, log logrus.FieldLogger, poll time.Duration) *outbox {
+func newOutbox(store outboxStore, submit TaskSubmitter, c clock.Clock, log logrus.FieldLogger, poll time.Duration) *outbox {
 	return &outbox{store: store, submit: submit, clock: c, log: log, poll: poll, news: make(chan struct{}, 1)}
 }
 

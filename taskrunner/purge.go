@@ -15,6 +15,13 @@ import (
 // up the store for long.
 const purgeBatch = 1000
 
+// PurgeStore is what a Purge needs of the result store.
+type PurgeStore interface {
+	core.Retention
+	PurgeTokens(ctx context.Context, before int64, limit int) (int, error)
+	Pools(ctx context.Context) ([]core.Pool, error)
+}
+
 // Purge deletes finished work and expired tokens that are past their retention, what results wrote and collected
 // longer ago than their pool keeps it, and then the files that nothing names any more. Cut short anywhere, the next one goes on.
 //
@@ -26,7 +33,7 @@ const purgeBatch = 1000
 // Files go in two steps, a Grace apart, so that one which is put again in the very
 // moment of its deletion is not lost: see core/blobs.
 type Purge struct {
-	Store core.ResultStore
+	Store PurgeStore
 	Blobs core.Blobs
 	Keep  time.Duration // how long finished work stays, if the arguments do not say
 	Grace time.Duration // how old a file that nothing names must be to be trashed, and then to go

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
 )
 
@@ -18,7 +19,7 @@ import (
 type Deps struct {
 	Owners core.Owners
 	Tasks  core.Tasks
-	Store  core.ResultStore
+	Store  core.ResultStore // whole: each kind of task asks for its own part
 	Blobs  core.Blobs
 	Work   Requests
 	Intake TaskSubmitter // takes the deliveries of webhooks, and parts of tasks
@@ -37,7 +38,7 @@ type Runner struct {
 	cfg     Config
 	owners  core.Owners
 	tasks   core.Tasks
-	store   core.ResultStore
+	store   recovery.Store
 	clock   clock.Clock
 	now     func() time.Time // by the clock that all hosts share
 	log     logrus.FieldLogger
@@ -68,7 +69,7 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 	for _, k := range append(builtIn(cfg, deps, r.clock), deps.Kinds...) {
 		r.kinds[k.Name] = cfg.filledKind(k)
 	}
-	r.outbox = newOutbox(r.store, deps.Intake, r.clock, r.log, cfg.Poll)
+	r.outbox = newOutbox(deps.Store, deps.Intake, r.clock, r.log, cfg.Poll)
 	return r, nil
 }
 

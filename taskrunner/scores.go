@@ -24,7 +24,8 @@ const noScore = "None"
 type Scores struct {
 	Store interface {
 		core.Roster
-		core.Coursework
+		core.Assignments
+		core.Submissions
 	}
 	downloads
 }

@@ -24,7 +24,16 @@ const maxDeliveryAge = 4 * 24 * time.Hour
 type deliveries struct {
 	*sender
 
-	store core.ResultStore
+	store deliveryStore
+}
+
+// deliveryStore is where webhooks are, and ends to tell them of.
+type deliveryStore interface {
+	newsStore
+	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
+	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
+	PutWebhook(ctx context.Context, w core.Webhook) (revision int64, err error)
+	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 
 func (d *deliveries) kind() Kind {

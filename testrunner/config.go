@@ -68,7 +68,7 @@ type Deps struct {
 	Claims core.Claims
 	Pools  core.Pools
 	Output core.Output
-	Store  core.ResultStore
+	Store  recovery.Store
 	Blobs  core.Blobs // of submissions and standard input
 	// Harnesses holds harness archives: the host's cache before the blob store.
 	// Nil: Blobs.

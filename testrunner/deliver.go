@@ -12,7 +12,7 @@ import (
 // Whoever settles what a dead runner held does so first, because the store decides
 // what becomes of it. Any number may do so at once. Returns UNAVAILABLE while the
 // store is down.
-func Deliver(ctx context.Context, dir string, store core.ResultStore, log logrus.FieldLogger) error {
+func Deliver(ctx context.Context, dir string, store core.Ledger, log logrus.FieldLogger) error {
 	c := Config{}.filled()
 	s, err := openSpool(dir, c.SpoolFiles, c.SpoolBytes)
 	if err != nil {
@@ -22,7 +22,7 @@ func Deliver(ctx context.Context, dir string, store core.ResultStore, log logrus
 }
 
 // deliver records every result in the spool. Returns UNAVAILABLE while the store is down.
-func (s *spool) deliver(ctx context.Context, store core.ResultStore, log logrus.FieldLogger) error {
+func (s *spool) deliver(ctx context.Context, store core.Ledger, log logrus.FieldLogger) error {
 	return s.each(ctx, func(res core.Result) error {
 		first, err := store.Record(ctx, res)
 		log := log.WithField("request", res.Key()).WithField("token", res.Token)

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/cluster/recovery"
 	"drover/core/coretest"
 	"drover/testrunner"
 )
@@ -69,7 +70,7 @@ func TestAClaimOfAGrownRedisAsksNobody(t *testing.T) {
 }
 
 type neverAsked struct {
-	core.ResultStore
+	recovery.Store
 	t *testing.T
 }
 
@@ -91,7 +92,7 @@ func TestWithoutAnAnswerAGhostIsRun(t *testing.T) {
 }
 
 // away does not say what has ended.
-type away struct{ core.ResultStore }
+type away struct{ recovery.Store }
 
 func (away) Terminal(context.Context, []string) (map[string]core.RequestState, error) {
 	return nil, core.Errorf(core.CodeUnavailable, "", "the store does not answer")

@@ -23,6 +23,16 @@ type backend interface {
 	// Who is the user that it takes the command from.
 	Who(ctx context.Context) (core.Actor, error)
 
+	classBackend
+	assignmentBackend
+	experimentBackend
+	submissionBackend
+	requestBackend
+	taskBackend
+}
+
+// classBackend is the part of a backend about classes, their members and links for these.
+type classBackend interface {
 	FindClass(ctx context.Context, query string) (core.Class, error)
 	ListClasses(ctx context.Context, after string, limit int) ([]classes.ClassEntry, error)
 	ViewClass(ctx context.Context, handle string) (classes.ClassEntry, error)
@@ -34,7 +44,10 @@ type backend interface {
 	MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error)
 	// MakeLinks makes such links for a page of a class's members; next begins the page after.
 	MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error)
+}
 
+// assignmentBackend is the part of a backend about assignments, deadlines, progress and grades.
+type assignmentBackend interface {
 	FindAssignment(ctx context.Context, query string) (core.Assignment, error)
 	ListAssignments(ctx context.Context, f classes.AssignmentFilter) (all []classes.AssignmentEntry, left int, err error)
 	ViewAssignment(ctx context.Context, class, handle string) (classes.AssignmentEntry, error)
@@ -51,14 +64,20 @@ type backend interface {
 	// SetDeadline gives a user dates of its own; without any the assignment's count again.
 	SetDeadline(ctx context.Context, own core.Deadline) error
 	ChangeGrade(ctx context.Context, change classes.GradeChange) (core.Standing, error)
+}
 
+// experimentBackend is the part of a backend about experiments.
+type experimentBackend interface {
 	StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (core.Experiment, error)
 	Experiments(ctx context.Context, class, assignment string, limit int) ([]core.Experiment, error)
 	ExperimentProgress(ctx context.Context, id string) (core.Experiment, core.TaskProgress, error)
 	ViewExperiment(ctx context.Context, id string, p classes.OutcomePage) (classes.ExperimentView, error)
 	ApplyExperiment(ctx context.Context, id string) (classes.Applied, error)
 	AbortExperiment(ctx context.Context, id string) (core.Experiment, error)
+}
 
+// submissionBackend is the part of a backend about submissions.
+type submissionBackend interface {
 	Submit(ctx context.Context, h classes.NewSubmission) (core.Submission, error)
 	ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]classes.SubmissionEntry, error)
 	ViewSubmission(ctx context.Context, id string) (classes.SubmissionView, error)
@@ -66,7 +85,10 @@ type backend interface {
 	WriteZip(ctx context.Context, id string, to io.Writer) error
 	Resubmit(ctx context.Context, id string) error
 	CancelSubmission(ctx context.Context, id string) (core.RequestState, error)
+}
 
+// requestBackend is the part of a backend about requests.
+type requestBackend interface {
 	SubmitRequest(ctx context.Context, draft requests.Draft) (requests.View, error)
 	ViewRequest(ctx context.Context, id string) (requests.View, error)
 	ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error)
@@ -78,7 +100,10 @@ type backend interface {
 	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]
 	// WhyRequestWaits is nil for one that does not wait.
 	WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error)
+}
 
+// taskBackend is the part of a backend about tasks.
+type taskBackend interface {
 	StartGradebook(ctx context.Context, args core.GradebookArgs) (core.Task, error)
 	StartArchive(ctx context.Context, args core.ArchiveArgs) (core.Task, error)
 	StartAssignmentCSV(ctx context.Context, args core.AssignmentCSVArgs) (core.Task, error)

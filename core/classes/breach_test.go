@@ -133,7 +133,7 @@ func TestKeyFromBeforeTheHarness(t *testing.T) {
 	again, err := w.reg.Submit(t.Context(), w.as("ann"), h)
 	require.NoError(t, err)
 	assert.Equal(t, first.ID, again.ID)
-	open, err := w.in.Store.List(t.Context(), core.Filter{Submitter: "ann", States: []core.RequestState{core.RequestQueued}})
+	open, err := w.store.List(t.Context(), core.Filter{Submitter: "ann", States: []core.RequestState{core.RequestQueued}})
 	require.NoError(t, err)
 	assert.Empty(t, open, "a request of no submission waits")
 }

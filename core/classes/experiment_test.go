@@ -32,7 +32,7 @@ func (w *fixture) experiment(handle string, state core.ExperimentState) core.Exp
 	w.t.Helper()
 	e := core.Experiment{ID: newID(), Class: "cs101", Assignment: handle, Repeat: 1, State: state, By: "tess", Created: start}
 	var err error
-	e.Revision, err = w.in.Store.PutExperiment(w.t.Context(), e)
+	e.Revision, err = w.store.PutExperiment(w.t.Context(), e)
 	require.NoError(w.t, err)
 	w.log.clear()
 	return e
@@ -73,19 +73,19 @@ func TestStartExperiment(t *testing.T) {
 	e, err := w.reg.StartExperiment(t.Context(), tess, "cs101", "hw1", classes.Trial{Harness: bytes.NewReader(stockTar(t)), Users: []string{"ann"}, Repeat: 3})
 	require.NoError(t, err)
 	require.Equal(t, []string{"entry", "submit task", "put experiment"}, w.log.names, "the entry first, then the task, which waits for the experiment")
-	got, err := w.in.Store.GetExperiment(t.Context(), e.ID)
+	got, err := w.store.GetExperiment(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, got, e)
 	require.Equal(t, core.ExperimentRunning, e.State)
 	require.True(t, e.Harness.Stock)
 	require.Equal(t, []string{"ann"}, e.Users)
 	require.Contains(t, w.entries(), "tess starts experiment "+e.ID+" of cs101/hw1 with another harness, on the newest submissions of ann, 3 times each")
-	task, err := w.in.Store.GetTask(t.Context(), e.ID)
+	task, err := w.store.GetTask(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, core.KindExperiment, task.Kind)
 	require.Equal(t, "cs101/hw1", task.About)
 	require.Equal(t, "tess", task.Requester)
-	as, err := w.in.Store.GetAssignment(t.Context(), "cs101", "hw1")
+	as, err := w.store.GetAssignment(t.Context(), "cs101", "hw1")
 	require.NoError(t, err)
 	require.NotEqual(t, e.Harness, as.Harness, "what is tried is only tried")
 }
@@ -173,14 +173,14 @@ func TestAStartThatFailsLeavesNoTask(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
-	w.reg.Store = refusing{w.in.Store}
+	w.reg.Store = refusing{w.store}
 	_, err := w.reg.StartExperiment(t.Context(), w.as("tess"), "cs101", "hw1", classes.Trial{})
 	requireCode(t, core.CodeUnavailable, err)
-	tasks, err := w.in.Store.ListTasks(t.Context(), core.TaskFilter{Kind: core.KindExperiment})
+	tasks, err := w.store.ListTasks(t.Context(), core.TaskFilter{Kind: core.KindExperiment})
 	require.NoError(t, err)
 	require.Len(t, tasks, 1)
 	require.Equal(t, core.TaskCancelled, tasks[0].State)
-	w.reg.Store = w.in.Store
+	w.reg.Store = w.store
 	_, err = w.reg.StartExperiment(t.Context(), w.as("tess"), "cs101", "hw1", classes.Trial{})
 	require.NoError(t, err)
 }

@@ -36,6 +36,7 @@ type fixture struct {
 	t       *testing.T
 	log     *steps
 	cluster *coretest.Cluster
+	store   core.ResultStore
 	in      *intake.Intake
 	reg     *classes.Service
 	seq     int64
@@ -62,6 +63,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, now: time.UnixMilli(start)}
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.store = store
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.log = &steps{}
 	w.reg = &classes.Service{Store: watched{store, w.log}, Intake: intaking{w.in, w.log}, Blobs: blobs, Now: w.clock}
@@ -214,7 +216,7 @@ func (w *fixture) grade(change func(r *core.Result)) {
 		if change != nil {
 			change(&r)
 		}
-		_, err := w.in.Store.Record(w.t.Context(), r)
+		_, err := w.store.Record(w.t.Context(), r)
 		require.NoError(w.t, err)
 		w.seq++
 		w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
@@ -231,7 +233,7 @@ func (w *fixture) task(change ...func(t *core.Task)) core.Task {
 	for _, c := range change {
 		c(&t)
 	}
-	_, err := w.in.Store.CreateTask(w.t.Context(), t)
+	_, err := w.store.CreateTask(w.t.Context(), t)
 	require.NoError(w.t, err)
 	w.log.clear()
 	return t
@@ -246,7 +248,7 @@ func (w *fixture) endTask(id string, state core.TaskState) {
 		require.NoError(w.t, err)
 		end.Download = &core.Download{Name: "a.zip", Type: "application/zip", Digest: digest, Size: size, Expires: start + hour}
 	}
-	_, err := w.in.Store.EndTask(w.t.Context(), end)
+	_, err := w.store.EndTask(w.t.Context(), end)
 	require.NoError(w.t, err)
 	w.log.clear()
 }

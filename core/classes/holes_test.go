@@ -150,7 +150,7 @@ func TestHarnessIsNotReplacedUnderTests(t *testing.T) {
 	s := w.submit("ann", "hw1")
 	_, err := w.reg.SetHarness(t.Context(), w.as("tess"), "cs101", "hw1", bytes.NewReader(stockTar(t)))
 	require.NoError(t, err)
-	row, err := w.in.Store.Get(t.Context(), s.Request)
+	row, err := w.store.Get(t.Context(), s.Request)
 	require.NoError(t, err)
 	assert.Equal(t, old.Harness.File, *row.Spec.Harness)
 }

@@ -66,11 +66,11 @@ func TestReportHoldsHarnessesApart(t *testing.T) {
 			ID: newID(), Generation: 1, Pool: pool, Priority: core.PriorityLow, Submitter: "tess", Submission: s.ID,
 			Assignment: core.ExperimentAssignment(e.ID), Harness: &core.File{Path: "harness.tar", Digest: digest, Size: 1}, Submitted: start,
 		}
-		_, _, err := w.in.Store.Create(t.Context(), spec)
+		_, _, err := w.store.Create(t.Context(), spec)
 		require.NoError(t, err)
 		res := core.Result{ID: spec.ID, Generation: 1, State: core.RequestCompleted}
 		tested(shaky, 10)(&res)
-		_, err = w.in.Store.Record(t.Context(), res)
+		_, err = w.store.Record(t.Context(), res)
 		require.NoError(t, err)
 	}
 	run(strings.Repeat("ab", 32), 0)

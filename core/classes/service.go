@@ -32,7 +32,9 @@ type Service struct {
 // Store is what a Service needs of the result store.
 type Store interface {
 	core.Roster
-	core.Coursework
+	core.Assignments
+	core.Submissions
+	core.Experiments
 	core.AuditLog
 	core.Webhooks
 	core.Schedules

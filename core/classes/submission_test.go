@@ -57,7 +57,7 @@ func TestResubmit(t *testing.T) {
 	w.grade(nil)
 	requireCode(t, core.CodeConflict, w.reg.Resubmit(ctx, ann, s.ID)) // it was tested
 	require.NoError(t, w.reg.Resubmit(ctx, tess, s.ID))
-	row, err := w.in.Store.Get(ctx, s.Request)
+	row, err := w.store.Get(ctx, s.Request)
 	require.NoError(t, err)
 	assert.Equal(t, 3, row.Spec.Generation)
 	w.grade(func(r *core.Result) { r.State, r.Blame = core.RequestFailed, core.BlameHarness })

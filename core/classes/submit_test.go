@@ -30,7 +30,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 		"off": {Class: "cs101", Events: []string{core.EventRequestEnded}, Disabled: true}, "foreign": {Class: "cs202", Events: []string{core.EventRequestEnded}},
 	} {
 		hook.ID, hook.URL, hook.By, hook.Secret, hook.Created = id, "https://example.org/", "tess", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", start
-		require.NoError(t, done(w.in.Store.PutWebhook(ctx, hook)))
+		require.NoError(t, done(w.store.PutWebhook(ctx, hook)))
 	}
 	h := newSubmission("hw1")
 	h.Kind, h.Idempotency = harness.TestFinal, "k1"
@@ -42,7 +42,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 	assert.Equal(t, []string{s.ID, "cs101", "hw1", "ann", harness.TestFinal, s.ID}, []string{stored.ID, stored.Class, stored.Assignment, stored.User, stored.Kind, stored.Request})
 	require.Len(t, stored.Files, 2)
 
-	row, err := w.in.Store.Get(ctx, s.Request)
+	row, err := w.store.Get(ctx, s.Request)
 	require.NoError(t, err)
 	spec := row.Spec
 	assert.Equal(t, []string{s.ID, "ann", "cs101/hw1", pool, "submission/k1"}, []string{spec.Submission, spec.Submitter, spec.Assignment, spec.Pool, spec.Idempotency})
@@ -224,7 +224,7 @@ func TestOneKeyTwiceAtOnce(t *testing.T) {
 		for _, id := range ids {
 			assert.Equal(t, all[0].Submission.ID, id, assignment)
 		}
-		rows, err := w.in.Store.List(t.Context(), core.Filter{})
+		rows, err := w.store.List(t.Context(), core.Filter{})
 		require.NoError(t, err)
 		assert.LessOrEqual(t, len(rows), 1)
 		h := newSubmission("plain")
@@ -280,7 +280,7 @@ func TestSubmitThatDied(t *testing.T) {
 		_, err := (&classes.Service{Store: p, Intake: p, Blobs: w.reg.Blobs, Now: w.clock}).Submit(t.Context(), ann, h)
 		s, again := w.reg.Submit(t.Context(), ann, h)
 		require.NoError(t, again, "after %v", p.m.Names)
-		rows, listed := w.in.Store.List(t.Context(), core.Filter{})
+		rows, listed := w.store.List(t.Context(), core.Filter{})
 		require.NoError(t, listed)
 		require.Len(t, rows, 1, "after %v", p.m.Names)
 		require.Equal(t, []string{rows[0].Spec.ID, rows[0].Spec.ID}, []string{s.ID, s.Request})
@@ -314,7 +314,7 @@ func TestSubmissionThatCannotBeStored(t *testing.T) {
 	store := w.reg.Store
 	w.reg.Store = unkept{store}
 	requireCode(t, core.CodeUnavailable, done(w.reg.Submit(t.Context(), ann, h)))
-	rows, err := w.in.Store.List(t.Context(), core.Filter{})
+	rows, err := w.store.List(t.Context(), core.Filter{})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	assert.Equal(t, core.RequestCancelled, rows[0].State)

@@ -58,7 +58,7 @@ func TestTrackTasks(t *testing.T) {
 
 func (w *fixture) stored(id string) core.Task {
 	w.t.Helper()
-	t, err := w.in.Store.GetTask(w.t.Context(), id)
+	t, err := w.store.GetTask(w.t.Context(), id)
 	require.NoError(w.t, err)
 	return t
 }

@@ -143,7 +143,7 @@ func TestASecretIsShownOnce(t *testing.T) {
 // requireSigns requires that a webhook signs with these secrets and no other.
 func requireSigns(t *testing.T, w *fixture, id string, secrets ...string) {
 	t.Helper()
-	h, err := w.in.Store.GetWebhook(t.Context(), id)
+	h, err := w.store.GetWebhook(t.Context(), id)
 	require.NoError(t, err)
 	headers := http.Header{}
 	require.NoError(t, webhook.Sign(headers, h.Secret, "d", time.Now(), []byte("body")))
@@ -245,7 +245,7 @@ func TestDeliveriesByHand(t *testing.T) {
 	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
 	dead := delivered(w, 0)
-	old, err := w.in.Store.GetTask(ctx, dead)
+	old, err := w.store.GetTask(ctx, dead)
 	require.NoError(t, err)
 	hook := old.Lane
 	again, err := w.reg.Redeliver(ctx, tess, dead)
@@ -308,11 +308,11 @@ func TestAClassesWebhooksAreTold(t *testing.T) {
 	require.NoError(t, err)
 
 	s := w.submit("ann", "hw1")
-	row, err := w.in.Store.Get(ctx, s.Request)
+	row, err := w.store.Get(ctx, s.Request)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{requests.ID, both.ID}, row.Spec.Notify)
 	w.grade(nil)
-	notices, err := w.in.Store.Outbox(ctx, 10)
+	notices, err := w.store.Outbox(ctx, 10)
 	require.NoError(t, err)
 	require.Equal(t, []core.Notice{{Event: core.EventRequestEnded, Key: core.Key(s.Request, 1)}}, notices)
 

@@ -33,6 +33,7 @@ type fixture struct {
 	t       *testing.T
 	b       *coretest.Backend
 	cluster *coretest.Cluster
+	store   core.ResultStore
 	in      *intake.Intake
 	service *requests.Service
 	seq     int64
@@ -55,6 +56,7 @@ func fixtureOn(t *testing.T, b *coretest.Backend) *fixture {
 	w := &fixture{t: t, b: b, now: time.UnixMilli(start), printed: map[string]string{}}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	redis := w.cluster.Store
+	w.store = store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs, Now: w.clock}
 	w.service = &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Now: w.clock, Submissions: submissions{w},
@@ -110,7 +112,7 @@ func as(handle string) core.Actor {
 type submissions struct{ w *fixture }
 
 func (s submissions) WatchSubmission(ctx context.Context, a core.Actor, id string) (core.Submission, bool, error) {
-	row, err := s.w.in.Store.Get(ctx, id)
+	row, err := s.w.store.Get(ctx, id)
 	if err != nil || core.Allow(a, core.ActSubmissionView, core.Object{Class: "cs101", Owner: row.Spec.Submitter}) != nil {
 		return core.Submission{}, false, core.Errorf(core.CodeNotFound, id, "there is no submission %s", id)
 	}
@@ -158,7 +160,7 @@ func (w *fixture) end(c core.Claim, change ...func(*core.Result)) {
 	for _, one := range change {
 		one(&r)
 	}
-	_, err := w.in.Store.Record(w.t.Context(), r)
+	_, err := w.store.Record(w.t.Context(), r)
 	require.NoError(w.t, err)
 	w.seq++
 	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})

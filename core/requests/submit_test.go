@@ -142,7 +142,7 @@ func TestControlOfOthersIsInTheAuditLog(t *testing.T) {
 	}
 	_, _, err := w.service.Submit(t.Context(), as("olga"), draft(func(d *requests.Draft) { d.Submitter = "ann" }))
 	require.NoError(t, err)
-	entries, err := w.in.Store.ListAuditEntries(t.Context(), core.AuditFilter{})
+	entries, err := w.store.ListAuditEntries(t.Context(), core.AuditFilter{})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, "requests a run for ann in pool p1", entries[0].Text)

@@ -26,6 +26,17 @@ type Service struct {
 
 // Cluster is what a Service needs of Redis.
 type Cluster interface {
+	Hosts
+	Waiting
+	History
+
+	Overseen(ctx context.Context) (core.Overseen, error)
+	ListPools(ctx context.Context) ([]core.Pool, error)
+	GetPool(ctx context.Context, name string) (core.Pool, error)
+}
+
+// Hosts is what is known of hosts, and what operators wish of them.
+type Hosts interface {
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
@@ -33,12 +44,10 @@ type Cluster interface {
 	Probation(ctx context.Context, host, reason string, delay time.Duration, needed int) error
 	ForgetHost(ctx context.Context, host string) error
 	AddHostReport(ctx context.Context, r core.HostReport) error
+}
 
-	Overseen(ctx context.Context) (core.Overseen, error)
-
-	ListPools(ctx context.Context) ([]core.Pool, error)
-	GetPool(ctx context.Context, name string) (core.Pool, error)
-
+// Waiting is what waits, moves or was given up.
+type Waiting interface {
 	Waiting(ctx context.Context) ([]core.QueueInfo, error)
 	Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error)
 	Locate(ctx context.Context, key string) (core.Place, error)
@@ -46,7 +55,10 @@ type Cluster interface {
 	ForgetDead(ctx context.Context, key string) (bool, error)
 	Evacuations(ctx context.Context) ([]core.Evacuation, error)
 	TaskQueues(ctx context.Context) ([]core.TaskQueueInfo, error)
+}
 
+// History is what happened, and what must not be so.
+type History interface {
 	CheckConsistency(ctx context.Context) ([]core.Violation, error)
 	Events(ctx context.Context, after string) ([]core.Event, error)
 	LastEvents(ctx context.Context, n int) ([]core.Event, error)

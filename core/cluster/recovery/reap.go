@@ -12,7 +12,7 @@ import (
 // what they held and forgets them. It goes on where a crashed reaper stopped, and
 // any number of reapers may run at once. One owner that fails does not hold back
 // the others; the error tells of all that did.
-func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by time.Duration, opts Options) (Report, error) {
+func Reap(ctx context.Context, owners core.Owners, store Store, by time.Duration, opts Options) (Report, error) {
 	late, err := owners.Late(ctx, by)
 	if err != nil {
 		return Report{}, err
@@ -36,7 +36,7 @@ func Reap(ctx context.Context, owners core.Owners, store core.ResultStore, by ti
 // waiting until its heartbeat is late, and forgets it. The epoch is that of
 // the process. One that was settled before met its death all the same. Returns CONFLICT if a newer process has the name, NOTFOUND if
 // Redis knows no such owner, FENCED if it came back meanwhile.
-func DeclareDead(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
+func DeclareDead(ctx context.Context, owners core.Owners, store Store, owner string, epoch int64, opts Options) (Report, error) {
 	epoch, err := owners.DeclareDead(ctx, owner, epoch)
 	if err != nil || epoch == 0 {
 		return Report{}, err
@@ -44,7 +44,7 @@ func DeclareDead(ctx context.Context, owners core.Owners, store core.ResultStore
 	return settleAll(ctx, owners, store, owner, epoch, opts)
 }
 
-func reapOne(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, by time.Duration, opts Options) (Report, error) {
+func reapOne(ctx context.Context, owners core.Owners, store Store, owner string, by time.Duration, opts Options) (Report, error) {
 	epoch, err := owners.Fence(ctx, owner, by)
 	if err != nil {
 		return Report{}, err
@@ -53,7 +53,7 @@ func reapOne(ctx context.Context, owners core.Owners, store core.ResultStore, ow
 }
 
 // settleAll empties and forgets a fenced owner.
-func settleAll(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, opts Options) (Report, error) {
+func settleAll(ctx context.Context, owners core.Owners, store Store, owner string, epoch int64, opts Options) (Report, error) {
 	held, err := owners.Held(ctx, owner, epoch)
 	if err != nil {
 		return Report{}, err

@@ -80,12 +80,20 @@ func (r *Report) Add(other Report) {
 // chunk is how many slots are settled at once.
 const chunk = 256
 
+// Store is what is asked of the result store, and told to it, about work in hand.
+type Store interface {
+	core.Ledger
+	GetTask(ctx context.Context, id string) (core.Task, error)
+	EndTask(ctx context.Context, e core.TaskEnd) (bool, error)
+	FailTask(ctx context.Context, id string, f core.TaskFailure) error
+}
+
 // Settle empties the slots that an owner of a former epoch left, each by what the
 // store knows. The epoch is the one that Fence or Register returned. One slot
 // that fails does not hold back the others; the error tells of all that did, and
 // settling again is always right. Returns FENCED if the owner has a newer epoch,
 // UNAVAILABLE if the store or Redis was.
-func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, owner string, epoch int64, held []core.Held, opts Options) (Report, error) {
+func Settle(ctx context.Context, owners core.Owners, store Store, owner string, epoch int64, held []core.Held, opts Options) (Report, error) {
 	if _, _, err := core.ParseOwner(owner); err != nil {
 		return Report{}, err
 	}
@@ -112,7 +120,7 @@ func Settle(ctx context.Context, owners core.Owners, store core.ResultStore, own
 // Decide says how slots of an owner are to end, each by what the store knows, and
 // records there the ends that are terminal. Redis is not asked and not told; deciding
 // again is always right. The error tells of all slots that could not be decided.
-func Decide(ctx context.Context, store core.ResultStore, owner string, held []core.Held, opts Options) ([]core.Settlement, Report, error) {
+func Decide(ctx context.Context, store Store, owner string, held []core.Held, opts Options) ([]core.Settlement, Report, error) {
 	role, host, err := core.ParseOwner(owner)
 	if err != nil {
 		return nil, Report{}, err
@@ -125,7 +133,7 @@ func Decide(ctx context.Context, store core.ResultStore, owner string, held []co
 
 // judge decides how slots end.
 type judge struct {
-	store  core.ResultStore
+	store  Store
 	owner  string
 	host   string
 	opts   Options

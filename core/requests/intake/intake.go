@@ -12,10 +12,19 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
+// Store is what an Intake needs of the result store.
+type Store interface {
+	core.RequestLedger
+	core.TaskLedger
+	core.PoolSettings
+	core.Schedules
+	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
+}
+
 // Intake accepts work. The fields are set once; all methods are safe for
 // concurrent use, by several processes as well.
 type Intake struct {
-	Store core.ResultStore
+	Store Store
 	Queue core.Queue
 	Pools core.Pools
 	Tasks core.Tasks

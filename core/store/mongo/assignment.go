@@ -16,7 +16,7 @@ func splitName(id string) (class, handle string) {
 	return class, handle
 }
 
-// PutAssignment makes or changes an assignment, see core.Coursework.
+// PutAssignment makes or changes an assignment, see core.Assignments.
 func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, error) {
 	if err := bounds.Assignment(a); err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func first(errs ...error) error {
 	return nil
 }
 
-// GetAssignment returns an assignment, see core.Coursework.
+// GetAssignment returns an assignment, see core.Assignments.
 func (s *Store) GetAssignment(ctx context.Context, class, handle string) (core.Assignment, error) {
 	return single[core.Assignment](ctx, s, noAssignment(class, handle), assignments, m{"_id": nameOf(class, handle)})
 }
@@ -63,7 +63,7 @@ func noAssignment(class, handle string) error {
 	return core.Errorf(core.CodeNotFound, name, "there is no assignment %s: see drover assignment list", name)
 }
 
-// ListAssignments lists those of a class, see core.Coursework.
+// ListAssignments lists those of a class, see core.Assignments.
 func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Store) ListAssignments(ctx context.Context, class, after string, limit 
 	return documents[core.Assignment](ctx, s, assignments, m{"class": class, "handle": m{"$gt": after}}, by("handle"), limit)
 }
 
-// DeleteAssignment removes an assignment, see core.Coursework.
+// DeleteAssignment removes an assignment, see core.Assignments.
 func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) error {
 	name := nameOf(class, handle)
 	return s.delete(ctx, deletion{
@@ -123,7 +123,7 @@ func (s *Store) hang(ctx context.Context, in, id, class, handle, user string, ma
 	return true, nil
 }
 
-// PutDeadline sets a user's own deadline, see core.Coursework.
+// PutDeadline sets a user's own deadline, see core.Assignments.
 func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 	if err := bounds.Deadline(d); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 	return err
 }
 
-// Deadlines lists personal deadlines, see core.Coursework.
+// Deadlines lists personal deadlines, see core.Assignments.
 func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error) {
 	if err := core.CheckName("class", class); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ListSubmissions returns a page of submissions, see core.Coursework.
+// ListSubmissions returns a page of submissions, see core.Submissions.
 func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
 	limit, err := bounds.Submissions(f)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 	return s.standings(ctx, docs)
 }
 
-// Standings returns each user's newest submission, see core.Coursework.
+// Standings returns each user's newest submission, see core.Submissions.
 func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]core.Standing, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err

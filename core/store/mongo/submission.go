@@ -36,7 +36,7 @@ func (d *submission) read() (core.Submission, error) {
 	return sub, decode(d.Grade, sub.Grade, d.ID)
 }
 
-// CreateSubmission makes a submission durable, see core.Coursework.
+// CreateSubmission makes a submission durable, see core.Submissions.
 func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
 	doc, err := bounds.Submission(sub)
 	if err != nil {
@@ -126,7 +126,7 @@ func noRequestFor(id, request string) error {
 	return core.Errorf(core.CodeNotFound, request, "there is no request %s that was made for submission %s", request, id)
 }
 
-// GetSubmission returns a submission, see core.Coursework.
+// GetSubmission returns a submission, see core.Submissions.
 func (s *Store) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
 	doc, found, err := one[submission](ctx, s, submissions, m{"_id": id})
 	if err == nil && !found {
@@ -142,7 +142,7 @@ func noSubmission(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no submission %s: see drover assignment submissions", id)
 }
 
-// Bind makes another request count, see core.Coursework. Of several at once that
+// Bind makes another request count, see core.Submissions. Of several at once that
 // lose, the requests are spared by purges too, until their submission goes.
 func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	if err := core.CheckName("request id", to); err != nil {
@@ -162,7 +162,7 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	return s.change(ctx, submissions, which, m{"$set": m{"request": to}})
 }
 
-// SetGrade sets or removes a grade, see core.Coursework.
+// SetGrade sets or removes a grade, see core.Submissions.
 func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 	if err := bounds.Grade(id, g); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 	return err
 }
 
-// DeleteSubmissions removes submissions of an assignment, see core.Coursework.
+// DeleteSubmissions removes submissions of an assignment, see core.Submissions.
 func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error) {
 	if err := bounds.Page(limit); err != nil {
 		return 0, 0, err

@@ -9,7 +9,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// PutAssignment makes or changes an assignment, see core.Coursework.
+// PutAssignment makes or changes an assignment, see core.Assignments.
 func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, error) {
 	if err := bounds.Assignment(a); err != nil {
 		return 0, err
@@ -30,7 +30,7 @@ func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, er
 	})
 }
 
-// GetAssignment returns an assignment, see core.Coursework.
+// GetAssignment returns an assignment, see core.Assignments.
 func (s *Store) GetAssignment(ctx context.Context, class, handle string) (core.Assignment, error) {
 	return single[core.Assignment](ctx, s, noAssignment(class, handle), "SELECT doc FROM assignments WHERE class = ? AND handle = ?", class, handle)
 }
@@ -40,7 +40,7 @@ func noAssignment(class, handle string) error {
 	return core.Errorf(core.CodeNotFound, name, "there is no assignment %s: see drover assignment list", name)
 }
 
-// ListAssignments lists those of a class, see core.Coursework.
+// ListAssignments lists those of a class, see core.Assignments.
 func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) ListAssignments(ctx context.Context, class, after string, limit 
 	return documents[core.Assignment](ctx, s, "SELECT doc FROM assignments WHERE class = ? AND handle > ? ORDER BY handle LIMIT ?", class, after, limit)
 }
 
-// DeleteAssignment removes an assignment, see core.Coursework.
+// DeleteAssignment removes an assignment, see core.Assignments.
 func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) error {
 	name := class + "/" + handle
 	_, err := commit(ctx, s.committer, name, 0, func(t *tx) (int, error) {
@@ -84,7 +84,7 @@ func (t *tx) takes(class, handle string) error {
 	return t.open(class)
 }
 
-// PutDeadline sets a user's own deadline, see core.Coursework.
+// PutDeadline sets a user's own deadline, see core.Assignments.
 func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 	if err := bounds.Deadline(d); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 	return err
 }
 
-// Deadlines lists personal deadlines, see core.Coursework.
+// Deadlines lists personal deadlines, see core.Assignments.
 func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error) {
 	if err := core.CheckName("class", class); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// PutExperiment makes or changes an experiment, see core.Coursework.
+// PutExperiment makes or changes an experiment, see core.Experiments.
 func (s *Store) PutExperiment(ctx context.Context, e core.Experiment) (int64, error) {
 	if err := bounds.Experiment(e); err != nil {
 		return 0, err
@@ -29,13 +29,13 @@ func (s *Store) PutExperiment(ctx context.Context, e core.Experiment) (int64, er
 	})
 }
 
-// GetExperiment returns an experiment, see core.Coursework.
+// GetExperiment returns an experiment, see core.Experiments.
 func (s *Store) GetExperiment(ctx context.Context, id string) (core.Experiment, error) {
 	none := core.Errorf(core.CodeNotFound, id, "there is no experiment %s", id)
 	return single[core.Experiment](ctx, s, none, "SELECT doc FROM experiments WHERE id = ?", id)
 }
 
-// ListExperiments lists those of an assignment, see core.Coursework.
+// ListExperiments lists those of an assignment, see core.Experiments.
 func (s *Store) ListExperiments(ctx context.Context, class, assignment string, limit int) ([]core.Experiment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err

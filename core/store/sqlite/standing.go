@@ -15,7 +15,7 @@ const selectStandings = "SELECT " + submissionColumns + ", r.state, r.blame, r.s
 const joinRequest = ` LEFT JOIN requests r INDEXED BY requests_submission
 	ON r.submission = s.id AND r.submission <> '' AND r.id = s.request`
 
-// ListSubmissions returns a page of submissions, see core.Coursework.
+// ListSubmissions returns a page of submissions, see core.Submissions.
 func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
 	limit, err := bounds.Submissions(f)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)
 }
 
-// Standings returns each user's newest submission, see core.Coursework.
+// Standings returns each user's newest submission, see core.Submissions.
 func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]core.Standing, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type handed struct {
 	is         bool
 }
 
-// CreateSubmission makes a submission durable, see core.Coursework.
+// CreateSubmission makes a submission durable, see core.Submissions.
 func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
 	doc, err := bounds.Submission(sub)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *submissionRow) submission() (core.Submission, error) {
 	return sub, decode(r.grade, sub.Grade, sub.ID)
 }
 
-// GetSubmission returns a submission, see core.Coursework.
+// GetSubmission returns a submission, see core.Submissions.
 func (s *Store) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
 	var found *core.Submission
 	err := s.rows(ctx, "SELECT "+submissionColumns+" FROM submissions s WHERE s.id = ?", []any{id}, func(rows *sql.Rows) error {
@@ -132,7 +132,7 @@ func noSubmission(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no submission %s: see drover assignment submissions", id)
 }
 
-// Bind makes another request count, see core.Coursework.
+// Bind makes another request count, see core.Submissions.
 func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	if err := core.CheckName("request id", to); err != nil {
 		return false, err
@@ -154,7 +154,7 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	})
 }
 
-// SetGrade sets or removes a grade, see core.Coursework.
+// SetGrade sets or removes a grade, see core.Submissions.
 func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 	if err := bounds.Grade(id, g); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 const removable = `(SELECT s.id FROM submissions s WHERE s.class = ?1 AND s.assignment = ?2 AND NOT EXISTS
 	(SELECT 1 FROM requests r WHERE r.submission = s.id AND r.submission <> '' AND r.state = 'queued') ORDER BY s.id LIMIT ?3)`
 
-// DeleteSubmissions removes submissions of an assignment, see core.Coursework.
+// DeleteSubmissions removes submissions of an assignment, see core.Submissions.
 func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error) {
 	if err := bounds.Page(limit); err != nil {
 		return 0, 0, err
