@@ -32,7 +32,7 @@ func loginCommand() *cli.Command {
 		Flags: withSettings([]cli.Flag{
 			&cli.StringFlag{Name: "user", Usage: "sign in as `HANDLE`, or with this e-mail address", DefaultText: "what you are asked for"},
 			&cli.StringSliceFlag{Name: "scope", Usage: "what the token is good for, beside read: `SCOPE` submit, teach, cluster or admin; repeatable", Value: cli.NewStringSlice("submit", "teach")},
-			&cli.DurationFlag{Name: "incarnation", Usage: "for how long: a `TIME` such as 12h", DefaultText: "90 days"},
+			&cli.DurationFlag{Name: "life", Usage: "for how long: a `TIME` such as 12h", DefaultText: "90 days"},
 			&cli.BoolFlag{Name: "token", Usage: "be asked for a token instead of handle and password", DisableDefaultText: true},
 			&cli.StringFlag{Name: "token-file", Usage: "read the token from the file `PATH`"},
 			&cli.BoolFlag{Name: "token-stdin", Usage: "read the token from standard input", DisableDefaultText: true},
@@ -95,7 +95,7 @@ func newToken(c *cli.Context, cfg *config.Config, l login) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	in := remote.SignIn{User: c.String("user"), Name: tokenName(), Scopes: []core.Scope{core.ScopeRead}, Life: c.Duration("incarnation")}
+	in := remote.SignIn{User: c.String("user"), Name: tokenName(), Scopes: []core.Scope{core.ScopeRead}, Life: c.Duration("life")}
 	for _, one := range c.StringSlice("scope") {
 		if scope := core.Scope(one); !slices.Contains(in.Scopes, scope) {
 			in.Scopes = append(in.Scopes, scope)

@@ -68,13 +68,14 @@ func (s *testSite) typed(args []string, answers ...string) (shown, said string, 
 	out := &output{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- typeIn(s.t.Context(), append(append([]string{"drover"}, args...), "--logins", s.logins, "--server", s.url, "--server-timeout", "0s"), peer, out, out)
+		ended <- typeIn(s.t.Context(), append(append([]string{"drover"}, args...), "--logins", s.logins, "--server", s.url, "--server-timeout", "5m"), peer, out, out)
 	}()
 	for i, answer := range answers {
-		await(s.t, "it asks", func() bool { return strings.Count(out.String(), ": ") > i })
+		await(s.t, "it asks", func() bool { return strings.Count(out.String(), ": ") > i || len(ended) > 0 })
 		if i == len(answers)-1 {
-			await(s.t, "it hides what is typed", func() bool { return !echoes(s.t, peer) })
+			await(s.t, "it hides what is typed", func() bool { return !echoes(s.t, peer) || len(ended) > 0 })
 		}
+		require.Empty(s.t, ended, "it has ended: %s", out)
 		_, err := ours.WriteString(answer + "\n")
 		require.NoError(s.t, err)
 	}

@@ -14,6 +14,6 @@ func TestDumpLimit(t *testing.T) {
 	assert.Empty(t, lacksDumpLimit("core\n"))
 	assert.Empty(t, lacksDumpLimit("/var/crash/%p\n"))
 	assert.Contains(t, lacksDumpLimit("@/run/systemd/coredump\n"), "the server at /run/systemd/coredump,")
-	assert.Contains(t, lacksDumpLimit("/run/dumps\n"), "the server at /run/dumps,")
+	assert.Contains(t, lacksDumpLimit("@@/run/dumps\n"), "the server at /run/dumps,")
 	assert.Contains(t, lacksDumpLimit("|/usr/lib/systemd/systemd-coredump %P\n"), "LimitCORE=1")
 }

@@ -46,7 +46,7 @@ func Run(t *testing.T, make New) {
 		return
 	}
 	t.Run("abandoned", s.abandoned)
-	t.Run("incarnation", s.life)
+	t.Run("life", s.life)
 	t.Run("isolation", s.isolation)
 	t.Run("limits", s.limits)
 	t.Run("leftovers", s.leftovers)
