@@ -81,7 +81,7 @@ func (d *Worker) hearNotices() {
 			if err == nil {
 				d.trouble.over(ofHeader)
 				pause.Reset()
-				d.presence.beatOnce(d.ctx)
+				d.presence.Beat(d.ctx)
 				continue
 			}
 			d.presence.Fenced(err)

@@ -119,22 +119,14 @@ func (d *Worker) send(l *lane) (core.Exchanged, bool) {
 	for {
 		at := time.Now()
 		answer, err := d.exchange(l)
-		switch core.CodeOf(err) {
-		case "":
+		if err == nil {
 			d.trouble.over(l.x.Lane)
 			if l.x.Beat > 0 {
 				d.presence.Heard(at)
 			}
 			return answer, true
-		case core.CodeFenced:
-			d.presence.Fenced(err)
-			return answer, false
-		case core.CodeStale:
-			// Our lane cannot be behind: somebody else calls under our name and epoch.
-			d.presence.Fenced(core.Wrap(err, core.CodeFenced, d.Owner(), "another process acts as %s", d.Owner()))
-			return answer, false
 		}
-		if d.ctx.Err() != nil {
+		if d.presence.Over(err) || d.ctx.Err() != nil {
 			return answer, false
 		}
 		d.trouble.met(l.x.Lane, err)
@@ -233,7 +225,7 @@ func (d *Worker) note(b core.Beat) {
 	}
 }
 
-func signal(c chan struct{}) {
+func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

@@ -35,8 +35,9 @@ type Presence struct {
 	born   time.Time
 	last   atomic.Int64 // nanoseconds from born to the start of the last call that carried a heartbeat
 	fenced sync.Once
-	ended  func(error) // told before lost is closed; nil: nobody
-	lost   chan struct{}
+	ended  func(error)     // told before life ends; nil: nobody
+	life   context.Context // ends with the epoch, by lose
+	lose   context.CancelCauseFunc
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -70,10 +71,8 @@ func register(ctx context.Context, owners core.Owners, cfg PresenceConfig, t *tr
 	if r.Beat < 0 || cfg.BeatEvery < 0 {
 		return nil, nil, core.Errorf(core.CodeInvalid, r.Owner, "owner %s: the times between heartbeats must be above 0", r.Owner)
 	}
-	p := &Presence{
-		owners: owners, cfg: cfg, trouble: t, born: time.Now(),
-		lost: make(chan struct{}), done: make(chan struct{}),
-	}
+	p := &Presence{owners: owners, cfg: cfg, trouble: t, born: time.Now(), done: make(chan struct{})}
+	p.life, p.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	registered, err := owners.Register(ctx, *r)
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +94,10 @@ func (p *Presence) Owner() string { return p.cfg.Registration.Owner }
 func (p *Presence) Epoch() int64 { return p.epoch }
 
 // Lost is closed once the epoch is over: stop all work, then Join anew.
-func (p *Presence) Lost() <-chan struct{} { return p.lost }
+func (p *Presence) Lost() <-chan struct{} { return p.life.Done() }
+
+// Context ends once the epoch is over; its cause is FENCED. The end of Join's context does not end it.
+func (p *Presence) Context() context.Context { return p.life }
 
 // LastBeat is when the last call that carried a heartbeat of this owner began.
 func (p *Presence) LastBeat() time.Time { return p.born.Add(time.Duration(p.last.Load())) }
@@ -112,6 +114,16 @@ func (p *Presence) Heard(at time.Time) {
 	}
 }
 
+// Over reports whether the error of a lane's call says that the epoch is over, and ends it: FENCED, or STALE. A lane
+// repeats its calls and is never behind, so STALE means that another process calls under the owner's name and epoch.
+func (p *Presence) Over(err error) bool {
+	if core.Is(err, core.CodeStale) {
+		err = core.Wrap(err, core.CodeFenced, p.Owner(), "another process acts as %s", p.Owner())
+	}
+	p.Fenced(err)
+	return core.Is(err, core.CodeFenced)
+}
+
 // Fenced notes that a call answered FENCED: Lost is closed. Other errors change nothing.
 func (p *Presence) Fenced(err error) {
 	if !core.Is(err, core.CodeFenced) {
@@ -121,7 +133,7 @@ func (p *Presence) Fenced(err error) {
 		if p.ended != nil {
 			p.ended(err)
 		}
-		close(p.lost)
+		p.lose(err)
 	})
 }
 
@@ -133,7 +145,7 @@ func (p *Presence) Leave(ctx context.Context) error {
 	pause := newPause()
 	for {
 		select {
-		case <-p.lost:
+		case <-p.life.Done():
 			return nil
 		default:
 		}
@@ -171,20 +183,20 @@ func (p *Presence) beat(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.lost:
+		case <-p.life.Done():
 			return
 		case <-timer.C:
 		}
 		wait := p.cfg.BeatEvery - time.Since(p.LastBeat())
 		if wait <= 0 {
-			wait = p.beatOnce(ctx)
+			wait = p.Beat(ctx)
 		}
 		timer.Reset(wait)
 	}
 }
 
-// beatOnce returns how long to wait before the next try.
-func (p *Presence) beatOnce(ctx context.Context) time.Duration {
+// Beat sends a heartbeat now, whose answer Hear gets. It returns how long to wait before the next.
+func (p *Presence) Beat(ctx context.Context) time.Duration {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	at := time.Now()

@@ -1,0 +1,72 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"drover/core"
+)
+
+// CloseTimeout bounds what an owner still tells Redis once it must stop.
+const CloseTimeout = 5 * time.Second
+
+// steady is how long an epoch lasts that is not one of a row of failures.
+const steady = time.Minute
+
+// hopeless are the refusals of a registration that trying again does not mend.
+var hopeless = []core.Code{core.CodeBusy, core.CodeVersion, core.CodeInvalid, core.CodeForbidden}
+
+// Epochs lives one epoch of an owner after another, with growing pauses between those that fail. Live is one epoch,
+// from the registration on: it returns nil once the owner was told to stop and has. Between two epochs drain is
+// enough for that: the owner holds nothing that it could finish. Notice hears why a new epoch begins.
+// Epochs returns nil for an owner that was told to stop. It returns BUSY, VERSION, INVALID and FORBIDDEN, which no
+// repeat mends: another machine has the host's name, say.
+func Epochs(ctx context.Context, drain <-chan struct{}, notice func(string, error), live func() error) error {
+	wait := Retries()
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := live()
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case slices.Contains(hopeless, core.CodeOf(err)):
+			return err
+		}
+		notice("cannot go on in this epoch; starting a new one", err)
+		if time.Since(began) > steady {
+			wait.Reset()
+		}
+		// A pause after FENCED too: a second process under the same name fences us again and again.
+		select {
+		case <-time.After(wait.NextBackOff()):
+		case <-drain:
+			return nil
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// Listen signals wake whenever wait returns without an error, until ctx ends. While Redis is away it
+// calls wait ever less often.
+func Listen(ctx context.Context, wake chan<- struct{}, wait func(context.Context) error) {
+	pause := Retries()
+	for ctx.Err() == nil {
+		if wait(ctx) == nil {
+			pause.Reset()
+			signal(wake)
+		} else if !sleep(ctx, pause.NextBackOff()) {
+			return
+		}
+	}
+}
+
+// Retries spaces out what an owner repeats until Redis or the result store answers.
+func Retries() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
+	return b
+}
