@@ -179,6 +179,14 @@ func (h *cluster) Deregister(ctx context.Context, _ string, epoch int64) error {
 	return err
 }
 
+func (h *cluster) Beat(ctx context.Context, _ string, epoch int64, _ time.Duration) (b core.Beat, err error) {
+	err = h.do(ctx, "beat", epoch, func() {
+		h.beats = append(h.beats, time.Now())
+		b.Slots = len(h.slots)
+	})
+	return b, err
+}
+
 func (h *cluster) finish(f core.TaskFinish) bool {
 	id, _, err := core.ParseKey(f.Key)
 	if err != nil || h.slots[id] != f.Token {

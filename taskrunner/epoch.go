@@ -11,10 +11,8 @@ import (
 	"drover/core"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
+	"drover/core/worker"
 )
-
-// closeTimeout bounds the last words to Redis once a stop may take no longer.
-const closeTimeout = 5 * time.Second
 
 // waitPolls is how many polls one wait for the bell lasts.
 const waitPolls = 5
@@ -24,8 +22,9 @@ const waitPolls = 5
 // it gets one, so that a lost reply strands no task.
 type epoch struct {
 	*Runner
-	n    int64
-	left []core.Held // slots of the predecessor, until they are settled
+	presence *worker.Presence
+	n        int64
+	left     []core.Held // slots of the predecessor, until they are settled
 
 	seq, token int64
 	call       *core.TaskExchange // not answered yet
@@ -46,9 +45,9 @@ type epoch struct {
 	wg       sync.WaitGroup
 }
 
-func newEpoch(r *Runner, reg core.Registered) *epoch {
+func newEpoch(r *Runner, presence *worker.Presence, left []core.Held) *epoch {
 	return &epoch{
-		Runner: r, n: reg.Epoch, left: reg.Left, wait: retries(), looked: r.clock.Now(), more: true,
+		Runner: r, presence: presence, n: presence.Epoch(), left: left, wait: worker.Retries(), looked: r.clock.Now(), more: true,
 		running: make(map[string]context.CancelCauseFunc), finished: make(chan core.TaskFinish, maxSlots),
 		settled: make(chan struct{}, 1), listener: make(chan bool, 1), wake: make(chan struct{}, 1),
 	}
@@ -57,15 +56,20 @@ func newEpoch(r *Runner, reg core.Registered) *epoch {
 // run works until it has drained, or stop ends. Returns FENCED when the epoch is
 // over, or whatever else ended it.
 func (e *epoch) run(stop context.Context) error {
-	ctx, end := context.WithCancel(context.WithoutCancel(stop))
+	ctx, end := context.WithCancel(e.presence.Context())
 	work, abort := context.WithCancel(ctx)
 	defer e.wg.Wait()
 	defer end()
 	defer abort()
+	defer e.presence.Stop() // before the wait for handlers, which may be long: who is past its loop is late
+	// Each epoch sets them anew: it may have begun because Redis lost everything.
+	if err := e.tasks.SetTaskRates(stop, e.cfg.Rates); err != nil {
+		return err
+	}
 	if len(e.left) > 0 {
 		e.wg.Go(func() { e.settle(ctx) })
 	}
-	e.wg.Go(func() { e.listen(ctx) })
+	e.wg.Go(func() { worker.Listen(ctx, e.wake, e.waitTask) })
 	stopped, drain := stop.Done(), e.draining
 	var late <-chan time.Time
 	for {
@@ -92,10 +96,12 @@ func (e *epoch) run(stop context.Context) error {
 		case <-stopped:
 			stopped = nil
 			abort()
-			late = e.clock.After(closeTimeout)
+			late = e.clock.After(worker.CloseTimeout)
 		case <-late:
 			e.log.WithField("in_hand", len(e.running)).Warn("cannot give back what is in hand; the next start or the overseer will")
 			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -171,8 +177,12 @@ func (e *epoch) exchange(ctx context.Context, stopping bool) (core.TaskExchanged
 		return core.TaskExchanged{}, nil
 	}
 	x, err := e.tasks.ExchangeTasks(ctx, *e.call)
+	if err != nil && (e.presence.Over(err) || ctx.Err() != nil) {
+		return x, context.Cause(ctx)
+	}
 	switch core.CodeOf(err) {
 	case "":
+		e.presence.Heard(now)
 		e.answered(x)
 		return x, nil
 	case core.CodeUnavailable, core.CodeFull:
@@ -239,7 +249,7 @@ func (e *epoch) answered(x core.TaskExchanged) {
 // settle ends what the predecessor left in its slots, asking the store: by the
 // same code as the overseer. Until then nothing is claimed.
 func (e *epoch) settle(ctx context.Context) {
-	wait := retries()
+	wait := worker.Retries()
 	for failing := false; ; failing = true {
 		opts := recovery.Options{MaxAttempts: e.cfg.MaxAttempts, Now: e.clock.Now}
 		report, err := recovery.Settle(ctx, e.owners, e.store, e.cfg.Registration.Owner, e.n, e.left, opts)
@@ -260,39 +270,28 @@ func (e *epoch) settle(ctx context.Context) {
 	}
 }
 
-// listen wakes the loop when something is cancelled, or a task may be there. It
-// listens for those only while there is a free slot: the bell wakes one runner, and
-// that one should be idle. A busy one may be idle soon, so it does not listen for long.
-func (e *epoch) listen(ctx context.Context) {
-	wait := retries()
-	for {
-		var idle bool
-		select {
-		case idle = <-e.listener:
-		case <-ctx.Done():
-			return
-		}
-		poll := e.cfg.Poll
-		if idle {
-			poll *= waitPolls
-		}
-		if err := e.tasks.WaitTask(ctx, e.cfg.Registration.Owner, idle, poll); err == nil {
-			wait.Reset()
-			select {
-			case e.wake <- struct{}{}:
-			default:
-			}
-		} else if clock.Sleep(ctx, e.clock, wait.NextBackOff()) != nil {
-			return
-		}
+// waitTask returns nil when something is cancelled, or a task may be there. It listens for
+// those only while there is a free slot: the bell wakes one runner, and that one should be
+// idle. A busy one may be idle soon, so it does not listen for long.
+func (e *epoch) waitTask(ctx context.Context) error {
+	var idle bool
+	select {
+	case idle = <-e.listener:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+	poll := e.cfg.Poll
+	if idle {
+		poll *= waitPolls
+	}
+	return e.tasks.WaitTask(ctx, e.cfg.Registration.Owner, idle, poll)
 }
 
 // leave deregisters.
 func (e *epoch) leave(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, worker.CloseTimeout)
 	defer cancel()
-	if err := e.owners.Deregister(ctx, e.cfg.Registration.Owner, e.n); err != nil {
+	if err := e.presence.Leave(ctx); err != nil {
 		e.log.WithError(err).Warn("cannot deregister; the next start or the overseer will settle what is left")
 		return nil
 	}

@@ -2,17 +2,16 @@ package taskrunner
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
+	"drover/core/worker"
 )
 
 // Deps are what a Runner works with.
@@ -89,45 +88,20 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer hush()
 	wg.Go(func() { r.outbox.run(telling) })
-	wait := retries()
-	for ctx.Err() == nil {
-		err := r.live(ctx)
-		if err == nil || slices.Contains(hopeless, core.CodeOf(err)) {
-			return err
-		}
-		if ctx.Err() == nil {
-			r.log.WithError(err).Warn("cannot go on in this epoch; starting a new one")
-		}
-		select {
-		case <-r.clock.After(wait.NextBackOff()):
-		case <-r.draining: // it holds nothing that it could finish
-			return nil
-		case <-ctx.Done():
-		}
-	}
-	return nil
+	notice := func(text string, err error) { r.log.WithError(err).Warn(text) }
+	return worker.Epochs(ctx, r.draining, notice, func() error { return r.live(ctx) })
 }
 
 // live is one epoch, from registration to deregistration.
 func (r *Runner) live(ctx context.Context) error {
-	reg, err := r.owners.Register(ctx, r.cfg.Registration)
+	reg := r.cfg.Registration
+	presence, left, err := worker.Join(ctx, r.owners, worker.PresenceConfig{
+		Registration: reg, BeatEvery: reg.Beat + reg.Beat/4, // the loop's calls carry it at the beat, but for one that stalls
+		Hear: func(core.Beat) { r.metrics.beat.Set(float64(r.clock.Now().UnixMilli()) / 1000) },
+	})
 	if err != nil {
 		return err
 	}
-	r.log.WithFields(logrus.Fields{"epoch": reg.Epoch, "left": len(reg.Left)}).Info("registered")
-	// Each epoch sets them anew: it may have begun because Redis lost everything.
-	if err := r.tasks.SetTaskRates(ctx, r.cfg.Rates); err != nil {
-		return err
-	}
-	return newEpoch(r, reg).run(ctx)
-}
-
-// hopeless are the refusals of a registration that trying again does not mend.
-var hopeless = []core.Code{core.CodeBusy, core.CodeVersion, core.CodeInvalid, core.CodeForbidden}
-
-// retries spaces out what must be repeated until Redis or the store answers.
-func retries() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
-	return b
+	r.log.WithFields(logrus.Fields{"epoch": presence.Epoch(), "left": len(left)}).Info("registered")
+	return newEpoch(r, presence, left).run(ctx)
 }

@@ -255,6 +255,36 @@ func TestTheHeartbeatRidesAlong(t *testing.T) {
 	})
 }
 
+// The calls that carry the heartbeat fail, as on a connection that is stuck: it is sent by itself.
+func TestTheHeartbeatGoesOnWhileExchangesFail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := r.start()
+		settle(10 * time.Second)
+		require.Zero(t, r.cluster.called("beat"), "exchanges carry it")
+		r.cluster.faults(func(op string) (error, error) {
+			if op == "exchange" {
+				return errDown, nil
+			}
+			return nil, nil
+		})
+		settle(time.Minute)
+		r.cluster.look(func() {
+			require.Less(t, time.Since(r.cluster.beats[len(r.cluster.beats)-1]), 1500*time.Millisecond)
+			for i := 1; i < len(r.cluster.beats); i++ {
+				require.LessOrEqual(t, r.cluster.beats[i].Sub(r.cluster.beats[i-1]), 1500*time.Millisecond)
+			}
+			r.cluster.fenced = true
+		})
+		settle(time.Second + 500*time.Millisecond)
+		require.EqualValues(t, 2, r.cluster.epoch, "and it hears that the epoch is over")
+		r.cluster.faults(nil)
+		settle(10 * time.Second)
+		p.drain()
+	})
+}
+
 func TestDrainFinishesWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/worker"
 )
 
 // maxNote bounds what is kept of how a task ended, in bytes.
@@ -192,7 +193,7 @@ func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Out
 			return false, backoff.Permanent(err)
 		}
 		return first, err
-	}, backoff.WithBackOff(retries()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
+	}, backoff.WithBackOff(worker.Retries()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
 		t.log.WithError(err).Warn("cannot record how the task ended; trying again")
 	}))
 	switch {
