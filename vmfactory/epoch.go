@@ -10,18 +10,16 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/recovery"
-	"drover/core/service/clock"
+	"drover/core/worker"
 )
-
-// closeTimeout bounds the last words to Redis when stopping.
-const closeTimeout = 5 * time.Second
 
 // epoch is the factory under one registration. One goroutine, the loop, owns all
 // its fields and makes every call that moves a VM in Redis; the others only work
 // for it and post what they found.
 type epoch struct {
 	*Factory
-	n int64
+	presence *worker.Presence
+	n        int64
 
 	events chan func()   // run by the loop
 	wake   chan struct{} // there may be something to do
@@ -58,24 +56,24 @@ type madeVM struct {
 	ok   bool
 }
 
-func newEpoch(f *Factory, n int64) *epoch {
+func newEpoch(f *Factory) *epoch {
 	return &epoch{
-		Factory: f, n: n,
-		events: make(chan func(), 64), wake: make(chan struct{}, 1), over: make(chan struct{}),
+		Factory: f,
+		events:  make(chan func(), 64), wake: make(chan struct{}, 1), over: make(chan struct{}),
 		jobs: make(map[string]*job), made: make(map[string]madeVM), gone: make(map[string]string),
-		sick: make(map[string]error), promised: make(map[string]bool), view: view{full: true}, wait: retries(),
+		sick: make(map[string]error), promised: make(map[string]bool), view: view{full: true}, wait: worker.Retries(),
 		nextCheck: f.clock.Now().Add(f.cfg.CheckEvery),
 	}
 }
 
 // run works until stop ends, then drains and deregisters. Returns FENCED when the epoch is over.
-func (e *epoch) run(stop context.Context, left []core.Held) error {
-	ctx, end := context.WithCancelCause(context.WithoutCancel(stop))
+func (e *epoch) run(stop context.Context, presence *worker.Presence, left []core.Held) error {
+	ctx, end := context.WithCancel(presence.Context())
 	e.work, e.abort = context.WithCancel(ctx)
 	defer e.close(end)
-	e.left = left
-	e.wg.Go(func() { e.beat(ctx, end) })
-	e.wg.Go(func() { e.listen(ctx) })
+	e.presence, e.n, e.left = presence, presence.Epoch(), left
+	e.wg.Go(func() { presence.Beat(ctx) }) // it tells at once whether the host is drained
+	e.wg.Go(func() { worker.Listen(ctx, e.wake, e.waitWork) })
 	for stop.Err() == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -160,25 +158,12 @@ func (e *epoch) post(event func()) {
 	}
 }
 
-// beat proves the factory's life. It depends on nothing but Redis, so that a slow
-// provider cannot make the factory look dead.
-func (e *epoch) beat(ctx context.Context, end context.CancelCauseFunc) {
-	for {
-		b, err := e.owners.Beat(ctx, e.owner(), e.n, e.cfg.Registration.Beat)
-		switch {
-		case core.Is(err, core.CodeFenced):
-			end(err)
-			return
-		case err == nil:
-			e.metrics.beat.Set(float64(e.clock.Now().UnixMilli()) / 1000)
-			select {
-			case e.events <- func() { e.heard(b) }:
-			default: // a busy loop hears the next one
-			}
-		}
-		if clock.Sleep(ctx, e.clock, e.cfg.Registration.Beat) != nil {
-			return
-		}
+// hear takes the answer to a heartbeat and hands it to the loop.
+func (e *epoch) hear(b core.Beat) {
+	e.metrics.beat.Set(float64(e.clock.Now().UnixMilli()) / 1000)
+	select {
+	case e.events <- func() { e.heard(b) }:
+	default: // a busy loop hears the next one
 	}
 }
 
@@ -196,21 +181,9 @@ func (e *epoch) heard(b core.Beat) {
 	}
 }
 
-// listen wakes the loop when Redis says that there is something to do. The loop's
-// own poll is the truth.
-func (e *epoch) listen(ctx context.Context) {
-	wait := retries()
-	for ctx.Err() == nil {
-		if err := e.vms.WaitWork(ctx, e.host(), waitPolls*e.cfg.Poll); err == nil {
-			wait.Reset()
-			select {
-			case e.wake <- struct{}{}:
-			default:
-			}
-		} else if clock.Sleep(ctx, e.clock, wait.NextBackOff()) != nil {
-			return
-		}
-	}
+// waitWork returns when Redis says that there is something to do. The loop's own poll is the truth.
+func (e *epoch) waitWork(ctx context.Context) error {
+	return e.vms.WaitWork(ctx, e.host(), waitPolls*e.cfg.Poll)
 }
 
 // waitPolls is how many polls one wait for the bell lasts.
@@ -234,13 +207,15 @@ func (e *epoch) drain(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if err := e.lastly(ctx, e.tell); err != nil {
+	telling, cancel := context.WithTimeout(ctx, worker.CloseTimeout)
+	defer cancel()
+	if err := e.tell(telling); err != nil {
 		e.log.WithError(err).Warn("cannot tell Redis how the last work ended; the next start will settle it")
 	}
 	if e.cfg.DestroyOnStop {
 		e.leaveNothing(ctx)
 	}
-	if err := e.lastly(ctx, func(ctx context.Context) error { return e.deregister(ctx, e.n) }); err != nil {
+	if err := e.deregister(ctx, e.presence); err != nil {
 		e.log.WithError(err).Warn("cannot deregister; the overseer or the next start will settle what is left")
 	} else {
 		e.log.WithField("epoch", e.n).Info("deregistered")
@@ -260,30 +235,26 @@ func (e *epoch) leaveNothing(ctx context.Context) {
 	e.log.WithField("vms", n).Info("destroyed all VMs")
 }
 
-// lastly gives Redis a bounded time for one of the last words.
-func (e *epoch) lastly(ctx context.Context, word func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
-	defer cancel()
-	return word(ctx)
-}
-
 // deregister empties the slots that are left and ends the registration (G17).
-func (f *Factory) deregister(ctx context.Context, epoch int64) error {
+func (f *Factory) deregister(ctx context.Context, p *worker.Presence) error {
+	ctx, cancel := context.WithTimeout(ctx, worker.CloseTimeout)
+	defer cancel()
 	held, err := f.owners.Held(ctx, f.owner(), 0)
 	if err != nil {
 		return err
 	}
-	if err := f.settleSlots(ctx, epoch, held); err != nil {
+	if err := f.settleSlots(ctx, p.Epoch(), held); err != nil {
 		return err
 	}
-	return f.owners.Deregister(ctx, f.owner(), epoch)
+	return p.Leave(ctx)
 }
 
 // close ends everything that works for the epoch and waits for it.
-func (e *epoch) close(end context.CancelCauseFunc) {
+func (e *epoch) close(end context.CancelFunc) {
 	e.abort()
-	end(nil)
+	end()
 	close(e.over)
+	e.presence.Stop()
 	e.wg.Wait()
 	e.endTrials()
 }

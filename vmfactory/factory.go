@@ -2,12 +2,10 @@ package vmfactory
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -15,6 +13,7 @@ import (
 	"drover/core"
 	"drover/core/service"
 	"drover/core/service/clock"
+	"drover/core/worker"
 )
 
 // Deps are what a Factory works with.
@@ -126,18 +125,14 @@ func (f *Factory) Run(ctx context.Context) error {
 		return err
 	}
 	defer lock.Release()
-	for {
+	notice := func(text string, err error) { f.log.WithError(err).Warn(text) }
+	return worker.Epochs(ctx, nil, notice, func() error {
 		err := f.live(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case !core.Is(err, core.CodeFenced):
-			return err
-		case !lock.Stands():
+		if core.Is(err, core.CodeFenced) && !lock.Stands() {
 			return core.Wrap(err, core.CodeBusy, f.cfg.Registration.Host, "another vmfactory evicted this one")
 		}
-		f.log.WithError(err).Warn("this epoch is over; starting a new one")
-	}
+		return err
+	})
 }
 
 func (f *Factory) lock() (*service.Lock, error) {
@@ -157,44 +152,15 @@ func (f *Factory) awaitEvicted(ctx context.Context) {
 
 // live is one epoch, from registration to deregistration.
 func (f *Factory) live(ctx context.Context) error {
-	reg, err := f.register(ctx)
+	e := newEpoch(f)
+	presence, left, err := worker.Join(ctx, f.owners, worker.PresenceConfig{Registration: f.cfg.Registration, Hear: e.hear})
 	if err != nil {
 		return err
 	}
+	defer presence.Stop()
 	f.awaitEvicted(ctx)
-	e := newEpoch(f, reg.Epoch)
-	f.log.WithFields(logrus.Fields{"epoch": reg.Epoch, "left": len(reg.Left)}).Info("registered")
-	return e.run(ctx, reg.Left)
-}
-
-// register starts a new epoch. While Redis cannot be reached it keeps trying.
-func (f *Factory) register(ctx context.Context) (core.Registered, error) {
-	wait := retries()
-	for {
-		reg, err := f.owners.Register(ctx, f.cfg.Registration)
-		switch {
-		case err == nil:
-			return reg, nil
-		case ctx.Err() != nil:
-			return core.Registered{}, ctx.Err()
-		case slices.Contains(hopeless, core.CodeOf(err)):
-			return core.Registered{}, err
-		}
-		f.log.WithError(err).Warn("cannot register; trying again")
-		if err := clock.Sleep(ctx, f.clock, wait.NextBackOff()); err != nil {
-			return core.Registered{}, err
-		}
-	}
-}
-
-// hopeless are the refusals of a registration that trying again does not mend.
-var hopeless = []core.Code{core.CodeBusy, core.CodeVersion, core.CodeInvalid, core.CodeForbidden}
-
-// retries spaces out what must be repeated until Redis or a provider answers.
-func retries() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = 100*time.Millisecond, 5*time.Second
-	return b
+	f.log.WithFields(logrus.Fields{"epoch": presence.Epoch(), "left": len(left)}).Info("registered")
+	return e.run(ctx, presence, left)
 }
 
 // host is the factory's host.

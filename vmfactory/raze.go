@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/service/clock"
+	"drover/core/worker"
 )
 
 // DestroyAll destroys every VM that the factory's providers made on this host,
@@ -23,7 +24,7 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer lock.Release()
-	reg, err := f.owners.Register(ctx, f.cfg.Registration)
+	presence, left, err := worker.Join(ctx, f.owners, worker.PresenceConfig{Registration: f.cfg.Registration})
 	if core.Is(err, core.CodeUnavailable) {
 		f.log.WithError(err).Warn("Redis does not answer; destroying without it")
 		n, _, err := f.raze(ctx)
@@ -32,12 +33,13 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer presence.Stop()
 	f.awaitEvicted(ctx)
-	if err := f.settleSlots(ctx, reg.Epoch, reg.Left); err != nil {
+	if err := f.settleSlots(ctx, presence.Epoch(), left); err != nil {
 		return 0, err
 	}
-	n, err := f.destroyAll(ctx, reg.Epoch)
-	if bye := f.deregister(ctx, reg.Epoch); err == nil {
+	n, err := f.destroyAll(ctx, presence.Epoch())
+	if bye := f.deregister(ctx, presence); err == nil {
 		err = bye
 	}
 	return n, err

@@ -35,7 +35,7 @@ func Epochs(ctx context.Context, drain <-chan struct{}, notice func(string, erro
 		case slices.Contains(hopeless, core.CodeOf(err)):
 			return err
 		}
-		notice("cannot go on in this epoch; starting a new one", err)
+		notice("the epoch is over, or could not begin; starting a new one", err)
 		if time.Since(began) > steady {
 			wait.Reset()
 		}
