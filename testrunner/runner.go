@@ -2,6 +2,7 @@ package testrunner
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -83,31 +84,19 @@ func (r *Runner) Drain() {
 // BUSY if another machine that is alive has the host's name, VERSION if Redis is
 // of another schema, FORBIDDEN or INVALID if Redis refuses it for good.
 func (r *Runner) Run(ctx context.Context) error {
-	pause := newPause()
-	for {
-		err := r.epoch(ctx)
-		if core.Is(err, core.CodeFenced) {
-			r.metrics.fenced.Inc()
-			r.log.WithError(err).Warn("this epoch is over; what was in hand is stopped, a new one begins")
-			// Another process under the same name would fence us again and again.
-			err = r.pause(ctx, nil, pause.NextBackOff())
-			if err == nil {
-				continue
-			}
-		}
-		if core.Is(err, core.CodeCancelled) {
-			return nil // as it was told
-		}
-		return err
-	}
+	return worker.Epochs(ctx, r.draining, r.notice, func() error { return r.epoch(ctx) })
 }
 
 // epoch is one registration, from the worker's opening to its close.
 func (r *Runner) epoch(ctx context.Context) error {
-	worker, left, err := r.open(ctx)
+	worker, left, err := worker.Open(ctx, r.deps.Owners, r.deps.Claims, worker.Config{
+		Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
+		Notice: r.notice,
+	})
 	if err != nil {
 		return err
 	}
+	r.log.WithFields(logrus.Fields{"epoch": worker.Epoch(), "left": len(left)}).Info("registered")
 	r.setWorker(worker)
 	defer r.setWorker(nil)
 	err = r.settle(ctx, worker, left)
@@ -115,6 +104,12 @@ func (r *Runner) epoch(ctx context.Context) error {
 		err = newSession(ctx, r, worker).work()
 	}
 	r.close(ctx, worker)
+	if core.Is(err, core.CodeFenced) {
+		r.metrics.fenced.Inc()
+	}
+	if errors.Is(err, errStopping) {
+		return nil
+	}
 	return err
 }
 
@@ -138,8 +133,14 @@ func (r *Runner) setWorker(d *worker.Worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.worker = d
-	if d != nil {
-		_ = d.Serve(r.served) // they were good when it was opened
+	if d == nil {
+		return
+	}
+	_ = d.Serve(r.served) // they were good when it was opened
+	select {
+	case <-r.draining: // while it was opened
+		d.Drain()
+	default:
 	}
 }
 
@@ -171,37 +172,6 @@ func (r *Runner) Worker() worker.Stats {
 	return r.worker.Stats()
 }
 
-// open registers and opens the worker; while Redis cannot be reached it keeps
-// trying. Returns CANCELLED if the runner was told to stop first.
-func (r *Runner) open(ctx context.Context) (*worker.Worker, []core.Held, error) {
-	pause := newPause()
-	for {
-		select {
-		case <-r.draining:
-			return nil, nil, r.told()
-		default:
-		}
-		worker, left, err := worker.Open(ctx, r.deps.Owners, r.deps.Claims, worker.Config{
-			Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
-			Notice: r.notice,
-		})
-		switch core.CodeOf(err) {
-		case "":
-			r.log.WithFields(logrus.Fields{"epoch": worker.Epoch(), "left": len(left)}).Info("registered")
-			return worker, left, nil
-		case core.CodeUnavailable, core.CodeInternal, core.CodeFull:
-		default:
-			return nil, nil, err
-		}
-		if ctx.Err() == nil {
-			r.log.WithError(err).Warn("cannot register; trying again")
-		}
-		if err := r.pause(ctx, nil, pause.NextBackOff()); err != nil {
-			return nil, nil, err
-		}
-	}
-}
-
 // notice logs what the worker says of Redis.
 func (r *Runner) notice(text string, err error) {
 	if err == nil {
@@ -213,7 +183,8 @@ func (r *Runner) notice(text string, err error) {
 
 // settle delivers results that a predecessor spooled, and then settles what it
 // held: in this order, because the store decides what becomes of a slot. It
-// keeps trying until both are done or the epoch is over.
+// keeps trying until both are done or the epoch is over. Returns errStopping if the
+// runner was told to stop first.
 func (r *Runner) settle(ctx context.Context, worker *worker.Worker, left []core.Held) error {
 	pause := newPause()
 	for {
@@ -232,26 +203,14 @@ func (r *Runner) settle(ctx context.Context, worker *worker.Worker, left []core.
 		if ctx.Err() == nil {
 			r.log.WithError(err).Warn("cannot settle what the predecessor left; trying again")
 		}
-		if err := r.pause(ctx, worker.Lost(), pause.NextBackOff()); err != nil {
-			return err
+		select {
+		case <-r.deps.Clock.After(pause.NextBackOff()):
+		case <-worker.Lost():
+			return core.Errorf(core.CodeFenced, worker.Owner(), "the epoch of %s is over", worker.Owner())
+		case <-r.draining:
+			return errStopping
+		case <-ctx.Done():
+			return errStopping
 		}
 	}
-}
-
-// pause waits between tries to begin an epoch. It returns FENCED if that is lost
-// meanwhile, and CANCELLED if the runner was told to stop.
-func (r *Runner) pause(ctx context.Context, lost <-chan struct{}, d time.Duration) error {
-	select {
-	case <-r.deps.Clock.After(d):
-		return nil
-	case <-lost:
-		return core.Errorf(core.CodeFenced, r.cfg.Registration.Owner, "the epoch of %s is over", r.cfg.Registration.Owner)
-	case <-r.draining:
-	case <-ctx.Done():
-	}
-	return r.told()
-}
-
-func (r *Runner) told() error {
-	return core.Errorf(core.CodeCancelled, r.cfg.Registration.Owner, "%s was told to stop", r.cfg.Registration.Owner)
 }
