@@ -1,5 +1,40 @@
 // Package worker is an owner's side of the queue: its registration and heartbeat
-// (Presence), and the Worker by which its goroutines take and end work.
+// (Presence), the loop of its epochs (Epochs), and the Worker by which a testrunner's
+// goroutines take and end work.
+//
+// # The life of an owner
+//
+// Testrunner, taskrunner and vmfactory all live like this. A testrunner's Presence is inside
+// its Worker; the other two have a loop of their own and a Presence beside it.
+//
+//	state    until                                 then
+//	joining  Register answers                      present, with what the predecessor left
+//	         BUSY, VERSION, INVALID, FORBIDDEN     ended: no repeat mends that
+//	         any other error                       joining again, after a pause (0.1 s to some 5 s, see Epochs)
+//	         told to stop                          ended
+//	present  any call answers FENCED               fenced
+//	         a lane's call answers STALE           fenced: another process acts under our name and epoch
+//	         Leave                                 leaving
+//	         Stop                                  ended; Redis takes it for a crash
+//	fenced   what is in hand was stopped           joining, after a pause
+//	         told to stop meanwhile                ended
+//	leaving  Deregister answers, or says that      ended
+//	         the owner is not there any more
+//	         CONFLICT: it holds something          ended; its next start or the overseer settles that
+//	         time is up (CloseTimeout)             ended; the same
+//
+// The owner is present while it settles what its predecessor left, and takes no work until that is done.
+//
+//	a call that would carry the        Presence sends one by a call of its own
+//	heartbeat stalls or fails
+//	the owner's loop is busy (a        the same: a heartbeat depends on nothing but Redis
+//	provider is slow, a store is away)
+//	Redis is away                      a heartbeat is tried four times as often as one is due
+//	the process was stopped, or cut    its first call afterwards answers FENCED; the next epoch finds what was left
+//	off, and was fenced
+//	two processes have one name        each fences the other, after pauses that grow to some 5 s
+//	an answer to Deregister is lost    it is repeated, and finds nothing or an epoch that is over: both are well
+//	Redis is away when it leaves       its slots and its name stay; it is found late
 //
 // # The worker
 //
