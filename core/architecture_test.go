@@ -3,7 +3,14 @@ package core_test
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,7 +41,7 @@ func TestArchitectureShowsTheTransitions(t *testing.T) {
 
 func statePictures() string {
 	var b strings.Builder
-	for _, entity := range []core.Entity{core.EntityRequest, core.EntityVM, core.EntityHost} {
+	for _, entity := range core.Entities() {
 		fmt.Fprintf(&b, "\n### %s\n\n```mermaid\nstateDiagram-v2\n", entity)
 		for _, tr := range core.Transitions() {
 			if tr.Entity == entity {
@@ -51,13 +58,76 @@ func statePictures() string {
 	return b.String()
 }
 
+// last says which states of an entity nothing leaves.
+var last = map[core.Entity]func(state string) bool{
+	core.EntityRequest:    func(s string) bool { return core.RequestState(s).Terminal() },
+	core.EntityVM:         func(s string) bool { return core.VMState(s) == core.VMGone || core.VMState(s) == core.VMLost },
+	core.EntityHost:       func(string) bool { return false },
+	core.EntityTask:       func(s string) bool { return core.TaskState(s).Terminal() },
+	core.EntityEvacuation: func(s string) bool { return s == string(core.EvacuationFinished) || s == string(core.EvacuationFailed) },
+	core.EntityExperiment: func(s string) bool { return core.ExperimentState(s).Decided() },
+}
+
 func TestTransitionsLeaveNoTerminalState(t *testing.T) {
 	t.Parallel()
 	for _, tr := range core.Transitions() {
-		if tr.Entity == core.EntityRequest {
-			require.False(t, core.RequestState(tr.From).Terminal(), "%s → %s leaves a terminal state", tr.From, tr.To)
-		}
+		require.False(t, last[tr.Entity](tr.From), "%s %s → %s leaves a terminal state", tr.Entity, tr.From, tr.To)
 		require.NotEmpty(t, tr.By, "%s %s → %s is made by nobody", tr.Entity, tr.From, tr.To)
 		require.NotEmpty(t, tr.Why)
+	}
+}
+
+// stateTypes are the types of states.
+var stateTypes = map[string]core.Entity{
+	"RequestState": core.EntityRequest, "VMState": core.EntityVM, "HostState": core.EntityHost,
+	"TaskState": core.EntityTask, "EvacuationState": core.EntityEvacuation, "ExperimentState": core.EntityExperiment,
+}
+
+// states reads the states of all entities from the constants of the package.
+func states(t *testing.T) map[core.Entity][]string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	out := make(map[core.Entity][]string)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if !is {
+				return true
+			}
+			if of, is := spec.Type.(*ast.Ident); is && stateTypes[of.Name] != "" {
+				for _, value := range spec.Values {
+					text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+					require.NoError(t, err)
+					out[stateTypes[of.Name]] = append(out[stateTypes[of.Name]], text)
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// Each state is reached, from the first appearance on, and left unless it is a last one.
+func TestEachStateIsReachedAndLeft(t *testing.T) {
+	t.Parallel()
+	all := states(t)
+	require.Len(t, all, len(core.Entities()))
+	for entity, states := range all {
+		reached, left := map[string]bool{"": true}, make(map[string]bool)
+		for range states {
+			for _, tr := range core.Transitions() {
+				if tr.Entity == entity && reached[tr.From] {
+					reached[tr.To], left[tr.From] = true, true
+				}
+			}
+		}
+		delete(reached, "")
+		require.ElementsMatch(t, states, slices.Collect(maps.Keys(reached)), entity)
+		for _, s := range states {
+			require.Equal(t, !last[entity](s), left[s], "%s %s", entity, s)
+		}
 	}
 }

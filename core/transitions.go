@@ -1,35 +1,58 @@
 package core
 
+import "slices"
+
 // Entity is a kind of thing that has states.
 type Entity string
 
-// The entities of the transition table.
+// The entities of the transition table. A submission has no state of its own: a page
+// shows that of the request whose result counts for it, see Standing.
 const (
-	EntityRequest Entity = "request"
-	EntityVM      Entity = "vm"
-	EntityHost    Entity = "host"
+	EntityRequest    Entity = "request"
+	EntityVM         Entity = "vm"
+	EntityHost       Entity = "host"
+	EntityTask       Entity = "task"
+	EntityEvacuation Entity = "evacuation"
+	EntityExperiment Entity = "experiment"
 )
 
+// Entities lists them.
+func Entities() []Entity {
+	return []Entity{EntityRequest, EntityVM, EntityHost, EntityTask, EntityEvacuation, EntityExperiment}
+}
+
 // Transition is one legal move. By lists the operations that make it: the stems
-// of Lua scripts, or "store" where the move is the recording of a result.
+// of Lua scripts, or, where the state is in the result store only, methods of ResultStore.
+// The end of a request or task is recorded first; the scripts named here then make Redis agree.
 type Transition struct {
 	Entity Entity
-	From   string // "" for the first appearance
+	From   string // "" for the first appearance, and for what was in no place and is mended
 	To     string
 	By     []string
 	Why    string
 }
 
-// Transitions returns the one table of legal moves. The scripts' headers, the
-// documents' pictures and the tests are checked against it.
+// Transitions returns the one table of legal moves. The scripts' headers, the result
+// stores, the documents' pictures and the tests are checked against it.
 func Transitions() []Transition {
+	return slices.Concat(
+		requestTransitions(), vmTransitions(), hostTransitions(), taskTransitions(), evacuationTransitions(), experimentTransitions(),
+	)
+}
+
+// MayMove reports whether the table has a move of an entity, whoever makes it.
+func MayMove(kind Entity, from, to string) bool {
+	return slices.ContainsFunc(Transitions(), func(t Transition) bool { return t.Entity == kind && t.From == from && t.To == to })
+}
+
+func requestTransitions() []Transition {
 	return []Transition{
-		{EntityRequest, "", "queued", []string{"enqueue"}, "accepted: its row is durable; submitted, swept back or rerun"},
+		{EntityRequest, "", "queued", []string{"enqueue", "mend_request"}, "accepted: its row is durable; submitted, swept back or rerun"},
 		{EntityRequest, "queued", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
 		{EntityRequest, "queued", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
 		{EntityRequest, "parked", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
 		{EntityRequest, "parked", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
-		{EntityRequest, "parked", "queued", []string{"exchange"}, "it met a death since it was parked: it runs apart"},
+		{EntityRequest, "parked", "queued", []string{"exchange", "mend_request"}, "it met a death since it was parked: it runs apart"},
 		{EntityRequest, "claimed", "running", []string{"progress"}, "staged; its command starts"},
 		{EntityRequest, "claimed", "queued", []string{"exchange", "settle", "revoke"}, "released, or a platform fault"},
 		{EntityRequest, "running", "queued", []string{"exchange", "settle", "revoke"}, "a platform fault"},
@@ -54,32 +77,96 @@ func Transitions() []Transition {
 		{EntityRequest, "parked", "timed_out", []string{"withdraw"}, "waited longer than its pool allows"},
 		{EntityRequest, "claimed", "dead", []string{"exchange", "settle", "revoke"}, "attempts used up"},
 		{EntityRequest, "running", "dead", []string{"exchange", "settle", "revoke"}, "attempts used up"},
+	}
+}
+
+func vmTransitions() []Transition {
+	lost := []string{"host_down", "host_report", "host_forget", "vm_reconcile", "register", "mend_host"}
+	return []Transition{
 		{EntityVM, "", "creating", []string{"vm_create"}, "the pool is below its target"},
 		{EntityVM, "creating", "clean", []string{"vm_ready"}, "its agent answers"},
 		{EntityVM, "creating", "dirty", []string{"vm_ready", "settle", "revoke"}, "its creation failed, or its creator died or hangs"},
 		{EntityVM, "clean", "claimed", []string{"exchange"}, "taken together with a request"},
-		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile"}, "failed its health check, or too many"},
+		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile", "mend_vm"}, "failed its health check, too many, or mended"},
 		{EntityVM, "claimed", "dirty", []string{"exchange", "settle", "revoke"}, "its claim ended; a VM is never used again"},
 		{EntityVM, "dirty", "destroying", []string{"vm_destroy"}, "taken by the host's vmfactory"},
 		{EntityVM, "destroying", "dirty", []string{"settle", "revoke"}, "its destroyer died or hangs"},
 		{EntityVM, "destroying", "quarantined", []string{"vm_gone"}, "could not be destroyed"},
 		{EntityVM, "destroying", "gone", []string{"vm_gone"}, "destroyed"},
 		{EntityVM, "", "clean", []string{"vm_reconcile"}, "found on the host, healthy and unused"},
-		{EntityVM, "", "dirty", []string{"vm_reconcile"}, "found on the host, not known or not healthy"},
+		{EntityVM, "", "dirty", []string{"vm_reconcile", "mend_vm"}, "found on the host, not known or not healthy; or mended"},
+		{EntityVM, "quarantined", "dirty", []string{"mend_vm"}, "mended: it was in several places"},
 		{EntityVM, "clean", "gone", []string{"vm_reconcile"}, "not on the host any more"},
 		{EntityVM, "dirty", "gone", []string{"vm_reconcile"}, "not on the host any more"},
 		{EntityVM, "quarantined", "gone", []string{"vm_reconcile"}, "not on the host any more"},
-		{EntityVM, "clean", "lost", []string{"host_down", "host_report", "host_forget", "vm_reconcile"}, "its host is lost"},
-		{EntityVM, "dirty", "lost", []string{"host_down", "host_report", "host_forget", "vm_reconcile"}, "its host is lost"},
-		{EntityVM, "quarantined", "lost", []string{"host_down", "host_report", "host_forget", "vm_reconcile"}, "its host is lost"},
+		{EntityVM, "clean", "lost", lost, "its host is lost, or another machine has its name"},
+		{EntityVM, "dirty", "lost", lost, "its host is lost, or another machine has its name"},
+		{EntityVM, "quarantined", "lost", lost, "its host is lost, or another machine has its name"},
 		{EntityVM, "creating", "lost", []string{"settle", "revoke"}, "its host is lost"},
 		{EntityVM, "claimed", "lost", []string{"settle", "revoke"}, "its host is lost"},
 		{EntityVM, "destroying", "lost", []string{"settle", "revoke"}, "its host is lost"},
+	}
+}
+
+func hostTransitions() []Transition {
+	return []Transition{
 		{EntityHost, "", "up", []string{"register"}, "its first owner registered"},
+		{EntityHost, "", "down", []string{"mend_host"}, "mended: it was in no state"},
 		{EntityHost, "up", "suspect", []string{"host_judge"}, "all its owners are late"},
 		{EntityHost, "suspect", "up", []string{"host_judge"}, "an owner's heartbeat arrived"},
 		{EntityHost, "up", "down", []string{"host_report", "vm_reconcile"}, "reported failed; fenced"},
 		{EntityHost, "suspect", "down", []string{"host_down", "host_report", "vm_reconcile"}, "late beyond the limit, or reported failed; fenced"},
 		{EntityHost, "down", "up", []string{"register", "host_report"}, "it came back under a new epoch, or its owners had and it is reported recovered"},
+	}
+}
+
+func taskTransitions() []Transition {
+	return []Transition{
+		{EntityTask, "", "queued", []string{"task_enqueue", "mend_task"}, "its row is durable; made, swept back or, as the next generation, retried"},
+		{EntityTask, "", "delayed", []string{"task_enqueue"}, "made, and not to begin before its time"},
+		{EntityTask, "queued", "running", []string{"task_exchange"}, "a taskrunner took it"},
+		{EntityTask, "queued", "cancelling", []string{"task_exchange"}, "taken after somebody asked to stop it: it is not run"},
+		{EntityTask, "queued", "delayed", []string{"task_exchange"}, "it met a death, and the taskrunner has another such task in hand"},
+		{EntityTask, "delayed", "queued", []string{"task_exchange", "beat", "promote", "task_wake", "mend_task"}, "its time came, or what it waits for ended"},
+		{EntityTask, "running", "cancelling", []string{"task_cancel"}, "somebody asked to stop it"},
+		{EntityTask, "running", "queued", []string{"task_exchange", "settle", "revoke"}, "released"},
+		{EntityTask, "cancelling", "queued", []string{"task_exchange", "settle", "revoke"}, "released: its next claim is told"},
+		{EntityTask, "running", "delayed", []string{"task_exchange", "settle", "revoke"}, "a failure, or it waits for its children"},
+		{EntityTask, "cancelling", "delayed", []string{"task_exchange", "settle", "revoke"}, "a failure: its next claim is told"},
+		{EntityTask, "running", "done", []string{"task_exchange", "settle", "revoke"}, "end recorded"},
+		{EntityTask, "running", "dead", []string{"task_exchange", "settle", "revoke"}, "attempts used up, or trying again is no use"},
+		{EntityTask, "cancelling", "cancelled", []string{"task_exchange", "settle", "revoke"}, "its work was stopped"},
+		{EntityTask, "cancelling", "done", []string{"task_exchange", "settle", "revoke"}, "its end was recorded before it was stopped"},
+		{EntityTask, "cancelling", "dead", []string{"task_exchange", "settle", "revoke"}, "its end was recorded before it was stopped"},
+		{EntityTask, "queued", "cancelled", []string{"task_withdraw"}, "cancelled while it waited"},
+		{EntityTask, "delayed", "cancelled", []string{"task_withdraw"}, "cancelled while it waited"},
+	}
+}
+
+func evacuationTransitions() []Transition {
+	unassigned := []string{
+		"unassign", "host_drain", "host_probation", "host_down", "host_report", "host_forget", "vm_reconcile", "register", "withdraw",
+		"mend_host", "mend_request", "mend_left",
+	}
+	return []Transition{
+		{EntityEvacuation, "", "scheduled", []string{"settle", "revoke", "exchange", "beat", "promote"}, "assigned to another host: its own was lost or drained, or had two faults with it"},
+		{EntityEvacuation, "", "parked", []string{"settle", "revoke"}, "its host was lost or drained, and nothing living can run it"},
+		{EntityEvacuation, "scheduled", "accepted", []string{"exchange"}, "its host took it together with a VM"},
+		{EntityEvacuation, "parked", "accepted", []string{"exchange"}, "the first host that can took it together with a VM"},
+		{EntityEvacuation, "accepted", "finished", []string{"exchange", "settle", "revoke"}, "the request ended there"},
+		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left"}, "the request did not end there, or is to run apart"},
+		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn"},
+		{EntityEvacuation, "parked", "failed", []string{"withdraw", "mend_request", "mend_left"}, "the request was withdrawn"},
+	}
+}
+
+func experimentTransitions() []Transition {
+	return []Transition{
+		{EntityExperiment, "", "running", []string{"PutExperiment"}, "its start"},
+		{EntityExperiment, "running", "ready", []string{"PutExperiment"}, "its task: all its requests have ended"},
+		{EntityExperiment, "ready", "applying", []string{"PutExperiment"}, "apply: from here on there is no way back"},
+		{EntityExperiment, "applying", "applied", []string{"PutExperiment"}, "apply: all that is to count counts"},
+		{EntityExperiment, "running", "aborted", []string{"PutExperiment"}, "abort, or its assignment is deleted"},
+		{EntityExperiment, "ready", "aborted", []string{"PutExperiment"}, "abort, or its assignment is deleted"},
 	}
 }

@@ -35,7 +35,7 @@ func (s *Store) Young() bool { return s.young() }
 const LeastYouth = leastYouth
 
 // Look is one reading of the namespace: what is wrong with it, and the state of every
-// request, VM and host as "request a-1": "queued".
+// request, VM, host, task and evacuation under way as "request a-1": "queued".
 type Look struct {
 	reading
 	Found  []core.Violation
@@ -114,14 +114,30 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	for _, v := range r["host"] {
 		l.States["host "+v.args[0]] = v.hash["state"]
 	}
+	for _, v := range r["tasks_queue"] {
+		place("task ", "queued", v.list)
+	}
+	place("task ", "delayed", slices.Collect(maps.Keys(r.one("tasks_later").scores)))
+	for key, record := range r.one("evacuations").hash {
+		e, _ := toEvacuation(key, record)
+		l.States["evacuation "+key] = string(e.State)
+	}
 	a.slotted(func(owner, key string, slot core.Held) {
 		l.Slots[[2]string{owner, key}] = slot
-		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleVMFactory {
+		_, cancelled := r.one("cancels").hash[key]
+		switch role, _, _ := core.ParseOwner(owner); {
+		case role == core.RoleVMFactory:
 			l.States["vm "+key] = slot.Phase
+			return
+		case role == core.RoleTaskrunner && cancelled:
+			l.States["task "+key] = "cancelling"
+			return
+		case role == core.RoleTaskrunner:
+			l.States["task "+key] = "running"
 			return
 		}
 		l.States["request "+key], l.States["vm "+slot.VM] = slot.Phase, "claimed"
-		if _, cancelled := r.one("cancels").hash[key]; cancelled {
+		if cancelled {
 			l.States["request "+key] = "cancelling"
 		}
 	})

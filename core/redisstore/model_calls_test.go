@@ -15,7 +15,11 @@ import (
 )
 
 // watcher sees every script call of a model, with the namespace before and after it.
-type watcher struct{ *model }
+type watcher struct {
+	look    func() *redisstore.Look // as it was last seen
+	changed func()                  // it may not be so any more
+	check   func(*call)
+}
 
 func (watcher) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
@@ -36,7 +40,7 @@ func (w watcher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		c.before = w.look()
 		c.err = next(ctx, cmd)
-		w.seen = nil
+		w.changed()
 		if redis.HasErrorPrefix(c.err, "NOSCRIPT") {
 			return c.err
 		}
@@ -150,11 +154,51 @@ func same(c *call) bool {
 		maps.Equal(c.before.Hash("epochs"), c.after.Hash("epochs"))
 }
 
+// transitions is the table, made once.
+var transitions = core.Transitions()
+
 // may says whether the script makes the move by the table; "" goes from or to nowhere.
 func (c *call) may(kind core.Entity, from, to string) bool {
-	return slices.ContainsFunc(core.Transitions(), func(t core.Transition) bool {
+	return slices.ContainsFunc(transitions, func(t core.Transition) bool {
 		return t.Entity == kind && t.From == from && t.To == to && slices.Contains(t.By, c.name)
 	})
+}
+
+// leads says whether the script makes moves, one after another, that lead to a state by the table.
+func (c *call) leads(kind core.Entity, from, to string) bool {
+	reached := []string{from}
+	for i := 0; i < len(reached); i++ {
+		for _, t := range transitions {
+			if t.Entity == kind && t.From == reached[i] && slices.Contains(t.By, c.name) && !slices.Contains(reached, t.To) {
+				reached = append(reached, t.To)
+			}
+		}
+	}
+	return slices.Contains(reached[1:], to)
+}
+
+// checkEvacuation requires that moves off a host go by the table, and end in its record of ends.
+func (m *model) checkEvacuation(c *call, key, from, to string) {
+	ended := func(l *redisstore.Look) (ends []string) {
+		for _, record := range l.List("evacuated") {
+			if its, rest, _ := strings.Cut(record, "|"); its == key {
+				how, _, _ := strings.Cut(rest, "|")
+				ends = append(ends, how)
+			}
+		}
+		return ends
+	}
+	ends := ended(c.after)
+	ends = ends[:len(ends)-len(ended(c.before))]
+	if len(ends) > 0 && from != "" {
+		if !c.leads(core.EntityEvacuation, from, ends[0]) {
+			m.fail("%s made the evacuation of %s go from %s to %s, which the table does not have", c.name, key, from, ends[0])
+		}
+		from = ""
+	}
+	if from != to && (to == "" || !c.leads(core.EntityEvacuation, from, to)) {
+		m.fail("%s made the evacuation of %s go from %q to %q, which the table does not have", c.name, key, from, to)
+	}
 }
 
 // checkMoves requires that what changed are moves that the script has in the table. A
@@ -167,6 +211,8 @@ func (m *model) checkMoves(c *call) {
 		}
 		word, name, _ := strings.Cut(id, " ")
 		switch kind := core.Entity(word); {
+		case kind == core.EntityEvacuation:
+			m.checkEvacuation(c, name, from, to)
 		case c.may(kind, from, to):
 		case kind == core.EntityRequest && to == "":
 			if m.ledger[name].end == "" {
@@ -183,7 +229,11 @@ func (m *model) checkMoves(c *call) {
 		}
 	}
 	for id, to := range c.after.States {
-		word, _, _ := strings.Cut(id, " ")
+		word, name, _ := strings.Cut(id, " ")
+		if c.before.States[id] == "" && word == string(core.EntityEvacuation) {
+			m.checkEvacuation(c, name, "", to)
+			continue
+		}
 		if c.before.States[id] == "" && !c.may(core.Entity(word), "", to) {
 			m.fail("%s made %s begin as %s, which the table does not have", c.name, id, to)
 		}

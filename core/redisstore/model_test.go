@@ -136,7 +136,7 @@ func (m *model) open() {
 	}
 	s, err := redisstore.Open(m.ctx, opts)
 	m.must(err)
-	s.Client().AddHook(watcher{m})
+	s.Client().AddHook(watcher{m.look, func() { m.seen = nil }, m.check})
 	if m.hook != nil {
 		m.hook(s)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/redisstore"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -34,6 +35,7 @@ type taskModel struct {
 	rates map[string]core.TaskRate
 	began map[string][]time.Time // kind → when its tasks began, since the rates are as they are
 	hands []*modelHand
+	seen  *redisstore.Look // after the last call
 
 	draining bool
 }
@@ -43,7 +45,8 @@ type modelTask struct {
 	state core.TaskState
 	due   time.Time
 	tries int
-	by    string // who cancelled it
+	by    string         // who cancelled it
+	end   core.TaskState // that the result store has recorded
 	token string
 	owner *modelHand
 }
@@ -76,6 +79,7 @@ func TestModelOfTasks(t *testing.T) {
 			h.epoch = x.Register(t, h.owner).Epoch
 			m.hands = append(m.hands, h)
 		}
+		x.Store.Client().AddHook(watcher{m.look, func() { m.seen = nil }, m.check})
 		r.Repeat(map[string]func(*rapid.T){
 			"enqueue": func(*rapid.T) {
 				for range 1 + m.n("many", 4) {
@@ -85,6 +89,17 @@ func TestModelOfTasks(t *testing.T) {
 			"exchange": func(*rapid.T) { m.exchange(m.hands[m.n("who", 2)], m.n("want", 7)) },
 			"pass":     func(*rapid.T) { m.pass(time.Duration(m.n("ms", 3000)) * time.Millisecond) },
 			"wake":     m.wake, "cancel": m.cancel, "rate": m.rate, "die": m.die, "progress": m.progress,
+			"revoke": m.revoke,
+			"promote": func(*rapid.T) {
+				_, err := m.Store.Promote(context.Background())
+				require.NoError(m.t, err)
+				m.promote()
+			},
+			"beat": func(*rapid.T) {
+				h := m.hands[m.n("who", 2)]
+				require.NoError(m.t, coretest.ErrOf(m.Store.Beat(context.Background(), h.owner, h.epoch, time.Hour)))
+				m.promote()
+			},
 			"": func(r *rapid.T) {
 				found, err := x.Store.CheckConsistency(context.Background())
 				require.NoError(r, err)
@@ -178,12 +193,15 @@ func (m *taskModel) ends(h *modelHand) []core.TaskFinish {
 			continue
 		}
 		if m.draining {
+			m.record(task, core.OutcomeDone)
 			out = append(out, core.TaskFinish{Key: key, Token: task.token, Outcome: core.OutcomeDone})
 			continue
 		}
 		outcomes := []core.Outcome{core.OutcomeDone, core.OutcomeDead, core.OutcomeRelease, core.OutcomeRetry, core.OutcomeLater}
+		outcome := outcomes[m.n("outcome", len(outcomes))]
+		m.record(task, outcome)
 		out = append(out, core.TaskFinish{
-			Key: key, Token: task.token, Outcome: outcomes[m.n("outcome", len(outcomes))],
+			Key: key, Token: task.token, Outcome: outcome,
 			Delay: time.Duration(m.n("pause", 3000)) * time.Millisecond,
 		})
 	}
@@ -207,7 +225,7 @@ func (m *taskModel) finish(ends []core.TaskFinish) {
 				task.tries++
 			}
 		default:
-			task.state = core.TaskDone
+			task.state = task.end
 		}
 	}
 }
@@ -333,7 +351,7 @@ func (m *taskModel) cancel(*rapid.T) {
 	place, err := m.Store.CancelTask(context.Background(), key, "ann")
 	require.NoError(m.t, err)
 	waits := task.state == core.TaskQueued || task.state == core.TaskDelayed
-	if task.state != core.TaskDone {
+	if !task.state.Terminal() {
 		require.Equal(m.t, waits, place.Owner == "")
 		task.by = "ann"
 	} else {
@@ -342,11 +360,14 @@ func (m *taskModel) cancel(*rapid.T) {
 	if m.n("dies", 3) == 0 {
 		return
 	}
+	if waits {
+		task.end = core.TaskCancelled
+	}
 	was, err := m.Store.WithdrawTask(context.Background(), key)
 	require.NoError(m.t, err)
 	require.Equal(m.t, waits, was)
 	if waits {
-		task.state = core.TaskDone
+		task.state = task.end
 		m.lanes[task.lane()] = slices.DeleteFunc(m.lanes[task.lane()], func(k string) bool { return k == key })
 	}
 }
@@ -375,12 +396,9 @@ func (m *taskModel) die(*rapid.T) {
 	var items []core.Settlement
 	var ends []core.TaskFinish
 	for _, left := range reg.Left {
-		outcome := []core.Outcome{core.OutcomeDone, core.OutcomeRelease, core.OutcomeRetry}[m.n("outcome", 3)]
+		outcome := m.settled(left.Key)
 		items = append(items, core.Settlement{Key: left.Key, Token: left.Token, Outcome: outcome})
-		end := core.TaskFinish{Key: left.Key, Outcome: outcome}
-		if tries := m.tasks[left.Key].tries; tries > 0 { // from the second on, who was lost with it pauses it
-			end.Delay = 250 * time.Millisecond << min(2*(tries-1), 10)
-		}
+		end := m.lost(left.Key, outcome)
 		ends = append(ends, end)
 		require.Equal(m.t, h, m.tasks[left.Key].owner)
 	}
@@ -408,7 +426,7 @@ func (m *taskModel) places() {
 		task := m.tasks[key]
 		want := core.TaskPlace{State: task.state, Attempts: task.tries, Progress: task.Progress}
 		switch {
-		case task.state == core.TaskDone:
+		case task.state.Terminal():
 			want = core.TaskPlace{}
 		case task.state == core.TaskDelayed:
 			want.Due = task.due.UnixMilli()
@@ -434,7 +452,7 @@ func (m *taskModel) drain() {
 		}
 	}
 	for _, key := range m.keys {
-		require.Equal(m.t, core.TaskDone, m.tasks[key].state, key)
+		require.True(m.t, m.tasks[key].state.Terminal(), key)
 	}
 	m.places()
 }

@@ -4,7 +4,7 @@
 --         5 incarnation of Redis
 -- RETURN  {slots held, draining, {cancelled key, who, ...}, ready}
 -- REFUSE  FENCED
--- MOVES   -
+-- MOVES   task delayed→queued; evacuation →scheduled
 -- REPEAT  recorded again
 local owner, host = ARGV[1], ARGV[4]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then

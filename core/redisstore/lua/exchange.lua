@@ -11,13 +11,12 @@
 --         cancelled them and deaths that they met}; no spec: it is gone again; slots -1 and no cancelled keys
 --         where the call is no heartbeat
 -- REFUSE  FENCED STALE
--- MOVES   request queued→claimed, queued→cancelling, parked→claimed, parked→cancelling,
---         parked→queued,
---         claimed→queued, running→queued,
---         cancelling→queued, claimed→completed, running→completed, cancelling→completed,
---         claimed→failed, running→failed, cancelling→failed, running→timed_out,
---         cancelling→timed_out, cancelling→cancelled, claimed→dead, running→dead;
---         vm clean→claimed, claimed→dirty
+-- MOVES   request queued→claimed, queued→cancelling, parked→claimed, parked→cancelling, parked→queued,
+--         claimed→queued, running→queued, cancelling→queued, claimed→completed, running→completed,
+--         cancelling→completed, claimed→failed, running→failed, cancelling→failed, running→timed_out,
+--         cancelling→timed_out, cancelling→cancelled, claimed→dead, running→dead; vm clean→claimed,
+--         claimed→dirty; evacuation →scheduled, scheduled→accepted, parked→accepted, accepted→finished,
+--         accepted→failed
 -- REPEAT  the same lane and seq answer the same and act once
 local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]
 local lane, seq = 'lane' .. ARGV[4], tonumber(ARGV[5])

@@ -3,7 +3,7 @@
 -- ARGV    1 host, 2 late by ms
 -- RETURN  1
 -- REFUSE  NOTFOUND CONFLICT
--- MOVES   host suspect→down; vm clean→lost, dirty→lost, quarantined→lost
+-- MOVES   host suspect→down; vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  the second run answers 1
 local host, clock = ARGV[1], now()
 local state = redis.call('HGET', K.host(host), 'state')

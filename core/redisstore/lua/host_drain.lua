@@ -3,7 +3,7 @@
 -- ARGV    1 host, 2 the flag: 1 or 0, 3 ms until what it has in hand must go elsewhere; 0: never
 -- RETURN  1
 -- REFUSE  NOTFOUND
--- MOVES   -
+-- MOVES   evacuation scheduled→failed
 -- REPEAT  sets the same, the time anew
 local host = ARGV[1]
 if redis.call('EXISTS', K.host(host)) == 0 then

@@ -2,7 +2,7 @@
 -- ARGV    1 host
 -- RETURN  1
 -- REFUSE  NOTFOUND CONFLICT
--- MOVES   vm clean→lost, dirty→lost, quarantined→lost
+-- MOVES   vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  the second run refuses NOTFOUND
 local host = ARGV[1]
 local state = redis.call('HGET', K.host(host), 'state')

@@ -3,7 +3,7 @@
 --         must go well
 -- RETURN  1
 -- REFUSE  NOTFOUND
--- MOVES   -
+-- MOVES   evacuation scheduled→failed
 -- REPEAT  one on probation for the same reason stays as it is
 local host, why, clock = ARGV[1], ARGV[2], now()
 if redis.call('EXISTS', K.host(host)) == 0 then

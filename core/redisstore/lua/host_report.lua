@@ -4,7 +4,8 @@
 --         reports; nothing: it is none
 -- RETURN  1; 0: a later report was acted on
 -- REFUSE  NOTFOUND
--- MOVES   host up→down, suspect→down, down→up; vm clean→lost, dirty→lost, quarantined→lost
+-- MOVES   host up→down, suspect→down, down→up; vm clean→lost, dirty→lost, quarantined→lost; evacuation
+--         scheduled→failed
 -- REPEAT  the first word stands; nothing is lost twice. A report that comes after a later one of
 --         the same host, since who had it first did not act on it, changes nothing
 local host, clock = ARGV[1], now()

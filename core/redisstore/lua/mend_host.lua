@@ -3,7 +3,7 @@
 -- ARGV    1 host
 -- RETURN  1
 -- REFUSE  -
--- MOVES   -
+-- MOVES   host →down; vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  does the same
 local host, clock = ARGV[1], now()
 local its = redis.call('HMGET', K.host(host), 'state', 'epoch', 'drain', 'failed', 'canary', 'probation')

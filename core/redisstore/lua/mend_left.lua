@@ -4,7 +4,7 @@
 --         a request or task, host, owner or pool
 -- RETURN  1
 -- REFUSE  -
--- MOVES   -
+-- MOVES   evacuation scheduled→failed, parked→failed, accepted→failed
 -- REPEAT  removes nothing more
 local what, id = ARGV[1], ARGV[2]
 pass_when_full()

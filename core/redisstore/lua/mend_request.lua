@@ -4,7 +4,7 @@
 --         parked or apart, pool; ...
 -- RETURN  1
 -- REFUSE  -
--- MOVES   -
+-- MOVES   request →queued, parked→queued; evacuation scheduled→failed, parked→failed, accepted→failed
 -- REPEAT  puts it right again
 local key, clock = ARGV[1], now()
 pass_when_full()

@@ -4,7 +4,7 @@
 --         then the kinds that it may count for by mistake
 -- RETURN  1
 -- REFUSE  -
--- MOVES   -
+-- MOVES   task →queued, delayed→queued
 -- REPEAT  puts it right again
 local key, queues = ARGV[1], tonumber(ARGV[2])
 local places = { { task_head(key) } }

@@ -3,7 +3,7 @@
 -- ARGV    1 VM, then the hosts where it was found
 -- RETURN  1, or 0 if there is nothing wrong with it
 -- REFUSE  -
--- MOVES   -
+-- MOVES   vm →dirty, clean→dirty, quarantined→dirty
 -- REPEAT  the answer is 0
 local vm, hosts, wrong, known, its_hosts = ARGV[1], {}, 0, 0, {}
 for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do

@@ -2,7 +2,7 @@
 -- ARGV    -
 -- RETURN  how many went
 -- REFUSE  -
--- MOVES   -
+-- MOVES   task delayed→queued; evacuation →scheduled
 -- REPEAT  lets those go that are due by then
 local clock = now()
 local due = promote(clock)

@@ -4,7 +4,7 @@
 --         8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known
 -- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, ms since, ...}}
 -- REFUSE  VERSION BUSY
--- MOVES   host →up, down→up
+-- MOVES   host →up, down→up; vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  starts one more epoch; only the last one counts
 local owner, host, machine = ARGV[1], ARGV[3], ARGV[4]
 local schema = redis.call('HGET', K.meta, 'schema')

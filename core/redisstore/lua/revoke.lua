@@ -3,12 +3,13 @@
 -- ARGV    1 owner, 2 host, 3 key, 4 the slot as it was read, 5 outcome, as settle has them, 6 why
 -- RETURN  1, or 0 if the slot is empty by now
 -- REFUSE  CONFLICT
--- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked,
---         running→parked, cancelling→parked, claimed→completed, running→completed,
---         cancelling→completed, claimed→failed, running→failed, cancelling→failed,
---         running→timed_out, cancelling→timed_out, cancelling→cancelled, claimed→dead,
---         running→dead; vm claimed→dirty, creating→dirty, destroying→dirty, claimed→lost,
---         creating→lost, destroying→lost
+-- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked, running→parked,
+--         cancelling→parked, claimed→completed, running→completed, cancelling→completed, claimed→failed,
+--         running→failed, cancelling→failed, running→timed_out, cancelling→timed_out, cancelling→cancelled,
+--         claimed→dead, running→dead; vm claimed→dirty, creating→dirty, destroying→dirty, claimed→lost,
+--         creating→lost, destroying→lost; task running→queued, cancelling→queued, running→delayed,
+--         cancelling→delayed, running→done, cancelling→done, running→dead, cancelling→dead,
+--         cancelling→cancelled; evacuation →scheduled, →parked, accepted→finished, accepted→failed
 -- REPEAT  the slot is empty, the answer 0
 local owner, host, key, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local slot = redis.call('HGET', K.slots(owner), key)

@@ -6,12 +6,13 @@
 --         assign, retry>-, release>- park
 -- RETURN  {how many moved, the number now; 0 if it is as it was}
 -- REFUSE  FENCED CONFLICT
--- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked,
---         running→parked, cancelling→parked, claimed→completed, running→completed,
---         cancelling→completed, claimed→failed, running→failed, cancelling→failed,
---         running→timed_out, cancelling→timed_out, cancelling→cancelled, claimed→dead,
---         running→dead; vm claimed→dirty, creating→dirty, destroying→dirty, claimed→lost,
---         creating→lost, destroying→lost
+-- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked, running→parked,
+--         cancelling→parked, claimed→completed, running→completed, cancelling→completed, claimed→failed,
+--         running→failed, cancelling→failed, running→timed_out, cancelling→timed_out, cancelling→cancelled,
+--         claimed→dead, running→dead; vm claimed→dirty, creating→dirty, destroying→dirty, claimed→lost,
+--         creating→lost, destroying→lost; task running→queued, cancelling→queued, running→delayed,
+--         cancelling→delayed, running→done, cancelling→done, running→dead, cancelling→dead,
+--         cancelling→cancelled; evacuation →scheduled, →parked, accepted→finished, accepted→failed
 -- REPEAT  what moved is not in its slot any more and is skipped
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then

@@ -2,7 +2,7 @@
 -- ARGV    1 key, 2 who asks
 -- RETURN  {state, owner, since, due, attempts, progress} as it was; nil if Redis does not have it
 -- REFUSE  -
--- MOVES   -
+-- MOVES   task running→cancelling
 -- REPEAT  the first to ask stays noted
 local key = ARGV[1]
 local found = task_place(key, taskrunners())

@@ -4,7 +4,7 @@
 --         does not begin, or 0
 -- RETURN  ok, have or ended
 -- REFUSE  -
--- MOVES   -
+-- MOVES   task →queued, →delayed
 -- REPEAT  the second run answers have
 local key, due = ARGV[1], tonumber(ARGV[3])
 if has_tombstone({ key })[1] == 1 then

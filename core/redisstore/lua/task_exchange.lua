@@ -5,7 +5,9 @@
 -- RETURN  {verdicts, ms until a task may begin if fewer were there than wanted, or 0, {cancelled key,
 --         who, ...}, {key, token, attempts, who cancelled it, task, ...}, slots held}
 -- REFUSE  FENCED STALE
--- MOVES   -
+-- MOVES   task queued→running, queued→cancelling, queued→delayed, delayed→queued, running→queued,
+--         cancelling→queued, running→delayed, cancelling→delayed, running→done, cancelling→done,
+--         running→dead, cancelling→dead, cancelling→cancelled
 -- REPEAT  the same lane and seq answer the same and act once
 local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]
 local lane, seq, want = 'lane' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[7])

@@ -2,7 +2,7 @@
 -- ARGV    1 key
 -- RETURN  1, or 0 if it is not delayed
 -- REFUSE  -
--- MOVES   -
+-- MOVES   task delayed→queued
 -- REPEAT  it is not delayed any more, the answer is 0
 if unpause_task(ARGV[1]) == 0 then
   return 0

@@ -2,7 +2,7 @@
 -- ARGV    1 key
 -- RETURN  1, or 0 if it is neither
 -- REFUSE  -
--- MOVES   -
+-- MOVES   task queued→cancelled, delayed→cancelled
 -- REPEAT  the second run answers 0
 local key = ARGV[1]
 local priority, kind, lane = task_head(key)

@@ -2,7 +2,7 @@
 -- ARGV    1 host, 2 assigned for so many ms or longer
 -- RETURN  how many went back
 -- REFUSE  -
--- MOVES   -
+-- MOVES   evacuation scheduled→failed
 -- REPEAT  those are assigned no more
 local host, clock = ARGV[1], now()
 local gone = unassign(host, clock - tonumber(ARGV[2]), clock, host .. ' did not take it in time')

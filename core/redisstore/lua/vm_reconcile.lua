@@ -9,7 +9,7 @@
 -- RETURN  {adopted, dirtied, removed}
 -- REFUSE  FENCED
 -- MOVES   host up→down, suspect→down; vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone,
---         quarantined→gone, clean→lost, dirty→lost, quarantined→lost
+--         quarantined→gone, clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  finds nothing left to change; refuses FENCED if the host is to be failed: it is
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then

@@ -2,7 +2,8 @@
 -- ARGV    1 key
 -- RETURN  1, or 0 if it does not wait
 -- REFUSE  -
--- MOVES   request queued→cancelled, queued→timed_out, parked→cancelled, parked→timed_out
+-- MOVES   request queued→cancelled, queued→timed_out, parked→cancelled, parked→timed_out; evacuation
+--         scheduled→failed, parked→failed
 -- REPEAT  the second run answers 0
 local key = ARGV[1]
 local pool, priority, submitter = spec_head(key)
