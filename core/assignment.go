@@ -181,7 +181,7 @@ type Submissions interface {
 // Experiments keeps experiments. Put is as in Roster.
 type Experiments interface {
 	// PutExperiment makes an experiment only if the assignment takes submissions, as in
-	// CreateSubmission.
+	// CreateSubmission. Returns CONFLICT for a state to which the transition table does not lead.
 	PutExperiment(ctx context.Context, e Experiment) (revision int64, err error)
 	GetExperiment(ctx context.Context, id string) (Experiment, error)
 	// ListExperiments lists those of an assignment, newest first.

@@ -2,15 +2,8 @@ package core
 
 // ExperimentState is how far an experiment is. An assignment has at most one that is
 // neither applied nor aborted. What a crash leaves between two steps, and who mends it,
-// stands in core/classes/experiment.
-//
-//	from       to         by
-//	-          running    its start
-//	running    ready      its task, once all its requests have ended
-//	ready      applying   apply: from here on there is no way back
-//	applying   applied    apply, once all that is to count counts; any apply goes on with it
-//	running    aborted    abort; any abort goes on with what is left of it
-//	ready      aborted    abort
+// stands in core/classes/experiment; its moves stand in Transitions. What an apply or an abort left
+// undone any other goes on with.
 type ExperimentState string
 
 // The states of an experiment.

@@ -9,6 +9,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/classes/experiment"
+	"drover/core/coretest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,10 +31,9 @@ func (s watched) Bind(ctx context.Context, id, from, to string) (bool, error) {
 // experiment puts one of tess's into the store.
 func (w *fixture) experiment(handle string, state core.ExperimentState) core.Experiment {
 	w.t.Helper()
-	e := core.Experiment{ID: newID(), Class: "cs101", Assignment: handle, Repeat: 1, State: state, By: "tess", Created: start}
-	var err error
-	e.Revision, err = w.store.PutExperiment(w.t.Context(), e)
-	require.NoError(w.t, err)
+	e := coretest.PutExperiment(w.t, w.store, core.Experiment{
+		ID: newID(), Class: "cs101", Assignment: handle, Repeat: 1, State: state, By: "tess", Created: start,
+	})
 	w.log.clear()
 	return e
 }

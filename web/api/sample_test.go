@@ -253,9 +253,7 @@ func experiment(w *fixture, n int) string {
 	e := core.Experiment{
 		ID: fmt.Sprintf("experiment-%d", n), Class: "cs101", Assignment: homework(w, n), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
 	}
-	_, err := w.reg.Store.PutExperiment(w.t.Context(), e)
-	require.NoError(w.t, err)
-	return e.ID
+	return coretest.PutExperiment(w.t, w.reg.Store, e).ID
 }
 
 type object = map[string]any

@@ -247,9 +247,7 @@ func (w *fixture) experiment() string {
 	e := core.Experiment{
 		ID: w.next("experiment"), Class: "cs101", Assignment: w.assignment(w.next("hw")), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
 	}
-	_, err := w.store.PutExperiment(w.t.Context(), e)
-	require.NoError(w.t, err)
-	return e.ID
+	return coretest.PutExperiment(w.t, w.store, e).ID
 }
 
 // form is what a browser sends: names and values in turn.

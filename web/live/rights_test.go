@@ -157,7 +157,5 @@ func (w *fixture) task(requester string) string {
 func (w *fixture) experiment() string {
 	w.t.Helper()
 	e := core.Experiment{ID: newID(), Class: "cs101", Assignment: "hw-true", Repeat: 1, State: core.ExperimentReady, By: "tess"}
-	_, err := w.store.PutExperiment(w.t.Context(), e)
-	require.NoError(w.t, err)
-	return e.ID
+	return coretest.PutExperiment(w.t, w.store, e).ID
 }

@@ -180,6 +180,18 @@ func Grade(id string, g *core.Grade) error {
 	return first(core.CheckName("user", g.By), text(id, "reason of the grade", g.Reason, MaxReason), times(id, g.At))
 }
 
+// ExperimentMove checks by the transition table that an experiment may get another state. was is what
+// the store has, and of no interest if it is of another revision. Returns CONFLICT.
+func ExperimentMove(was, e core.Experiment) error {
+	if was.Revision != e.Revision || was.State == e.State || core.MayMove(core.EntityExperiment, string(was.State), string(e.State)) {
+		return nil
+	}
+	if was.State == "" {
+		return core.Errorf(core.CodeConflict, e.ID, "experiment %s cannot begin as %s: it begins as %s", e.ID, e.State, core.ExperimentRunning)
+	}
+	return core.Errorf(core.CodeConflict, e.ID, "experiment %s is %s and cannot become %s", e.ID, was.State, e.State)
+}
+
 // Experiment checks an experiment. Returns INVALID or LIMIT.
 func Experiment(e core.Experiment) error {
 	if err := names("experiment id", e.ID, "class", e.Class, "assignment", e.Assignment, "user", e.By); err != nil {

@@ -12,6 +12,9 @@ func (s *Store) PutExperiment(ctx context.Context, e core.Experiment) (int64, er
 	if err := bounds.Experiment(e); err != nil {
 		return 0, err
 	}
+	if err := s.mayMove(ctx, e); err != nil {
+		return 0, err
+	}
 	r := revised{what: "experiment " + e.ID, in: experiments, id: e.ID, name: e.ID, revision: e.Revision}
 	e.Revision++
 	doc, err := encode(e, e.ID)
@@ -27,6 +30,21 @@ func (s *Store) PutExperiment(ctx context.Context, e core.Experiment) (int64, er
 		return true, err
 	})
 	return 1, err
+}
+
+// mayMove refuses a move that the transition table does not have. The state of a revision never
+// changes, so it may be read before.
+func (s *Store) mayMove(ctx context.Context, e core.Experiment) error {
+	var was core.Experiment
+	if e.Revision > 0 {
+		var err error
+		if was, err = s.GetExperiment(ctx, e.ID); core.Is(err, core.CodeNotFound) {
+			return nil // which the change itself says
+		} else if err != nil {
+			return err
+		}
+	}
+	return bounds.ExperimentMove(was, e)
 }
 
 // GetExperiment returns an experiment, see core.Experiments.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +68,39 @@ func experimentsRefuse(t *testing.T, s core.ResultStore) {
 	all, err := s.ListExperiments(t.Context(), "cs101", "hw1", 10)
 	require.NoError(t, err)
 	require.Empty(t, all)
+}
+
+// experimentsMove tries every move: the store makes those of the transition table and no other.
+func experimentsMove(t *testing.T, s core.ResultStore) {
+	school(t, s)
+	states := []string{""}
+	for _, tr := range core.Transitions() {
+		if tr.Entity == core.EntityExperiment && !slices.Contains(states, tr.To) {
+			states = append(states, tr.To)
+			require.Equal(t, []string{"PutExperiment"}, tr.By)
+		}
+	}
+	require.Len(t, states, 6)
+	for _, from := range states {
+		for _, to := range states[1:] {
+			was := Experiment("cs101", "hw1")
+			was.State = core.ExperimentState(from)
+			was = coretest.PutExperiment(t, s, was)
+			e := was
+			e.State = core.ExperimentState(to)
+			_, err := s.PutExperiment(t.Context(), e)
+			if from == to || core.MayMove(core.EntityExperiment, from, to) {
+				require.NoError(t, err, "%s → %s", from, to)
+				continue
+			}
+			require.Equal(t, core.CodeConflict, core.CodeOf(err), "%s → %s", from, to)
+			is, err := s.GetExperiment(t.Context(), e.ID)
+			if from == "" {
+				requireCode(t, core.CodeNotFound, err)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, was, is)
+		}
+	}
 }

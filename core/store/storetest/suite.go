@@ -161,6 +161,7 @@ func schoolTests() []test {
 		{"DigestsSchool", digestsSchool},
 		{"Experiments", experiments},
 		{"ExperimentsRefuse", experimentsRefuse},
+		{"ExperimentsMove", experimentsMove},
 		{"Audit log", auditLog},
 		{"AuditLogStays", auditLogStays},
 		{"AuditLogRefuses", auditLogRefuses},
