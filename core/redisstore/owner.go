@@ -37,24 +37,32 @@ func toHeld(f []any) []core.Held {
 	const width = 7
 	out := make([]core.Held, 0, len(f)/width)
 	for i := 0; i+width <= len(f); i += width {
-		parts := strings.Split(str(f[i+1]), "|")
-		if len(parts) < 4 {
+		h, ok := toSlot(str(f[i]), str(f[i+1]), str(f[i+4]))
+		if !ok {
 			continue
 		}
-		h := core.Held{
-			Key: str(f[i]), VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3], Slot: str(f[i+1]),
-			Attempts: int(num(f[i+2])), Cancelled: str(f[i+3]), Pool: str(f[i+4]), Deaths: toDeaths(f[i+5]),
-			Age: time.Duration(num(f[i+6])) * time.Millisecond,
-		}
-		if len(parts) > 4 {
-			h.Limit = time.Duration(num(parts[4])) * time.Millisecond
-		}
-		if h.Phase == string(core.VMCreating) || h.Phase == string(core.VMDestroying) {
-			h.Pool, h.VM = h.VM, h.Key
-		}
+		h.Attempts, h.Cancelled, h.Deaths = int(num(f[i+2])), str(f[i+3]), toDeaths(f[i+5])
+		h.Age = time.Duration(num(f[i+6])) * time.Millisecond
 		out = append(out, h)
 	}
 	return out
+}
+
+// toSlot reads a slot, as lib/held.lua does. In one of a vmfactory stands the pool of its VM; a
+// request's is known otherwise.
+func toSlot(key, slot, pool string) (core.Held, bool) {
+	parts := strings.Split(slot, "|")
+	if len(parts) < 4 {
+		return core.Held{}, false
+	}
+	h := core.Held{Key: key, VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3], Pool: pool, Slot: slot}
+	if len(parts) > 4 {
+		h.Limit = time.Duration(num(parts[4])) * time.Millisecond
+	}
+	if h.Phase == string(core.VMCreating) || h.Phase == string(core.VMDestroying) {
+		h.Pool, h.VM = h.VM, h.Key
+	}
+	return h, true
 }
 
 // toDeaths reads the deaths that a request or task met.

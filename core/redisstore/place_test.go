@@ -444,3 +444,19 @@ func TestHostReports(t *testing.T) {
 		coretest.RequireSound(t, s)
 	})
 }
+
+// A record of an evacuation that nobody can read keeps no request from its end.
+func TestAnUnreadableEvacuationHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		x.Submit(t, coretest.Spec("a", x.Pool, "ann"))
+		require.NoError(t, x.b.Admin.HSet(ctx, x.key("evacuations"), "a-1", "parked|h1").Err())
+		_, err := x.Store.Withdraw(ctx, "a-1")
+		require.NoError(t, err)
+		c := x.claim(t, 1, "b")
+		require.NoError(t, x.b.Admin.HSet(ctx, x.key("evacuations"), c.Key, "scheduled|h1|h2|soon|0|").Err())
+		require.Equal(t, []bool{true}, x.Exchange(t, 2, 0, end(c, core.OutcomeDone)).Finished)
+		require.Zero(t, x.b.Admin.Exists(ctx, x.key("evacuations"), x.key("evacuated")).Val())
+	})
+}

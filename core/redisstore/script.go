@@ -18,9 +18,9 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
-	"now", "int", "count", "weight", "drop_specs", "drop_output", "fail", "held", "ring", "event", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
+	"now", "int", "count", "weight", "drop_specs", "drop_output", "fail", "held", "slot_tail", "ring", "event", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
 	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
-	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "dequeue",
+	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuation", "evacuation_text", "evacuate", "evacuated", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "dequeue",
 	"spares", "elsewhere", "promote", "forget", "trial", "judge_canary", "apart_next", "again_requests", "task_head", "enqueue_task", "pause_task", "unpause_task", "promote_tasks",
 	"in_rhythm", "too_early", "next_arrival", "task_rate", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "age", "left", "began",
 	"bring_near", "end_silence", "overdue", "holder", "right_turn", "right_task_turn", "taskrunners", "task_place",

@@ -295,15 +295,10 @@ func (at vmPlaces) vms(host string) []core.VMInfo {
 	}
 	for o, cmd := range at.slots {
 		for key, slot := range cmd.Val() {
-			what, phase := key, ""
-			if parts := strings.SplitN(slot, "|", 5); len(parts) > 3 {
-				phase = parts[3]
+			h, _ := toSlot(key, slot, "") // none that is readable is no VM's
+			if state[h.VM], owner[h.VM] = core.VMState(h.Phase), o; h.VM != key {
+				state[h.VM] = core.VMClaimed
 			}
-			if phase != string(core.VMCreating) && phase != string(core.VMDestroying) {
-				what, _, _ = strings.Cut(slot, "|")
-				phase = string(core.VMClaimed)
-			}
-			state[what], owner[what] = core.VMState(phase), o
 		}
 	}
 	out := make([]core.VMInfo, 0, len(at.all.Val()))

@@ -71,7 +71,7 @@ else
         local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), owner, host, clock)
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
-          local tail = '|' .. token .. '|' .. stamp .. '|claimed'
+          local tail = slot_tail(token, stamp, 'claimed')
           for i = 1, #keys do
             claimed[n + i], vms[n + i] = keys[i], got[i]
             fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. tail

@@ -17,7 +17,7 @@ local function unqueue(its_pool, its_class, its_submitter)
   end
 end
 local record, owner = redis.call('HGET', K.evacuations, key), holder(key, 'testrunner')
-local state, to = string.match(record or '', '^(%l+)|[^|]*|([^|]*)|%d+|%d+|')
+local state, _, to = evacuation(record)
 local n, at = redis.call('ZREM', K.later, key), 2
 while ARGV[at] do
   if ARGV[at] == 'queue' then

@@ -18,8 +18,7 @@ if token ~= ARGV[4] then
   return fail('STALE', key)
 end
 pass_when_full()
-local limit = ARGV[6] ~= '0' and '|' .. ARGV[6] or ''
-redis.call('HSET', K.slots(owner), key, vm .. '|' .. token .. '|' .. now() .. '|' .. ARGV[5] .. limit)
+redis.call('HSET', K.slots(owner), key, vm .. slot_tail(token, int(now()), ARGV[5], ARGV[6]))
 if phase ~= ARGV[5] then
   event(ARGV[5], owner, key)
 end

@@ -41,10 +41,10 @@ else
     local kinds, held_for
     claimed, kinds, held_for = dequeue_tasks(want, tonumber(redis.call('HGET', K.meta, 'tasks_taken') or 0), clock)
     claimed, kinds = tasks_apart(owner, claimed, kinds, clock)
-    local fields = {}
+    local fields, tail = {}, slot_tail(token, int(clock), 'task')
     for i = 1, #claimed do
       fields[2 * i - 1] = claimed[i]
-      fields[2 * i] = kinds[i] .. '|' .. token .. '|' .. int(clock) .. '|task'
+      fields[2 * i] = kinds[i] .. tail
       redis.call('SADD', K.tasks_hand(kinds[i]), claimed[i])
     end
     if #fields > 0 then

@@ -19,7 +19,6 @@ if token ~= ARGV[4] then
 end
 pass_when_full()
 local began = string.match(redis.call('HGET', K.tasks_progress, key) or '', '^%d+') or since
-local limit = ARGV[6] ~= '0' and '|' .. ARGV[6] or ''
-redis.call('HSET', K.slots(owner), key, kind .. '|' .. token .. '|' .. int(now()) .. '|task' .. limit)
+redis.call('HSET', K.slots(owner), key, kind .. slot_tail(token, int(now()), 'task', ARGV[6]))
 redis.call('HSET', K.tasks_progress, key, began .. '|' .. ARGV[5])
 return 1

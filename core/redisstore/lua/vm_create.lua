@@ -13,7 +13,7 @@ local clock, slots, names = now(), {}, {}
 for i = 5, #ARGV do
   -- One that is known is past its creation.
   if redis.call('HSETNX', K.vms(host), ARGV[i], pool .. '|' .. clock) == 1 then
-    slots[#slots + 1], slots[#slots + 2] = ARGV[i], pool .. '|' .. epoch .. '.0|' .. clock .. '|creating'
+    slots[#slots + 1], slots[#slots + 2] = ARGV[i], pool .. slot_tail(epoch .. '.0', clock, 'creating')
     names[#names + 1] = ARGV[i]
   end
 end

@@ -25,7 +25,7 @@ local clock, slots = now(), {}
 for i, vm in ipairs(vms) do
   local known = redis.call('HGET', K.vms(host), vm) or '-|0'
   slots[2 * i - 1] = vm
-  slots[2 * i] = string.match(known, '^(.-)|') .. '|' .. epoch .. '.0|' .. clock .. '|destroying'
+  slots[2 * i] = string.match(known, '^(.-)|') .. slot_tail(epoch .. '.0', clock, 'destroying')
 end
 redis.call('HSET', K.slots(owner), unpack(slots))
 redis.call('HSET', K.owner(owner), 'destroy', ARGV[5] .. '|' .. table.concat(vms, ' '))

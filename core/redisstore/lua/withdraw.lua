@@ -16,7 +16,7 @@ if redis.call('LREM', queue, 1, key) == 1 then
     redis.call('LREM', K.turns(pool, priority), 0, submitter)
   end
 elseif redis.call('ZREM', K.later, key) == 0 then
-  local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
+  local state, _, to = evacuation(redis.call('HGET', K.evacuations, key))
   local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.assigned(to, pool) or K.apart(pool)
   if redis.call('LREM', list, 1, key) == 0 then
     return 0

@@ -67,10 +67,10 @@ local function ahead(pool, want, host, clock)
   end
   local accepted = {}
   for i, record in ipairs(redis.call('HMGET', K.evacuations, unpack(out))) do
-    local from, scheduled, why = string.match(record or '', '^.-|(.-)|.-|(.-)|.-|(.*)$')
-    if from then
+    local state, from, _, scheduled, _, why = evacuation(record)
+    if state then
       accepted[#accepted + 1] = out[i]
-      accepted[#accepted + 1] = table.concat({ 'accepted', from, host, scheduled, int(clock), why }, '|')
+      accepted[#accepted + 1] = evacuation_text('accepted', from, host, scheduled, int(clock), why)
     end
   end
   if #accepted > 0 then

@@ -24,7 +24,7 @@ local function place(key)
   if not due and marked({ key })[1] and redis.call('LPOS', K.apart(pool), key) then
     return { 'queued', pool, priority, '', '', '', '0', 0, submitter, '0', '' }
   end
-  local state, to = string.match(redis.call('HGET', K.evacuations, key) or '', '^(.-)|.-|(.-)|')
+  local state, _, to = evacuation(redis.call('HGET', K.evacuations, key))
   if due or state == 'scheduled' then
     return { 'queued', pool, priority, '', '', '', '0', 0, submitter,
       due and int(tonumber(due)) or '0', due and '' or to }

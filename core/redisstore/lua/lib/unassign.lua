@@ -6,7 +6,8 @@ local function unassign(host, before, clock, why)
     local keys = redis.call('LRANGE', K.assigned(host, pool), 0, -1)
     for i = #keys, 1, -1 do
       local record = redis.call('HGET', K.evacuations, keys[i])
-      local at = tonumber(string.match(record or '', '^.-|.-|.-|(%d+)|') or 0)
+      local _, _, _, scheduled = evacuation(record)
+      local at = tonumber(scheduled or 0)
       if at <= before or at > clock then
         redis.call('LREM', K.assigned(host, pool), 1, keys[i])
         evacuated(keys[i], record, 'failed', clock, why)
