@@ -177,6 +177,50 @@ func TestWhoComesSecondAfterASilenceIsNotLate(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
+// A silence soon after another may be ended by an owner whose next heartbeat is due later than those of
+// the others: most came back in between all the same.
+func TestASecondSilenceMayEndWithALongerBeat(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	all := append(x.owners(t, 3), x.Runner, x.Factory)
+	const by, beat, longer = downAfter, time.Second, downAfter / 2
+	at := start
+	advance := func(d time.Duration) { at = at.Add(d); x.b.Mini.SetTime(at) }
+	x.due(t, beat, all...)
+	advance(by + beat)
+	for range 2 { // the first of these heartbeats ends a silence
+		for _, owner := range all[1:] {
+			x.beat(t, owner, beat)
+		}
+		advance(beat)
+	}
+	advance(time.Hour)
+	for i := range all {
+		x.beat(t, all[len(all)-1-i], longer)
+		require.Empty(t, x.late(t, x.Store, by), "after %d of them", i+1)
+		require.Empty(t, x.judge(t), "after %d of them", i+1)
+	}
+	coretest.RequireSound(t, x.Store)
+}
+
+// A silence that is noted by a clock which was set back since is of another time.
+func TestASilenceEndsAlsoAfterOneThatIsStillToCome(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	all := append(x.owners(t, 3), x.Runner, x.Factory)
+	const by, beat = downAfter, time.Second
+	for _, at := range []time.Time{start.Add(time.Hour), start} {
+		x.b.Mini.SetTime(at)
+		x.due(t, -by, all...)
+		for i, owner := range all {
+			x.beat(t, owner, beat)
+			require.Empty(t, x.late(t, x.Store, by), "after %d of them", i+1)
+			require.Empty(t, x.judge(t), "after %d of them", i+1)
+		}
+	}
+	coretest.RequireSound(t, x.Store)
+}
+
 // A living owner that often pauses is a silence of everybody where the others are dead: that
 // holds the judgement back once.
 func TestOneThatOftenPausesDoesNotShieldTheDead(t *testing.T) {
