@@ -221,6 +221,34 @@ func TestASilenceEndsAlsoAfterOneThatIsStillToCome(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
+// While most are late, Redis falls silent, or its clock steps: who was heard of since they were
+// late is not lost with them.
+func TestMassLatenessIsOfThoseWhoWereLateWhenItBegan(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	some := x.owners(t, 6)
+	gone, others := some[:5], []string{some[5], x.Runner, x.Factory}
+	const by = downAfter
+	x.due(t, 0, gone...)
+	x.due(t, by, others...)
+	x.b.Mini.SetTime(start.Add(by))
+	require.Empty(t, x.late(t, x.Store, by), "most are late: a grace begins")
+	require.Empty(t, x.judge(t))
+	for _, owner := range others {
+		x.beat(t, owner, time.Second)
+	}
+	x.b.Mini.SetTime(start.Add(time.Hour))
+	require.Equal(t, gone, x.late(t, x.Store, by))
+	require.Equal(t, []string{"o0", "o1", "o2", "o3", "o4"}, x.judge(t))
+	require.Equal(t, core.HostUp, x.host(t, "h1").State)
+	for _, owner := range gone {
+		_, err := x.Store.Fence(t.Context(), owner, by)
+		require.NoError(t, err)
+	}
+	require.Equal(t, gone, x.late(t, x.Store, by), "most of the others are late now: a grace begins")
+	coretest.RequireSound(t, x.Store)
+}
+
 // A living owner that often pauses is a silence of everybody where the others are dead: that
 // holds the judgement back once.
 func TestOneThatOftenPausesDoesNotShieldTheDead(t *testing.T) {

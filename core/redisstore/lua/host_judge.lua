@@ -9,22 +9,22 @@ pass_when_full()
 bring_near(clock)
 local start = began(tonumber(ARGV[3]), clock)
 local suspect, down = tonumber(ARGV[1]), tonumber(ARGV[2])
-local may_suspect, may_down = overdue(suspect, start, clock), overdue(down, start, clock)
+local suspect_due, down_due = overdue(suspect, start, clock) or 0, overdue(down, start, clock) or 0
 local out = {}
 local all = redis.call('ZRANGE', K.hosts, 0, -1, 'WITHSCORES')
 for i = 1, #all, 2 do
-  local host, late = all[i], clock - math.max(tonumber(all[i + 1]), start)
+  local host, due = all[i], tonumber(all[i + 1])
   local state = redis.call('HGET', K.host(host), 'state')
-  if state == 'up' and late >= suspect and may_suspect then
+  if state == 'up' and due <= suspect_due then
     redis.call('HSET', K.host(host), 'state', 'suspect')
     event('host suspect', '-', host)
     state = 'suspect'
-  elseif state == 'suspect' and late < suspect then
+  elseif state == 'suspect' and clock - math.max(due, start) < suspect then
     redis.call('HSET', K.host(host), 'state', 'up')
     event('host up', '-', host)
     state = 'up'
   end
-  if state == 'suspect' and late >= down and may_down then
+  if state == 'suspect' and due <= down_due then
     out[#out + 1] = host
   end
 end

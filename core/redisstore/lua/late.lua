@@ -7,7 +7,8 @@
 local clock = now()
 bring_near(clock)
 local out = redis.call('ZRANGEBYSCORE', K.owners, 0, 0)
-for _, owner in ipairs(overdue(tonumber(ARGV[1]), tonumber(ARGV[2]), clock) or {}) do
+local due = overdue(tonumber(ARGV[1]), tonumber(ARGV[2]), clock) or 0
+for _, owner in ipairs(redis.call('ZRANGEBYSCORE', K.owners, 1, due)) do
   out[#out + 1] = owner
 end
 return out

@@ -1,18 +1,20 @@
--- Owners whose heartbeat is late by the given ms; nil while nobody is to be judged: Redis
--- began to serve (start) only lately, everybody was silent until lately, or most are late at once,
--- which is Redis and not they until it has lasted as long as the lateness asked.
+-- The due time up to which owners and hosts are late by the given ms; nil while nobody is to be judged:
+-- Redis began to serve (start) only lately, all owners were silent until lately, or most are late at
+-- once, which is Redis and not they until it has lasted as long as the lateness asked. A silence or a
+-- step of the clock in such a grace makes the living late as well. So whoever was heard of since the
+-- grace began is not lost with those for whom it was given.
 local function overdue(by, start, clock)
-  local mark = 'mass_late_' .. by
-  local owners = redis.call('ZRANGEBYSCORE', K.owners, 1, clock - by)
+  local mark, due = 'mass_late_' .. by, clock - by
+  local late = redis.call('ZCOUNT', K.owners, 1, due)
   local alive = redis.call('ZCOUNT', K.owners, 1, '+inf')
   local silent_until = tonumber(redis.call('HGET', K.meta, 'silent_until') or 0)
   if clock - began(start, clock) < by or (silent_until <= clock and clock - silent_until < by) then
     return nil
   end
   pass_when_full()
-  if alive < 3 or #owners * 2 <= alive then
+  if alive < 3 or late * 2 <= alive then
     redis.call('HDEL', K.meta, mark)
-    return owners
+    return due
   end
   local since = tonumber(redis.call('HGET', K.meta, mark) or clock)
   -- A mark from before most of them last sent heartbeats is of another time, and so is
@@ -22,7 +24,7 @@ local function overdue(by, start, clock)
     return nil
   end
   if clock - since >= by then
-    return owners
+    return math.min(due, since)
   end
   return nil
 end
