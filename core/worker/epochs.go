@@ -31,7 +31,7 @@ func Epochs(ctx context.Context, drain <-chan struct{}, notice func(string, erro
 		err := live()
 		switch {
 		case err == nil || ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // it was told to stop: what else went wrong does not matter
 		case slices.Contains(hopeless, core.CodeOf(err)):
 			return err
 		}
