@@ -47,7 +47,7 @@ var bugs = map[string][2]string{
 	"an owner that is alive is fenced":            {"if clock - tonumber(due) < tonumber(ARGV[2]) then", "if false then"},
 	"a host with a live owner goes down":          {"if state ~= 'suspect' or clock - due < tonumber(ARGV[2]) then", "if state ~= 'suspect' then"},
 	"a heartbeat does not tell of a cancel":       {"promote_tasks(clock)\n  stop = cancelled(owner)", "promote_tasks(clock)"},
-	"a zombie settles":                            {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal ends, assigns, can = ", "local ends, aims, can = "},
+	"a zombie settles":                            {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal ends, assigns, can = ", "local ends, assigns, can = "},
 	"a zombie makes VMs clean":                    {"if redis.call('HGET', K_owner(owner), 'epoch') ~= ARGV[2] then\n  return fail('FENCED', owner)\nend\nlocal moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase", "local moved = {}\nfor i = 4, #ARGV, 2 do\n  local vm = ARGV[i]\n  local slot = redis.call('HGET', K_slots(owner), vm)\n  local pool, phase"},
 	"a retry forgets that it is to stop":          {"tries = redis.call('HINCRBY', K_attempts, key, 1)", "tries = redis.call('HINCRBY', K_attempts, key, 1) redis.call('HDEL', K_cancels, key)"},
 	"one bad token holds back the others":         {"verdict[i] = '0' else", "verdict[i] = '0' break else"},
